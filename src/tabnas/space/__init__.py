@@ -1,0 +1,36 @@
+"""Search spaces, architectures, costs and budgets."""
+
+from __future__ import annotations
+
+from tabnas.space._architecture import Architecture
+from tabnas.space._budget import Budget, Limit
+from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
+from tabnas.space.costs import (
+    COSTS,
+    Bytes,
+    CallableCost,
+    ChainCost,
+    Cost,
+    DenseParameters,
+    Flops,
+    Parameters,
+    TableCost,
+)
+
+__all__ = [
+    "ABSENT",
+    "COSTS",
+    "PAPER_WIDTHS",
+    "Architecture",
+    "Budget",
+    "Bytes",
+    "CallableCost",
+    "ChainCost",
+    "Cost",
+    "DenseParameters",
+    "Flops",
+    "Limit",
+    "Parameters",
+    "SearchSpace",
+    "TableCost",
+]

@@ -1,0 +1,61 @@
+"""One architecture: a width per hidden layer, written `32-144-24`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tabnas.errors import TabnasError
+
+LINEAR = "linear"  # how the network without hidden layers is written
+
+
+@dataclass(frozen=True, order=True)
+class Architecture:
+    """The widths of a network's hidden layers, first to last.
+
+    >>> Architecture((32, 144, 24))
+    Architecture('32-144-24')
+    >>> Architecture.parse("32-144-24").widths
+    (32, 144, 24)
+    >>> str(Architecture(()))
+    'linear'
+    """
+
+    widths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(width, int) and width > 0 for width in self.widths):
+            raise TabnasError(
+                f"the widths of an architecture must be positive integers, however {self.widths} "
+                "was given"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Architecture:
+        """Read the hyphenated form; `linear` is the network without hidden layers."""
+        text = text.strip()
+        if text == LINEAR:
+            return cls(())
+        # int() alone would take "1_6", "+16" and digits of other scripts, too
+        parts = text.split("-")
+        if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+            raise TabnasError(
+                f"an architecture is written as positive widths joined by hyphens, like 32-144-24, "
+                f"however {text!r} was given"
+            )
+        return cls(tuple(int(part) for part in parts))
+
+    @property
+    def depth(self) -> int:
+        """The number of hidden layers."""
+        return len(self.widths)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.widths)
+
+    def __str__(self) -> str:
+        return "-".join(map(str, self.widths)) or LINEAR
+
+    def __repr__(self) -> str:
+        return f"Architecture({str(self)!r})"

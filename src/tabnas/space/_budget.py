@@ -1,0 +1,89 @@
+"""The budget: one or several hard limits on costs (`T0` of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+
+from tabnas.errors import TabnasError, did_you_mean
+from tabnas.space._architecture import Architecture
+from tabnas.space._search_space import SearchSpace
+from tabnas.space.costs import COSTS, CallableCost, Cost
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One cost and the most that an architecture may use of it.
+
+    Any function of an architecture will do as a cost, wrapped or bare.
+    """
+
+    cost: Cost
+    at_most: float
+
+    def __init__(self, cost: Cost | Callable[[Architecture], float], at_most: float) -> None:
+        cost = cost if isinstance(cost, Cost) else CallableCost(cost)
+        valid = isinstance(at_most, Real) and not isinstance(at_most, bool)
+        if not valid or not isfinite(at_most) or at_most < 0:
+            raise TabnasError(
+                f"the limit on {cost.name} must be a number of at least 0, "
+                f"however {at_most!r} was given"
+            )
+        object.__setattr__(self, "cost", cost)
+        object.__setattr__(self, "at_most", at_most)
+
+    def __str__(self) -> str:
+        return f"{self.cost.name} <= {self.at_most:,}"
+
+
+class Budget:
+    """Hard limits, all of which must hold.
+
+    >>> budget = Budget(parameters=20_000, flops=60_000)
+    >>> print(budget)
+    parameters <= 20,000 and flops <= 60,000
+
+    A cost of one's own comes as a `Limit`:
+
+    >>> def widest(architecture):
+    ...     return max(architecture.widths)
+    >>> print(Budget(Limit(widest, 64), parameters=20_000))
+    widest <= 64 and parameters <= 20,000
+    """
+
+    limits: tuple[Limit, ...]
+
+    def __init__(self, *limits: Limit, **named: float) -> None:
+        for name in named:
+            if name not in COSTS:
+                raise TabnasError(
+                    f"there is no cost called {name!r}; {did_you_mean(name, COSTS)} "
+                    "A cost of your own goes in as Limit(cost, at_most)."
+                )
+        self.limits = (*limits, *(Limit(COSTS[name], most) for name, most in named.items()))
+        names = [limit.cost.name for limit in self.limits]
+        for name in names:
+            if names.count(name) > 1:
+                raise TabnasError(f"the budget limits {name} more than once")
+
+    def costs(self, space: SearchSpace, architecture: Architecture) -> dict[str, float]:
+        """What the architecture uses of every limited cost, by name."""
+        return {limit.cost.name: limit.cost(space, architecture) for limit in self.limits}
+
+    def admits(self, space: SearchSpace, architecture: Architecture) -> bool:
+        """Whether all limits hold: the last word on every architecture that leaves the library."""
+        return all(limit.cost(space, architecture) <= limit.at_most for limit in self.limits)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Budget) and self.limits == other.limits
+
+    def __hash__(self) -> int:
+        return hash(self.limits)
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.limits)) or "no limit"
+
+    def __repr__(self) -> str:
+        return f"Budget({self})"

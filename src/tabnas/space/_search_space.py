@@ -1,0 +1,190 @@
+"""The search space: candidate widths for each hidden layer (`s_ij` of the paper)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from tabnas.errors import TabnasError
+from tabnas.space._architecture import Architecture
+from tabnas.types import BoolArray, IntArray
+
+ABSENT = 0  # the candidate width that means "this layer is left out"
+
+PAPER_WIDTHS = (
+    *(8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160),
+    *(176, 192, 208, 224, 240, 256, 384, 512),
+)
+"""The 20 candidate widths of the paper's Criteo and 4-layer Volkert spaces."""
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """All feed-forward networks whose layer i has one of `candidates[i]` as its width.
+
+    A candidate 0 makes a layer optional. Only trailing layers may be absent, so that every network
+    has exactly one encoding; if all are, the network is linear.
+
+    `inputs` is the width of the encoded table, embeddings concatenated; `outputs` the number of
+    logits; `embedding_parameters` counts the trained numbers of the embedding tables, which every
+    architecture carries.
+
+    An architecture is encoded as *choices*: one index into the candidates per layer.
+
+    >>> space = SearchSpace(((8, 16), (0, 8)), inputs=4, outputs=1)
+    >>> space.size
+    4
+    >>> space.architecture([1, 0])
+    Architecture('16')
+    >>> space.choices("16-8")
+    (1, 1)
+    """
+
+    candidates: tuple[tuple[int, ...], ...]
+    inputs: int
+    outputs: int
+    embedding_parameters: int = 0
+
+    def __init__(
+        self,
+        candidates: Iterable[Iterable[int]],
+        *,
+        inputs: int,
+        outputs: int,
+        embedding_parameters: int = 0,
+    ) -> None:
+        layers = tuple(_layer(i, layer) for i, layer in enumerate(candidates, start=1))
+        if not layers:
+            raise TabnasError("a search space must have at least one layer, however none was given")
+        for i in range(len(layers) - 1):
+            if ABSENT in layers[i] and ABSENT not in layers[i + 1]:
+                raise TabnasError(
+                    f"only trailing layers may be absent: layer {i + 1} has the candidate width 0, "
+                    f"so layer {i + 2} must have it too"
+                )
+        object.__setattr__(self, "candidates", layers)
+        object.__setattr__(self, "inputs", _at_least("inputs", inputs, 1))
+        object.__setattr__(self, "outputs", _at_least("outputs", outputs, 1))
+        object.__setattr__(
+            self,
+            "embedding_parameters",
+            _at_least("embedding_parameters", embedding_parameters, 0),
+        )
+
+    @classmethod
+    def uniform(
+        cls,
+        *,
+        layers: int,
+        inputs: int,
+        outputs: int,
+        widths: Iterable[int] = PAPER_WIDTHS,
+        embedding_parameters: int = 0,
+    ) -> SearchSpace:
+        """The same candidate widths for every layer."""
+        widths = tuple(widths)
+        return cls(
+            [widths] * _at_least("layers", layers, 1),
+            inputs=inputs,
+            outputs=outputs,
+            embedding_parameters=embedding_parameters,
+        )
+
+    @property
+    def depth(self) -> int:
+        """The number of layers, optional ones included."""
+        return len(self.candidates)
+
+    @cached_property
+    def max_choices(self) -> int:
+        """The largest number of candidates of any layer: arrays over choices are this wide."""
+        return max(len(layer) for layer in self.candidates)
+
+    @cached_property
+    def mask(self) -> BoolArray:
+        """[layers, max_choices]: True where the layer has such a candidate, False for padding."""
+        counts = np.array([len(layer) for layer in self.candidates])
+        return np.asarray(np.arange(self.max_choices) < counts[:, None])
+
+    @cached_property
+    def size(self) -> int:
+        """The exact number of distinct architectures."""
+        # by depth: all layers before it present, the layer after it absent
+        total, present = 0, 1
+        for layer in self.candidates:
+            total += present * (ABSENT in layer)
+            present *= len(layer) - (ABSENT in layer)
+        return total + present
+
+    def architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
+        """The architecture that `choices` (one index per layer) stands for."""
+        widths = [layer[j] for layer, j in zip(self.candidates, choices, strict=True)]
+        while widths and widths[-1] == ABSENT:
+            widths.pop()
+        if ABSENT in widths:
+            raise TabnasError(f"only trailing layers may be absent, however {widths} was given")
+        return Architecture(tuple(widths))
+
+    def choices(self, architecture: Architecture | str) -> tuple[int, ...]:
+        """The encoding of an architecture of this space, the inverse of `architecture`."""
+        if isinstance(architecture, str):
+            architecture = Architecture.parse(architecture)
+        missing = self.depth - architecture.depth
+        if missing < 0:
+            raise TabnasError(
+                f"{architecture} has {architecture.depth} layers, "
+                f"however this space has at most {self.depth}"
+            )
+        widths = architecture.widths + (ABSENT,) * missing
+        for i, (width, layer) in enumerate(zip(widths, self.candidates, strict=True), start=1):
+            if width in layer:
+                continue
+            if width == ABSENT:
+                raise TabnasError(
+                    f"{architecture} has {architecture.depth} layers, however layer {i} of this "
+                    "space cannot be absent"
+                )
+            raise TabnasError(
+                f"{architecture} is not in this space: layer {i} has no candidate width {width}, "
+                f"only {', '.join(map(str, layer))}"
+            )
+        return tuple(
+            layer.index(width) for width, layer in zip(widths, self.candidates, strict=True)
+        )
+
+    def __contains__(self, architecture: object) -> bool:
+        if not isinstance(architecture, Architecture | str):
+            return False
+        try:
+            self.choices(architecture)
+        except TabnasError:
+            return False
+        return True
+
+
+def _layer(index: int, widths: Iterable[int]) -> tuple[int, ...]:
+    """One layer's candidates, checked and sorted."""
+    layer = tuple(sorted(_at_least(f"a width of layer {index}", width, 0) for width in widths))
+    if not layer:
+        raise TabnasError(f"layer {index} must have at least one candidate width, but has none")
+    for width, after in pairwise(layer):
+        if width == after:
+            raise TabnasError(f"layer {index} lists the width {width} more than once")
+    return layer
+
+
+def _at_least(name: str, value: int, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < least:
+        raise TabnasError(
+            f"{name} must be an integer of at least {least}, however {value!r} was given"
+        )
+    return number

@@ -1,0 +1,25 @@
+"""The size of the weights as stored."""
+
+from __future__ import annotations
+
+from tabnas.space._search_space import SearchSpace
+from tabnas.space.costs._cost import ChainCost
+from tabnas.space.costs._parameters import Parameters
+
+BYTES_A_WEIGHT = 4  # weights are float32
+
+
+class Bytes(ChainCost):
+    """Bytes of all trained numbers, as float32; a file adds its header."""
+
+    name = "bytes"
+    _parameters = Parameters()
+
+    def layer(self, fan_in: int, width: int) -> int:
+        return BYTES_A_WEIGHT * self._parameters.layer(fan_in, width)
+
+    def head(self, fan_in: int, outputs: int) -> int:
+        return BYTES_A_WEIGHT * self._parameters.head(fan_in, outputs)
+
+    def fixed(self, space: SearchSpace) -> int:
+        return BYTES_A_WEIGHT * self._parameters.fixed(space)

@@ -1,0 +1,20 @@
+"""The paper's parameter count."""
+
+from __future__ import annotations
+
+from tabnas.space.costs._cost import ChainCost
+
+
+class DenseParameters(ChainCost):
+    """Weights and biases of the dense layers; neither LayerNorm nor embeddings.
+
+    This is the count printed beside every architecture of the paper.
+    """
+
+    name = "dense_parameters"
+
+    def layer(self, fan_in: int, width: int) -> int:
+        return fan_in * width + width
+
+    def head(self, fan_in: int, outputs: int) -> int:
+        return fan_in * outputs + outputs

@@ -1,0 +1,25 @@
+"""Every trained number of the final model."""
+
+from __future__ import annotations
+
+from tabnas.space._search_space import SearchSpace
+from tabnas.space.costs._cost import ChainCost
+
+
+class Parameters(ChainCost):
+    """Dense weights and biases, LayerNorm's scale and shift, and the embedding tables.
+
+    NOTE[DIFF]: the paper counts dense layers only (`dense_parameters`); whoever sets a limit on the
+    size of a model means all that is in it.
+    """
+
+    name = "parameters"
+
+    def layer(self, fan_in: int, width: int) -> int:
+        return fan_in * width + width + 2 * width
+
+    def head(self, fan_in: int, outputs: int) -> int:
+        return fan_in * outputs + outputs
+
+    def fixed(self, space: SearchSpace) -> int:
+        return space.embedding_parameters

@@ -1,0 +1,49 @@
+"""A chain cost whose terms were measured, latency above all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tabnas.errors import TabnasError
+from tabnas.space._search_space import SearchSpace
+from tabnas.space.costs._cost import ChainCost
+
+
+@dataclass(frozen=True, repr=False)
+class TableCost(ChainCost):
+    """Terms looked up: `layers[fan_in, width]`, `heads[fan_in, outputs]`, and a fixed part.
+
+    >>> from tabnas.space import Architecture
+    >>> space = SearchSpace([[8, 16]], inputs=4, outputs=1)
+    >>> cost = TableCost(
+    ...     name="latency_us", layers={(4, 8): 1.5, (4, 16): 2.5}, heads={(8, 1): 1, (16, 1): 1},
+    ...     overhead=3.0,
+    ... )
+    >>> cost(space, Architecture((16,)))
+    6.5
+    """
+
+    name: str
+    layers: Mapping[tuple[int, int], float]
+    heads: Mapping[tuple[int, int], float]
+    overhead: float = 0.0
+
+    def layer(self, fan_in: int, width: int) -> float:
+        return self._look_up(self.layers, "layer", fan_in, width)
+
+    def head(self, fan_in: int, outputs: int) -> float:
+        return self._look_up(self.heads, "output layer", fan_in, outputs)
+
+    def fixed(self, space: SearchSpace) -> float:
+        return self.overhead
+
+    def _look_up(
+        self, table: Mapping[tuple[int, int], float], what: str, fan_in: int, width: int
+    ) -> float:
+        try:
+            return table[fan_in, width]
+        except KeyError:
+            raise TabnasError(
+                f"the cost table {self.name!r} has no entry for {what} {fan_in} -> {width}"
+            ) from None
