@@ -106,6 +106,11 @@ class SearchSpace:
         return max(len(layer) for layer in self.candidates)
 
     @cached_property
+    def ragged(self) -> bool:
+        """Whether the layers have different numbers of candidates."""
+        return any(len(layer) < self.max_choices for layer in self.candidates)
+
+    @cached_property
     def mask(self) -> BoolArray:
         """[layers, max_choices]: True where the layer has such a candidate, False for padding."""
         counts = np.array([len(layer) for layer in self.candidates])

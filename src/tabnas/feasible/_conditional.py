@@ -1,0 +1,102 @@
+"""P(. | V): what a product policy becomes once infeasible architectures are ruled out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from tabnas.errors import TabnasError
+from tabnas.feasible._diagram import Diagram
+from tabnas.types import FloatArray, IntArray
+
+# Above this P(V), sums need no logarithms: all that underflow (below about 1e-308) can lose is some
+# 1e-150 of the whole. Below it, the sweeps are done again in log-space.
+SAFE_PROBABILITY = 1e-150
+
+
+class Conditional(ABC):
+    """A policy, or a batch of policies, conditioned on the feasible set V."""
+
+    @property
+    @abstractmethod
+    def log_probability(self) -> FloatArray:
+        """log P(V), [...]."""
+
+    @property
+    @abstractmethod
+    def marginals(self) -> FloatArray:
+        """`P(Y_i = j | V)`, [..., layers, max_choices]: the gradient of log P(V) is this less p."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: np.random.Generator) -> IntArray:
+        """Independent choices from P(. | V), [..., n, layers]."""
+
+    @abstractmethod
+    def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
+        """The n most likely members of V, most likely first; fewer if V is smaller."""
+
+
+class ExactConditional(Conditional):
+    """Exact, by sweeps over the diagram of V."""
+
+    def __init__(self, diagram: Diagram, log_p: FloatArray) -> None:
+        from tabnas.feasible import _kernels
+
+        self._diagram = diagram
+        self._edges = diagram.first, diagram.child, diagram.choice
+        self._log_p = log_p
+        self._p = np.ones((log_p.size // diagram.no_choice, diagram.no_choice + 1))
+        np.exp(log_p.reshape(-1, diagram.no_choice), out=self._p[:, :-1])
+        self._values = _kernels.values(*self._edges, self._p)
+        self._linear = bool(self._values[:, 0].min() > SAFE_PROBABILITY)
+        if not self._linear:
+            self._p = np.zeros_like(self._p)  # log-probabilities from here on
+            self._p[:, :-1] = log_p.reshape(-1, diagram.no_choice)
+            self._values = _kernels.log_values(*self._edges, self._p)
+
+    @property
+    def log_probability(self) -> FloatArray:
+        root = self._values[:, 0]
+        # rounding may leave P(V) a few ulp above 1
+        return np.minimum(np.log(root) if self._linear else root, 0.0).reshape(self._batch)
+
+    @property
+    def _batch(self) -> tuple[int, ...]:
+        return self._log_p.shape[:-2]
+
+    @cached_property
+    def marginals(self) -> FloatArray:
+        from tabnas.feasible import _kernels
+
+        self._refuse_impossible()
+        sweep = _kernels.marginals if self._linear else _kernels.log_marginals
+        return sweep(*self._edges, self._p, self._values)[:, :-1].reshape(self._log_p.shape)
+
+    def sample(self, n: int, rng: np.random.Generator) -> IntArray:
+        from tabnas.feasible import _kernels
+
+        self._refuse_impossible()
+        # a draw for each layer, and one for the nodes that take no choice
+        uniform = rng.random((len(self._p), n, self._diagram.layers + 1))
+        draw = _kernels.sample if self._linear else _kernels.log_sample
+        drawn = draw(*self._edges, self._values, uniform, self._diagram.max_choices)
+        return drawn.reshape(*self._batch, n, self._diagram.layers)
+
+    def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
+        if self._batch:
+            raise TabnasError("the most likely architectures are found for one policy at a time")
+        self._refuse_impossible()
+        of_choice = np.append(self._log_p.ravel(), 0.0)
+        of_node = np.append(of_choice[self._diagram.choice], 0.0)
+        best = self._diagram.best_paths(of_node[self._diagram.child])
+        return [choices for _, choices in islice(best, n)]
+
+    def _refuse_impossible(self) -> None:
+        if not self._linear and np.isneginf(self._values[:, 0]).any():
+            raise TabnasError(
+                "the policy gives every feasible architecture the probability 0; "
+                "some logits of -inf rule out all that the limits leave"
+            )

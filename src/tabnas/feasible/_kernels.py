@@ -1,0 +1,214 @@
+"""The sweeps over a diagram, compiled. Each does a batch of policies.
+
+`p` is [batch, layers * max_choices + 1], the last column, for nodes that take no choice, being 1.
+The linear kernels are for policies whose every path has a probability well above the smallest float
+(`ExactConditional` checks); the log kernels are for the rest.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import numpy as np
+from numba import njit
+
+from tabnas.feasible._diagram import Index
+from tabnas.types import FloatArray, IntArray
+
+
+@njit(cache=True, nogil=True)
+def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArray:
+    """[batch, nodes + 1]: the probability of taking a node's choice and then any path from it."""
+    nodes = len(first) - 1
+    value = np.empty((len(p), nodes + 1))
+    for b in range(len(p)):
+        pb, v = p[b], value[b]
+        v[nodes] = 1.0
+        end = first[nodes]
+        for n in range(nodes - 1, -1, -1):
+            start = first[n]
+            total = 0.0
+            for e in range(start, end):
+                total += v[child[e]]
+            v[n] = pb[choice[n]] * total
+            end = start
+    return value
+
+
+@njit(cache=True, nogil=True)
+def marginals(
+    first: Index, child: Index, choice: Index, p: FloatArray, value: FloatArray
+) -> FloatArray:
+    """Like `p`: the probability of each choice given that the terminal is reached."""
+    nodes = len(first) - 1
+    result = np.zeros_like(p)
+    reach = np.empty(nodes + 1)
+    for b in range(len(p)):
+        pb, v, m = p[b], value[b], result[b]
+        reach[:] = 0.0
+        reach[0] = 1.0 / v[0]
+        # neighbours mostly share their choice: sum in a register, not in memory
+        current, total = choice[0], 0.0
+        start = first[0]
+        for n in range(nodes):
+            if choice[n] != current:
+                m[current] += total
+                current, total = choice[n], 0.0
+            total += reach[n] * v[n]
+            passed = reach[n] * pb[current]
+            end = first[n + 1]
+            for e in range(start, end):
+                reach[child[e]] += passed
+            start = end
+        m[current] += total
+    return result
+
+
+@njit(cache=True, nogil=True)
+def sample(
+    first: Index,
+    child: Index,
+    choice: Index,
+    value: FloatArray,
+    uniform: FloatArray,
+    max_choices: int,
+) -> IntArray:
+    """[batch, n, layers]: paths drawn by `uniform`, [batch, n, layers + 1]."""
+    batch, count, layers = uniform.shape[0], uniform.shape[1], uniform.shape[2] - 1
+    result = np.empty((batch, count, layers), dtype=np.int64)
+    for b in range(batch):
+        v = value[b]
+        for k in range(count):
+            node, layer, u = 0, 0, uniform[b, k, 0]
+            while layer < layers:
+                total = 0.0
+                for e in range(first[node], first[node + 1]):
+                    total += v[child[e]]
+                rest, taken = u * total, 0
+                for e in range(first[node], first[node + 1]):
+                    if v[child[e]] > 0.0:
+                        taken = child[e]
+                        if rest < v[taken]:
+                            break
+                        rest -= v[taken]
+                if choice[taken] < layers * max_choices:
+                    result[b, k, layer] = choice[taken] - layer * max_choices
+                    layer += 1
+                    u = uniform[b, k, layer]
+                else:  # what is left of the draw decides further
+                    u = min(rest / v[taken], 1.0)
+                node = taken
+    return result
+
+
+@njit(cache=True, nogil=True)
+def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> FloatArray:
+    """The logarithm of `values`."""
+    nodes = len(first) - 1
+    value = np.empty((len(log_p), nodes + 1))
+    for b in range(len(log_p)):
+        lb, v = log_p[b], value[b]
+        v[nodes] = 0.0
+        for n in range(nodes - 1, -1, -1):
+            largest = -inf
+            for e in range(first[n], first[n + 1]):
+                largest = max(largest, v[child[e]])
+            if largest == -inf:
+                v[n] = -inf
+                continue
+            total = 0.0
+            for e in range(first[n], first[n + 1]):
+                total += exp(v[child[e]] - largest)
+            v[n] = lb[choice[n]] + largest + log(total)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def log_marginals(
+    first: Index, child: Index, choice: Index, log_p: FloatArray, value: FloatArray
+) -> FloatArray:
+    """`marginals` of log-probabilities and `log_values`; the result itself is linear."""
+    nodes = len(first) - 1
+    result = np.zeros_like(log_p)
+    visited = np.empty(nodes + 1)  # the probability of passing through each node, given V
+    for b in range(len(log_p)):
+        lb, v, m = log_p[b], value[b], result[b]
+        visited[:] = 0.0
+        visited[0] = 1.0
+        for n in range(nodes):
+            m[choice[n]] += visited[n]
+            if visited[n] == 0.0:
+                continue
+            for e in range(first[n], first[n + 1]):
+                # v[n] holds the choice of n, which is taken already
+                visited[child[e]] += visited[n] * exp(v[child[e]] - v[n] + lb[choice[n]])
+    return result
+
+
+@njit(cache=True, nogil=True)
+def log_sample(
+    first: Index,
+    child: Index,
+    choice: Index,
+    value: FloatArray,
+    uniform: FloatArray,
+    max_choices: int,
+) -> IntArray:
+    """`sample` of `log_values`."""
+    batch, count, layers = uniform.shape[0], uniform.shape[1], uniform.shape[2] - 1
+    result = np.empty((batch, count, layers), dtype=np.int64)
+    for b in range(batch):
+        v = value[b]
+        for k in range(count):
+            node, layer, u = 0, 0, uniform[b, k, 0]
+            while layer < layers:
+                largest = -inf
+                for e in range(first[node], first[node + 1]):
+                    largest = max(largest, v[child[e]])
+                total = 0.0
+                for e in range(first[node], first[node + 1]):
+                    total += exp(v[child[e]] - largest)
+                rest, taken, weight = u * total, 0, 1.0
+                for e in range(first[node], first[node + 1]):
+                    w = exp(v[child[e]] - largest)
+                    if w > 0.0:
+                        taken, weight = child[e], w
+                        if rest < w:
+                            break
+                        rest -= w
+                if choice[taken] < layers * max_choices:
+                    result[b, k, layer] = choice[taken] - layer * max_choices
+                    layer += 1
+                    u = uniform[b, k, layer]
+                else:
+                    u = min(rest / weight, 1.0)
+                node = taken
+    return result
+
+
+@njit(cache=True, nogil=True)
+def best_values(first: Index, child: Index, gain: FloatArray) -> FloatArray:
+    """[nodes + 1]: the largest sum of `gain`, [edges], from each node to the terminal."""
+    nodes = len(first) - 1
+    best = np.full(nodes + 1, -inf)
+    best[nodes] = 0.0
+    for n in range(nodes - 1, -1, -1):
+        for e in range(first[n], first[n + 1]):
+            best[n] = max(best[n], gain[e] + best[child[e]])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
+    """[batch, n, layers]: independent choices, by `cdf` [batch, layers, choices] and uniforms."""
+    batch, count, layers = uniform.shape
+    last = cdf.shape[2] - 1
+    result = np.empty((batch, count, layers), dtype=np.int64)
+    for b in range(batch):
+        for k in range(count):
+            for i in range(layers):
+                j = 0
+                while j < last and uniform[b, k, i] >= cdf[b, i, j]:
+                    j += 1
+                result[b, k, i] = j
+    return result

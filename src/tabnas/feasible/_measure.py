@@ -1,0 +1,89 @@
+"""What choices cost, many at a time, and whether the limits hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tabnas.errors import TabnasError
+from tabnas.feasible._limits import chain_limits, validity_limit
+from tabnas.space import Budget, ChainCost, Cost, SearchSpace
+from tabnas.types import BoolArray, FloatArray, IntArray
+
+MAX_REMEMBERED = 500_000
+"""Costs of a user's own are called once per architecture in spaces of at most so many encodings."""
+
+
+class Measure:
+    """Membership in V and the load on its limits, for arrays of choices, [..., layers]."""
+
+    def __init__(self, space: SearchSpace, budget: Budget) -> None:
+        self.space = space
+        self.budget = budget
+        self.shape = tuple(len(layer) for layer in space.candidates)
+        self.encodings = int(np.prod(self.shape, dtype=object))
+        self.all_chain = all(isinstance(limit.cost, ChainCost) for limit in budget.limits)
+        self.chain_limits = chain_limits(space, budget)
+        self._validity = validity_limit(space)
+        self._tables: dict[str, list[FloatArray]] = {}
+        self._remembered: dict[str, FloatArray] = {}
+
+    def contains(self, choices: IntArray) -> BoolArray:
+        """Which of the choices are feasible: [...]."""
+        inside = np.ones(choices.shape[:-1], dtype=np.bool_)
+        for chain in self.chain_limits:
+            inside &= chain.admits(choices)
+        for limit in self.budget.limits:
+            if not isinstance(limit.cost, ChainCost):
+                inside[inside] = self.costs(limit.cost, choices[inside]) <= limit.at_most
+        return inside
+
+    def load(self, choices: IntArray) -> FloatArray:
+        """T / T0, and of several limits the largest; infinite if no architecture: [...]."""
+        load = np.zeros(choices.shape[:-1])
+        for limit in self.budget.limits:
+            # a limit of 0 is held by costs of 0 alone
+            scale = limit.at_most or np.finfo(np.float64).tiny
+            load = np.maximum(load, self.costs(limit.cost, choices) / scale)
+        return load
+
+    def costs(self, cost: Cost, choices: IntArray) -> FloatArray:
+        """The cost of each of the choices; infinite where they are no architecture: [...]."""
+        if isinstance(cost, ChainCost):
+            return self._chain_costs(cost, choices)
+        costs = np.full(choices.shape[:-1], np.inf)
+        valid = self._validity.admits(choices)
+        costs[valid] = self._called(cost, choices[valid])
+        return costs
+
+    def _chain_costs(self, cost: ChainCost, choices: IntArray) -> FloatArray:
+        if cost.name not in self._tables:
+            self._tables[cost.name] = cost.tables(self.space)
+        *tables, head = self._tables[cost.name]
+        total = np.zeros(choices.shape[:-1])
+        before = np.zeros_like(choices[..., 0])
+        for i, table in enumerate(tables):
+            total += table[before, choices[..., i]]
+            before = choices[..., i]
+        return np.asarray(total + head[before, 0])
+
+    def _called(self, cost: Cost, choices: IntArray) -> FloatArray:
+        """One call for each architecture among [n, layers] that is not remembered."""
+        if self.encodings > MAX_REMEMBERED:
+            distinct, where = np.unique(choices, axis=0, return_inverse=True)
+            return np.array([self._call(cost, row) for row in distinct])[where.reshape(-1)]
+        known = self._remembered.setdefault(cost.name, np.full(self.encodings, np.nan))
+        flat = np.ravel_multi_index(tuple(choices.T), self.shape)
+        missing = np.unique(flat[np.isnan(known[flat])])
+        rows = np.stack(np.unravel_index(missing, self.shape), axis=1)
+        known[missing] = [self._call(cost, row) for row in rows]
+        return np.asarray(known[flat])
+
+    def _call(self, cost: Cost, choices: IntArray) -> float:
+        architecture = self.space.architecture(choices)
+        value = float(cost(self.space, architecture))
+        if not value >= 0:
+            raise TabnasError(
+                f"the cost {cost.name!r} must be at least 0, "
+                f"however it is {value} for {architecture}"
+            )
+        return value

@@ -1,0 +1,152 @@
+"""P(V) and its gradient by sampling: Algorithm 2 of the paper, with any product proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.feasible._conditional import Conditional
+from tabnas.types import BoolArray, FloatArray, IntArray
+
+Membership = Callable[[IntArray], BoolArray]
+"""Which of the choices, [..., layers], are feasible: [...]."""
+
+CHUNK = 1 << 20  # samples looked at together, to bound the memory
+MAX_DRAWS = 10_000_000  # the most samples spent on finding one feasible architecture
+
+
+def sample_product(log_p: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
+    """Independent choices from product policies, [..., n, layers]."""
+    from tabnas.feasible import _kernels
+
+    batch, (layers, choices) = log_p.shape[:-2], log_p.shape[-2:]
+    cdf = np.exp(log_p).cumsum(axis=-1).reshape(-1, layers, choices)
+    cdf /= cdf[..., -1:]
+    return _kernels.invert_cdf(cdf, rng.random((len(cdf), n, layers))).reshape(*batch, n, layers)
+
+
+def log_likelihood(log_p: FloatArray, choices: IntArray) -> FloatArray:
+    """The log-probability, [..., n], of choices [..., n, layers] under policies."""
+    taken = np.take_along_axis(log_p[..., None, :, :], choices[..., None], axis=-1)
+    return np.asarray(taken[..., 0].sum(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What N samples tell about P(V): sums over the feasible ones, weighted by w = p / q.
+
+    `log_probability`: log of `(1/N) sum_k w_k 1[z_k in V]`, -inf where no sample was feasible.
+    `marginals`: `sum_k w_k 1[z_k in V] 1[z_ki = j] / sum_k w_k 1[z_k in V]`, 0 where none was.
+    """
+
+    log_probability: FloatArray  # [...]
+    marginals: FloatArray  # [..., layers, max_choices]
+    feasible_samples: IntArray  # [...]
+
+    @property
+    def usable(self) -> BoolArray:
+        """[...]: False where no sample was feasible and the gradient is unknown."""
+        return np.asarray(self.feasible_samples > 0)
+
+
+def estimate(
+    contains: Membership,
+    log_p: FloatArray,
+    samples: int,
+    rng: np.random.Generator,
+    *,
+    log_q: FloatArray | None = None,
+) -> Estimate:
+    """Estimate P(V) and P(Y_i = j | V) for policies `log_p` with samples of `log_q`.
+
+    NOTE[DIFF]: Algorithm 2 draws from p whatever q is; the samples must come from q for the weights
+    p / q to be right, as the text around Equation 2 has it. The default is q = p, weights of 1.
+    """
+    batch, (layers, max_choices) = log_p.shape[:-2], log_p.shape[-2:]
+    flat = log_p.reshape(-1, layers, max_choices)
+    proposal = flat if log_q is None else np.broadcast_to(log_q, log_p.shape).reshape(flat.shape)
+    feasible = np.zeros(len(flat), dtype=np.int64)
+    # sums are kept relative to exp(scale), the largest weight so far
+    scale = np.full(len(flat), -np.inf)
+    sums = np.zeros((len(flat), layers, max_choices))
+    cells = np.arange(len(flat) * layers).reshape(len(flat), 1, layers) * max_choices
+    for start in range(0, samples, CHUNK):
+        z = sample_product(proposal, min(CHUNK, samples - start), rng)
+        inside = contains(z)
+        feasible += inside.sum(axis=1)
+        log_w = np.zeros(inside.shape)
+        if log_q is not None:
+            log_w = log_likelihood(flat, z) - log_likelihood(proposal, z)
+        log_w[~inside] = -np.inf
+        largest = np.maximum(scale, log_w.max(axis=1))
+        known = np.isfinite(largest)
+        sums[known] *= np.exp(scale[known] - largest[known])[:, None, None]
+        weights = np.where(known[:, None], np.exp(log_w - np.where(known, largest, 0)[:, None]), 0)
+        sums += np.bincount(
+            (cells + z).ravel(), np.repeat(weights.ravel(), layers), minlength=sums.size
+        ).reshape(sums.shape)
+        scale = largest
+    total = sums[:, 0].sum(axis=-1)
+    usable = total > 0
+    log_probability = np.full(len(flat), -np.inf)
+    log_probability[usable] = np.log(total[usable] / samples) + scale[usable]
+    marginals = sums / np.where(usable, total, 1.0)[:, None, None]
+    return Estimate(
+        log_probability.reshape(batch), marginals.reshape(log_p.shape), feasible.reshape(batch)
+    )
+
+
+class EstimatedConditional(Conditional):
+    """P(. | V) by sampling, for costs and spaces that allow nothing better."""
+
+    def __init__(
+        self, contains: Membership, log_p: FloatArray, samples: int, rng: np.random.Generator
+    ) -> None:
+        self._contains = contains
+        self._log_p = log_p
+        self._samples = samples
+        self._rng = rng
+        self._estimate = estimate(contains, log_p, samples, rng)
+
+    @property
+    def log_probability(self) -> FloatArray:
+        return self._estimate.log_probability
+
+    @property
+    def marginals(self) -> FloatArray:
+        if not self._estimate.usable.all():
+            raise InfeasibleError(
+                f"none of {self._samples:,} sampled architectures is feasible: "
+                "use more samples, or start from a policy that prefers narrow layers"
+            )
+        return self._estimate.marginals
+
+    def sample(self, n: int, rng: np.random.Generator) -> IntArray:
+        """By rejection: draw from the policy until n are feasible."""
+        if self._log_p.ndim > 2:
+            policies = self._log_p.reshape(-1, *self._log_p.shape[-2:])
+            drawn = np.stack([self._reject(log_p, n, rng) for log_p in policies])
+            return drawn.reshape(*self._log_p.shape[:-2], n, -1)
+        return self._reject(self._log_p, n, rng)
+
+    def _reject(self, log_p: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
+        accepted, found, drawn = [], 0, 0
+        while found < n:
+            if drawn >= MAX_DRAWS and not found:
+                raise InfeasibleError(f"none of {drawn:,} sampled architectures is feasible")
+            size = min(max(2 * n, self._samples), CHUNK)
+            z = sample_product(log_p, size, rng)
+            accepted.append(z[self._contains(z)])
+            found, drawn = found + len(accepted[-1]), drawn + size
+        return np.concatenate(accepted)[:n]
+
+    def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
+        """The most likely among as many feasible samples as P(V) was estimated with."""
+        if self._log_p.ndim > 2:
+            raise TabnasError("the most likely architectures are found for one policy at a time")
+        seen = np.unique(self._reject(self._log_p, self._samples, self._rng), axis=0)
+        order = np.argsort(-log_likelihood(self._log_p, seen), kind="stable")
+        return [tuple(map(int, choices)) for choices in seen[order[:n]]]

@@ -1,0 +1,155 @@
+"""Chain, enumeration and brute force must agree on everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tabnas import Budget, FeasibleSet, SearchSpace
+from tests.strategies import BruteForce, policies, problems
+
+METHODS = ["chain", "enumeration"]
+
+
+@st.composite
+def cases(draw: st.DrawFn, spread: float = 5.0) -> tuple[FeasibleSet, np.ndarray, BruteForce]:
+    """A feasible set by either method, a policy, and the truth."""
+    method = draw(st.sampled_from(METHODS))
+    space, budget = draw(problems(chain_only=method == "chain"))
+    logits = draw(policies(space, spread=spread))
+    return FeasibleSet(space, budget, method=method), logits, BruteForce(space, budget, logits)
+
+
+@given(cases())
+@settings(max_examples=300)
+def test_members(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
+    feasible, _, truth = case
+    assert feasible.count() == len(truth.choices)
+    listed = [feasible.space.choices(architecture) for architecture in feasible]
+    assert sorted(listed) == truth.choices
+    possible = np.zeros(feasible.space.mask.shape, dtype=bool)
+    possible[np.arange(feasible.space.depth), truth.choices] = True
+    assert (feasible.possible() == possible).all()
+    every = np.indices([len(c) for c in feasible.space.candidates]).reshape(len(possible), -1).T
+    assert [tuple(row) for row in every[feasible.contains(every)]] == truth.choices
+
+
+@given(cases())
+@settings(max_examples=300)
+def test_probability_and_marginals(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
+    feasible, logits, truth = case
+    assert feasible.log_probability(logits) == pytest.approx(truth.log_probability, abs=1e-12)
+    assert feasible.marginals(logits) == pytest.approx(truth.marginals, abs=1e-12)
+
+
+@given(cases(spread=400.0))
+def test_tiny_probabilities_need_no_luck(
+    case: tuple[FeasibleSet, np.ndarray, BruteForce],
+) -> None:
+    feasible, logits, truth = case
+    assert feasible.log_probability(logits) == pytest.approx(truth.log_probability, rel=1e-12)
+    assert feasible.marginals(logits) == pytest.approx(truth.marginals, abs=1e-12)
+
+
+def test_probability_of_1e_300() -> None:
+    space = SearchSpace.uniform(layers=3, inputs=1027, outputs=1)
+    feasible = FeasibleSet(space, Budget(dense_parameters=41_153))
+    logits = np.zeros((3, 20))
+    logits[:, 10:] = 345.4  # all widths beyond 128: infeasible as the first one
+    log_probability = feasible.log_probability(logits)
+    assert log_probability == pytest.approx(-345.4 + np.log(256 / 1000), abs=40)
+    truth = BruteForce(space, feasible.budget, logits)
+    assert feasible.marginals(logits) == pytest.approx(truth.marginals, abs=1e-12)
+    sampled = feasible.sample(200, logits)
+    assert all(architecture in feasible for architecture in sampled)
+
+
+@given(cases(spread=1.0))
+def test_marginals_are_the_gradient(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
+    """d log P(V) / d l_ij = P(Y_i = j | V) - p_ij, by central differences."""
+    feasible, logits, _ = case
+    mask = feasible.space.mask
+    step = 1e-5
+    nudged = logits + step * np.eye(mask.size).reshape(mask.size, *mask.shape)
+    opposite = logits - step * np.eye(mask.size).reshape(mask.size, *mask.shape)
+    rise = feasible.log_probability(nudged) - feasible.log_probability(opposite)
+    p = np.where(mask, np.exp(logits), 0)
+    p /= p.sum(axis=1, keepdims=True)
+    expected = feasible.marginals(logits) - p
+    assert (rise / (2 * step)).reshape(mask.shape) == pytest.approx(expected, abs=1e-7)
+
+
+@given(cases(), st.integers(1, 8))
+def test_most_likely(case: tuple[FeasibleSet, np.ndarray, BruteForce], n: int) -> None:
+    feasible, logits, truth = case
+    found = [feasible.space.choices(a) for a in feasible.most_likely(n, logits)]
+    assert len(set(found)) == len(found) == min(n, len(truth.choices))
+    log_p = dict(zip(truth.choices, truth.log_p, strict=True))
+    expected = np.sort(truth.log_p)[::-1][:n]
+    assert [log_p[choices] for choices in found] == pytest.approx(list(expected))
+
+
+@given(cases())
+def test_cheapest_and_dearest(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
+    feasible, _, truth = case
+    space = feasible.space
+    members = [space.architecture(choices) for choices in truth.choices]
+    for limit in feasible.budget.limits:
+        costs = [limit.cost(space, architecture) for architecture in members]
+        name = limit.cost.name
+        assert limit.cost(space, feasible.cheapest(name)) == pytest.approx(min(costs))
+        assert limit.cost(space, feasible.dearest(name)) == pytest.approx(max(costs))
+        assert feasible.cheapest(name) in feasible
+        assert feasible.dearest(name) in feasible
+    assert feasible.dearest("flops") in feasible
+
+
+@given(cases())
+def test_load_is_the_tightest_limit(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
+    feasible, _, truth = case
+    space = feasible.space
+    for choices, load in zip(truth.choices, feasible.load(np.array(truth.choices)), strict=True):
+        costs = feasible.budget.costs(space, space.architecture(choices)).values()
+        limits = [limit.at_most for limit in feasible.budget.limits]
+        ratios = [cost / most if most else 0 for cost, most in zip(costs, limits, strict=True)]
+        assert load == pytest.approx(max(ratios))
+        assert load <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("spread", [1.0, 300.0])
+@pytest.mark.parametrize("limits", [{"dense_parameters": 300}, {"parameters": 300, "flops": 450}])
+def test_samples_follow_the_conditional(
+    method: str, spread: float, limits: dict[str, float]
+) -> None:
+    space = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
+    feasible = FeasibleSet(space, Budget(**limits), method=method)
+    rng = np.random.default_rng(1)
+    logits = rng.normal(scale=spread, size=space.mask.shape)
+    truth = BruteForce(space, feasible.budget, logits)
+    n = 40_000
+    drawn = feasible.given(logits).sample(n, rng)
+    names, counts = np.unique(drawn, axis=0, return_counts=True)
+    seen = dict(zip(map(tuple, names.tolist()), counts, strict=True))
+    assert set(seen) <= set(truth.choices)
+    observed = np.array([seen.get(choices, 0) for choices in truth.choices])
+    expected = n * truth.conditional
+    often = expected > 5
+    statistic = ((observed - expected)[often] ** 2 / expected[often]).sum()
+    assert stats.chi2.sf(statistic, max(often.sum() - 1, 1)) > 1e-3
+    assert observed[~often].sum() <= 10 + 3 * expected[~often].sum()
+
+
+def test_a_batch_is_its_policies_one_by_one() -> None:
+    space = SearchSpace([[2, 5, 9], [0, 3, 4, 8]], inputs=11, outputs=2)
+    feasible = FeasibleSet(space, Budget(parameters=150))
+    logits = np.random.default_rng(0).normal(size=(2, 3, *space.mask.shape))
+    together = feasible.given(logits)
+    assert together.sample(7, np.random.default_rng(0)).shape == (2, 3, 7, 2)
+    for i, j in np.ndindex(2, 3):
+        alone = feasible.given(logits[i, j])
+        assert together.log_probability[i, j] == alone.log_probability
+        assert (together.marginals[i, j] == alone.marginals).all()

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tabnas import Budget, FeasibleSet, InfeasibleError, Limit, SearchSpace, TabnasError
+from tabnas.space import CallableCost
+
+SPACE = SearchSpace([[8, 16], [4, 8, 16]], inputs=10, outputs=1)
+
+
+def test_a_limit_below_the_cheapest_names_it() -> None:
+    with pytest.raises(
+        InfeasibleError,
+        match=r"no architecture holds dense_parameters <= 100: "
+        r"the cheapest, 8-4, has 129",
+    ):
+        FeasibleSet(SPACE, Budget(dense_parameters=100))
+    assert FeasibleSet(SPACE, Budget(dense_parameters=129)).count() == 1
+
+
+def test_limits_that_exclude_each_other() -> None:
+    narrow = Limit(CallableCost(lambda a: a.widths[0], name="narrow"), 8)
+    wide = Limit(CallableCost(lambda a: 24 - a.widths[0], name="wide"), 8)
+    with pytest.raises(InfeasibleError, match="at once, though each limit can be held alone"):
+        FeasibleSet(SPACE, Budget(narrow, wide))
+
+
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        (np.full((2, 3), np.nan), "NaN"),
+        (np.full((2, 3), np.inf), "finite largest"),
+        (np.full((2, 3), -np.inf), "finite largest"),
+        (np.zeros((2, 4)), r"shape \(2, 4\)"),
+        (np.zeros(3), r"shape \(3,\)"),
+        ([[0.0, 0.0], [0.0]], "one per candidate of each layer"),
+        ("uniform", "one per candidate"),
+    ],
+)
+def test_bad_logits(logits: object, message: str) -> None:
+    with pytest.raises(TabnasError, match=message):
+        FeasibleSet(SPACE, Budget(parameters=1_000)).probability(logits)
+
+
+def test_one_array_per_layer_is_welcome() -> None:
+    feasible = FeasibleSet(SPACE, Budget(parameters=300))
+    ragged = [[0.5, -1.0], [0.0, 1.0, 2.0]]
+    padded = np.array([[0.5, -1.0, 99.0], [0.0, 1.0, 2.0]])  # padding is ignored
+    assert feasible.probability(ragged) == feasible.probability(padded)
+
+
+def test_a_policy_that_rules_out_the_feasible_set() -> None:
+    feasible = FeasibleSet(SPACE, Budget(dense_parameters=129))
+    logits = np.zeros((2, 3))
+    logits[0, 0] = -np.inf
+    assert feasible.probability(logits) == 0
+    questions = [
+        lambda: feasible.marginals(logits),
+        lambda: feasible.sample(1, logits),
+        lambda: feasible.most_likely(1, logits),
+    ]
+    for ask in questions:
+        with pytest.raises(TabnasError, match="probability 0"):
+            ask()
+
+
+def test_methods_that_do_not_apply() -> None:
+    own = Budget(Limit(lambda a: max(a.widths), 8))
+    with pytest.raises(TabnasError, match="does not add up along the layers"):
+        FeasibleSet(SPACE, own, method="chain")
+    with pytest.raises(TabnasError, match="cannot be enumerated"):
+        FeasibleSet(SearchSpace.uniform(layers=6, inputs=1, outputs=1), own, method="enumeration")
+    with pytest.raises(TabnasError, match="did you mean 'monte carlo'"):
+        FeasibleSet(SPACE, own, method="monte_carlo")
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1.0])
+def test_a_cost_of_ones_own_must_be_a_number(value: float) -> None:
+    with pytest.raises(TabnasError, match="'odd' must be at least 0, however it is"):
+        FeasibleSet(SPACE, Budget(Limit(type("odd", (), {"__call__": lambda *_: value})(), 8)))
+
+
+def test_what_is_not_of_the_space_is_not_feasible() -> None:
+    feasible = FeasibleSet(SPACE, Budget(parameters=1_000))
+    assert "8-4" in feasible
+    assert "8-5" not in feasible
+    assert "8" not in feasible
+    assert "garbage" not in feasible
+    assert 84 not in feasible

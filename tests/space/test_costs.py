@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import csv
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas import Architecture, Budget, Limit, SearchSpace, TabnasError
+from tabnas.space import COSTS, ChainCost, DenseParameters
+from tests.conftest import SHARED, needs_shared
+from tests.strategies import spaces, valid_choices
+
+
+@needs_shared
+def test_all_counts_printed_in_the_paper() -> None:
+    with (SHARED / "paper" / "architectures.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 131
+    for row in rows:
+        architecture = Architecture.parse(row["architecture"])
+        space = SearchSpace(
+            [[width] for width in architecture],
+            inputs=int(row["inputs"]),
+            outputs=int(row["outputs"]),
+        )
+        assert COSTS["dense_parameters"](space, architecture) == int(row["parameters"])
+
+
+def test_costs_of_a_small_network_by_hand() -> None:
+    space = SearchSpace([[3], [2]], inputs=4, outputs=5, embedding_parameters=7)
+    architecture = Architecture((3, 2))
+    dense = (4 * 3 + 3) + (3 * 2 + 2) + (2 * 5 + 5)
+    assert COSTS["dense_parameters"](space, architecture) == dense
+    assert COSTS["parameters"](space, architecture) == dense + 2 * (3 + 2) + 7
+    assert COSTS["bytes"](space, architecture) == 4 * (dense + 2 * (3 + 2) + 7)
+    assert COSTS["flops"](space, architecture) == 2 * (4 * 3 + 3 * 2 + 2 * 5) + 8 * (3 + 2)
+
+
+@pytest.mark.parametrize("name", sorted(COSTS))
+@given(space=spaces())
+def test_tables_sum_to_the_cost(name: str, space: SearchSpace) -> None:
+    cost = COSTS[name]
+    assert isinstance(cost, ChainCost)
+    *tables, head = cost.tables(space)
+    for choices in valid_choices(space):
+        total, before = 0.0, 0
+        for table, choice in zip(tables, choices, strict=True):
+            total += table[before, choice]
+            before = choice
+        assert total + head[before, 0] == cost(space, space.architecture(choices))
+
+
+def test_absent_layers_cannot_be_followed() -> None:
+    space = SearchSpace([[0, 8], [0, 8]], inputs=4, outputs=1)
+    assert DenseParameters().tables(space)[1][0, 1] == math.inf
+
+
+def test_unknown_cost_suggests_the_nearest() -> None:
+    with pytest.raises(TabnasError, match="did you mean 'parameters'"):
+        Budget(paramters=5)
+
+
+@pytest.mark.parametrize("at_most", [-1, float("nan"), float("inf"), "5", True, None])
+def test_limits_must_be_numbers(at_most: object) -> None:
+    with pytest.raises(TabnasError, match="the limit on parameters must be a number"):
+        Budget(parameters=at_most)
+
+
+def test_a_cost_is_limited_once() -> None:
+    with pytest.raises(TabnasError, match="limits parameters more than once"):
+        Budget(Limit(COSTS["parameters"], 3), parameters=5)
+
+
+@given(spaces(), st.floats(0, 5000))
+def test_budget_admits_by_every_limit(space: SearchSpace, at_most: float) -> None:
+    budget = Budget(Limit(lambda a: a.depth, 2), parameters=at_most)
+    for choices in valid_choices(space):
+        architecture = space.architecture(choices)
+        holds = [
+            cost <= at
+            for cost, at in zip(
+                budget.costs(space, architecture).values(), (2, at_most), strict=True
+            )
+        ]
+        assert budget.admits(space, architecture) == np.all(holds)
