@@ -105,6 +105,11 @@ class SearchSpace:
         """The largest number of candidates of any layer: arrays over choices are this wide."""
         return max(len(layer) for layer in self.candidates)
 
+    @property
+    def has_optional_layers(self) -> bool:
+        """Whether a layer may be absent."""
+        return ABSENT in self.candidates[-1]
+
     @cached_property
     def ragged(self) -> bool:
         """Whether the layers have different numbers of candidates."""

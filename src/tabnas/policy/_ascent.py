@@ -1,0 +1,96 @@
+"""Gradient ascent on the logits: Adam as in the paper, and plain SGD."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from math import isfinite
+
+import numpy as np
+
+from tabnas.errors import TabnasError
+from tabnas.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ascent(ABC):
+    """How a policy climbs; `rate` is the paper's RL learning rate eta."""
+
+    rate: float = 0.005  # the paper found [0.001, 0.01] right for all its datasets
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.rate) and self.rate > 0):
+            raise TabnasError(f"the RL rate must be positive, however {self.rate} was given")
+
+    @abstractmethod
+    def start(self, logits: FloatArray) -> Climber:
+        """The state of an ascent from `logits`, [..., layers, choices]."""
+
+
+class Climber(ABC):
+    """An ascent under way. Policies that are not active in a step keep all their state."""
+
+    logits: FloatArray
+
+    @abstractmethod
+    def step(self, gradient: FloatArray, active: BoolArray) -> None:
+        """Go up along `gradient`, like the logits, for the policies that are `active`, [...]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGD(Ascent):
+    """`l <- l + eta * gradient`."""
+
+    def start(self, logits: FloatArray) -> Climber:
+        return _SGDClimber(self, logits.copy())
+
+
+@dataclass(eq=False)
+class _SGDClimber(Climber):
+    ascent: SGD
+    logits: FloatArray
+
+    def step(self, gradient: FloatArray, active: BoolArray) -> None:
+        moved = self.logits + self.ascent.rate * gradient
+        self.logits = np.where(active[..., None, None], moved, self.logits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adam(Ascent):
+    """Adam with the paper's constants."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-3
+
+    def start(self, logits: FloatArray) -> Climber:
+        return _AdamClimber(self, logits.copy())
+
+
+@dataclass(eq=False)
+class _AdamClimber(Climber):
+    ascent: Adam
+    logits: FloatArray
+    mean: FloatArray = field(init=False)  # moving average of the gradient
+    square: FloatArray = field(init=False)  # and of its square
+    steps: FloatArray = field(init=False)  # [...]: taken, not skipped
+
+    def __post_init__(self) -> None:
+        self.mean = np.zeros_like(self.logits)
+        self.square = np.zeros_like(self.logits)
+        self.steps = np.zeros(self.logits.shape[:-2])
+
+    def step(self, gradient: FloatArray, active: BoolArray) -> None:
+        a = self.ascent
+        where = active[..., None, None]
+        self.steps = self.steps + active
+        self.mean = np.where(where, a.beta1 * self.mean + (1 - a.beta1) * gradient, self.mean)
+        self.square = np.where(
+            where, a.beta2 * self.square + (1 - a.beta2) * gradient**2, self.square
+        )
+        # bias correction; a policy that never moved divides by one instead
+        steps = np.maximum(self.steps, 1)[..., None, None]
+        mean = self.mean / (1 - a.beta1**steps)
+        square = self.square / (1 - a.beta2**steps)
+        moved = self.logits + a.rate * mean / (np.sqrt(square) + a.epsilon)
+        self.logits = np.where(where, moved, self.logits)

@@ -1,0 +1,111 @@
+"""The controller: REINFORCE on the logits, one `suggest` and one `update` a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tabnas.errors import TabnasError
+from tabnas.policy._ascent import Adam, Ascent
+from tabnas.policy._moving_average import MovingAverage
+from tabnas.policy._policy import Policy
+from tabnas.policy.rewards import Reward
+from tabnas.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one update did, for each policy of the batch, [...]."""
+
+    applied: BoolArray  # False where the step was skipped
+    reward: FloatArray  # mean reward of the architectures that counted; 0 where none did
+    baseline: FloatArray  # the moving average it was compared with
+
+
+class Controller:
+    """Learns a policy from the qualities of the architectures it suggests.
+
+    `workers` architectures are looked at in a step and their gradients averaged over those that
+    count, which is the paper's average over all workers times workers / feasible workers. If none
+    counts, the step is skipped: logits, moments and moving average stay.
+
+    `batch` runs that many independent policies side by side, sharing nothing but the random stream.
+
+    >>> from tabnas import Budget, FeasibleSet, SearchSpace
+    >>> from tabnas.policy import Rejection
+    >>> space = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
+    >>> feasible = FeasibleSet(space, Budget(dense_parameters=25))
+    >>> controller = Controller(Rejection(feasible), Adam(rate=0.05), rng=0)
+    >>> for _ in range(200):
+    ...     choices = controller.suggest()  # [workers, layers]
+    ...     step = controller.update(choices, quality=choices[:, 0] - 0.5 * choices[:, 1])
+    >>> controller.policy.most_likely()
+    [Architecture('4-2')]
+    """
+
+    def __init__(
+        self,
+        reward: Reward,
+        ascent: Ascent | None = None,
+        *,
+        rng: np.random.Generator | int,
+        workers: int = 1,
+        decay: float = 0.9,
+        average_first: bool = True,
+        batch: tuple[int, ...] = (),
+    ) -> None:
+        if workers < 1:
+            raise TabnasError(f"workers must be at least 1, however {workers} was given")
+        if not 0 <= decay < 1:
+            raise TabnasError(f"decay must be in [0, 1), however {decay} was given")
+        self.reward = reward
+        self.workers = workers
+        # NOTE[DIFF]: Algorithm 1 takes the current reward into the average after the update. The
+        # authors' notebooks do it before, which succeeds more often (results/toy); so do we.
+        self.average_first = average_first
+        self.average = MovingAverage(decay=decay, batch=batch)
+        space = reward.feasible.space
+        start = np.zeros((*batch, space.depth, space.max_choices))  # uniform, as Algorithm 1
+        self._climber = (ascent or Adam()).start(start)
+        self._rng = np.random.default_rng(rng)
+        self.policy = Policy(reward.feasible, start)
+
+    def suggest(self) -> IntArray:
+        """The architectures to look at next, as choices, [..., workers, layers]."""
+        return self.reward.draw(self.policy, self.workers, self._rng)
+
+    def counts(self, choices: IntArray) -> BoolArray:
+        """Which of them matter to the update, [..., workers]: others need no evaluation."""
+        return self.reward.counts(choices)
+
+    def update(self, choices: IntArray, quality: FloatArray) -> Step:
+        """Learn from the `quality`, [..., workers], of suggested choices.
+
+        The quality of choices that do not count is ignored, and may be NaN.
+        """
+        counts = self.reward.counts(choices)
+        quality = np.where(counts, quality, 0.0)
+        if not np.isfinite(quality).all():
+            raise TabnasError("the quality of an architecture must be finite")
+        expectation, known = self.reward.expectation(self.policy, self._rng)
+        number = counts.sum(axis=-1)
+        active = (number > 0) & known
+
+        rewards = np.where(counts, self.reward.value(quality, choices), 0.0)
+        reward = rewards.sum(axis=-1) / np.maximum(number, 1)
+        if self.average_first:
+            self.average.add(reward, active)
+        baseline = self.average.value
+        advantage = np.where(counts, rewards - baseline[..., None], 0.0)
+
+        # grad J = mean over what counts of (r - rbar) * (1[y_i = j] - E[1[Y_i = j]])
+        taken = choices[..., None] == np.arange(expectation.shape[-1])
+        score = taken - expectation[..., None, :, :]
+        total = (advantage[..., None, None] * score).sum(axis=-3)
+        self._climber.step(total / np.maximum(number, 1)[..., None, None], active)
+
+        if not self.average_first:
+            self.average.add(reward, active)
+        self.policy = Policy(self.reward.feasible, self._climber.logits)
+        return Step(applied=active, reward=reward, baseline=baseline)

@@ -1,0 +1,37 @@
+"""The moving average of rewards that an architecture is compared with (`Q-bar`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tabnas.types import BoolArray, FloatArray
+
+
+class MovingAverage:
+    """A bias-corrected exponential average, for a batch of policies.
+
+    NOTE[DIFF]: Algorithm 1 prints a division by `gamma * Qbar + 1 - gamma`. Meant is the corrected
+    average: numerator and denominator, each decayed by gamma, are kept apart and divided.
+
+    >>> average = MovingAverage(decay=0.9)
+    >>> average.add(np.array(3.0), np.array(True))
+    >>> float(average.value)
+    3.0
+    """
+
+    def __init__(self, *, decay: float = 0.9, batch: tuple[int, ...] = ()) -> None:
+        self.decay = decay
+        self.total = np.zeros(batch)
+        self.weight = np.zeros(batch)
+
+    def add(self, value: FloatArray, active: BoolArray) -> None:
+        """Take `value`, [...], in where `active`; elsewhere nothing changes."""
+        gamma = self.decay
+        self.total = np.where(active, gamma * self.total + (1 - gamma) * value, self.total)
+        self.weight = np.where(active, gamma * self.weight + (1 - gamma), self.weight)
+
+    @property
+    def value(self) -> FloatArray:
+        """The average, [...]; 0 where nothing was taken in yet."""
+        empty = self.weight == 0
+        return np.asarray(self.total / np.where(empty, 1.0, self.weight))

@@ -1,0 +1,17 @@
+"""The absolute value reward of TuNAS."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tabnas.policy.rewards._reward import PenaltyReward
+from tabnas.types import FloatArray, IntArray
+
+
+class Abs(PenaltyReward):
+    """`r = Q + beta * |T / T0 - 1|`, beta < 0."""
+
+    name = "abs"
+
+    def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
+        return quality + self.beta * np.abs(self.load(choices) - 1)

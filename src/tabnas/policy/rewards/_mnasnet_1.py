@@ -1,0 +1,15 @@
+"""The first reward of MnasNet."""
+
+from __future__ import annotations
+
+from tabnas.policy.rewards._reward import PenaltyReward
+from tabnas.types import FloatArray, IntArray
+
+
+class MnasNet1(PenaltyReward):
+    """`r = Q * (T / T0)^beta`, beta < 0."""
+
+    name = "mnasnet_1"
+
+    def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
+        return quality * self.load(choices) ** self.beta

@@ -1,0 +1,21 @@
+"""The second reward of MnasNet, as the TabNAS paper prints it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tabnas.policy.rewards._reward import PenaltyReward
+from tabnas.types import FloatArray, IntArray
+
+
+class MnasNet2(PenaltyReward):
+    """`r = Q * max(1, (T / T0)^beta)`, beta < 0.
+
+    As printed it rewards being under the limit and never penalises being over it, which fits the
+    tiny architectures that the paper reports for it. `MnasNetHard` is the form with a minimum.
+    """
+
+    name = "mnasnet_2"
+
+    def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
+        return quality * np.maximum(1, self.load(choices) ** self.beta)

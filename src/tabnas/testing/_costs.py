@@ -1,0 +1,43 @@
+"""What every cost must do, ours and a user's own."""
+
+from __future__ import annotations
+
+from math import inf, isclose
+
+from tabnas.feasible import FeasibleSet
+from tabnas.space import Architecture, Budget, ChainCost, Cost, Limit, SearchSpace
+
+
+def check_cost(cost: Cost, space: SearchSpace | None = None) -> None:
+    """Raise AssertionError unless the cost keeps the contract of `tabnas.space.Cost`.
+
+    `space` is a small one that the cost can tell about, if it cannot tell about any.
+
+    >>> from tabnas.space import Flops
+    >>> check_cost(Flops())
+    """
+    space = space or SearchSpace([[0, 2, 5], [0, 3, 8], [0, 4]], inputs=7, outputs=3)
+    assert isinstance(cost.name, str), "a cost must have a name"
+    architectures = list(FeasibleSet(space, Budget()))
+    costs = {architecture: cost(space, architecture) for architecture in architectures}
+    for architecture, value in costs.items():
+        assert 0 <= value < inf, f"{architecture} must cost a finite amount, not below 0"
+        assert value == cost(space, architecture), f"{architecture} must cost the same every time"
+    if isinstance(cost, ChainCost):
+        _check_tables(cost, space, costs)
+    for limit in sorted(set(costs.values())):
+        feasible = FeasibleSet(space, Budget(Limit(cost, limit)))
+        expected = sum(value <= limit for value in costs.values())
+        assert feasible.count() == expected, f"{expected} architectures must hold {limit}"
+        assert costs[feasible.dearest()] <= limit, "nothing over the limit may be feasible"
+
+
+def _check_tables(cost: ChainCost, space: SearchSpace, costs: dict[Architecture, float]) -> None:
+    *tables, head = cost.tables(space)
+    for architecture, value in costs.items():
+        total, before = 0.0, 0
+        for table, choice in zip(tables, space.choices(architecture), strict=True):
+            total += table[before, choice]
+            before = choice
+        total += head[before, 0]
+        assert isclose(total, value, rel_tol=1e-12), f"the terms of {architecture} must sum to it"
