@@ -1,0 +1,33 @@
+# Two commands do everything on a machine with Python (3.11 or later), pip and make:
+#   make demo    installs into .venv and runs the main job
+#   make test    installs what development needs, too, and runs every check
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
+.PHONY: demo test clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/tabnas paper toy --out runs/demo
+
+test: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest --quiet --numprocesses 2
+
+$(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(INSTALL) '.[paper]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(INSTALL) '.[dev]'
+	@touch $@
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) build dist runs .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,108 @@
+"""Exact P(V) with all marginals against Monte Carlo at the paper's N, on the paper's five spaces.
+
+    python benchmarks/feasible.py --out results
+
+Both are timed alternately in one process on one thread, and medians are taken; what counts is their
+ratio. The Monte Carlo error is the largest error of any marginal, over the repeats: the exact
+answer has none. The policies are random (logits of standard deviation 1), the same for both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, SearchSpace
+from tabnas.paper import provenance
+
+SPACES = {  # layers, inputs, outputs, widths, limit, the paper's N
+    "Criteo, 3 layers": (3, 1027, 1, PAPER_WIDTHS, 41_153, 3_072),
+    "Criteo, 4 layers": (4, 1027, 1, PAPER_WIDTHS, 59_697, 32_768),
+    "Criteo, 5 layers": (5, 1027, 1, PAPER_WIDTHS, 75_353, 32_768),
+    "Volkert, 4 layers": (4, 180, 10, PAPER_WIDTHS, 27_882, 10_000),
+    "Volkert, 9 layers": (9, 180, 10, PAPER_WIDTHS[:12], 78_114, 5_000_000),
+}
+
+
+def seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def measure(name: str, *, exact_repeats: int, sampled_repeats: int) -> dict[str, object]:
+    """One space: build once, then exact and sampled in turn."""
+    layers, inputs, outputs, widths, limit, samples = SPACES[name]
+    space = SearchSpace.uniform(layers=layers, inputs=inputs, outputs=outputs, widths=widths)
+    budget = Budget(dense_parameters=limit)
+    build = min(seconds(lambda: FeasibleSet(space, budget)) for _ in range(3))
+    feasible = FeasibleSet(space, budget)
+    rng = np.random.default_rng(0)
+    feasible.marginals()
+    feasible.estimate(samples=10)  # compiled before anything is timed
+
+    exact, sampled, errors = [], [], []
+    for repeat in range(sampled_repeats):
+        logits = rng.normal(size=space.mask.shape)
+        truth = feasible.marginals(logits)
+        share = max(1, exact_repeats // sampled_repeats)
+        exact += [seconds(partial(feasible.marginals, logits)) for _ in range(share)]
+        start = time.perf_counter()
+        estimate = feasible.estimate(logits, samples=samples, rng=repeat)
+        sampled.append(time.perf_counter() - start)
+        errors.append(float(np.abs(estimate.marginals - truth).max()))
+    exact_us, sampled_us = 1e6 * np.median(exact), 1e6 * np.median(sampled)
+    return {
+        "space": name,
+        "architectures": space.size,
+        "feasible": feasible.count(),
+        "build_ms": round(1e3 * build, 1),
+        "exact_us": round(float(exact_us), 1),
+        "monte_carlo_samples": samples,
+        "monte_carlo_us": round(float(sampled_us), 1),
+        "monte_carlo_over_exact": round(float(sampled_us / exact_us), 1),
+        "monte_carlo_largest_error": round(float(np.median(errors)), 4),
+    }
+
+
+def markdown(rows: list[dict[str, object]], facts: dict[str, object]) -> str:
+    head = (
+        "# Exact P(V) and marginals against Monte Carlo\n\n"
+        f"`{facts['command']}`, {facts['date']}, {facts['machine']['processor']}, one thread. "
+        "A set is built and counted once, before a search. "
+        "The error of Monte Carlo is the largest of any marginal.\n\n"
+        "| space | feasible | of | build | exact | Monte Carlo | N | ratio | error |\n"
+        "|---|---|---|---|---|---|---|---|---|\n"
+    )
+    body = "".join(
+        f"| {r['space']} | {r['feasible']:,} | {r['architectures']:,} | {r['build_ms']} ms "
+        f"| {r['exact_us']:,.0f} µs | {r['monte_carlo_us']:,.0f} µs | {r['monte_carlo_samples']:,} "
+        f"| {r['monte_carlo_over_exact']:,.0f} | {r['monte_carlo_largest_error']} |\n"
+        for r in rows
+    )
+    return head + body
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--repeats", type=int, default=20)
+    options = parser.parse_args()
+    rows = []
+    for name in SPACES:
+        rows.append(measure(name, exact_repeats=400, sampled_repeats=options.repeats))
+        print(json.dumps(rows[-1]))
+    facts = provenance("python benchmarks/feasible.py --out results")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "feasible.json").write_text(json.dumps(facts | {"rows": rows}, indent=2) + "\n")
+    (options.out / "feasible.md").write_text(markdown(rows, facts))
+
+
+if __name__ == "__main__":
+    main()

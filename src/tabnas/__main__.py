@@ -1,0 +1,5 @@
+"""`python -m tabnas` is `tabnas`."""
+
+from tabnas.cli import main
+
+main()

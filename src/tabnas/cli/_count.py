@@ -1,0 +1,120 @@
+"""`tabnas count`: how many architectures a limit leaves."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tabnas.cli._options import parse_widths
+from tabnas.errors import TabnasError
+from tabnas.feasible import FeasibleSet
+from tabnas.space import COSTS, PAPER_WIDTHS, Budget, SearchSpace
+
+DEFAULT_WIDTHS = ",".join(map(str, PAPER_WIDTHS))
+
+
+def count(
+    inputs: Annotated[int, typer.Option(help="Width of the encoded table.")],
+    outputs: Annotated[int, typer.Option(help="Number of logits: 1 for two classes.")],
+    layers: Annotated[int, typer.Option(help="Number of hidden layers.")],
+    widths: Annotated[
+        str, typer.Option(help="Candidate widths of every layer; 0 makes layers optional.")
+    ] = DEFAULT_WIDTHS,
+    max_parameters: Annotated[
+        int | None, typer.Option(help="Limit on all trained numbers of the model.")
+    ] = None,
+    max_dense_parameters: Annotated[
+        int | None, typer.Option(help="Limit on weights and biases of dense layers only.")
+    ] = None,
+    max_flops: Annotated[
+        int | None, typer.Option(help="Limit on floating-point operations a row.")
+    ] = None,
+    max_bytes: Annotated[int | None, typer.Option(help="Limit on bytes of weights.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Count the architectures that hold a limit, exactly, and show what they are like.
+
+    The paper's 5-layer Criteo space, of which 340,590 architectures are feasible:
+
+        tabnas count --inputs 1027 --outputs 1 --layers 5 --max-dense-parameters 75353
+
+    Depth left open, up to three layers, two limits at once:
+
+        tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16,32,64
+          --max-parameters 5000 --max-flops 9000
+    """
+    limits = {
+        "parameters": max_parameters,
+        "dense_parameters": max_dense_parameters,
+        "flops": max_flops,
+        "bytes": max_bytes,
+    }
+    budget = Budget(**{name: most for name, most in limits.items() if most is not None})
+    if not budget.limits:
+        raise TabnasError("give at least one limit, for example --max-parameters 20000")
+    space = SearchSpace.uniform(
+        layers=layers, inputs=inputs, outputs=outputs, widths=parse_widths(widths)
+    )
+    facts = describe(FeasibleSet(space, budget))
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        show(facts)
+
+
+def describe(feasible: FeasibleSet) -> dict[str, Any]:
+    """The facts about a feasible set, for people and for machines."""
+    space, budget = feasible.space, feasible.budget
+    extremes = {
+        which: {
+            "architecture": str(architecture),
+            **{name: cost(space, architecture) for name, cost in COSTS.items()},
+        }
+        for which, architecture in (
+            ("cheapest", feasible.cheapest()),
+            ("dearest", feasible.dearest()),
+        )
+    }
+    facts: dict[str, Any] = {
+        "inputs": space.inputs,
+        "outputs": space.outputs,
+        "layers": space.depth,
+        "widths": list(space.candidates[0]),
+        "limits": {limit.cost.name: limit.at_most for limit in budget.limits},
+        "architectures": space.size,
+        "method": feasible.method,
+        "share": float(feasible.probability()),
+    }
+    if feasible.exact:
+        facts["feasible"] = feasible.count()
+        facts["share"] = feasible.count() / space.size
+        facts["unused_widths"] = [list(widths) for widths in feasible.unused_widths()]
+    return facts | extremes
+
+
+def show(facts: dict[str, Any]) -> None:
+    """Print the facts as a table of two columns."""
+    limits = " and ".join(f"{name} <= {most:,}" for name, most in facts["limits"].items())
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_row("limit", limits)
+    table.add_row("architectures", f"{facts['architectures']} in all")
+    if "feasible" in facts:
+        table.add_row("feasible", f"[bold]{facts['feasible']}[/bold]  ({facts['share']:.2%})")
+        known = "exact, along the chain of layers" if facts["method"] == "chain" else "exact"
+    else:
+        table.add_row("feasible", f"about {facts['share']:.2%}")
+        known = "estimated by sampling: too many states for exact counting"
+    table.add_row("how", known)
+    for which in ("cheapest", "dearest"):
+        extreme = facts[which]
+        costs = ", ".join(f"{extreme[name]:,} {name}" for name in facts["limits"])
+        table.add_row(which, f"{extreme['architecture']}  ({costs})")
+    for layer, widths in enumerate(facts.get("unused_widths", []), start=1):
+        if widths:
+            unused = ", ".join(map(str, widths))
+            table.add_row(f"layer {layer}", f"never {unused}")
+    Console().print(table)

@@ -1,0 +1,78 @@
+"""The entry point: commands, exit codes, and errors in one sentence."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+import tabnas
+from tabnas.cli import _paper
+from tabnas.cli._count import count
+from tabnas.errors import TabnasError
+
+DONE, FAULT, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+
+app = typer.Typer(
+    help="The best neural network for a table inside a hard resource limit.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(count)
+app.add_typer(_paper.app, name="paper")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tabnas {tabnas.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> NoReturn:
+    """Run the command line of this process, and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    command = typer.main.get_command(app)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: say(f"note: {message}")
+        try:
+            code = command.main(arguments, prog_name="tabnas", standalone_mode=False)
+        except TyperException as error:
+            if error.format_message():  # empty where the help was shown instead
+                say(error.format_message())
+            return error.exit_code
+        except TabnasError as error:
+            say(str(error))
+            return MISTAKE
+        except (Abort, KeyboardInterrupt):
+            say("interrupted")
+            return INTERRUPTED
+        except Exception:
+            traceback.print_exc()
+            say("this is a fault of tabnas, not of yours; the lines above help to mend it")
+            return FAULT
+    return code if isinstance(code, int) else DONE
+
+
+def say(message: str) -> None:
+    """One line to standard error."""
+    print(f"tabnas: {message}", file=sys.stderr)

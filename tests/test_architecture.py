@@ -1,0 +1,56 @@
+"""The rooms of docs/architecture.md and who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tabnas
+
+ROOT = Path(tabnas.__file__).parent
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+LEAVES = {"errors", "types"}
+
+
+def rooms() -> dict[str, set[str]]:
+    """Each room and those it may import, from the table of the page."""
+    allowed: dict[str, set[str]] = {}
+    for room, imports in re.findall(r"^\| `(\w+)` \|.*\| *(.*?) *\|$", PAGE.read_text(), re.M):
+        named = set(re.findall(r"`(\w+)`", imports))
+        allowed[room] = set(allowed) if imports in ("the above", "all") else named
+    return allowed
+
+
+def imported(path: Path) -> set[str]:
+    """The rooms that a module imports, also inside functions."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return {name.split(".")[1] for name in names if name.startswith("tabnas.")}
+
+
+def test_the_page_lists_the_folders() -> None:
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert folders == set(rooms())
+
+
+@pytest.mark.parametrize("room", sorted(rooms()))
+def test_rooms_import_what_the_page_allows(room: str) -> None:
+    for path in (ROOT / room).rglob("*.py"):
+        others = imported(path) - {room} - LEAVES
+        assert others <= rooms()[room], f"{path.relative_to(ROOT)} imports {others}"
+
+
+def test_importing_tabnas_is_light() -> None:
+    heavy = ["numba", "torch", "matplotlib", "plotly", "scipy", "pandas", "sklearn"]
+    code = f"import sys, tabnas; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
