@@ -1,0 +1,48 @@
+"""Tables of every kind to arrays and back."""
+
+from __future__ import annotations
+
+from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
+from tabnas.data._kinds import Kind, find_kind
+from tabnas.data._readers import CRITEO_COLUMNS, MISSING_MARKS, read_table
+from tabnas.data._splits import (
+    Shares,
+    Split,
+    split_by_group,
+    split_by_time,
+    split_random,
+    split_stratified,
+)
+from tabnas.data._table import Table
+from tabnas.data._targets import (
+    ClassTarget,
+    NumberTarget,
+    Target,
+    Task,
+    fit_target,
+    target_from_dict,
+)
+
+__all__ = [
+    "CRITEO_COLUMNS",
+    "MISSING_MARKS",
+    "ClassTarget",
+    "DataWarning",
+    "Encoded",
+    "Kind",
+    "NumberTarget",
+    "Shares",
+    "Split",
+    "Table",
+    "TableEncoder",
+    "Target",
+    "Task",
+    "find_kind",
+    "fit_target",
+    "read_table",
+    "split_by_group",
+    "split_by_time",
+    "split_random",
+    "split_stratified",
+    "target_from_dict",
+]

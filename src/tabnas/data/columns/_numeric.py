@@ -1,0 +1,106 @@
+"""Numeric columns: imputed, marked where missing, and scaled."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from tabnas.data._kinds import Kind
+from tabnas.data._values import numbers
+from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.errors import TabnasError, did_you_mean
+from tabnas.types import FloatArray
+
+Scaling = Literal["robust", "standard", "none"]
+SMOOTH_LIMIT = 3.0  # robustly scaled values approach it and never pass it
+FAR = 1e9  # beyond it a scaled value is at the limit anyway, and its square could overflow
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumericColumn(EncodedColumn):
+    """`(x - center) / scale`, then, if robust, smoothly clipped; missing values take `fill`.
+
+    Robust scaling centres on the median and divides by the distance between the quartiles, so that
+    outliers move neither; what is still far out is bent towards +-3 by x / sqrt(1 + (x / 3)^2).
+    """
+
+    kind = Kind.NUMERIC
+
+    center: float
+    scale: float
+    fill: float
+    scaling: Scaling
+    marks_missing: bool  # an indicator, where the training rows had missing values
+
+    @classmethod
+    def fit(cls, name: str, column: Any, *, scaling: Scaling = "robust") -> NumericColumn:
+        """Find the statistics of the training rows."""
+        if scaling not in get_args(Scaling):
+            raise TabnasError(
+                f"there is no scaling {scaling!r}; {did_you_mean(scaling, get_args(Scaling))}"
+            )
+        values = numbers(name, column)
+        present = values[~np.isnan(values)]
+        median = float(np.median(present)) if len(present) else 0.0
+        center, scale = _center_and_scale(present, median, scaling)
+        return cls(
+            name=name,
+            center=center,
+            scale=scale,
+            fill=median,
+            scaling=scaling,
+            marks_missing=len(present) < len(values),
+        )
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return (self.name, f"{self.name} is missing") if self.marks_missing else (self.name,)
+
+    def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
+        values = numbers(self.name, column)
+        missing = np.isnan(values)
+        values[missing] = self.fill
+        numeric[:, 0] = self._scaled(values)
+        if self.marks_missing:
+            numeric[:, 1] = missing
+
+    def _scaled(self, values: FloatArray) -> FloatArray:
+        if self.scaling == "none":
+            largest = float(np.finfo(np.float32).max)
+            return np.clip(values, -largest, largest)
+        # halved first: the difference of two large floats may overflow, that of their halves cannot
+        scaled = np.clip((values / 2 - self.center / 2) / self.scale * 2, -FAR, FAR)
+        if self.scaling == "robust":
+            scaled /= np.sqrt(1 + (scaled / SMOOTH_LIMIT) ** 2)
+        return scaled
+
+    def describe(self) -> str:
+        said = {
+            "robust": f"centred on the median {self.center:g}, divided by {self.scale:g}, "
+            f"bent towards ±{SMOOTH_LIMIT:g}",
+            "standard": f"centred on the mean {self.center:g}, divided by {self.scale:g}",
+            "none": "taken as it is",
+        }[self.scaling]
+        if self.marks_missing:
+            said += f"; missing values become the median {self.fill:g}, with an indicator"
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _center_and_scale(present: FloatArray, median: float, scaling: Scaling) -> tuple[float, float]:
+    if scaling == "none" or not len(present):
+        return 0.0, 1.0
+    if scaling == "standard":
+        largest = float(np.abs(present).max()) or 1.0  # sums of large values would overflow
+        center = float((present / largest).mean()) * largest
+        scale = float((present / largest).std()) * largest
+        return center, scale if 0 < scale < np.inf else 1.0
+    low, high = np.quantile(present / 2, [0.25, 0.75])
+    scale = 2 * float(high - low)
+    if scale == 0:  # more than half the values are equal: the spread of all, then
+        scale = 2 * float((present / 2).max() - (present / 2).min()) / 2
+    return median, scale if 0 < scale < np.inf else 1.0

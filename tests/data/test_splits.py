@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas import TabnasError
+from tabnas.data import (
+    Shares,
+    Split,
+    split_by_group,
+    split_by_time,
+    split_random,
+    split_stratified,
+)
+
+
+def check_partition(split: Split, rows: int) -> None:
+    together = np.concatenate([split.train, split.validation, split.test])
+    assert sorted(together) == list(range(rows))
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=200), st.integers(0, 5))
+def test_stratified(labels: list[int], seed: int) -> None:
+    array = np.array(labels)
+    split = split_stratified(array, Shares(), np.random.default_rng(seed))
+    check_partition(split, len(labels))
+    for label, count in zip(*np.unique(array, return_counts=True), strict=True):
+        inside = [int((array[part] == label).sum()) for part in (split.train, split.validation)]
+        assert inside[0] >= 1
+        if count >= 2:
+            assert inside[1] >= 1
+        assert abs(inside[1] - 0.2 * count) <= 1
+
+
+@given(st.integers(3, 300))
+def test_random(rows: int) -> None:
+    split = split_random(rows, Shares(validation=0.1, test=0.3), np.random.default_rng(0))
+    check_partition(split, rows)
+    assert abs(len(split.test) - 0.3 * rows) <= 1
+    again = split_random(rows, Shares(validation=0.1, test=0.3), np.random.default_rng(0))
+    assert (again.train == split.train).all()
+
+
+def test_time_order() -> None:
+    moments = np.random.default_rng(0).permutation(100)
+    split = split_by_time(moments, Shares())
+    check_partition(split, 100)
+    assert moments[split.train].max() < moments[split.validation].min()
+    assert moments[split.validation].max() < moments[split.test].min()
+
+
+@given(st.lists(st.integers(0, 30), min_size=10, max_size=200), st.integers(0, 3))
+def test_groups_stay_together(groups: list[int], seed: int) -> None:
+    array = np.array(groups)
+    if len(np.unique(array)) < 3:
+        return
+    split = split_by_group(array, Shares(), np.random.default_rng(seed))
+    check_partition(split, len(groups))
+    parts = [set(array[part]) for part in (split.train, split.validation, split.test)]
+    assert all(parts)
+    assert not parts[0] & parts[1]
+    assert not parts[1] & parts[2]
+    assert not parts[0] & parts[2]
+
+
+def test_no_test_part() -> None:
+    split = split_random(50, Shares(test=0.0), np.random.default_rng(0))
+    assert len(split.test) == 0
+    check_partition(split, 50)
+
+
+def test_refusals() -> None:
+    with pytest.raises(TabnasError, match="must be positive and leave rows"):
+        Shares(validation=0.5, test=0.5)
+    with pytest.raises(TabnasError, match="at least 3 groups"):
+        split_by_group(np.array([0, 0, 1]), Shares(), np.random.default_rng(0))
