@@ -14,6 +14,7 @@ from typer.exceptions import Abort, TyperException
 import tabnas
 from tabnas.cli import _paper
 from tabnas.cli._count import count
+from tabnas.cli._datasets import datasets
 from tabnas.errors import TabnasError
 
 DONE, FAULT, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -25,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(count)
+app.command()(datasets)
 app.add_typer(_paper.app, name="paper")
 
 

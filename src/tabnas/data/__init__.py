@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tabnas.data._datasets import Dataset, Listing, data_folder, list_datasets, load_dataset
 from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
 from tabnas.data._kinds import Kind, find_kind
 from tabnas.data._readers import CRITEO_COLUMNS, MISSING_MARKS, read_table
@@ -28,8 +29,10 @@ __all__ = [
     "MISSING_MARKS",
     "ClassTarget",
     "DataWarning",
+    "Dataset",
     "Encoded",
     "Kind",
+    "Listing",
     "NumberTarget",
     "Shares",
     "Split",
@@ -37,8 +40,11 @@ __all__ = [
     "TableEncoder",
     "Target",
     "Task",
+    "data_folder",
     "find_kind",
     "fit_target",
+    "list_datasets",
+    "load_dataset",
     "read_table",
     "split_by_group",
     "split_by_time",

@@ -1,0 +1,37 @@
+"""`tabnas datasets`: what there is to try."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+def datasets(
+    folder: Annotated[
+        Path | None, typer.Option(help="Also list the tables in this folder.", file_okay=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """List the datasets that are known by name.
+
+    Those of scikit-learn are always there; OpenML's are fetched once and kept. Set TABNAS_DATA to a
+    folder of your own tables to have them listed, too.
+    """
+    from tabnas.data import list_datasets
+
+    listings = list_datasets(folder)
+    if as_json:
+        typer.echo(json.dumps([asdict(listing) for listing in listings], indent=2))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("name", "from", "about"):
+        table.add_column(heading)
+    for listing in listings:
+        table.add_row(listing.name, listing.source, listing.about)
+    Console().print(table)

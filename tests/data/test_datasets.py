@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tabnas import TabnasError
+from tabnas.cli._main import run
+from tabnas.data import list_datasets, load_dataset
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "columns"),
+    [
+        ("iris", 150, 5),
+        ("wine", 178, 14),
+        ("breast_cancer", 569, 31),
+        ("digits", 1797, 65),
+        ("diabetes", 442, 11),
+    ],
+)
+def test_shipped(name: str, rows: int, columns: int) -> None:
+    dataset = load_dataset(name)
+    assert (len(dataset.table), len(dataset.table.names)) == (rows, columns)
+    assert dataset.target in dataset.table.names
+
+
+def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.csv").write_text("a,b\n1,2\n3,4\n")
+    (tmp_path / "notes.md").write_text("no table")
+    assert "mine.csv" in [listing.name for listing in list_datasets(tmp_path)]
+    assert "notes.md" not in [listing.name for listing in list_datasets(tmp_path)]
+    monkeypatch.setenv("TABNAS_DATA", str(tmp_path))
+    assert len(load_dataset("mine", target="b").table) == 2
+    with pytest.raises(TabnasError, match="needs the name of its target"):
+        load_dataset("mine.csv")
+    monkeypatch.setenv("TABNAS_DATA", str(tmp_path / "gone"))
+    with pytest.raises(TabnasError, match="is no folder"):
+        list_datasets()
+
+
+def test_offline_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(**_: object) -> object:
+        raise OSError("no network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
+    for name in ("volkert", "41166"):
+        with pytest.raises(TabnasError, match=r"OpenML 41166.*no network.*TABNAS_DATA"):
+            load_dataset(name)
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(TabnasError, match="did you mean 'iris'"):
+        load_dataset("irsi")
+
+
+def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["datasets", "--json"]) == 0
+    names = [row["name"] for row in json.loads(capsys.readouterr().out)]
+    assert {"iris", "volkert"} <= set(names)
+    assert run(["datasets"]) == 0
+    assert "OpenML 41166" in capsys.readouterr().out
