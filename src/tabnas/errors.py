@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable
 
 
@@ -33,3 +34,22 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(known)}"
+
+
+def whole(name: str, value: int, *, least: int) -> int:
+    """The value as an integer of at least `least`, or an error that names it.
+
+    >>> whole("layers", 0, least=1)
+    Traceback (most recent call last):
+        ...
+    tabnas.errors.TabnasError: layers must be an integer of at least 1, however 0 was given
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < least:
+        raise TabnasError(
+            f"{name} must be an integer of at least {least}, however {value!r} was given"
+        )
+    return number

@@ -11,9 +11,6 @@ import numpy as np
 from tabnas.space import Budget, ChainCost, SearchSpace
 from tabnas.types import BoolArray, FloatArray, IntArray
 
-LARGEST = 2**52
-"""Sums of terms stay below it, so that integers and floats of them are both exact."""
-
 
 @dataclass(frozen=True)
 class ChainLimit:
@@ -50,62 +47,74 @@ class _Validity(ChainCost):
 
 def chain_limits(space: SearchSpace, budget: Budget) -> list[ChainLimit]:
     """The budget's chain limits that can bind, at least one, no two saying the same."""
-    normal: dict[tuple[bytes, ...], ChainLimit] = {}
+    normal: dict[tuple[bytes, ...], _Integers] = {}
     for limit in budget.limits:
         if not isinstance(limit.cost, ChainCost):
             continue
-        tables = limit.cost.tables(space)
-        if sum(table[np.isfinite(table)].max() for table in tables) <= limit.at_most:
-            continue
-        chain = _normal_form(*_to_integers(tables, limit.at_most))
+        integers = _Integers.of(limit.cost.tables(space), limit.at_most).normal()
         # proportional costs (bytes and parameters, say) have the same normal form
-        key = tuple(table.tobytes() for table in chain.tables)
-        if key not in normal or chain.limit < normal[key].limit:
-            normal[key] = chain
-    return list(normal.values()) or [validity_limit(space)]
+        key = tuple(table.tobytes() for table in integers.tables)
+        if integers.can_bind and (key not in normal or integers.limit < normal[key].limit):
+            normal[key] = integers
+    return [integers.capped() for integers in normal.values()] or [validity_limit(space)]
 
 
 def validity_limit(space: SearchSpace) -> ChainLimit:
     """The limit that every architecture holds, and no other choices do."""
-    return _normal_form(*_to_integers(_Validity().tables(space), 0))
+    return _Integers.of(_Validity().tables(space), 0).capped()
 
 
-def _to_integers(tables: Sequence[FloatArray], at_most: float) -> tuple[list[IntArray], int]:
-    """Terms in units of a power of two: exactly, if one divides them all.
-
-    Else they are rounded up to the finest unit that fits, so that nothing slips through. What that
-    shuts out is within a relative 1e-12 or so of the limit.
-    """
-    finite = np.concatenate([table[np.isfinite(table)] for table in tables])
-    largest = max(at_most, float(finite.max()) * len(tables), 1.0)
-    bits = 0
-    while (np.ldexp(finite, bits) % 1).any() and largest * 2.0 ** (bits + 1) <= LARGEST:
-        bits += 1
-    scale = 2.0**bits
-    limit = floor(at_most * scale)
-    above = limit + 1
-    integers = [np.minimum(np.ceil(table * scale), above).astype(np.int64) for table in tables]
-    head = integers.pop()
-    integers[-1] = np.minimum(integers[-1] + head[:, 0], above)
-    return integers, limit
+FORBIDDEN = -1
 
 
-def _normal_form(tables: list[IntArray], limit: int) -> ChainLimit:
-    """Constants moved to the limit and the common divisor taken out: the same set, fewer bits."""
-    allowed = [table <= limit for table in tables]
-    least = [
-        int(table[ok].min(initial=limit + 1)) for table, ok in zip(tables, allowed, strict=True)
-    ]
-    limit -= sum(least)
-    if limit < 0:  # nothing is feasible
-        return ChainLimit(tuple(np.ones_like(table) for table in tables), 0)
-    entries = np.concatenate(
-        [table[ok] - low for table, ok, low in zip(tables, allowed, least, strict=True)]
-    )
-    divisor = max(int(np.gcd.reduce(entries)), 1)
-    limit //= divisor
-    normal = tuple(
-        np.where(ok, np.minimum((table - low) // divisor, limit + 1), limit + 1)
-        for table, ok, low in zip(tables, allowed, least, strict=True)
-    )
-    return ChainLimit(normal, limit)
+@dataclass(frozen=True, eq=False)
+class _Integers:
+    """Tables and limit in integers, with `FORBIDDEN` for transitions that no limit would allow."""
+
+    tables: tuple[IntArray, ...]
+    limit: int
+
+    @classmethod
+    def of(cls, tables: Sequence[FloatArray], at_most: float) -> _Integers:
+        """Exactly: the terms of a chain cost are integers, or multiples of a power of two."""
+        finite = np.concatenate([table[np.isfinite(table)] for table in tables])
+        scale = 1.0
+        while (finite * scale % 1).any():
+            scale *= 2
+        *integers, head = (
+            np.where(np.isfinite(table), table * scale, FORBIDDEN).astype(np.int64)
+            for table in tables
+        )
+        last = integers[-1]
+        integers[-1] = np.where(last == FORBIDDEN, FORBIDDEN, last + head[:, 0])
+        return cls(tuple(integers), floor(at_most * scale))
+
+    @property
+    def can_bind(self) -> bool:
+        """Whether any architecture may exceed the limit."""
+        return sum(int(table.max()) for table in self.tables) > self.limit
+
+    def normal(self) -> _Integers:
+        """Constants moved to the limit and the common divisor taken out: the same set."""
+        least = [int(table[table != FORBIDDEN].min()) for table in self.tables]
+        rests = [
+            table[table != FORBIDDEN] - low for table, low in zip(self.tables, least, strict=True)
+        ]
+        divisor = max(int(np.gcd.reduce(np.concatenate(rests))), 1)
+        tables = tuple(
+            np.where(table == FORBIDDEN, FORBIDDEN, (table - low) // divisor)
+            for table, low in zip(self.tables, least, strict=True)
+        )
+        return _Integers(tables, (self.limit - sum(least)) // divisor)
+
+    def capped(self) -> ChainLimit:
+        """With everything above the limit, and what is forbidden, just above the limit."""
+        limit = max(self.limit, -1)
+        above = limit + 1
+        return ChainLimit(
+            tuple(
+                np.where(table == FORBIDDEN, above, np.minimum(table, above))
+                for table in self.tables
+            ),
+            limit,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,11 +26,16 @@ class Architecture:
     widths: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not all(isinstance(width, int) and width > 0 for width in self.widths):
+        try:
+            widths = tuple(operator.index(width) for width in self.widths)
+        except TypeError:
+            widths = (0,)
+        if not all(width > 0 for width in widths):
             raise TabnasError(
                 f"the widths of an architecture must be positive integers, however {self.widths} "
                 "was given"
             )
+        object.__setattr__(self, "widths", widths)
 
     @classmethod
     def parse(cls, text: str) -> Architecture:

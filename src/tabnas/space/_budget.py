@@ -31,6 +31,7 @@ class Limit:
                 f"the limit on {cost.name} must be a number of at least 0, "
                 f"however {at_most!r} was given"
             )
+        at_most = int(at_most) if at_most == int(at_most) else float(at_most)
         object.__setattr__(self, "cost", cost)
         object.__setattr__(self, "at_most", at_most)
 
@@ -60,20 +61,23 @@ class Budget:
             if name not in COSTS:
                 raise TabnasError(
                     f"there is no cost called {name!r}; {did_you_mean(name, COSTS)} "
-                    "A cost of your own goes in as Limit(cost, at_most)."
+                    "(a cost of your own goes in as Limit(cost, at_most))"
                 )
         self.limits = (*limits, *(Limit(COSTS[name], most) for name, most in named.items()))
         names = [limit.cost.name for limit in self.limits]
         for name in names:
             if names.count(name) > 1:
-                raise TabnasError(f"the budget limits {name} more than once")
+                raise TabnasError(
+                    f"the budget limits {name} more than once; costs of your own need different "
+                    "names: CallableCost(function, name=...)"
+                )
 
     def costs(self, space: SearchSpace, architecture: Architecture) -> dict[str, float]:
         """What the architecture uses of every limited cost, by name."""
         return {limit.cost.name: limit.cost(space, architecture) for limit in self.limits}
 
     def admits(self, space: SearchSpace, architecture: Architecture) -> bool:
-        """Whether all limits hold: the last word on every architecture that leaves the library."""
+        """Whether all limits hold: the last word on what a `FeasibleSet` returns."""
         return all(limit.cost(space, architecture) <= limit.at_most for limit in self.limits)
 
     def __eq__(self, other: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +9,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabnasError, whole
 from tabnas.space._architecture import Architecture
 from tabnas.types import BoolArray, IntArray
 
 ABSENT = 0  # the candidate width that means "this layer is left out"
+
+# Far beyond any use, and small enough that costs are exact in float64.
+MAX_LAYERS = 1_000
+MAX_UNITS = 1_000_000
+MAX_EMBEDDED = 10**12
 
 PAPER_WIDTHS = (
     *(8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160),
@@ -68,13 +72,15 @@ class SearchSpace:
                     f"so layer {i + 2} must have it too"
                 )
         object.__setattr__(self, "candidates", layers)
-        object.__setattr__(self, "inputs", _at_least("inputs", inputs, 1))
-        object.__setattr__(self, "outputs", _at_least("outputs", outputs, 1))
-        object.__setattr__(
-            self,
-            "embedding_parameters",
-            _at_least("embedding_parameters", embedding_parameters, 0),
-        )
+        sizes = {
+            "inputs": _integer("inputs", inputs, least=1, most=MAX_UNITS),
+            "outputs": _integer("outputs", outputs, least=1, most=MAX_UNITS),
+            "embedding_parameters": _integer(
+                "embedding_parameters", embedding_parameters, least=0, most=MAX_EMBEDDED
+            ),
+        }
+        for name, size in sizes.items():
+            object.__setattr__(self, name, size)
 
     @classmethod
     def uniform(
@@ -89,7 +95,7 @@ class SearchSpace:
         """The same candidate widths for every layer."""
         widths = tuple(widths)
         return cls(
-            [widths] * _at_least("layers", layers, 1),
+            [widths] * _integer("layers", layers, least=1, most=MAX_LAYERS),
             inputs=inputs,
             outputs=outputs,
             embedding_parameters=embedding_parameters,
@@ -179,7 +185,12 @@ class SearchSpace:
 
 def _layer(index: int, widths: Iterable[int]) -> tuple[int, ...]:
     """One layer's candidates, checked and sorted."""
-    layer = tuple(sorted(_at_least(f"a width of layer {index}", width, 0) for width in widths))
+    layer = tuple(
+        sorted(
+            _integer(f"a width of layer {index}", width, least=0, most=MAX_UNITS)
+            for width in widths
+        )
+    )
     if not layer:
         raise TabnasError(f"layer {index} must have at least one candidate width, but has none")
     for width, after in pairwise(layer):
@@ -188,13 +199,8 @@ def _layer(index: int, widths: Iterable[int]) -> tuple[int, ...]:
     return layer
 
 
-def _at_least(name: str, value: int, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or number < least:
-        raise TabnasError(
-            f"{name} must be an integer of at least {least}, however {value!r} was given"
-        )
+def _integer(name: str, value: int, *, least: int, most: int) -> int:
+    number = whole(name, value, least=least)
+    if number > most:
+        raise TabnasError(f"{name} must be at most {most:,}, however {number:.6g} was given")
     return number

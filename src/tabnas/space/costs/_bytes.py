@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._cost import ChainCost
 from tabnas.space.costs._parameters import Parameters
@@ -9,11 +12,12 @@ from tabnas.space.costs._parameters import Parameters
 BYTES_A_WEIGHT = 4  # weights are float32
 
 
+@dataclass(frozen=True, repr=False)
 class Bytes(ChainCost):
     """Bytes of all trained numbers, as float32; a file adds its header."""
 
     name = "bytes"
-    _parameters = Parameters()
+    _parameters: ClassVar = Parameters()
 
     def layer(self, fan_in: int, width: int) -> int:
         return BYTES_A_WEIGHT * self._parameters.layer(fan_in, width)

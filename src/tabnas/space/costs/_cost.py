@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
-from math import fsum
+from math import ceil, frexp, inf
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from tabnas.errors import TabnasError
 from tabnas.space._architecture import Architecture
 from tabnas.space._search_space import ABSENT, SearchSpace
 from tabnas.types import FloatArray
+
+LARGEST = 2.0**52
+"""The most that the terms of a chain cost may add up to, in units of its resolution."""
 
 
 class Cost(ABC):
@@ -33,7 +37,13 @@ class ChainCost(Cost):
 
     Such costs make the feasible set exactly tractable in spaces of any size. A subclass says what a
     hidden layer and the output layer cost; `fixed` is what every architecture costs besides.
+
+    Terms that are no integers are rounded up to multiples of `resolution`, so that sums are exact
+    in whatever order they are taken, and a limit set to the cost of an architecture admits it.
+    Measure in a unit of which a millionth does not matter, or set another power of two.
     """
+
+    resolution: ClassVar[float] = 2.0**-20
 
     @abstractmethod
     def layer(self, fan_in: int, width: int) -> float:
@@ -48,14 +58,13 @@ class ChainCost(Cost):
         return 0
 
     def __call__(self, space: SearchSpace, architecture: Architecture) -> float:
-        terms = [self.fixed(space)]
+        terms = [self._exact(self.fixed(space))]
         fan_in = space.inputs
         for width in architecture:
-            terms.append(self.layer(fan_in, width))
+            terms.append(self._exact(self.layer(fan_in, width)))
             fan_in = width
-        terms.append(self.head(fan_in, space.outputs))
-        # Integers stay integers. Other sums are rounded once, so that their order cannot matter.
-        return sum(terms) if all(isinstance(term, int) for term in terms) else fsum(terms)
+        terms.append(self._exact(self.head(fan_in, space.outputs)))
+        return sum(terms)
 
     def tables(self, space: SearchSpace) -> list[FloatArray]:
         """The terms of the sum as `depth + 1` tables, the last one for the output layer.
@@ -69,15 +78,41 @@ class ChainCost(Cost):
             np.array([[self._term(space, a, b) for b in after] for a in before], dtype=np.float64)
             for before, after in pairwise(layers)
         ]
-        tables[0] += self.fixed(space)
-        if not all((table >= 0).all() for table in tables):  # false for NaN, too
-            raise TabnasError(f"the cost {self.name!r} must have no negative or NaN term")
+        tables[0] += self._exact(self.fixed(space))
+        self._refuse_inexact(tables)
         return tables
+
+    def _refuse_inexact(self, tables: list[FloatArray]) -> None:
+        finite = [table[np.isfinite(table)] for table in tables]
+        largest = sum(float(terms.max()) for terms in finite)
+        unit = self.resolution if any((terms % 1).any() for terms in finite) else 1.0
+        if frexp(unit)[0] != 0.5:
+            raise TabnasError(
+                f"the resolution of the cost {self.name!r} must be a power of two, however it is "
+                f"{unit}"
+            )
+        if largest > LARGEST * unit:
+            raise TabnasError(
+                f"the cost {self.name!r} goes up to {largest:.3g}, too large to be added exactly "
+                f"in steps of {unit:.3g}; measure it in another unit"
+            )
 
     def _term(self, space: SearchSpace, fan_in: int, width: int) -> float:
         if fan_in == ABSENT:
             return 0 if width == ABSENT else np.inf
-        return self.head(fan_in, space.outputs) if width == ABSENT else self.layer(fan_in, width)
+        return self._exact(
+            self.head(fan_in, space.outputs) if width == ABSENT else self.layer(fan_in, width)
+        )
+
+    def _exact(self, term: float) -> float:
+        if not 0 <= term < inf:  # false for NaN, too
+            raise TabnasError(
+                f"the terms of the cost {self.name!r} must be finite and at least 0, "
+                f"however one is {term}"
+            )
+        if isinstance(term, int | np.integer):
+            return int(term)
+        return ceil(term / self.resolution) * self.resolution
 
 
 class CallableCost(Cost):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tabnas.space.costs._cost import ChainCost
 
 
+@dataclass(frozen=True, repr=False)
 class DenseParameters(ChainCost):
     """Weights and biases of the dense layers; neither LayerNorm nor embeddings.
 

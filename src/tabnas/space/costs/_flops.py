@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tabnas.space.costs._cost import ChainCost
 
 # LayerNorm: mean 1, centring 1, squares and their sum 2, normalising 1, scale 1, shift 1. ReLU: 1.
 FLOPS_A_HIDDEN_UNIT = 8
 
 
+@dataclass(frozen=True, repr=False)
 class Flops(ChainCost):
     """Floating-point operations to predict one encoded row, a multiply-add counting as two.
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._cost import ChainCost
 
 
+@dataclass(frozen=True, repr=False)
 class Parameters(ChainCost):
     """Dense weights and biases, LayerNorm's scale and shift, and the embedding tables.
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
 
 from tabnas.errors import TabnasError
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._cost import ChainCost
 
-RESOLUTION = 2.0**-20
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableCost(ChainCost):
     """Terms looked up: `layers[fan_in, width]`, `heads[fan_in, outputs]`, and a fixed part.
-
-    They are rounded up to multiples of 2^-20, about a millionth, which makes their sums exact: a
-    limit set to the cost of an architecture admits that architecture.
 
     >>> from tabnas.space import Architecture
     >>> space = SearchSpace([[8, 16]], inputs=4, outputs=1)
@@ -42,13 +36,13 @@ class TableCost(ChainCost):
         return self._look_up(self.heads, "output layer", fan_in, outputs)
 
     def fixed(self, space: SearchSpace) -> float:
-        return ceil(self.overhead / RESOLUTION) * RESOLUTION
+        return self.overhead
 
     def _look_up(
         self, table: Mapping[tuple[int, int], float], what: str, fan_in: int, width: int
     ) -> float:
         try:
-            return ceil(table[fan_in, width] / RESOLUTION) * RESOLUTION
+            return table[fan_in, width]
         except KeyError:
             raise TabnasError(
                 f"the cost table {self.name!r} has no entry for {what} {fan_in} -> {width}"
