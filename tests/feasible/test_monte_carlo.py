@@ -13,7 +13,9 @@ from tabnas import (
     InfeasibleError,
     Limit,
     SearchSpace,
+    TabnasError,
 )
+from tabnas.space import CallableCost
 
 SPACE = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
 BUDGET = Budget(dense_parameters=150)
@@ -108,5 +110,42 @@ def test_too_many_states_warn() -> None:
 
 def test_nothing_feasible_among_the_samples() -> None:
     space = SearchSpace.uniform(layers=3, inputs=11, outputs=2)
-    with pytest.raises(InfeasibleError, match="none of 100 sampled"):
+    with pytest.raises(InfeasibleError, match="the cheapest, 8-8-8, has 306"):
         FeasibleSet(space, Budget(parameters=10), method="monte carlo", samples=100)
+    rare = CallableCost(lambda a: 0 if a.widths == (512, 512, 512) else 1, name="rare")
+    with pytest.raises(InfeasibleError, match="none of 100 sampled architectures holds rare"):
+        FeasibleSet(space, Budget(Limit(rare, 0)), method="monte carlo", samples=100)
+
+
+def test_weightless_samples_are_no_gradient() -> None:
+    """Feasible samples of q to which the policy gives no probability at all."""
+    feasible = FeasibleSet(SPACE, BUDGET)
+    logits = np.where(np.arange(4) == 0, 0.0, -np.inf) * np.ones((3, 1))
+    proposal = np.where(np.arange(4) == 1, 50.0, 0.0) * np.ones((3, 1))
+    estimate = feasible.estimate(logits, samples=50, proposal=proposal)
+    assert estimate.feasible_samples > 0
+    assert not estimate.usable
+
+
+def test_large_batches_are_sampled_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tabnas.feasible._monte_carlo.CHUNK", 1_000)
+    feasible = FeasibleSet(SPACE, BUDGET)
+    batch = np.broadcast_to(LOGITS, (7, *LOGITS.shape))
+    estimate = feasible.estimate(batch, samples=20_000)
+    assert estimate.marginals == pytest.approx(
+        np.broadcast_to(feasible.marginals(LOGITS), batch.shape), abs=0.03
+    )
+
+
+@pytest.mark.parametrize("samples", [0, -5, 2.5])
+def test_samples_must_be_a_number(samples: int) -> None:
+    with pytest.raises(TabnasError, match="samples must be an integer of at least 1"):
+        FeasibleSet(SPACE, BUDGET).estimate(samples=samples)
+
+
+def test_rare_sets_end_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tabnas.feasible._monte_carlo.MAX_DRAWS", 10_000)
+    space = SearchSpace.uniform(layers=3, inputs=11, outputs=2)
+    feasible = FeasibleSet(space, Budget(parameters=306), method="monte carlo", samples=100)
+    with pytest.raises(InfeasibleError, match="too few to find 100"):
+        feasible.sample(100)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, SearchSpace
+from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, InexactError, SearchSpace, TabnasError
+from tabnas.feasible._limits import chain_limits
 
 SPACES = {
     "criteo-3": (3, 1027, 1, PAPER_WIDTHS, 41_153, 856),
@@ -53,10 +54,36 @@ def test_two_limits_along_the_chain() -> None:
     assert chain.count() < min(both.values())
 
 
-def test_proportional_limits_are_one() -> None:
-    space = SearchSpace.uniform(layers=5, inputs=100, outputs=1)
-    both = FeasibleSet(space, Budget(parameters=20_000, bytes=79_999))
-    assert both.count() == FeasibleSet(space, Budget(bytes=79_999)).count()
+@pytest.mark.parametrize("optional", [(), (0,)])
+def test_proportional_limits_are_one(optional: tuple[int, ...]) -> None:
+    """The tighter one counts, whichever that is."""
+    space = SearchSpace.uniform(layers=3, inputs=100, outputs=1, widths=(*optional, 8, 16, 32, 48))
+    for limits in ({"parameters": 5_000, "bytes": 12_000}, {"parameters": 3_000, "bytes": 20_000}):
+        both = Budget(**limits)
+        assert len(chain_limits(space, both)) == 1
+        tighter = min(limits["parameters"], limits["bytes"] // 4)
+        alone = FeasibleSet(space, Budget(parameters=tighter))
+        assert FeasibleSet(space, both).count() == alone.count() < space.size
+
+
+def test_uniform_policies_have_a_most_likely_architecture() -> None:
+    """All are equally likely: a search that does not settle for one would never end."""
+    layers, inputs, outputs, widths, limit, _ = SPACES["volkert-9"]
+    space = SearchSpace.uniform(layers=layers, inputs=inputs, outputs=outputs, widths=widths)
+    feasible = FeasibleSet(space, Budget(dense_parameters=limit))
+    assert len(set(feasible.most_likely(20))) == 20
+    with pytest.raises(InexactError, match="are unknown"):
+        feasible.cheapest(lambda architecture: architecture.widths[3])
+
+
+def test_the_bound_on_edges_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = SearchSpace.uniform(layers=5, inputs=1027, outputs=1)
+    budget = Budget(dense_parameters=75_353)
+    edges = FeasibleSet(space, budget)._diagram.edges
+    for bound in (edges // 2, 1_000, 100):
+        monkeypatch.setattr("tabnas.feasible._chain.MAX_EDGES", bound)
+        with pytest.raises(TabnasError, match="its diagram would have more than"):
+            FeasibleSet(space, budget, method="chain")
 
 
 def test_no_limit_is_the_whole_space() -> None:

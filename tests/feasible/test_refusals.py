@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tabnas import Budget, FeasibleSet, InfeasibleError, Limit, SearchSpace, TabnasError
-from tabnas.space import CallableCost
+from tabnas.space import COSTS, CallableCost, ChainCost
+from tests.strategies import spaces, valid_choices
 
 SPACE = SearchSpace([[8, 16], [4, 8, 16]], inputs=10, outputs=1)
 
@@ -17,6 +20,84 @@ def test_a_limit_below_the_cheapest_names_it() -> None:
     ):
         FeasibleSet(SPACE, Budget(dense_parameters=100))
     assert FeasibleSet(SPACE, Budget(dense_parameters=129)).count() == 1
+
+
+@given(spaces(), st.data())
+def test_limits_below_the_cheapest_are_always_refused(
+    space: SearchSpace, data: st.DataObject
+) -> None:
+    cost = COSTS[data.draw(st.sampled_from(sorted(COSTS)))]
+    cheapest = min(cost(space, space.architecture(c)) for c in valid_choices(space))
+    for method in ("chain", "enumeration"):
+        with pytest.raises(InfeasibleError, match=f"has {cheapest:,}"):
+            FeasibleSet(space, Budget(Limit(cost, cheapest - 1)), method=method)
+        with pytest.raises(InfeasibleError):
+            FeasibleSet(
+                space, Budget(Limit(cost, cheapest - 1), Limit(_Fractions(), 0)), method=method
+            )
+
+
+class _Fractions(ChainCost):
+    """Terms that no power of two divides."""
+
+    name = "fractions"
+
+    def layer(self, fan_in: int, width: int) -> float:
+        return 0.1 * fan_in + width / 3
+
+    def head(self, fan_in: int, outputs: int) -> float:
+        return 0.7 * fan_in
+
+    def fixed(self, space: SearchSpace) -> float:
+        return 0.31024187555895566
+
+
+@given(spaces(), st.data())
+def test_a_limit_set_to_a_cost_admits_it(space: SearchSpace, data: st.DataObject) -> None:
+    cost = _Fractions()
+    witness = space.architecture(data.draw(st.sampled_from(valid_choices(space))))
+    budget = Budget(Limit(cost, cost(space, witness)))
+    feasible = FeasibleSet(space, budget)
+    assert witness in feasible
+    members = {space.architecture(c) for c in valid_choices(space)}
+    assert set(feasible) == {a for a in members if budget.admits(space, a)}
+
+
+class _Bad(_Fractions):
+    def __init__(self, term: float, resolution: float = 2.0**-20) -> None:
+        self.term = term
+        self.resolution = resolution
+
+    def head(self, fan_in: int, outputs: int) -> float:
+        return self.term
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        (_Bad(float("nan")), "must be finite and at least 0, however one is nan"),
+        (_Bad(float("inf")), "must be finite and at least 0"),
+        (_Bad(-1.0), "must be finite and at least 0"),
+        (_Bad(1e20), "too large to be added exactly"),
+        (_Bad(1.0, 0.001), "must be a power of two"),
+    ],
+)
+def test_terms_that_cannot_be_added_exactly(cost: ChainCost, message: str) -> None:
+    with pytest.raises(TabnasError, match=message):
+        FeasibleSet(SPACE, Budget(Limit(cost, 1e30)))
+
+
+def test_costs_of_one_name_are_not_confused() -> None:
+    feasible = FeasibleSet(SPACE, Budget(Limit(lambda a: a.widths[0], 16)))
+    assert feasible.dearest(lambda a: 100 - a.widths[0]).widths[0] == 8
+    assert feasible.dearest(lambda a: a.widths[0]).widths[0] == 16
+
+
+def test_a_cost_that_changes_its_mind_returns_nothing() -> None:
+    answers = iter([1] * 6 + [9] * 100)
+    feasible = FeasibleSet(SPACE, Budget(Limit(lambda _: next(answers), 5)))
+    with pytest.raises(InfeasibleError, match="different answers to the same question"):
+        feasible.sample(1)
 
 
 def test_limits_that_exclude_each_other() -> None:
@@ -36,6 +117,9 @@ def test_limits_that_exclude_each_other() -> None:
         (np.zeros(3), r"shape \(3,\)"),
         ([[0.0, 0.0], [0.0]], "one per candidate of each layer"),
         ("uniform", "one per candidate"),
+        (["ab", "cd"], "one per candidate"),
+        ({"a": 1}, "one per candidate"),
+        (np.zeros((0, 2, 3)), "one per candidate"),
     ],
 )
 def test_bad_logits(logits: object, message: str) -> None:
@@ -79,6 +163,15 @@ def test_methods_that_do_not_apply() -> None:
 def test_a_cost_of_ones_own_must_be_a_number(value: float) -> None:
     with pytest.raises(TabnasError, match="'odd' must be at least 0, however it is"):
         FeasibleSet(SPACE, Budget(Limit(type("odd", (), {"__call__": lambda *_: value})(), 8)))
+
+
+@pytest.mark.parametrize("n", [-1, 1.5])
+def test_numbers_of_architectures(n: int) -> None:
+    feasible = FeasibleSet(SPACE, Budget(parameters=1_000))
+    with pytest.raises(TabnasError, match="n must be an integer"):
+        feasible.sample(n)
+    with pytest.raises(TabnasError, match="n must be an integer"):
+        feasible.most_likely(n)
 
 
 def test_what_is_not_of_the_space_is_not_feasible() -> None:

@@ -25,7 +25,10 @@ def test_the_problem_is_the_paper_s(toy: Toy) -> None:
     [(0.01, 1.0, 0.95), (0.02, 1.0, 0.91), (0.05, 0.92, 0.83), (0.1, 0.83, 0.71)],
 )
 def test_success_by_rate(toy: Toy, rate: float, exact: float, monte_carlo: float) -> None:
-    """Known from an independent implementation with 100 seeds: standard error up to 0.05."""
+    """Known from an independent implementation with 100 seeds: standard error up to 0.05.
+
+    With 3,000 seeds ours are 0.93, 0.89, 0.77 and 0.69 for Monte Carlo.
+    """
     adam = {"rate": rate, "epsilon": 1e-8}
     found = toy.summarise(toy.run("rejection", adam=adam))
     assert found["success"] == pytest.approx(exact, abs=0.07)
@@ -55,6 +58,14 @@ def test_the_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFix
     assert "4-2" in capsys.readouterr().out
     summary = json.loads((tmp_path / "toy" / "summary.json").read_text())
     assert summary["optimum"] == "4-2"
-    assert summary["command"] == "tabnas paper toy"
+    assert summary["command"] == "tabnas paper toy --seeds 3"
     for name in ("figure-1.png", "tuning.png"):
         assert (tmp_path / "toy" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_folder_that_cannot_be_made_is_said_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert run(["paper", "toy", "--out", str(tmp_path / "file" / "toy")]) == 2
+    assert "cannot be made" in capsys.readouterr().err

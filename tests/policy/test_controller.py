@@ -3,8 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
-from tabnas.policy import SGD, Adam, Controller, MovingAverage, Oblivious, Policy, Rejection
+from tabnas import Budget, FeasibleSet, Limit, SearchSpace, TabnasError
+from tabnas.policy import (
+    SGD,
+    Adam,
+    Controller,
+    MnasNet1,
+    MovingAverage,
+    Oblivious,
+    Policy,
+    Rejection,
+    RejectionMonteCarlo,
+    RejectionUncorrected,
+)
 
 SPACE = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
 TOY = FeasibleSet(SPACE, Budget(dense_parameters=25))
@@ -120,3 +131,60 @@ def test_bad_options(options: dict[str, float]) -> None:
 def test_bad_rates(rate: float) -> None:
     with pytest.raises(TabnasError, match="the RL rate must be positive"):
         Adam(rate=rate)
+
+
+@pytest.mark.parametrize(
+    ("choices", "quality", "message"),
+    [
+        ([[0, 0]], [[0.5]], "one quality for each architecture"),
+        ([[0, 0]], 0.5, "one quality for each architecture"),
+        ([[0, 0], [1, 1]], [0.5], "one quality for each architecture"),
+        ([0, 0], [0.5], "choices must have the shape"),
+        ([[7, 0]], [0.5], "must be indices of candidate widths"),
+        ([[-1, 0]], [0.5], "must be indices of candidate widths"),
+    ],
+)
+def test_updates_of_another_shape(choices: object, quality: object, message: str) -> None:
+    with pytest.raises(TabnasError, match=message):
+        Controller(Rejection(TOY), rng=0).update(choices, quality)
+
+
+def test_lists_are_welcome() -> None:
+    assert Controller(Rejection(TOY), rng=0).update([[0, 0]], [0.5]).applied
+
+
+def test_unknown_expectations_skip_the_step() -> None:
+    """One Monte Carlo sample that is infeasible: no gradient, whatever y was."""
+    reward = RejectionMonteCarlo(TOY, samples=1, proposal=[[0.0, 0.0, 99.0], [0.0, 0.0, 99.0]])
+    controller = Controller(reward, rng=0)
+    step = controller.update([SPACE.choices("4-2")], [0.5])
+    assert not step.applied
+    assert (controller.policy.logits == 0).all()
+    assert controller.average.weight == 0
+
+
+def test_monte_carlo_uses_the_stream_of_the_controller() -> None:
+    reward = RejectionMonteCarlo(TOY, samples=3)
+    rng = np.random.default_rng(0)
+    policy = Policy(TOY, np.zeros((2, 3)))
+    estimates = [reward.expectation(policy, rng)[0] for _ in range(20)]
+    assert len({estimate.tobytes() for estimate in estimates}) > 5
+
+
+def test_the_ablation_drops_what_is_infeasible() -> None:
+    controller = Controller(RejectionUncorrected(TOY), rng=0)
+    assert not controller.update([SPACE.choices("4-4")], [0.5]).applied
+    assert controller.update([SPACE.choices("4-2")], [0.5]).applied
+
+
+def test_infinite_rewards_are_refused() -> None:
+    free = FeasibleSet(SPACE, Budget(Limit(lambda a: a.widths[0] - 2, 1)))
+    controller = Controller(MnasNet1(free, beta=-1.0), rng=0)
+    with pytest.raises(TabnasError, match="'mnasnet_1' must be finite"):
+        controller.update([[0, 0]], [0.5])
+
+
+@pytest.mark.parametrize("options", [{"beta1": 1.0}, {"beta2": 1.0}, {"epsilon": 0.0}])
+def test_bad_adam(options: dict[str, float]) -> None:
+    with pytest.raises(TabnasError, match="Adam's betas"):
+        Adam(**options)

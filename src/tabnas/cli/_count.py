@@ -22,8 +22,15 @@ def count(
     outputs: Annotated[int, typer.Option(help="Number of logits: 1 for two classes.")],
     layers: Annotated[int, typer.Option(help="Number of hidden layers.")],
     widths: Annotated[
-        str, typer.Option(help="Candidate widths of every layer; 0 makes layers optional.")
+        str,
+        typer.Option(
+            help="Candidate widths of every layer; 0 makes layers optional.",
+            show_default="the paper's 20, from 8 to 512",
+        ),
     ] = DEFAULT_WIDTHS,
+    embedding_parameters: Annotated[
+        int, typer.Option(help="Trained numbers of the embedding tables, for --max-parameters.")
+    ] = 0,
     max_parameters: Annotated[
         int | None, typer.Option(help="Limit on all trained numbers of the model.")
     ] = None,
@@ -36,7 +43,7 @@ def count(
     max_bytes: Annotated[int | None, typer.Option(help="Limit on bytes of weights.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
-    """Count the architectures that hold a limit, exactly, and show what they are like.
+    r"""Count the architectures that hold a limit, exactly, and show what they are like.
 
     The paper's 5-layer Criteo space, of which 340,590 architectures are feasible:
 
@@ -44,7 +51,7 @@ def count(
 
     Depth left open, up to three layers, two limits at once:
 
-        tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16,32,64
+        tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16 \
           --max-parameters 5000 --max-flops 9000
     """
     limits = {
@@ -57,7 +64,11 @@ def count(
     if not budget.limits:
         raise TabnasError("give at least one limit, for example --max-parameters 20000")
     space = SearchSpace.uniform(
-        layers=layers, inputs=inputs, outputs=outputs, widths=parse_widths(widths)
+        layers=layers,
+        inputs=inputs,
+        outputs=outputs,
+        widths=parse_widths(widths),
+        embedding_parameters=embedding_parameters,
     )
     facts = describe(FeasibleSet(space, budget))
     if as_json:
@@ -87,12 +98,15 @@ def describe(feasible: FeasibleSet) -> dict[str, Any]:
         "limits": {limit.cost.name: limit.at_most for limit in budget.limits},
         "architectures": space.size,
         "method": feasible.method,
-        "share": float(feasible.probability()),
+        "exact": feasible.exact,
+        "feasible": None,
     }
     if feasible.exact:
         facts["feasible"] = feasible.count()
         facts["share"] = feasible.count() / space.size
         facts["unused_widths"] = [list(widths) for widths in feasible.unused_widths()]
+    else:
+        facts["share"] = float(feasible.probability())
     return facts | extremes
 
 
@@ -100,13 +114,16 @@ def show(facts: dict[str, Any]) -> None:
     """Print the facts as a table of two columns."""
     limits = " and ".join(f"{name} <= {most:,}" for name, most in facts["limits"].items())
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(overflow="fold")
     table.add_row("limit", limits)
     table.add_row("architectures", f"{facts['architectures']} in all")
-    if "feasible" in facts:
-        table.add_row("feasible", f"[bold]{facts['feasible']}[/bold]  ({facts['share']:.2%})")
+    share = f"{facts['share']:.2%}" if facts["share"] > 1e-4 else f"{facts['share']:.1e}"
+    if facts["exact"]:
+        table.add_row("feasible", f"[bold]{facts['feasible']}[/bold]  ({share})")
         known = "exact, along the chain of layers" if facts["method"] == "chain" else "exact"
     else:
-        table.add_row("feasible", f"about {facts['share']:.2%}")
+        table.add_row("feasible", f"about {share}")
         known = "estimated by sampling: too many states for exact counting"
     table.add_row("how", known)
     for which in ("cheapest", "dearest"):

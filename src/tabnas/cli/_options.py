@@ -10,10 +10,10 @@ def parse_widths(text: str) -> list[int]:
     widths = []
     for part in text.split(","):
         part = part.strip()
-        if not part.removeprefix("-").isdecimal():
+        digits = part.removeprefix("-")
+        if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
             raise TabnasError(
-                f"--widths takes integers separated by commas, like 8,16,24; "
-                f"{part!r} in {text!r} is none"
+                f"--widths takes integers separated by commas, like 8,16,24; {part[:20]!r} is none"
             )
         widths.append(int(part))
     return widths

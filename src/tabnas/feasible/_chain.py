@@ -74,14 +74,12 @@ def _one_limit(chain: ChainLimit, max_choices: int) -> Diagram:
     atoms = [_States(ends, np.zeros_like(ends), none, none)]
     # Grow either side until they meet at the cut. One more layer of prefixes will have to be joined
     # to the next layer; one more of atoms needs gates, about as many edges again.
-    above, below, edges = 0, last, 0
+    above, below = 0, last
     while above < below:
         down = len(prefixes[-1]) * tables[above].shape[1]
         up = len(atoms[-1]) * tables[below].shape[0]
-        edges += min(down, up)
-        if edges > MAX_EDGES:
-            raise TooManyStatesError
         if down * tables[above + 1].shape[1] <= 2 * up:
+            _refuse_more(prefixes, atoms, down)
             before = prefixes[-1]
             cost = before.cost[:, None] + tables[above][before.candidate]
             outer, candidate = np.nonzero(cost + least_after[above] <= limit)
@@ -90,12 +88,19 @@ def _one_limit(chain: ChainLimit, max_choices: int) -> Diagram:
             )
             above += 1
         else:
+            _refuse_more(prefixes, atoms, up)
             after = atoms[-1]
             cost = tables[below][:, after.candidate] + after.cost
             candidate, outer = np.nonzero(cost + least_before[below - 1][:, None] <= limit)
             atoms.append(_States.merge(candidate, cost[candidate, outer], outer, cost_bound=limit))
             below -= 1
+    _refuse_more(prefixes, atoms, len(prefixes[-1]) * tables[above].shape[1] + 2 * len(atoms[-1]))
     return _join(chain, max_choices, cut=above, prefixes=prefixes, atoms=atoms[::-1])
+
+
+def _refuse_more(prefixes: list[_States], atoms: list[_States], more: int) -> None:
+    if sum(len(states.inner) for states in (*prefixes, *atoms)) + more > MAX_EDGES:
+        raise TooManyStatesError
 
 
 def _join(
@@ -104,6 +109,8 @@ def _join(
     """Prefixes, gates and atoms as one diagram. Its nodes come in that order."""
     layers = len(chain.tables)
     last, meeting = prefixes[-1], atoms[0]
+    if len(last) == 0 or len(meeting) == 0:
+        return Diagram.empty(layers, max_choices)
 
     # rank: the dearest atom of its candidate that a prefix can still pay for
     cost = last.cost[:, None] + chain.tables[cut][last.candidate]
@@ -193,8 +200,9 @@ def _several_limits(limits: list[ChainLimit], max_choices: int) -> Diagram:
         state = taken
         for cost, chain, to_go in zip(after, limits, completions, strict=True):
             kind = _completion_class(chain.limit - cost, taken, to_go[i])
-            # pair the codes, and number the pairs anew so that they stay small
-            state = np.unique(state * (kind.max(initial=0) + 1) + kind, return_inverse=True)[1]
+            # pair the codes, numbering both anew so that they stay small
+            kind = np.unique(kind, return_inverse=True)[1]
+            state = np.unique(state * (len(kind) + 1) + kind, return_inverse=True)[1]
         _, example, state = np.unique(state, return_index=True, return_inverse=True)
         sources.append(start + source)
         start += len(candidate)

@@ -92,7 +92,7 @@ class ExactConditional(Conditional):
         of_choice = np.append(self._log_p.ravel(), 0.0)
         of_node = np.append(of_choice[self._diagram.choice], 0.0)
         best = self._diagram.best_paths(of_node[self._diagram.child])
-        return [choices for _, choices in islice(best, n)]
+        return list(islice(best, n))
 
     def _refuse_impossible(self) -> None:
         if not self._linear and np.isneginf(self._values[:, 0]).any():

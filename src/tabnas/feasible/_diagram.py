@@ -70,6 +70,13 @@ class Diagram:
             place=place[order].astype(np.uint32),
         )
 
+    @classmethod
+    def empty(cls, layers: int, max_choices: int) -> Diagram:
+        """The diagram without a path: a root that leads nowhere."""
+        nothing = np.zeros(0, dtype=np.int64)
+        root = np.array([layers * max_choices])
+        return cls.from_edges(layers, max_choices, source=nothing, child=nothing, choice=root)
+
     @property
     def nodes(self) -> int:
         return len(self.first) - 1
@@ -119,27 +126,29 @@ class Diagram:
                 if self._counts[child]:
                     stack.append((int(child), self._take(taken, child)))
 
-    def best_paths(self, gain: FloatArray) -> Iterator[tuple[float, tuple[int, ...]]]:
-        """Paths by falling sum of `gain`, [edges], as (sum, candidates per layer).
+    def best_paths(self, gain: FloatArray) -> Iterator[tuple[int, ...]]:
+        """Paths by falling sum of `gain`, [edges], as candidates per layer.
 
         A best-first search: the best sum still to come is known exactly for every node, so nothing
-        is expanded that does not lead to the next path.
+        is expanded that does not lead to the next path. What is compared is how much a path falls
+        short of the best, which is exactly 0 along the best edges; of equals, the furthest goes on.
         """
         from tabnas.feasible import _kernels
 
-        to_come = _kernels.best_values(self.first, self.child, gain)
-        heap: list[tuple[float, tuple[int, ...], int, float]] = [(-to_come[0], (), 0, 0.0)]
-        while heap:
-            negative, taken, node, so_far = heapq.heappop(heap)
+        to_come = _kernels.best_values(self.first, self.child, gain).tolist()
+        heap: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]
+        while heap and to_come[0] > -np.inf:
+            lost, negative, taken = heapq.heappop(heap)
+            node = -negative
             if node == self.nodes:
-                yield -negative, taken
+                yield taken
                 continue
             for edge in range(self.first[node], self.first[node + 1]):
                 child = int(self.child[edge])
-                total = so_far + float(gain[edge])
-                bound = total + float(to_come[child])
-                if bound > -np.inf:
-                    heapq.heappush(heap, (-bound, self._take(taken, child), child, total))
+                best_here = float(gain[edge]) + to_come[child]
+                if best_here > -np.inf:
+                    more = to_come[node] - best_here
+                    heapq.heappush(heap, (lost + more, -child, self._take(taken, child)))
 
     def _take(self, taken: tuple[int, ...], node: int) -> tuple[int, ...]:
         choice = self.no_choice if node == self.nodes else int(self.choice[node])

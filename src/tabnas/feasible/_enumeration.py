@@ -8,9 +8,6 @@ from tabnas.feasible._diagram import Diagram
 from tabnas.feasible._measure import Measure
 from tabnas.types import BoolArray, IntArray
 
-MAX_ENUMERATED = 500_000
-"""The largest number of encodings that are looked at one by one."""
-
 
 def compile_enumerated(measure: Measure) -> Diagram:
     """The diagram of all feasible choices; its root has no path if there are none."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tabnas.errors import InexactError
 from tabnas.feasible._diagram import Diagram
-from tabnas.feasible._measure import Measure
+from tabnas.feasible._measure import MAX_ENUMERATED, Measure
 from tabnas.space import ChainCost, Cost
 from tabnas.types import FloatArray, IntArray
 
@@ -14,7 +15,12 @@ def extreme(diagram: Diagram, measure: Measure, cost: Cost, *, sign: int) -> Int
     """The choices of the path with the largest `sign * cost`; the first of several in order."""
     if isinstance(cost, ChainCost):
         gain = sign * _edge_costs(diagram, cost.tables(measure.space))
-        return np.array(next(diagram.best_paths(gain))[1])
+        return np.array(next(diagram.best_paths(gain)))
+    if diagram.count() > MAX_ENUMERATED:
+        raise InexactError(
+            f"the extremes of {cost.name!r} over {diagram.count():,} architectures are unknown: "
+            "it does not add up along the layers, and they are too many to look at each"
+        )
     return extreme_of(np.array(sorted(diagram.paths())), measure, cost, sign=sign)
 
 

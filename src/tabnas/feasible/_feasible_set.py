@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 
-from tabnas.errors import InexactError, InexactWarning, InfeasibleError, TabnasError, did_you_mean
+from tabnas.errors import (
+    InexactError,
+    InexactWarning,
+    InfeasibleError,
+    TabnasError,
+    did_you_mean,
+    whole,
+)
 from tabnas.feasible._chain import MAX_EDGES, TooManyStatesError, compile_chain
 from tabnas.feasible._conditional import Conditional, ExactConditional
 from tabnas.feasible._diagram import Diagram
-from tabnas.feasible._enumeration import MAX_ENUMERATED, compile_enumerated
+from tabnas.feasible._enumeration import compile_enumerated
 from tabnas.feasible._extremes import extreme, extreme_of
 from tabnas.feasible._logits import Logits, log_probabilities
-from tabnas.feasible._measure import Measure
+from tabnas.feasible._measure import MAX_ENUMERATED, Measure
 from tabnas.feasible._monte_carlo import Estimate, EstimatedConditional, estimate, sample_product
-from tabnas.space import COSTS, Architecture, Budget, Cost, SearchSpace
+from tabnas.space import COSTS, Architecture, Budget, CallableCost, Cost, SearchSpace
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Method = Literal["chain", "enumeration", "monte carlo"]
+CostLike = Cost | str | Callable[[Architecture], float]
 
 
 class FeasibleSet:
@@ -63,11 +71,9 @@ class FeasibleSet:
             raise TabnasError(
                 f"there is no method {method!r}; {did_you_mean(str(method), get_args(Method))}"
             )
-        if samples < 1:
-            raise TabnasError(f"samples must be at least 1, however {samples} was given")
         self.space = space
         self.budget = budget
-        self.samples = samples
+        self.samples = whole("samples", samples, least=1)
         self._measure = Measure(space, budget)
         self.method, self._diagram = self._know(method)
         self._refuse_empty()
@@ -122,26 +128,33 @@ class FeasibleSet:
         return np.asarray(np.unique(drawn[self.contains(drawn)], axis=0))
 
     def _refuse_empty(self) -> None:
+        if self._diagram is not None and self._diagram.count() > 0:
+            return
+        if self._diagram is None and len(self._seen) > 0:
+            return
+        self._refuse_below_the_cheapest()
         if self._diagram is None:
-            if len(self._seen) == 0:
-                raise InfeasibleError(
-                    f"none of {self.samples:,} sampled architectures holds {self.budget}: "
-                    "raise the limit, or ask for more samples"
-                )
-            return
-        if self._diagram.count() > 0:
-            return
+            raise InfeasibleError(
+                f"none of {self.samples:,} sampled architectures holds {self.budget}: "
+                "raise the limit, or ask for more samples"
+            )
+        raise InfeasibleError(
+            f"no architecture holds {self.budget} at once, though each limit can be held alone"
+        )
+
+    def _refuse_below_the_cheapest(self) -> None:
+        """Name the cheapest architecture of a limit that none holds, where it can be found."""
         everything = FeasibleSet(self.space, Budget())
         for limit in self.budget.limits:
-            cheapest = everything.cheapest(limit.cost)
+            try:
+                cheapest = everything.cheapest(limit.cost)
+            except InexactError:
+                continue
             cost = limit.cost(self.space, cheapest)
             if cost > limit.at_most:
                 raise InfeasibleError(
                     f"no architecture holds {limit}: the cheapest, {cheapest}, has {cost:,}"
                 )
-        raise InfeasibleError(
-            f"no architecture holds {self.budget} at once, though each limit can be held alone"
-        )
 
     # --- V itself ---------------------------------------------------------------------------------
 
@@ -177,26 +190,38 @@ class FeasibleSet:
             for layer, possible in zip(self.space.candidates, self.possible(), strict=True)
         ]
 
-    def cheapest(self, cost: Cost | str | None = None) -> Architecture:
+    def cheapest(self, cost: CostLike | None = None) -> Architecture:
         """The feasible architecture that costs least, by the first limit's cost if none is named.
 
         Where V is known by samples only: the cheapest of them.
         """
         return self._extreme(cost, sign=-1)
 
-    def dearest(self, cost: Cost | str | None = None) -> Architecture:
+    def dearest(self, cost: CostLike | None = None) -> Architecture:
         """The feasible architecture that costs most; as for `cheapest`."""
         return self._extreme(cost, sign=1)
 
-    def _extreme(self, cost: Cost | str | None, *, sign: int) -> Architecture:
+    def _extreme(self, cost: CostLike | None, *, sign: int) -> Architecture:
         cost = self._cost(cost)
         if self._diagram is None:
-            return self.space.architecture(extreme_of(self._seen, self._measure, cost, sign=sign))
-        return self.space.architecture(extreme(self._diagram, self._measure, cost, sign=sign))
+            return self._admitted(extreme_of(self._seen, self._measure, cost, sign=sign))
+        return self._admitted(extreme(self._diagram, self._measure, cost, sign=sign))
 
-    def _cost(self, cost: Cost | str | None) -> Cost:
+    def _admitted(self, choices: Sequence[int] | IntArray) -> Architecture:
+        """The architecture, asked once more whether it holds the budget before it is returned."""
+        architecture = self.space.architecture(choices)
+        if not self.budget.admits(self.space, architecture):
+            raise InfeasibleError(
+                f"{architecture} does not hold {self.budget}, though it was found to be feasible; "
+                "does a cost of your own give different answers to the same question?"
+            )
+        return architecture
+
+    def _cost(self, cost: CostLike | None) -> Cost:
         if isinstance(cost, Cost):
             return cost
+        if callable(cost):
+            return CallableCost(cost)
         limited = {limit.cost.name: limit.cost for limit in self.budget.limits}
         if cost is None:
             return next(iter(limited.values()), COSTS["parameters"])
@@ -209,7 +234,10 @@ class FeasibleSet:
 
     def given(self, logits: Logits = None, *, rng: np.random.Generator | int = 0) -> Conditional:
         """P(. | V) for a policy or a batch of them; `rng` matters to Monte Carlo only."""
-        log_p = log_probabilities(self.space, logits)
+        return self.conditional(log_probabilities(self.space, logits), rng=rng)
+
+    def conditional(self, log_p: FloatArray, *, rng: np.random.Generator | int = 0) -> Conditional:
+        """`given`, for what is known to be log-probabilities: nothing is checked."""
         if self._diagram is not None:
             return ExactConditional(self._diagram, log_p)
         return EstimatedConditional(self.contains, log_p, self.samples, np.random.default_rng(rng))
@@ -227,18 +255,23 @@ class FeasibleSet:
         return self.given(logits).marginals
 
     def sample(
-        self, n: int, logits: Logits = None, *, rng: np.random.Generator | int = 0
+        self, n: int, logits: Logits = None, *, rng: np.random.Generator | int | None = None
     ) -> list[Architecture]:
-        """n independent architectures from P(. | V), for one policy."""
+        """n independent architectures from P(. | V), for one policy; others at every call.
+
+        Give `rng` a seed or a generator to have the same again.
+        """
+        whole("n", n, least=0)
         log_p = log_probabilities(self.space, logits)
         if log_p.ndim > 2:
             raise TabnasError("sample() takes one policy; given(logits).sample() takes a batch")
         rng = np.random.default_rng(rng)
-        return [*map(self.space.architecture, self.given(log_p, rng=rng).sample(n, rng))]
+        return [*map(self._admitted, self.given(log_p, rng=rng).sample(n, rng))]
 
     def most_likely(self, n: int = 1, logits: Logits = None) -> list[Architecture]:
         """The n most likely feasible architectures, most likely first; fewer if V is smaller."""
-        return [*map(self.space.architecture, self.given(logits).most_likely(n))]
+        whole("n", n, least=0)
+        return [*map(self._admitted, self.given(logits).most_likely(n))]
 
     def estimate(
         self,

@@ -1,8 +1,8 @@
 """The sweeps over a diagram, compiled. Each does a batch of policies.
 
 `p` is [batch, layers * max_choices + 1], the last column, for nodes that take no choice, being 1.
-The linear kernels are for policies whose every path has a probability well above the smallest float
-(`ExactConditional` checks); the log kernels are for the rest.
+The linear kernels are right while P(V) stays well above the smallest float (`ExactConditional`
+checks); the log kernels are for the rest.
 """
 
 from __future__ import annotations

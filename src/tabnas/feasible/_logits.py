@@ -45,18 +45,18 @@ def log_probabilities(space: SearchSpace, logits: Logits = None) -> FloatArray:
 
 def _padded(space: SearchSpace, logits: ArrayLike | Sequence[ArrayLike]) -> FloatArray:
     shape = (space.depth, space.max_choices)
-    if isinstance(logits, list | tuple) and len(logits) == space.depth:
-        layers = [np.asarray(layer, dtype=np.float64) for layer in logits]
-        counts = [len(candidates) for candidates in space.candidates]
-        if [layer.shape for layer in layers] == [(count,) for count in counts]:
-            padded = np.full(shape, -np.inf)
-            padded[space.mask] = np.concatenate(layers)
-            return padded
     try:
+        if isinstance(logits, list | tuple) and len(logits) == space.depth:
+            layers = [np.asarray(layer, dtype=np.float64) for layer in logits]
+            counts = [(len(candidates),) for candidates in space.candidates]
+            if [layer.shape for layer in layers] == counts:
+                padded = np.full(shape, -np.inf)
+                padded[space.mask] = np.concatenate(layers)
+                return padded
         array: FloatArray = np.asarray(logits, dtype=np.float64)
-    except ValueError:  # ragged, or not numbers
+    except (TypeError, ValueError):  # ragged, or not numbers
         array = np.empty(0)
-    if array.shape[-2:] != shape:
+    if array.shape[-2:] != shape or array.size == 0:
         raise TabnasError(
             f"the logits must be one per candidate of each layer, {shape[0]} layers of up to "
             f"{shape[1]} candidates, however an array of shape {array.shape} was given"

@@ -9,8 +9,8 @@ from tabnas.feasible._limits import chain_limits, validity_limit
 from tabnas.space import Budget, ChainCost, Cost, SearchSpace
 from tabnas.types import BoolArray, FloatArray, IntArray
 
-MAX_REMEMBERED = 500_000
-"""Costs of a user's own are called once per architecture in spaces of at most so many encodings."""
+MAX_ENUMERATED = 500_000
+"""The largest number of encodings that are looked at one by one, and their costs remembered."""
 
 
 class Measure:
@@ -24,11 +24,13 @@ class Measure:
         self.all_chain = all(isinstance(limit.cost, ChainCost) for limit in budget.limits)
         self.chain_limits = chain_limits(space, budget)
         self._validity = validity_limit(space)
-        self._tables: dict[str, list[FloatArray]] = {}
-        self._remembered: dict[str, FloatArray] = {}
+        # by identity, the cost kept with what is known of it so that no other takes its place
+        self._tables: dict[int, tuple[Cost, list[FloatArray]]] = {}
+        self._remembered: dict[int, tuple[Cost, FloatArray]] = {}
 
     def contains(self, choices: IntArray) -> BoolArray:
         """Which of the choices are feasible: [...]."""
+        choices = np.asarray(choices)
         inside = np.ones(choices.shape[:-1], dtype=np.bool_)
         for chain in self.chain_limits:
             inside &= chain.admits(choices)
@@ -41,9 +43,10 @@ class Measure:
         """T / T0, and of several limits the largest; infinite if no architecture: [...]."""
         load = np.zeros(choices.shape[:-1])
         for limit in self.budget.limits:
+            costs = self.costs(limit.cost, choices)
             # a limit of 0 is held by costs of 0 alone
-            scale = limit.at_most or np.finfo(np.float64).tiny
-            load = np.maximum(load, self.costs(limit.cost, choices) / scale)
+            share = costs / limit.at_most if limit.at_most else np.where(costs > 0, np.inf, 0.0)
+            load = np.maximum(load, share)
         return load
 
     def costs(self, cost: Cost, choices: IntArray) -> FloatArray:
@@ -56,9 +59,9 @@ class Measure:
         return costs
 
     def _chain_costs(self, cost: ChainCost, choices: IntArray) -> FloatArray:
-        if cost.name not in self._tables:
-            self._tables[cost.name] = cost.tables(self.space)
-        *tables, head = self._tables[cost.name]
+        if id(cost) not in self._tables:
+            self._tables[id(cost)] = cost, cost.tables(self.space)
+        *tables, head = self._tables[id(cost)][1]
         total = np.zeros(choices.shape[:-1])
         before = np.zeros_like(choices[..., 0])
         for i, table in enumerate(tables):
@@ -68,10 +71,12 @@ class Measure:
 
     def _called(self, cost: Cost, choices: IntArray) -> FloatArray:
         """One call for each architecture among [n, layers] that is not remembered."""
-        if self.encodings > MAX_REMEMBERED:
+        if self.encodings > MAX_ENUMERATED:
             distinct, where = np.unique(choices, axis=0, return_inverse=True)
             return np.array([self._call(cost, row) for row in distinct])[where.reshape(-1)]
-        known = self._remembered.setdefault(cost.name, np.full(self.encodings, np.nan))
+        if id(cost) not in self._remembered:
+            self._remembered[id(cost)] = cost, np.full(self.encodings, np.nan)
+        known = self._remembered[id(cost)][1]
         flat = np.ravel_multi_index(tuple(choices.T), self.shape)
         missing = np.unique(flat[np.isnan(known[flat])])
         rows = np.stack(np.unravel_index(missing, self.shape), axis=1)

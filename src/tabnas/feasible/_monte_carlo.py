@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabnasError, whole
 from tabnas.feasible._conditional import Conditional
 from tabnas.types import BoolArray, FloatArray, IntArray
 
@@ -15,7 +16,7 @@ Membership = Callable[[IntArray], BoolArray]
 """Which of the choices, [..., layers], are feasible: [...]."""
 
 CHUNK = 1 << 20  # samples looked at together, to bound the memory
-MAX_DRAWS = 10_000_000  # the most samples spent on finding one feasible architecture
+MAX_DRAWS = 10_000_000  # the most samples spent on finding feasible architectures
 
 
 def sample_product(log_p: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
@@ -48,8 +49,8 @@ class Estimate:
 
     @property
     def usable(self) -> BoolArray:
-        """[...]: False where no sample was feasible and the gradient is unknown."""
-        return np.asarray(self.feasible_samples > 0)
+        """[...]: False where no feasible sample weighs anything, and the gradient is unknown."""
+        return np.isfinite(self.log_probability)
 
 
 def estimate(
@@ -65,6 +66,7 @@ def estimate(
     NOTE[DIFF]: Algorithm 2 draws from p whatever q is; the samples must come from q for the weights
     p / q to be right, as the text around Equation 2 has it. The default is q = p, weights of 1.
     """
+    whole("samples", samples, least=1)
     batch, (layers, max_choices) = log_p.shape[:-2], log_p.shape[-2:]
     flat = log_p.reshape(-1, layers, max_choices)
     proposal = flat if log_q is None else np.broadcast_to(log_q, log_p.shape).reshape(flat.shape)
@@ -73,8 +75,9 @@ def estimate(
     scale = np.full(len(flat), -np.inf)
     sums = np.zeros((len(flat), layers, max_choices))
     cells = np.arange(len(flat) * layers).reshape(len(flat), 1, layers) * max_choices
-    for start in range(0, samples, CHUNK):
-        z = sample_product(proposal, min(CHUNK, samples - start), rng)
+    chunk = max(1, CHUNK // len(flat))
+    for start in range(0, samples, chunk):
+        z = sample_product(proposal, min(chunk, samples - start), rng)
         inside = contains(z)
         feasible += inside.sum(axis=1)
         log_w = np.zeros(inside.shape)
@@ -109,7 +112,10 @@ class EstimatedConditional(Conditional):
         self._log_p = log_p
         self._samples = samples
         self._rng = rng
-        self._estimate = estimate(contains, log_p, samples, rng)
+
+    @cached_property
+    def _estimate(self) -> Estimate:
+        return estimate(self._contains, self._log_p, self._samples, self._rng)
 
     @property
     def log_probability(self) -> FloatArray:
@@ -135,8 +141,11 @@ class EstimatedConditional(Conditional):
     def _reject(self, log_p: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
         accepted, found, drawn = [], 0, 0
         while found < n:
-            if drawn >= MAX_DRAWS and not found:
-                raise InfeasibleError(f"none of {drawn:,} sampled architectures is feasible")
+            if drawn >= MAX_DRAWS:
+                raise InfeasibleError(
+                    f"only {found:,} of {drawn:,} sampled architectures are feasible, "
+                    f"too few to find {n:,}"
+                )
             size = min(max(2 * n, self._samples), CHUNK)
             z = sample_product(log_p, size, rng)
             accepted.append(z[self._contains(z)])
@@ -144,9 +153,12 @@ class EstimatedConditional(Conditional):
         return np.concatenate(accepted)[:n]
 
     def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
-        """The most likely among as many feasible samples as P(V) was estimated with."""
+        """The most likely among the feasible of as many samples as P(V) is estimated with."""
         if self._log_p.ndim > 2:
             raise TabnasError("the most likely architectures are found for one policy at a time")
-        seen = np.unique(self._reject(self._log_p, self._samples, self._rng), axis=0)
+        drawn = sample_product(self._log_p, self._samples, self._rng)
+        seen = np.unique(drawn[self._contains(drawn)], axis=0)
+        if len(seen) == 0:
+            seen = self._reject(self._log_p, 1, self._rng)
         order = np.argsort(-log_likelihood(self._log_p, seen), kind="stable")
         return [tuple(map(int, choices)) for choices in seen[order[:n]]]

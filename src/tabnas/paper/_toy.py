@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet, log_likelihood
 from tabnas.paper._provenance import provenance
 from tabnas.policy import REWARDS, Adam, Controller, Policy
@@ -27,6 +28,7 @@ class ToyRun:
 
     probabilities: dict[int, FloatArray]  # step -> [seeds, layers, choices]
     optimum_probability: FloatArray  # [seeds]: of the optimum, given V if the reward rejects
+    rejects: bool  # whether the reward learns from feasible architectures only
     found: IntArray  # [seeds]: the architecture picked, as an index into all
     p_feasible: FloatArray  # [seeds]: P(V) at the end
 
@@ -85,7 +87,7 @@ class Toy:
         p = np.exp(log_p)
         if rejects:
             p = np.where(self.inside, p / p_feasible[:, None], 0.0)
-        return ToyRun(seen, p[:, self.optimum], p.argmax(axis=1), p_feasible)
+        return ToyRun(seen, p[:, self.optimum], rejects, p.argmax(axis=1), p_feasible)
 
     def summarise(self, run: ToyRun) -> dict[str, object]:
         """Shares of the seeds by where they ended."""
@@ -108,6 +110,8 @@ def run_toy(
     """Run everything, write `summary.json` and the figures to `out`, and return the summary."""
     from tabnas.paper import _toy_figures
 
+    _toy_figures.figure(1, 1, size=(1, 1))  # refuses now, not in the end, if it cannot draw
+    _make_folder(out)
     toy = Toy(seeds=seeds)
     tuning = toy.settings["tuning"]
 
@@ -146,7 +150,7 @@ def run_toy(
         "exact": toy.summarise(toy.run("rejection", average_first=False))["success"],
     }
     summary = {
-        **provenance("tabnas paper toy"),
+        **provenance(f"tabnas paper toy{f' --seeds {seeds}' if seeds else ''}"),
         "seeds": toy.seeds,
         "steps": toy.settings["steps"],
         "optimum": toy.name(toy.optimum),
@@ -159,9 +163,15 @@ def run_toy(
         "by_rate": by_rate,
         "average_after_update": printed_order,
     }
-    out.mkdir(parents=True, exist_ok=True)
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     progress("drawing")
     _toy_figures.heat_maps(toy, rows, out / "figure-1.png")
     _toy_figures.tuning(toy, by_beta, by_samples, exact, exact_rejecting, out / "tuning.png")
     return summary
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TabnasError(f"the folder {str(out)!r} cannot be made: {error.strerror}") from None

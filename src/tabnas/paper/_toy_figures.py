@@ -48,7 +48,7 @@ def heat_maps(toy: Toy, rows: Sequence[tuple[str, ToyRun]], path: Path) -> None:
         for column, step in enumerate(steps, start=1):
             p = run.probabilities[step]  # [seeds, layers, choices]
             joint = p[:, 0, toy.every[:, 0]] * p[:, 1, toy.every[:, 1]]
-            if title.startswith("rejection"):
+            if run.rejects:
                 joint = np.where(toy.inside, joint, 0)
                 joint /= joint.sum(axis=1, keepdims=True)
             mean = joint.mean(axis=0)

@@ -9,6 +9,7 @@ from tabnas.policy._policy import Policy
 from tabnas.policy.rewards import (
     REWARDS,
     Abs,
+    BetaReward,
     MnasNet1,
     MnasNet2,
     MnasNetHard,
@@ -27,6 +28,7 @@ __all__ = [
     "Abs",
     "Adam",
     "Ascent",
+    "BetaReward",
     "Climber",
     "Controller",
     "MnasNet1",

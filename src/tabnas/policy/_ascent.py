@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 
@@ -62,6 +62,14 @@ class Adam(Ascent):
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and 0 < self.epsilon < inf):
+            raise TabnasError(
+                "Adam's betas must be in [0, 1) and its epsilon positive, however "
+                f"{self.beta1}, {self.beta2} and {self.epsilon} were given"
+            )
 
     def start(self, logits: FloatArray) -> Climber:
         return _AdamClimber(self, logits.copy())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabnasError, whole
 from tabnas.policy._ascent import Adam, Ascent
 from tabnas.policy._moving_average import MovingAverage
 from tabnas.policy._policy import Policy
@@ -55,12 +55,10 @@ class Controller:
         average_first: bool = True,
         batch: tuple[int, ...] = (),
     ) -> None:
-        if workers < 1:
-            raise TabnasError(f"workers must be at least 1, however {workers} was given")
         if not 0 <= decay < 1:
             raise TabnasError(f"decay must be in [0, 1), however {decay} was given")
         self.reward = reward
-        self.workers = workers
+        self.workers = whole("workers", workers, least=1)
         # NOTE[DIFF]: Algorithm 1 takes the current reward into the average after the update. The
         # authors' notebooks do it before, which succeeds more often (results/toy); so do we.
         self.average_first = average_first
@@ -84,15 +82,24 @@ class Controller:
 
         The quality of choices that do not count is ignored, and may be NaN.
         """
+        choices, quality = self._checked(choices, quality)
         counts = self.reward.counts(choices)
         quality = np.where(counts, quality, 0.0)
         if not np.isfinite(quality).all():
             raise TabnasError("the quality of an architecture must be finite")
-        expectation, known = self.reward.expectation(self.policy, self._rng)
         number = counts.sum(axis=-1)
+        if not number.any():
+            none = np.zeros(number.shape)
+            return Step(applied=none > 0, reward=none, baseline=self.average.value)
+        expectation, known = self.reward.expectation(self.policy, self._rng)
         active = (number > 0) & known
 
         rewards = np.where(counts, self.reward.value(quality, choices), 0.0)
+        if not np.isfinite(rewards).all():
+            raise TabnasError(
+                f"the reward {self.reward.name!r} must be finite, however it is not for every "
+                "architecture; does one cost nothing?"
+            )
         reward = rewards.sum(axis=-1) / np.maximum(number, 1)
         if self.average_first:
             self.average.add(reward, active)
@@ -109,3 +116,22 @@ class Controller:
             self.average.add(reward, active)
         self.policy = Policy(self.reward.feasible, self._climber.logits)
         return Step(applied=active, reward=reward, baseline=baseline)
+
+    def _checked(self, choices: IntArray, quality: FloatArray) -> tuple[IntArray, FloatArray]:
+        choices, quality = np.asarray(choices), np.asarray(quality, dtype=np.float64)
+        space = self.reward.feasible.space
+        batch = self.policy.logits.shape[:-2]
+        expected = (*batch, *choices.shape[-2:-1], space.depth)
+        if choices.ndim != len(expected) or choices.shape != expected or choices.ndim < 2:
+            axes = ", ".join(map(str, (*batch, "workers", space.depth)))
+            raise TabnasError(
+                f"choices must have the shape ({axes}), however {choices.shape} was given"
+            )
+        if quality.shape != choices.shape[:-1]:
+            raise TabnasError(
+                f"there must be one quality for each architecture, {choices.shape[:-1]}, "
+                f"however {quality.shape} was given"
+            )
+        if (choices < 0).any() or (choices >= [len(layer) for layer in space.candidates]).any():
+            raise TabnasError("choices must be indices of candidate widths, however some are not")
+        return choices, quality

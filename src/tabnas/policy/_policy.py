@@ -41,7 +41,7 @@ class Policy:
     @cached_property
     def conditional(self) -> Conditional:
         """The policy given that the architecture is feasible, P(. | V)."""
-        return self.feasible.given(self.log_p)
+        return self.feasible.conditional(self.log_p)
 
     @property
     def entropy(self) -> FloatArray:

@@ -13,7 +13,7 @@ from tabnas.policy.rewards._rejection import Rejection
 from tabnas.policy.rewards._rejection_monte_carlo import RejectionMonteCarlo
 from tabnas.policy.rewards._rejection_uncorrected import RejectionUncorrected
 from tabnas.policy.rewards._rena import Rena
-from tabnas.policy.rewards._reward import PenaltyReward, Reward
+from tabnas.policy.rewards._reward import BetaReward, PenaltyReward, Reward
 
 REWARDS: dict[str, Callable[..., Reward]] = {
     reward.name: reward
@@ -34,6 +34,7 @@ REWARDS: dict[str, Callable[..., Reward]] = {
 __all__ = [
     "REWARDS",
     "Abs",
+    "BetaReward",
     "MnasNet1",
     "MnasNet2",
     "MnasNetHard",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.policy.rewards._reward import PenaltyReward
+from tabnas.policy.rewards._reward import BetaReward
 from tabnas.types import FloatArray, IntArray
 
 
-class Abs(PenaltyReward):
+class Abs(BetaReward):
     """`r = Q + beta * |T / T0 - 1|`, beta < 0."""
 
     name = "abs"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tabnas.policy.rewards._reward import PenaltyReward
+from tabnas.policy.rewards._reward import BetaReward
 from tabnas.types import FloatArray, IntArray
 
 
-class MnasNet1(PenaltyReward):
+class MnasNet1(BetaReward):
     """`r = Q * (T / T0)^beta`, beta < 0."""
 
     name = "mnasnet_1"
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality * self.load(choices) ** self.beta
+        return quality * self.power(choices)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.policy.rewards._reward import PenaltyReward
+from tabnas.policy.rewards._reward import BetaReward
 from tabnas.types import FloatArray, IntArray
 
 
-class MnasNet2(PenaltyReward):
+class MnasNet2(BetaReward):
     """`r = Q * max(1, (T / T0)^beta)`, beta < 0.
 
     As printed it rewards being under the limit and never penalises being over it, which fits the
@@ -18,4 +18,4 @@ class MnasNet2(PenaltyReward):
     name = "mnasnet_2"
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality * np.maximum(1, self.load(choices) ** self.beta)
+        return quality * np.maximum(1, self.power(choices))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.policy.rewards._reward import PenaltyReward
+from tabnas.policy.rewards._reward import BetaReward
 from tabnas.types import FloatArray, IntArray
 
 
-class MnasNetHard(PenaltyReward):
+class MnasNetHard(BetaReward):
     """`r = Q * min(1, (T / T0)^beta)`, beta < 0: a penalty over the limit, nothing under it."""
 
     name = "mnasnet_hard"
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality * np.minimum(1, self.load(choices) ** self.beta)
+        return quality * np.minimum(1, self.power(choices))

@@ -45,5 +45,5 @@ class Rejection(Reward):
 
     def expectation(self, policy: Policy, rng: np.random.Generator) -> tuple[FloatArray, BoolArray]:
         # grad log P(y | V) = 1[y_i = j] - P(Y_i = j | V)
-        _, known = super().expectation(policy, rng)
+        known = np.ones(policy.log_p.shape[:-2], dtype=np.bool_)
         return policy.conditional.marginals, known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import whole
 from tabnas.feasible import FeasibleSet, Logits
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards._reward import Reward
@@ -24,9 +24,7 @@ class RejectionMonteCarlo(Reward):
         self, feasible: FeasibleSet, *, samples: int = 3_072, proposal: Logits = None
     ) -> None:
         super().__init__(feasible)
-        if samples < 1:
-            raise TabnasError(f"samples must be at least 1, however {samples} was given")
-        self.samples = samples
+        self.samples = whole("samples", samples, least=1)
         self.proposal = proposal
 
     def counts(self, choices: IntArray) -> BoolArray:

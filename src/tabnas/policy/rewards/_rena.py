@@ -19,7 +19,7 @@ class Rena(PenaltyReward):
     name = "rena"
 
     def __init__(self, feasible: FeasibleSet, *, penalty: float = 0.5) -> None:
-        super().__init__(feasible, beta=0)
+        super().__init__(feasible)
         if not 0 <= penalty <= 1:
             raise TabnasError(f"the penalty must be from 0 to 1, however {penalty} was given")
         self.penalty = penalty

@@ -65,14 +65,26 @@ class PenaltyReward(Reward):
     With several limits the load is the largest of theirs.
     """
 
-    def __init__(self, feasible: FeasibleSet, *, beta: float) -> None:
+    def __init__(self, feasible: FeasibleSet) -> None:
         super().__init__(feasible)
-        if not feasible.budget.limits:
-            raise TabnasError(f"the reward {self.name!r} needs a limit, however there is none")
-        if not np.isfinite(beta) or beta > 0:
-            raise TabnasError(f"beta must not be positive, however {beta} was given")
-        self.beta = beta
+        if not any(limit.at_most for limit in feasible.budget.limits):
+            raise TabnasError(f"the reward {self.name!r} needs a limit above 0, but there is none")
 
     def load(self, choices: IntArray) -> FloatArray:
         """T(y) / T0, [...]."""
         return self.feasible.load(choices)
+
+
+class BetaReward(PenaltyReward):
+    """Penalties with the strength beta, which is negative."""
+
+    def __init__(self, feasible: FeasibleSet, *, beta: float) -> None:
+        super().__init__(feasible)
+        if not np.isfinite(beta) or beta > 0:
+            raise TabnasError(f"beta must not be positive, however {beta} was given")
+        self.beta = beta
+
+    def power(self, choices: IntArray) -> FloatArray:
+        """(T(y) / T0)^beta, [...]; infinite at a cost of 0, which the controller refuses."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.load(choices) ** self.beta)
