@@ -1,4 +1,4 @@
-"""The sweeps over a diagram, compiled. Each does a batch of policies.
+"""What is done at every step of a policy, compiled: sweeps over a diagram, softmax, sampling.
 
 `p` is [batch, layers * max_choices + 1], the last column, for nodes that take no choice, being 1.
 The linear kernels are right while P(V) stays well above the smallest float (`ExactConditional`
@@ -212,3 +212,38 @@ def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
                     j += 1
                 result[b, k, i] = j
     return result
+
+
+@njit(cache=True, nogil=True)
+def log_softmax(logits: FloatArray) -> FloatArray:
+    """`l_j - log sum_j exp l_j` in every row of [n, choices]; NaN without a finite largest one."""
+    result = np.empty_like(logits)
+    for n in range(len(logits)):
+        largest = logits[n, 0]
+        for j in range(logits.shape[1]):
+            if not logits[n, j] <= largest:  # true for NaN, too, which then stays
+                largest = logits[n, j]
+        total = 0.0
+        for j in range(logits.shape[1]):
+            total += exp(logits[n, j] - largest)
+        shift = largest + log(total)
+        for j in range(logits.shape[1]):
+            result[n, j] = logits[n, j] - shift
+    return result
+
+
+@njit(cache=True, nogil=True)
+def chain_sums(terms: IntArray, starts: IntArray, columns: IntArray, choices: IntArray) -> IntArray:
+    """[n]: the sums of a chain's terms along choices, [n, layers].
+
+    The tables of all layers lie one after the other in `terms`, by rows; that of layer i begins at
+    `starts[i]` and has `columns[i]` columns.
+    """
+    total = np.zeros(len(choices), dtype=np.int64)
+    for n in range(len(choices)):
+        before = 0
+        for i in range(choices.shape[1]):
+            here = choices[n, i]
+            total[n] += terms[starts[i] + before * columns[i] + here]
+            before = here
+    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor
 
 import numpy as np
@@ -25,12 +26,19 @@ class ChainLimit:
 
     def admits(self, choices: IntArray) -> BoolArray:
         """Which of the choices, [..., layers], hold the limit: [...]."""
-        before = np.zeros_like(choices[..., 0])
-        total = np.zeros(choices.shape[:-1], dtype=np.int64)
-        for i, table in enumerate(self.tables):
-            total += table[before, choices[..., i]]
-            before = choices[..., i]
-        return np.asarray(total <= self.limit)
+        from tabnas.feasible import _kernels
+
+        rows = np.ascontiguousarray(choices, dtype=np.int64).reshape(-1, len(self.tables))
+        sums = _kernels.chain_sums(*self._packed, rows)
+        return np.asarray(sums <= self.limit).reshape(choices.shape[:-1])
+
+    @cached_property
+    def _packed(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The tables in one row, where each begins there, and how many columns it has."""
+        sizes = [table.size for table in self.tables]
+        terms = np.concatenate([table.ravel() for table in self.tables])
+        columns = np.array([table.shape[1] for table in self.tables])
+        return terms, np.cumsum([0, *sizes[:-1]]), columns
 
 
 class _Validity(ChainCost):

@@ -20,11 +20,14 @@ Log-probabilities are logits, too. Leading axes hold a batch of independent poli
 
 
 def log_softmax(logits: FloatArray) -> FloatArray:
-    """`log p_ij = l_ij - log sum_j exp l_ij` over the last axis; -inf stays -inf."""
-    with np.errstate(invalid="ignore"):  # inf - inf is NaN, for the caller to refuse
-        log_p = logits - logits.max(axis=-1, keepdims=True)
-        log_p -= np.log(np.exp(log_p).sum(axis=-1, keepdims=True))
-    return np.asarray(log_p)
+    """`log p_ij = l_ij - log sum_j exp l_ij` over the last axis; -inf stays -inf.
+
+    A row with NaN, with +inf, or of nothing but -inf has no such thing and becomes NaN.
+    """
+    from tabnas.feasible import _kernels
+
+    rows = np.ascontiguousarray(logits).reshape(-1, logits.shape[-1])
+    return _kernels.log_softmax(rows).reshape(logits.shape)
 
 
 def log_probabilities(space: SearchSpace, logits: Logits = None) -> FloatArray:
@@ -35,7 +38,6 @@ def log_probabilities(space: SearchSpace, logits: Logits = None) -> FloatArray:
     if space.ragged:
         array = np.where(space.mask, array, -np.inf)
     log_p = log_softmax(array)
-    # Softmax turns NaN, +inf, and a layer of nothing but -inf into NaN, and nothing else.
     if isnan(log_p.max()):
         if np.isnan(array).any():
             raise TabnasError("the logits of a policy must be numbers, however NaN was given")

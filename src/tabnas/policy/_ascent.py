@@ -89,16 +89,20 @@ class _AdamClimber(Climber):
         self.steps = np.zeros(self.logits.shape[:-2])
 
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
+        from tabnas.policy import _kernels
+
         a = self.ascent
-        where = active[..., None, None]
-        self.steps = self.steps + active
-        self.mean = np.where(where, a.beta1 * self.mean + (1 - a.beta1) * gradient, self.mean)
-        self.square = np.where(
-            where, a.beta2 * self.square + (1 - a.beta2) * gradient**2, self.square
+        policies = (self.steps.size, -1)
+        moved = _kernels.adam_ascent(
+            self.logits.reshape(policies),
+            self.mean.reshape(policies),
+            self.square.reshape(policies),
+            self.steps.reshape(-1),
+            gradient.reshape(policies),
+            active.reshape(-1),
+            a.rate,
+            a.beta1,
+            a.beta2,
+            a.epsilon,
         )
-        # bias correction; a policy that never moved divides by one instead
-        steps = np.maximum(self.steps, 1)[..., None, None]
-        mean = self.mean / (1 - a.beta1**steps)
-        square = self.square / (1 - a.beta2**steps)
-        moved = self.logits + a.rate * mean / (np.sqrt(square) + a.epsilon)
-        self.logits = np.where(where, moved, self.logits)
+        self.logits = moved.reshape(self.logits.shape)

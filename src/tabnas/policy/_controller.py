@@ -82,6 +82,8 @@ class Controller:
 
         The quality of choices that do not count is ignored, and may be NaN.
         """
+        from tabnas.policy import _kernels
+
         choices, quality = self._checked(choices, quality)
         counts = self.reward.counts(choices)
         quality = np.where(counts, quality, 0.0)
@@ -107,10 +109,12 @@ class Controller:
         advantage = np.where(counts, rewards - baseline[..., None], 0.0)
 
         # grad J = mean over what counts of (r - rbar) * (1[y_i = j] - E[1[Y_i = j]])
-        taken = choices[..., None] == np.arange(expectation.shape[-1])
-        score = taken - expectation[..., None, :, :]
-        total = (advantage[..., None, None] * score).sum(axis=-3)
-        self._climber.step(total / np.maximum(number, 1)[..., None, None], active)
+        gradient = _kernels.policy_gradient(
+            choices.reshape(-1, *choices.shape[-2:]),
+            (advantage / np.maximum(number, 1)[..., None]).reshape(-1, choices.shape[-2]),
+            expectation.reshape(-1, *expectation.shape[-2:]),
+        )
+        self._climber.step(gradient.reshape(expectation.shape), active)
 
         if not self.average_first:
             self.average.add(reward, active)
