@@ -1,0 +1,34 @@
+"""Networks: a SuperNet whose architectures share weights, and the stand-alone network."""
+
+from __future__ import annotations
+
+from tabnas.nets._errors import MissingTorchError, NonFiniteLossError
+from tabnas.nets._examples import Examples
+from tabnas.nets._optimizers import SGD, Adam, Optimizer
+from tabnas.nets._schedules import Constant, Cosine, Schedule
+from tabnas.nets._streams import stream
+from tabnas.nets._supernet import SuperNet
+from tabnas.nets._task import Embedding, Inputs, Loss, Task
+from tabnas.nets._training import EarlyStopping, Training, TrainingResult, train
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "Constant",
+    "Cosine",
+    "EarlyStopping",
+    "Embedding",
+    "Examples",
+    "Inputs",
+    "Loss",
+    "MissingTorchError",
+    "NonFiniteLossError",
+    "Optimizer",
+    "Schedule",
+    "SuperNet",
+    "Task",
+    "Training",
+    "TrainingResult",
+    "stream",
+    "train",
+]

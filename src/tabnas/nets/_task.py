@@ -1,0 +1,102 @@
+"""What a network learns: the kind of its inputs, its outputs and its loss."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tabnas.errors import TabnasError, did_you_mean
+
+
+class Loss(StrEnum):
+    """The losses; each is a mean over rows, weighted if the rows have weights."""
+
+    LOGISTIC = "logistic"
+    """Binary target, one logit z, label y in [0, 1]: log(1 + exp(z)) - y z."""
+    SOFTMAX = "softmax"
+    """One logit per class: log(sum exp(z)) - z[label]."""
+    SQUARED_ERROR = "squared_error"
+    """Regression on one or several outputs: the mean over outputs of (z - y)^2."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedding:
+    """A learned table [categories, dimension] that stands in for a categorical column."""
+
+    categories: int
+    dimension: int
+
+    def __post_init__(self) -> None:
+        at_least("the categories of an embedding", self.categories, 1)
+        at_least("the dimension of an embedding", self.dimension, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Numeric columns as they are, then the embeddings of the categorical columns, side by side.
+
+    >>> Inputs(numeric=13, embeddings=[Embedding(categories=100, dimension=39)] * 26).width
+    1027
+    """
+
+    numeric: int = 0
+    embeddings: tuple[Embedding, ...] = ()
+
+    def __init__(self, *, numeric: int = 0, embeddings: Iterable[Embedding] = ()) -> None:
+        object.__setattr__(self, "numeric", at_least("the number of numeric columns", numeric, 0))
+        object.__setattr__(self, "embeddings", tuple(embeddings))
+        at_least("the width of the inputs", self.width, 1)
+
+    @property
+    def width(self) -> int:
+        """The number of input units of the first layer."""
+        return self.numeric + sum(embedding.dimension for embedding in self.embeddings)
+
+    @property
+    def embedding_parameters(self) -> int:
+        """The trained numbers of all embedding tables."""
+        return sum(embedding.categories * embedding.dimension for embedding in self.embeddings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Inputs, loss and number of outputs: all of a network but its hidden layers.
+
+    >>> Task(inputs=Inputs(numeric=4), loss="softmax", outputs=3).loss
+    <Loss.SOFTMAX: 'softmax'>
+    """
+
+    inputs: Inputs
+    loss: Loss
+    outputs: int
+
+    def __init__(self, *, inputs: Inputs, loss: Loss | str, outputs: int = 1) -> None:
+        if loss not in list(Loss):
+            known = [member.value for member in Loss]
+            raise TabnasError(f"there is no loss called {loss!r}; {did_you_mean(loss, known)}")
+        loss = Loss(loss)
+        least = 2 if loss is Loss.SOFTMAX else 1
+        at_least(f"the outputs of a network with {loss} loss", outputs, least)
+        if loss is Loss.LOGISTIC and outputs != 1:
+            raise TabnasError(
+                f"the logistic loss must have 1 output, however {outputs} were given; "
+                "for several classes take the softmax loss"
+            )
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "loss", loss)
+        object.__setattr__(self, "outputs", outputs)
+
+
+def at_least(name: str, value: int, least: int) -> int:
+    """The value as an integer, or an error that names it."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < least:
+        raise TabnasError(
+            f"{name} must be an integer of at least {least}, however {value!r} was given"
+        )
+    return number

@@ -1,0 +1,119 @@
+"""The training of one network: epochs over shuffled rows, the best weights kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+from tabnas.errors import TabnasError
+from tabnas.nets._errors import NonFiniteLossError
+from tabnas.nets._examples import Examples, Float32Array
+from tabnas.nets._schedules import Constant, Cosine, Schedule
+from tabnas.nets._streams import stream
+from tabnas.nets._supernet import ChildLike, SuperNet
+from tabnas.nets._task import at_least
+from tabnas.types import IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyStopping:
+    """Stop after `patience` epochs in a row without a validation loss below the best so far."""
+
+    patience: int = 10
+
+    def __post_init__(self) -> None:
+        at_least("patience", self.patience, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How to train: `seed` determines the order of the rows in every epoch."""
+
+    epochs: int
+    batch_size: int
+    schedule: Schedule
+    seed: int = 0
+    early_stopping: EarlyStopping | None = None
+
+    def __post_init__(self) -> None:
+        at_least("epochs", self.epochs, 1)
+        at_least("batch_size", self.batch_size, 1)
+        at_least("seed", self.seed, 0)
+        if not isinstance(self.schedule, Constant | Cosine):
+            raise TabnasError(
+                "the schedule must be Constant(rate) or Cosine(rate), "
+                f"however {self.schedule!r} was given"
+            )
+
+
+@dataclass
+class TrainingResult:
+    """Losses by epoch. With validation, the network is left with the weights of `best_epoch`."""
+
+    training_losses: list[float] = field(default_factory=list)
+    validation_losses: list[float] = field(default_factory=list)
+    best_epoch: int = 0  # from 1; the last one if there is no validation
+    best_loss: float = inf  # on the validation rows, if there are any
+
+    @property
+    def epochs(self) -> int:
+        """The number of epochs trained."""
+        return len(self.training_losses)
+
+
+def batches(rows: int, batch_size: int, seed: int, epoch: int) -> Iterator[IntArray]:
+    """All rows in the random order of that epoch, the last batch as small as it comes.
+
+    The order depends on seed and epoch alone, so a resumed training sees the same batches.
+
+    >>> [len(batch) for batch in batches(10, 4, seed=0, epoch=1)]
+    [4, 4, 2]
+    """
+    order = stream(seed, f"shuffle/{epoch}").permutation(rows)
+    for start in range(0, rows, batch_size):
+        yield order[start : start + batch_size]
+
+
+def train(
+    net: SuperNet,
+    child: ChildLike,
+    examples: Examples,
+    training: Training,
+    validation: Examples | None = None,
+) -> TrainingResult:
+    """Train one child (of a stand-alone network: its only one).
+
+    With `validation` examples the network ends with the weights of the epoch that did best there.
+    """
+    if training.early_stopping is not None and validation is None:
+        raise TabnasError("early stopping must have validation examples, however none were given")
+    steps_per_epoch = -(-len(examples) // training.batch_size)
+    steps = training.epochs * steps_per_epoch
+    result = TrainingResult()
+    best_weights: dict[str, Float32Array] = {}
+    step = 0
+    for epoch in range(1, training.epochs + 1):
+        total = 0.0
+        for rows in batches(len(examples), training.batch_size, training.seed, epoch):
+            rate = training.schedule(step=step, steps=steps)
+            total += len(rows) * net.train_step(child, examples, rows, rate)
+            step += 1
+        result.training_losses.append(total / len(examples))
+        result.best_epoch = epoch
+        if validation is None:
+            continue
+        loss = net.loss(child, validation)
+        if not isfinite(loss):
+            raise NonFiniteLossError(net.steps, loss, rate)
+        result.validation_losses.append(loss)
+        if loss < result.best_loss:
+            result.best_loss = loss
+            best_weights = net.weights()
+        result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
+        patience = training.early_stopping.patience if training.early_stopping else steps
+        if epoch - result.best_epoch >= patience:
+            break
+    if best_weights:
+        net.load_weights(best_weights)
+    return result

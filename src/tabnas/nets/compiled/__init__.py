@@ -1,0 +1,7 @@
+"""The compiled engine: Numba kernels, one call per training step. Imports Numba."""
+
+from __future__ import annotations
+
+from tabnas.nets.compiled._engine import CompiledEngine
+
+__all__ = ["CompiledEngine"]

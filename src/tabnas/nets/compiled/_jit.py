@@ -1,0 +1,97 @@
+"""How kernels are compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core import event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+logger = logging.getLogger("tabnas")
+
+_njit: Any = numba.njit
+
+# all of fastmath but nnan and ninf, under which a diverged loss could not be seen
+FASTMATH = {"arcp", "contract", "nsz", "reassoc"}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": FASTMATH,
+    "error_model": "numpy",
+    "boundscheck": False,
+}
+
+
+def inner(function: Function) -> Function:
+    """Compile a function that only kernels call."""
+    compiled: Function = _njit(**OPTIONS)(function)
+    return compiled
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function into whatever calls it.
+
+    Arrays are passed as some ten numbers each, which costs more than a short body.
+    """
+    compiled: Function = _njit(forceinline=True, **OPTIONS)(function)
+    return compiled
+
+
+def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
+    """Compile a function that Python calls, for these types; the machine code is kept on disk.
+
+    Numba's cache looks at the text of the kernel's own file and at the values in its closure. A
+    kernel must close over `SOURCES`, so that a change to what it calls compiles it anew, too.
+    """
+
+    def compile_(function: Function) -> Function:
+        compiled: Function = _njit(result(*arguments), cache=True, **OPTIONS)(function)
+        return compiled
+
+    return compile_
+
+
+@inlined
+def address(array: Any) -> int:
+    """Where an array begins, as a signed number: one integer type keeps the kernels few."""
+    return np.int64(array.ctypes.data)  # type: ignore[return-value]
+
+
+def _sources() -> str:
+    """A digest of all kernel code."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+SOURCES = _sources()
+
+
+class _Announcement(event.Listener):
+    """Says once that compilation has begun; loading from the cache on disk is not announced."""
+
+    def __init__(self) -> None:
+        self.made = False
+
+    def on_start(self, event: object) -> None:
+        if not self.made:
+            logger.warning("compiling the network kernels, once; about half a minute")
+        self.made = True
+
+    def on_end(self, event: object) -> None:
+        pass
+
+
+@contextmanager
+def announced() -> Iterator[None]:
+    """Tell the user if anything has to be compiled within."""
+    with event.install_listener("numba:compile", _Announcement()):
+        yield

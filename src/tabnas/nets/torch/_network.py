@@ -1,0 +1,40 @@
+"""Forward pass and losses in PyTorch, on one child's weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tabnas.nets._shape import NORM_EPSILON, Child
+from tabnas.nets._task import Loss
+
+
+def forward(weights: Mapping[str, Tensor], child: Child, x: Tensor) -> Tensor:
+    """The logits [rows, outputs] from inputs [rows, inputs], embeddings looked up."""
+    for layer, width in enumerate(child.architecture.widths, start=1):
+        z = x @ weights[f"layer.{layer}.weight"] + weights[f"layer.{layer}.bias"]
+        scale, shift = weights[f"layer.{layer}.scale"], weights[f"layer.{layer}.shift"]
+        x = functional.relu(functional.layer_norm(z, (width,), scale, shift, NORM_EPSILON))
+    depth = child.architecture.depth
+    return x @ weights[f"head.{depth}.weight"] + weights[f"head.{depth}.bias"]
+
+
+def row_losses(kind: Loss, logits: Tensor, target: Tensor) -> Tensor:
+    """The loss of each row, [rows]."""
+    if kind is Loss.SOFTMAX:
+        return functional.cross_entropy(logits, target, reduction="none")
+    if kind is Loss.LOGISTIC:
+        losses = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+        return losses[:, 0]
+    return torch.square(logits - target).mean(dim=1)
+
+
+def mean_loss(kind: Loss, logits: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
+    """The mean of the rows' losses, weighted if there are weights."""
+    losses = row_losses(kind, logits, target)
+    if weight is None:
+        return losses.mean()
+    return (losses * weight).sum() / weight.sum()

@@ -1,0 +1,127 @@
+"""The kernels write through addresses: nothing may land outside the buffers they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, SuperNet, Task
+from tabnas.nets.compiled import _engine
+from tabnas.space import SearchSpace
+from tests.strategies import spaces, valid_choices
+
+GUARD = 4_096  # bytes watched before and after every buffer
+MARK = 0xA5
+
+
+class Guarded:
+    """Stands in for NumPy inside the engine: every buffer lies between two marked zones."""
+
+    def __init__(self) -> None:
+        self.whole: list[np.ndarray] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def zeros(self, shape: Any, dtype: Any = np.float64) -> np.ndarray:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        whole = np.full(size + 2 * GUARD, MARK, np.uint8)
+        self.whole.append(whole)
+        inside = whole[GUARD : GUARD + size].view(dtype).reshape(shape)
+        inside[...] = 0
+        return inside
+
+    def full(self, shape: Any, value: Any, dtype: Any = None) -> np.ndarray:
+        array = self.zeros(shape, np.asarray(value, dtype).dtype)
+        array[...] = value
+        return array
+
+    def intact(self) -> bool:
+        return all(
+            (whole[:GUARD] == MARK).all() and (whole[-GUARD:] == MARK).all() for whole in self.whole
+        )
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
+    space = draw(spaces(max_layers=3, max_widths=3))
+    dimensions = draw(st.lists(st.integers(1, 9), max_size=2))
+    numeric = draw(st.integers(0 if dimensions else 1, 40))
+    inputs = Inputs(
+        numeric=numeric, embeddings=[Embedding(categories=5, dimension=d) for d in dimensions]
+    )
+    loss = draw(st.sampled_from(["logistic", "softmax", "squared_error"]))
+    outputs = {"logistic": 1, "softmax": max(2, space.outputs)}.get(loss, space.outputs)
+    space = SearchSpace(space.candidates, inputs=inputs.width, outputs=outputs)
+    return space, Task(inputs=inputs, loss=loss, outputs=outputs)
+
+
+@given(
+    problems(),
+    st.sampled_from([SGD(), SGD(momentum=0.9), Adam()]),
+    st.sampled_from([1, 2]),
+    st.integers(1, 40),
+    st.integers(0, 1_000),
+)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_nothing_is_written_outside(
+    monkeypatch: pytest.MonkeyPatch,
+    problem: tuple[SearchSpace, Task],
+    optimizer: Any,
+    workers: int,
+    batch: int,
+    seed: int,
+) -> None:
+    space, task = problem
+    rng = np.random.default_rng(seed)
+    examples = _examples(task, rng, rows=60)
+    guarded = Guarded()
+    monkeypatch.setattr(_engine, "np", guarded)
+    net = SuperNet(space, task, optimizer=optimizer, workers=workers)
+    children = valid_choices(space)
+    for _ in range(6):
+        chosen = [children[k] for k in rng.integers(len(children), size=workers)]
+        rows = [rng.integers(60, size=batch) for _ in chosen]
+        net.train_step(chosen[0], examples, rows[0], 0.01)
+        net.train_step(chosen[0], examples, slice(0, batch), 0.01)
+        net.train_step_workers(chosen, examples, rows, 0.01)
+        net.loss(chosen[-1], examples, rows[-1])
+        net.logits(chosen[-1], examples)
+        net.gradients(chosen[-1], examples, rows[-1])
+        assert guarded.intact()
+
+
+def _examples(task: Task, rng: np.random.Generator, rows: int) -> Examples:
+    target = {
+        "logistic": rng.integers(2, size=rows),
+        "softmax": rng.integers(task.outputs, size=rows),
+        "squared_error": rng.normal(size=(rows, task.outputs)),
+    }[task.loss]
+    return Examples(
+        task,
+        numeric=rng.normal(size=(rows, task.inputs.numeric)),
+        categorical=rng.integers(5, size=(rows, len(task.inputs.embeddings))),
+        target=target,
+        weight=rng.random(rows) + 0.5,
+    )
+
+
+@pytest.mark.parametrize("columns", [1, 6, 9])
+def test_one_row_of_a_strided_array(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Such a row counts as contiguous, yet its stride is that of the array it is taken from."""
+    task = Task(inputs=Inputs(numeric=columns), loss="squared_error")
+    table = np.random.default_rng(0).normal(size=(10, columns)).astype(np.float32)
+    guarded = Guarded()
+    monkeypatch.setattr(_engine, "np", guarded)
+    net = SuperNet.standalone("4", task)
+    strided = Examples(task, numeric=table[::3][1:2], target=[0.5])
+    whole = Examples(task, numeric=table[3:4].copy(), target=[0.5])
+    rows = np.array([0])
+    child = net.space.architecture([0])
+    assert net.logits(child, strided, rows) == net.logits(child, whole, rows)
+    net.train_step(child, strided, rows, 0.01)
+    assert guarded.intact()

@@ -1,0 +1,281 @@
+"""Every kernel against its plain NumPy twin, and the twins against finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.nets._optimizers import SGD, Adam
+from tabnas.nets.compiled import _embeddings, _layers, _losses, _products, _updates
+from tabnas.nets.compiled._layout import bias_corrections, optimizer_settings
+from tabnas.nets.compiled._strides import row_stride
+from tabnas.nets.compiled._vectors import LANES
+
+EPSILON = 1e-5
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+ONE = np.float32(1.0)
+
+
+# -- twins ---------------------------------------------------------------------------------------
+
+
+def normalise(z, bias, scale, shift):
+    """relu(scale * LayerNorm(z + bias) + shift); also the normalised values and 1 / deviation."""
+    z = z + bias
+    centred = z - z.mean(axis=1, keepdims=True)
+    inverse = 1.0 / np.sqrt((centred**2).mean(axis=1, keepdims=True) + EPSILON)
+    x = centred * inverse
+    return np.maximum(scale * x + shift, 0.0), x, inverse
+
+
+def normalise_backward(d, x, inverse, out, scale):
+    """Gradients of z, bias, scale and shift."""
+    slope = d * (out > 0)
+    u = slope * scale
+    dz = inverse * (u - u.mean(axis=1, keepdims=True) - x * (u * x).mean(axis=1, keepdims=True))
+    return dz, dz.sum(axis=0), (slope * x).sum(axis=0), slope.sum(axis=0)
+
+
+def loss_and_slopes(kind, z, target, weight):
+    """Weighted mean loss and its gradient with respect to the logits."""
+    share = weight / weight.sum()
+    if kind == _losses.SOFTMAX:
+        shifted = z - z.max(axis=1, keepdims=True)
+        odds = np.exp(shifted)
+        rows = np.arange(len(z))
+        losses = np.log(odds.sum(axis=1)) - shifted[rows, target]
+        slopes = odds / odds.sum(axis=1, keepdims=True)
+        slopes[rows, target] -= 1.0
+    elif kind == _losses.LOGISTIC:
+        losses = (np.logaddexp(0.0, z) - target * z)[:, 0]
+        slopes = 0.5 * (1.0 + np.tanh(0.5 * z)) - target
+    else:
+        losses = ((z - target) ** 2).mean(axis=1)
+        slopes = 2.0 * (z - target) / z.shape[1]
+    return (share * losses).sum(), slopes * share[:, None]
+
+
+def numeric_gradient(function, array, step=1e-6):
+    """Central differences in float64."""
+    gradient = np.zeros_like(array)
+    for index in np.ndindex(array.shape):
+        kept = array[index]
+        array[index] = kept + step
+        above = function()
+        array[index] = kept - step
+        below = function()
+        array[index] = kept
+        gradient[index] = (above - below) / (2 * step)
+    return gradient
+
+
+# -- twins against finite differences ------------------------------------------------------------
+
+
+def test_gradient_of_the_normalised_layer():
+    rng = np.random.default_rng(0)
+    z, seed = rng.normal(size=(4, 7)), rng.normal(size=(4, 7))
+    bias, scale, shift = rng.normal(size=(3, 7))
+
+    def objective():
+        return (seed * normalise(z, bias, scale, shift)[0]).sum()
+
+    out, x, inverse = normalise(z, bias, scale, shift)
+    gradients = normalise_backward(seed, x, inverse, out, scale)
+    for array, gradient in zip((z, bias, scale, shift), gradients, strict=True):
+        np.testing.assert_allclose(numeric_gradient(objective, array), gradient, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", [_losses.LOGISTIC, _losses.SOFTMAX, _losses.SQUARED_ERROR])
+def test_gradient_of_the_losses(kind):
+    z, target, weight = random_logits(kind, 5, 4, np.random.default_rng(1))
+    numeric = numeric_gradient(lambda: loss_and_slopes(kind, z, target, weight)[0], z)
+    np.testing.assert_allclose(numeric, loss_and_slopes(kind, z, target, weight)[1], atol=1e-7)
+
+
+def random_logits(kind, rows, outputs, rng):
+    outputs = 1 if kind == _losses.LOGISTIC else outputs
+    z = 3.0 * rng.normal(size=(rows, outputs))
+    targets = {
+        _losses.LOGISTIC: rng.random((rows, 1)),
+        _losses.SOFTMAX: rng.integers(0, outputs, rows),
+        _losses.SQUARED_ERROR: rng.normal(size=(rows, outputs)),
+    }
+    return z, targets[kind], rng.uniform(0.1, 1.0, rows)
+
+
+# -- kernels against twins -----------------------------------------------------------------------
+
+
+def padded(array):
+    """A float32 copy in rows of whole vectors, with room for one more block, noise around it."""
+    rows, columns = array.shape
+    noise = np.random.default_rng(9).normal(size=(rows + LANES, row_stride(columns) + LANES))
+    out = noise.astype(np.float32)
+    out[:rows, :columns] = array
+    return out
+
+
+def at(array):
+    return array.ctypes.data
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 200), st.integers(1, 70), st.integers(1, 300), st.integers(0, 9))
+def test_products(rows, columns, steps, seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(rows, steps)), rng.normal(size=(steps, columns))
+    room_a, room_b, out = padded(a), padded(b), padded(np.zeros((rows, columns)))
+    strides = [array.shape[1] for array in (room_a, room_b, out)]
+    sizes = (rows, columns, steps)
+    _products.multiply(at(room_a), strides[0], at(room_b), strides[1], at(out), strides[2], *sizes)
+    np.testing.assert_allclose(out[:rows, :columns], a @ b, **CLOSE)
+    assert (out[rows:] == padded(np.zeros((rows, columns)))[rows:]).all()
+    room_a = padded(a.T)
+    out[:] = 0.0
+    _products.multiply_transposed(
+        at(room_a), room_a.shape[1], at(room_b), strides[1], at(out), strides[2], *sizes
+    )
+    np.testing.assert_allclose(out[:rows, :columns], a @ b, **CLOSE)
+
+
+@given(st.integers(1, 30), st.integers(1, 30))
+@settings(max_examples=20, deadline=None)
+def test_transpose(rows, columns):
+    source = padded(np.arange(rows * columns, dtype=np.float32).reshape(rows, columns))
+    out = padded(np.zeros((columns, rows)))
+    _products.transpose(at(source), source.shape[1], at(out), out.shape[1], rows, columns)
+    np.testing.assert_array_equal(out[:columns, :rows], source[:rows, :columns].T)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 12), st.integers(2, 70), st.integers(0, 9))
+def test_normalised_layer(rows, width, seed):
+    rng = np.random.default_rng(seed)
+    z, d = rng.normal(size=(2, rows, width))
+    vectors = rng.normal(size=(3, width))
+    out, x, inverse = normalise(z, *vectors)
+    gradients = normalise_backward(d, x, inverse, out, vectors[1])
+    room_z, room_d, room_out = padded(z), padded(d), padded(np.zeros((rows, width)))
+    bias, scale, shift = (padded(vector[None]) for vector in vectors)
+    room_inverse, stride = np.zeros(rows, np.float32), room_z.shape[1]
+    _layers.normalise(
+        at(room_z), at(bias), at(scale), at(shift), at(room_inverse), at(room_out), rows, width,
+        stride,
+    )  # fmt: skip
+    np.testing.assert_allclose(room_out[:rows, :width], out, rtol=1e-3, atol=1e-3)
+    sums = np.zeros((3, stride), np.float32)
+    _layers.normalise_backward(
+        at(room_d), at(room_z), at(room_inverse), at(room_out), at(scale), at(sums[0]),
+        at(sums[1]), at(sums[2]), rows, width, stride,
+    )  # fmt: skip
+    size = 1.0 + np.abs(gradients[0]).max()
+    np.testing.assert_allclose(room_d[:rows, :width], gradients[0], atol=2e-3 * size)
+    for ours, twin in zip(sums, gradients[1:], strict=True):
+        np.testing.assert_allclose(ours[:width], twin, atol=2e-3 * size)
+
+
+def test_bias_of_the_head_and_its_gradient():
+    rng = np.random.default_rng(0)
+    z, bias = rng.normal(size=(5, 11)), rng.normal(size=(1, 11))
+    room_z, room_bias, sums = padded(z), padded(bias), np.zeros(16, np.float32)
+    _layers.sum_rows(at(room_z), at(sums), 5, 11, room_z.shape[1])
+    np.testing.assert_allclose(sums[:11], z.sum(axis=0), rtol=1e-5, atol=1e-6)
+    _layers.add_bias(at(room_z), at(room_bias), 5, 11, room_z.shape[1])
+    np.testing.assert_allclose(room_z[:5, :11], z + bias, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("outputs", [2, 9, 1000])
+@pytest.mark.parametrize("kind", [_losses.LOGISTIC, _losses.SOFTMAX, _losses.SQUARED_ERROR])
+def test_losses(kind, outputs, weighted):
+    rng = np.random.default_rng(2)
+    z, target, weight = random_logits(kind, 6, outputs, rng)
+    weight = weight if weighted else np.ones(6)
+    value, slopes = loss_and_slopes(kind, z, target, weight)
+    labels = target.astype(np.int32) if kind == _losses.SOFTMAX else np.zeros(0, np.int32)
+    values = np.zeros((0, 1)) if kind == _losses.SOFTMAX else target
+    room = padded(z)
+    weights = weight.astype(np.float32) if weighted else np.zeros(0, np.float32)
+    rows = np.arange(6)
+    whole = _losses.total_weight(weights, rows, 0, 6)
+    ours = _losses.loss_and_slopes(
+        kind, room, labels, values.astype(np.float32), weights, rows, 0, 6, z.shape[1], whole
+    )
+    assert ours == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(room[:6, : z.shape[1]], slopes, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0.0, 50.0, 1e4, 1e30])
+def test_losses_stay_finite_where_they_can(size):
+    for kind, logits in ((_losses.LOGISTIC, [[-size], [size]]), (_losses.SOFTMAX, [[size, -size]])):
+        z = padded(np.array(logits))
+        loss = _losses.loss_and_slopes(
+            kind, z, np.zeros(1, np.int32), np.array([[0.0], [1.0]], np.float32),
+            np.zeros(0, np.float32), np.zeros(0, np.int64), 0, len(logits), len(logits[0]), 1.0,
+        )  # fmt: skip
+        assert loss == pytest.approx(2 * np.log(2.0) if size == 0.0 and kind == 0 else loss)
+        assert np.isfinite(loss)
+        assert np.isfinite(z[: len(logits), : len(logits[0])]).all()
+
+
+def test_exponential():
+    x = -np.logspace(-6, np.log10(87.0), 2000, dtype=np.float32)
+    ours = np.array([_losses.exp_of_negative(value) for value in x])
+    np.testing.assert_allclose(ours, np.exp(x.astype(np.float64)), rtol=1e-5)
+    assert _losses.exp_of_negative(np.float32(0.0)) == 1.0
+    assert np.isnan(_losses.exp_of_negative(np.float32("nan")))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(1, 5), st.integers(1, 30), st.integers(1, 40), st.sampled_from([0, 1, 2]),
+)  # fmt: skip
+def test_updates_move_their_block_and_nothing_else(rows, count, steps, moments):
+    rng = np.random.default_rng(0)
+    block = (slice(rows), slice(count))
+    w, m, v, g = (padded(np.abs(rng.normal(size=(rows, count)))) for _ in range(4))
+    old = [array.copy() for array in (w, m, v)]
+    w64, m64, v64, g64 = (array[block].astype(np.float64) for array in (w, m, v, g))
+    rate, keep, share = np.float32(0.1), np.float32(0.99), np.float32(0.5)
+    stride = 4 * w.shape[1]
+    if moments == 2:
+        optimizer = Adam(epsilon=0.01)
+        corrections = np.repeat(bias_corrections(optimizer)[:, [steps]], 40, axis=1)
+        _updates.adam(
+            at(w), at(m), at(v), at(g), rows, stride, count, rate, keep, share,
+            optimizer_settings(optimizer), at(corrections), at(corrections[1]),
+        )  # fmt: skip
+        m64 = 0.9 * m64 + 0.1 * 0.5 * g64
+        v64 = 0.999 * v64 + 0.001 * (0.5 * g64) ** 2
+        direction = m64 / (1 - 0.9**steps) / (np.sqrt(v64 / (1 - 0.999**steps)) + 0.01)
+    elif moments == 1:
+        chosen = optimizer_settings(SGD(momentum=0.8))
+        _updates.momentum(at(w), at(m), at(g), rows, stride, count, rate, keep, share, chosen)
+        m64 = 0.8 * m64 + 0.5 * g64
+        direction = m64
+    else:
+        _updates.sgd(at(w), at(g), rows, stride, count, rate, keep, share)
+        direction = 0.5 * g64
+    np.testing.assert_allclose(w[block], 0.99 * w64 - 0.1 * direction, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(m[block], m64, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(v[block], v64, rtol=1e-5, atol=1e-6)
+    for array, before in zip((w, m, v), old, strict=True):
+        array[block] = before[block]
+        np.testing.assert_array_equal(array, before)
+
+
+def test_repeated_categories_are_summed_in_order_of_appearance():
+    ids = np.array([[[3, 1, 3, 3]], [[1, 0, 0, 0]]], np.int32)  # [workers, embeddings, rows]
+    counts = np.array([4, 2])
+    d = np.zeros((2, 4, 24), np.float32)
+    d[..., 2:5] = np.arange(8, dtype=np.float32).reshape(2, 4, 1) + 1.0
+    slots, touched = np.full(10, -1, np.int32), np.zeros(8, np.int32)
+    sums = np.zeros((8, 8), np.float32)
+    found = _embeddings.merge_repeated(5, 2, 3, 0, ids, counts, d, slots, touched, sums)
+    assert found == 3
+    np.testing.assert_array_equal(touched[:3], [3, 1, 0])
+    np.testing.assert_array_equal(sums[:3, :3], [[1 + 3 + 4] * 3, [2 + 5] * 3, [6] * 3])
+    np.testing.assert_array_equal(slots[[8, 6, 5]], [0, 1, 2])

@@ -1,0 +1,49 @@
+"""Threads for workers."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+
+import pytest
+
+from tabnas.nets.compiled._kernels import KERNELS
+from tabnas.nets.compiled._workers import Crew
+
+
+def test_results_come_in_the_order_of_the_workers():
+    crew = Crew(4, KERNELS.signal_and_watch)
+
+    def job(worker):
+        time.sleep(0.01 * (4 - worker))
+        return float(worker)
+
+    assert crew.run(job, 4) == [0.0, 1.0, 2.0, 3.0]
+    assert crew.run(job, 2) == [0.0, 1.0]
+
+
+def test_an_error_comes_back_and_the_crew_goes_on():
+    crew = Crew(3, KERNELS.signal_and_watch)
+
+    def job(worker):
+        if worker == 2:
+            raise IndexError("of worker 2")
+        return 1.0
+
+    with pytest.raises(IndexError, match="of worker 2"):
+        crew.run(job, 3)
+    assert crew.run(lambda worker: 2.0, 3) == [2.0] * 3
+
+
+def test_threads_end_with_their_crew():
+    before = set(threading.enumerate())
+    crew = Crew(3, KERNELS.signal_and_watch)
+    crew.run(lambda worker: 0.0, 3)
+    started = set(threading.enumerate()) - before
+    assert len(started) == 2
+    del crew
+    gc.collect()
+    for thread in started:
+        thread.join(timeout=5.0)
+        assert not thread.is_alive()

@@ -1,0 +1,47 @@
+"""Small tasks and random examples that the tests of the networks share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tabnas.nets import Embedding, Examples, Inputs, Task
+
+OUTPUTS = {"logistic": 1, "softmax": 5, "squared_error": 2}
+
+
+@pytest.fixture
+def make_task():
+    """A task of any loss, with or without numeric columns and embeddings."""
+
+    def make(loss="logistic", *, numeric=3, embedded=True, outputs=None):
+        tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
+        inputs = Inputs(numeric=numeric, embeddings=tables if embedded else [])
+        return Task(inputs=inputs, loss=loss, outputs=outputs or OUTPUTS[loss])
+
+    return make
+
+
+@pytest.fixture
+def make_examples():
+    """Random rows for a task."""
+
+    def make(task, rows, *, weighted=False, seed=0):
+        rng = np.random.default_rng(seed)
+        categorical = np.zeros((rows, len(task.inputs.embeddings)), np.int32)
+        for column, embedding in enumerate(task.inputs.embeddings):
+            categorical[:, column] = rng.integers(0, embedding.categories, rows)
+        targets = {
+            "logistic": lambda: rng.integers(0, 2, rows),
+            "softmax": lambda: rng.integers(0, task.outputs, rows),
+            "squared_error": lambda: rng.normal(size=(rows, task.outputs)),
+        }
+        return Examples(
+            task,
+            numeric=rng.normal(size=(rows, task.inputs.numeric)),
+            categorical=categorical,
+            target=targets[task.loss](),
+            weight=rng.uniform(0.0, 2.0, rows) if weighted else None,
+        )
+
+    return make

@@ -1,0 +1,280 @@
+"""What holds for every SuperNet, on both engines."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tabnas.errors import TabnasError
+from tabnas.nets import SGD, Adam, Examples, NonFiniteLossError, SuperNet
+from tabnas.space import Architecture, SearchSpace
+
+CHILD = Architecture((3, 5))
+
+
+@pytest.fixture(params=["compiled", "torch"])
+def engine(request):
+    if request.param == "torch":
+        pytest.importorskip("torch")
+    return request.param
+
+
+@pytest.fixture
+def make_net(make_task):
+    def make(engine="compiled", loss="softmax", **settings):
+        task = make_task(loss)
+        ends = {"inputs": task.inputs.width, "outputs": task.outputs}
+        space = SearchSpace([[3, 8], [0, 5, 9]], **ends)
+        return SuperNet(space, task, engine=engine, **settings)
+
+    return make
+
+
+def moved(before, after):
+    """Where weights differ, by name."""
+    return {name: before[name] != after[name] for name in before}
+
+
+@pytest.mark.parametrize("optimizer", [SGD(), SGD(momentum=0.9, weight_decay=0.1), Adam()])
+def test_only_the_childs_slice_and_the_batchs_categories_move(
+    engine, make_net, make_examples, optimizer
+):
+    net = make_net(engine, optimizer=optimizer)
+    examples = make_examples(net.task, 30)
+    rows = np.array([0, 1])
+    for child in (Architecture((8, 9)), CHILD):
+        before = net.state()
+        net.train_step(child, examples, rows, 0.1)
+        change = moved(before, net.state())
+        shapes = net._shape.child_shapes(net._child(child))
+        for name, changed in change.items():
+            kind, _, array = name.partition("/")
+            if kind not in ("weight", "first_moment", "second_moment"):
+                continue
+            allowed = np.zeros(changed.shape, bool)
+            if array in shapes:
+                allowed[tuple(slice(size) for size in shapes[array])] = True
+            if array.startswith("embedding"):
+                column = int(array[-1])
+                allowed[:] = False
+                allowed[examples.categorical[rows, column]] = True
+            assert not changed[~allowed].any(), name
+        assert change["weight/layer.2.weight"][:3, :5].any()
+
+
+def test_adam_counts_the_steps_of_each_element(engine, make_net, make_examples):
+    net = make_net(engine, optimizer=Adam())
+    examples = make_examples(net.task, 10)
+    for child, times in ((Architecture((8, 9)), 1), (Architecture((3, 5)), 2), (CHILD, 1)):
+        for _ in range(times):
+            net.train_step(child, examples, slice(0, 4), 0.01)
+    net.train_step(Architecture((8,)), examples, slice(0, 4), 0.01)
+    state = net.state()
+    np.testing.assert_array_equal(state["steps/layer.1"], [[5, 2]])
+    np.testing.assert_array_equal(state["steps/layer.2"], [[4, 1], [1, 1]])
+    np.testing.assert_array_equal(state["steps/head.1"], [[1], [1]])
+    assert state["steps"] == 5
+    seen = np.isin(np.arange(4), examples.categorical[:4, 0])
+    np.testing.assert_array_equal(state["steps/embedding.0"], 5 * seen)
+
+
+def test_a_late_element_takes_a_full_first_step(engine, make_net, make_examples):
+    """With the network's step count instead of its own, its first step would be 3 times longer."""
+    net = make_net(engine, optimizer=Adam(epsilon=1e-12))
+    examples = make_examples(net.task, 10)
+    for _ in range(200):
+        net.train_step(CHILD, examples, slice(0, 10), 1e-4)
+    before = net.weights()["layer.2.bias"]
+    net.train_step(Architecture((8, 9)), examples, slice(0, 10), 1e-4)
+    step = np.abs(net.weights()["layer.2.bias"] - before)[5:]
+    assert step.max() == pytest.approx(1e-4, rel=1e-2)
+
+
+def test_the_average_over_workers(make_net, make_examples, engine):
+    """Two workers with the same child and halves of a batch make the step of the whole batch."""
+    together = make_net(engine, workers=2, optimizer=SGD())
+    alone = make_net(engine, optimizer=SGD())
+    examples = make_examples(together.task, 12)
+    halves = [slice(0, 6), slice(6, 12)]
+    losses = together.train_step_workers([CHILD, CHILD], examples, halves, 0.1)
+    assert np.mean(losses) == pytest.approx(alone.train_step(CHILD, examples, slice(0, 12), 0.1))
+    for name, array in alone.weights().items():
+        np.testing.assert_allclose(together.weights()[name], array, rtol=1e-4, atol=1e-6)
+
+
+def test_the_same_seed_and_workers_give_the_same_bits(make_net, make_examples):
+    def run():
+        net = make_net(workers=2)
+        examples = make_examples(net.task, 64)
+        for step in range(20):
+            rows = [slice(step, step + 17), slice(step + 17, step + 40)]
+            net.train_step_workers([Architecture((8, 9)), CHILD], examples, rows, 0.01)
+        return net.state()
+
+    first, second = run(), run()
+    for name, array in first.items():
+        np.testing.assert_array_equal(array, second[name], err_msg=name)
+
+
+PROGRAM = """
+import hashlib, sys
+import numpy as np
+from threadpoolctl import threadpool_limits
+from tabnas.nets import Examples, Inputs, SuperNet, Task
+from tabnas.space import Architecture
+
+task = Task(inputs=Inputs(numeric=300), loss="softmax", outputs=40)
+rng = np.random.default_rng(0)
+examples = Examples(task, numeric=rng.normal(size=(256, 300)), target=rng.integers(0, 40, 256))
+child = Architecture((256, 200))
+with threadpool_limits(int(sys.argv[1])):
+    net = SuperNet.standalone(child, task)
+    for _ in range(3):
+        net.train_step(child, examples, slice(0, 256), 0.01)
+digest = hashlib.sha256()
+for array in net.state().values():
+    digest.update(array.tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_bits_do_not_depend_on_the_process_or_its_blas_threads():
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM, threads], check=True, capture_output=True, text=True
+        ).stdout
+        for threads in ("1", "2", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_a_state_goes_on_as_if_nothing_had_happened(engine, make_net, make_examples):
+    net, copy = make_net(engine, seed=1), make_net(engine, seed=2)
+    examples = make_examples(net.task, 20)
+    net.train_step(CHILD, examples, slice(0, 9), 0.01)
+    copy.load_state(net.state())
+    for each in (net, copy):
+        each.train_step(Architecture((8,)), examples, slice(3, 20), 0.01)
+    assert copy.steps == 2
+    for name, array in net.state().items():
+        np.testing.assert_array_equal(array, copy.state()[name])
+
+
+def test_a_loss_that_is_not_finite_stops_before_it_does_harm(engine, make_net, make_examples):
+    net = make_net(engine, loss="squared_error", optimizer=SGD())
+    examples = make_examples(net.task, 20)
+    net.train_step(CHILD, examples, slice(0, 20), 1e20)
+    before = net.state()
+    with pytest.raises(NonFiniteLossError, match=r"training step 2 is .* well below 1e\+20"):
+        net.train_step(CHILD, examples, slice(0, 20), 1e20)
+    for name, array in net.state().items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_memory_does_not_grow(make_net, make_examples):
+    net = make_net(workers=2)
+    examples = make_examples(net.task, 200)
+    rng = np.random.default_rng(0)
+    children = [Architecture(widths) for widths in ((3,), (8,), (3, 5), (8, 9))]
+
+    def steps(count):
+        for _ in range(count):
+            child = children[rng.integers(4)]
+            net.train_step(child, examples, rng.integers(0, 200, 32), 1e-4)
+            net.loss(child, examples)
+            net.train_step_workers([child, child], examples, [slice(0, 9), slice(9, 30)], 1e-4)
+
+    steps(500)
+    before = resident_bytes()
+    steps(3000)
+    assert resident_bytes() - before < 2**20
+
+
+def resident_bytes():
+    resource = pytest.importorskip("resource")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def test_evaluation_in_pieces_is_the_mean_over_all_rows(engine, make_net, make_examples):
+    net = make_net(engine)
+    examples = make_examples(net.task, 1300, weighted=True)
+    parts = [np.arange(0, 600), np.arange(600, 1300)]
+    weights = [examples.weight[part].sum() for part in parts]
+    losses = [net.loss(CHILD, examples, part) for part in parts]
+    assert net.loss(CHILD, examples) == pytest.approx(np.average(losses, weights=weights), rel=1e-5)
+    whole = net.logits(CHILD, examples)
+    np.testing.assert_allclose(whole[600:], net.logits(CHILD, examples, parts[1]), atol=1e-5)
+
+
+def test_choices_name_a_child_too(engine, make_net, make_examples):
+    net = make_net(engine)
+    examples = make_examples(net.task, 5)
+    assert net.loss([0, 1], examples) == net.loss(CHILD, examples)
+    assert net.loss(np.array([1, 0]), examples) == net.loss(Architecture((8,)), examples)
+
+
+def test_what_is_refused(engine, make_net, make_task, make_examples):
+    net = make_net(engine)
+    examples = make_examples(net.task, 10)
+    step = slice(0, 4)
+    with pytest.raises(TabnasError, match="no candidate width 4"):
+        net.loss(Architecture((4,)), examples)
+    for rows in (np.array([10]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
+        with pytest.raises(TabnasError, match="rows must lie between 0 and 9"):
+            net.train_step(CHILD, examples, rows, 0.1)
+    for rows in (np.zeros((2, 2), np.int64), np.array([0.5])):
+        with pytest.raises(TabnasError, match="one-dimensional array of whole numbers"):
+            net.train_step(CHILD, examples, rows, 0.1)
+    with pytest.raises(TabnasError, match="no step, however 2"):
+        net.loss(CHILD, examples, slice(0, 4, 2))
+    with pytest.raises(TabnasError, match="learning rate must be at least 0"):
+        net.train_step(CHILD, examples, step, -0.1)
+    with pytest.raises(TabnasError, match="must be of the network's task"):
+        net.loss(CHILD, make_examples(make_task("logistic"), 10))
+    with pytest.raises(TabnasError, match="from 1 to the 1 workers"):
+        net.train_step_workers([CHILD, CHILD], examples, [step, step], 0.1)
+    without = Examples(net.task, numeric=examples.numeric, categorical=examples.categorical)
+    with pytest.raises(TabnasError, match="must have targets"):
+        net.train_step(CHILD, without, step, 0.1)
+    assert net.logits(CHILD, without).shape == (10, 5)
+    weightless = Examples(
+        net.task, numeric=examples.numeric, categorical=examples.categorical,
+        target=examples.labels, weight=np.zeros(10),
+    )  # fmt: skip
+    with pytest.raises(TabnasError, match="must have a weight above 0"):
+        net.train_step(CHILD, weightless, step, 0.1)
+
+
+def test_weights_and_states_must_fit(make_net):
+    net = make_net()
+    weights = net.weights()
+    with pytest.raises(TabnasError, match=r"head.1.bias is missing or unknown"):
+        net.load_weights({name: w for name, w in weights.items() if name != "head.1.bias"})
+    with pytest.raises(TabnasError, match=r"must have the shape \(5,\), however \(4,\)"):
+        net.load_weights({**weights, "head.1.bias": np.zeros(4)})
+    with pytest.raises(TabnasError, match="missing or unknown"):
+        net.load_state(make_net(optimizer=SGD()).state())
+
+
+def test_engines_by_name(make_net):
+    with pytest.raises(TabnasError, match="did you mean 'compiled'"):
+        make_net("compield")
+    with pytest.raises(TabnasError, match="compiled engine runs on the cpu"):
+        make_net(device="cuda")
+
+
+def test_without_torch_the_error_says_what_to_install(make_net, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("tabnas.nets.torch")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(TabnasError, match=r"pip install tabnas\[torch\]"):
+        make_net("torch")
+
+
+def test_importing_the_networks_imports_neither_numba_nor_torch():
+    check = "import sys, tabnas.nets; assert not {'numba', 'torch', 'scipy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", check], check=True)

@@ -1,0 +1,96 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tabnas.errors import TabnasError
+from tabnas.nets import (
+    SGD,
+    Constant,
+    Cosine,
+    EarlyStopping,
+    Examples,
+    Inputs,
+    NonFiniteLossError,
+    SuperNet,
+    Task,
+    Training,
+    train,
+)
+from tabnas.nets._training import batches
+from tabnas.space import Architecture
+
+CHILD = Architecture((16, 8))
+TASK = Task(inputs=Inputs(numeric=2), loss="logistic")
+
+
+def circles(rows, seed):
+    """Points inside and outside a circle: beyond a linear model."""
+    numeric = np.random.default_rng(seed).normal(size=(rows, 2))
+    return Examples(TASK, numeric=numeric, target=(numeric**2).sum(axis=1) > 1.4)
+
+
+def test_it_learns_a_circle():
+    net = SuperNet.standalone(CHILD, TASK)
+    training = Training(epochs=20, batch_size=32, schedule=Cosine(0.01))
+    result = train(net, CHILD, circles(500, 0), training, circles(300, 1))
+    assert result.epochs == 20
+    assert result.best_loss == min(result.validation_losses) < 0.15
+    assert result.training_losses[0] > result.training_losses[-1]
+
+
+def test_every_row_once_an_epoch_in_an_order_of_its_own():
+    first, again, second = (
+        np.concatenate(list(batches(10, 4, seed=0, epoch=epoch))) for epoch in (1, 1, 2)
+    )
+    assert sorted(first) == list(range(10))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, second)
+
+
+def test_a_training_can_be_made_again():
+    def run(seed):
+        net = SuperNet.standalone(CHILD, TASK, seed=7)
+        training = Training(epochs=2, batch_size=30, schedule=Constant(0.01), seed=seed)
+        train(net, CHILD, circles(100, 0), training)
+        return net.weights()
+
+    for name, array in run(0).items():
+        np.testing.assert_array_equal(array, run(0)[name])
+    assert not np.array_equal(run(0)["head.2.weight"], run(1)["head.2.weight"])
+
+
+def test_early_stopping_keeps_the_best_weights():
+    net = SuperNet.standalone(CHILD, TASK, optimizer=SGD(momentum=0.9))
+    training = Training(
+        epochs=200, batch_size=5, schedule=Constant(0.2), early_stopping=EarlyStopping(patience=3)
+    )
+    validation = circles(200, 1)
+    result = train(net, CHILD, circles(20, 0), training, validation)
+    assert result.epochs == result.best_epoch + 3 < 200
+    assert net.loss(CHILD, validation) == result.best_loss
+
+
+def test_divergence_names_the_step():
+    net = SuperNet.standalone(
+        CHILD, Task(inputs=Inputs(numeric=2), loss="squared_error"), optimizer=SGD()
+    )
+    examples = Examples(net.task, numeric=np.ones((8, 2)), target=np.arange(8.0))
+    training = Training(epochs=50, batch_size=8, schedule=Constant(1e15))
+    with pytest.raises(NonFiniteLossError, match="training step") as caught:
+        train(net, CHILD, examples, training)
+    assert caught.value.step == net.steps + 1
+
+
+def test_settings_are_checked():
+    with pytest.raises(TabnasError, match="epochs must be an integer of at least 1"):
+        Training(epochs=0, batch_size=1, schedule=Constant(0.1))
+    with pytest.raises(TabnasError, match=r"Constant\(rate\) or Cosine\(rate\)"):
+        Training(epochs=1, batch_size=1, schedule=0.1)
+    training = Training(
+        epochs=1, batch_size=1, schedule=Constant(0.1), early_stopping=EarlyStopping()
+    )
+    with pytest.raises(TabnasError, match="must have validation examples"):
+        train(SuperNet.standalone(CHILD, TASK), CHILD, circles(9, 0), training)
