@@ -16,6 +16,7 @@ rows of embeddings count their own steps there too (PyTorch's SparseAdam counts 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import isfinite
 
@@ -23,7 +24,7 @@ from tabnas.errors import TabnasError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimizer:
+class Optimizer(ABC):
     """What all optimisers share.
 
     `weight_decay` shrinks the matrices of the dense layers, not biases, LayerNorm or embeddings,
@@ -36,9 +37,9 @@ class Optimizer:
         within("weight_decay", self.weight_decay, 0.0, float("inf"))
 
     @property
+    @abstractmethod
     def moments(self) -> int:
         """How many running averages the optimiser keeps per element."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.nets._engine import Engine, Rows, State
 from tabnas.nets._errors import MissingTorchError, NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._initial import initial_weights
 from tabnas.nets._optimizers import Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
-from tabnas.nets._task import Task, at_least
+from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.types import IntArray
 
@@ -73,11 +73,11 @@ class SuperNet:
         self.space = space
         self.task = task
         self.optimizer = Adam() if optimizer is None else optimizer
-        self.workers = at_least("workers", workers, 1)
+        self.workers = whole("workers", workers, least=1)
         self.steps = 0  # training steps taken so far
         self._shape = SuperNetShape(space, task)
         self._children: dict[tuple[int, ...], Child] = {}
-        weights = initial_weights(self._shape, at_least("seed", seed, 0))
+        weights = initial_weights(self._shape, whole("seed", seed, least=0))
         self._engine = _make_engine(engine, self._shape, self.optimizer, weights, workers, device)
 
     @classmethod

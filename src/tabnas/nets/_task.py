@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabnasError, did_you_mean, whole
 
 
 class Loss(StrEnum):
@@ -29,8 +28,8 @@ class Embedding:
     dimension: int
 
     def __post_init__(self) -> None:
-        at_least("the categories of an embedding", self.categories, 1)
-        at_least("the dimension of an embedding", self.dimension, 1)
+        whole("the categories of an embedding", self.categories, least=1)
+        whole("the dimension of an embedding", self.dimension, least=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +44,11 @@ class Inputs:
     embeddings: tuple[Embedding, ...] = ()
 
     def __init__(self, *, numeric: int = 0, embeddings: Iterable[Embedding] = ()) -> None:
-        object.__setattr__(self, "numeric", at_least("the number of numeric columns", numeric, 0))
+        object.__setattr__(
+            self, "numeric", whole("the number of numeric columns", numeric, least=0)
+        )
         object.__setattr__(self, "embeddings", tuple(embeddings))
-        at_least("the width of the inputs", self.width, 1)
+        whole("the width of the inputs", self.width, least=1)
 
     @property
     def width(self) -> int:
@@ -78,7 +79,7 @@ class Task:
             raise TabnasError(f"there is no loss called {loss!r}; {did_you_mean(loss, known)}")
         loss = Loss(loss)
         least = 2 if loss is Loss.SOFTMAX else 1
-        at_least(f"the outputs of a network with {loss} loss", outputs, least)
+        whole(f"the outputs of a network with {loss} loss", outputs, least=least)
         if loss is Loss.LOGISTIC and outputs != 1:
             raise TabnasError(
                 f"the logistic loss must have 1 output, however {outputs} were given; "
@@ -87,16 +88,3 @@ class Task:
         object.__setattr__(self, "inputs", inputs)
         object.__setattr__(self, "loss", loss)
         object.__setattr__(self, "outputs", outputs)
-
-
-def at_least(name: str, value: int, least: int) -> int:
-    """The value as an integer, or an error that names it."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or number < least:
-        raise TabnasError(
-            f"{name} must be an integer of at least {least}, however {value!r} was given"
-        )
-    return number

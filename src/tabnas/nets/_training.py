@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabnasError, whole
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._streams import stream
 from tabnas.nets._supernet import ChildLike, SuperNet
-from tabnas.nets._task import at_least
 from tabnas.types import IntArray
 
 
@@ -23,7 +22,7 @@ class EarlyStopping:
     patience: int = 10
 
     def __post_init__(self) -> None:
-        at_least("patience", self.patience, 1)
+        whole("patience", self.patience, least=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +36,9 @@ class Training:
     early_stopping: EarlyStopping | None = None
 
     def __post_init__(self) -> None:
-        at_least("epochs", self.epochs, 1)
-        at_least("batch_size", self.batch_size, 1)
-        at_least("seed", self.seed, 0)
+        whole("epochs", self.epochs, least=1)
+        whole("batch_size", self.batch_size, least=1)
+        whole("seed", self.seed, least=0)
         if not isinstance(self.schedule, Constant | Cosine):
             raise TabnasError(
                 "the schedule must be Constant(rate) or Cosine(rate), "

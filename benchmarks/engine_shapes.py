@@ -1,0 +1,166 @@
+"""What `engine.py` measures: the paper's shapes, our contestants, and how turns are taken."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, Optimizer, Task
+from tabnas.space import PAPER_WIDTHS, Architecture, SearchSpace
+
+RATE = 1e-4
+BATCHES = 8  # different batches in turn, so that no network ends up with gradients of nothing
+# turns, and the seconds that each takes. With threads they are longer, since a thread that has just
+# been woken can share a core with the one that woke it for a while.
+TURNS = {"one thread": (25, 0.01), "two threads": (9, 0.15), "workers": (9, 1.0)}
+KINDS = {1: "one thread", 2: "two threads"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A reference architecture of the paper with its training settings."""
+
+    name: str
+    inputs: Inputs
+    architecture: str
+    outputs: int
+    batch: int
+    optimizer: Optimizer
+
+    @property
+    def task(self):
+        loss = "logistic" if self.outputs == 1 else "softmax"
+        return Task(inputs=self.inputs, loss=loss, outputs=self.outputs)
+
+    @property
+    def child(self):
+        return Architecture.parse(self.architecture)
+
+    @property
+    def sizes(self):
+        return [self.inputs.width, *self.child.widths, self.outputs]
+
+    def examples(self):
+        rng = np.random.default_rng(0)
+        rows = BATCHES * self.batch
+        return Examples(
+            self.task,
+            numeric=rng.normal(size=(rows, self.inputs.numeric)).astype(np.float32),
+            categorical=rng.integers(0, 3, (rows, len(self.inputs.embeddings)), dtype=np.int32),
+            target=rng.integers(0, max(self.outputs, 2), rows),
+        )
+
+    def space(self):
+        ends = {"inputs": self.inputs.width, "outputs": self.outputs}
+        return SearchSpace.uniform(layers=self.child.depth, widths=PAPER_WIDTHS_22, **ends)
+
+
+# the paper's 20 widths, and the few of its reference architectures that are not among them
+PAPER_WIDTHS_22 = tuple(sorted({*PAPER_WIDTHS, 4, 20, 22}))
+SHAPES = [
+    Shape(
+        name="Criteo", inputs=Inputs(numeric=1027), architecture="32-144-24", outputs=1,
+        batch=512, optimizer=Adam(epsilon=0.001),
+    ),
+    Shape(
+        name="Volkert", inputs=Inputs(numeric=180), architecture="48-160-32-144", outputs=10,
+        batch=32, optimizer=SGD(momentum=0.9),
+    ),
+    Shape(
+        name="Connect-4", inputs=Inputs(embeddings=[Embedding(categories=3, dimension=2)] * 42),
+        architecture="32-22-4-20", outputs=3, batch=32, optimizer=Adam(epsilon=0.001),
+    ),
+    Shape(
+        name="Higgs", inputs=Inputs(numeric=28), architecture="16-144-16", outputs=1,
+        batch=64, optimizer=SGD(),
+    ),
+    Shape(
+        name="Aloi", inputs=Inputs(numeric=128), architecture="160-64-512-64", outputs=1000,
+        batch=128, optimizer=Adam(epsilon=0.001),
+    ),
+]  # fmt: skip
+
+
+# -- contestants: each a function that takes a number of steps ------------------------------------
+
+
+def looped(step):
+    """Take `step(i)` for a running i."""
+    count = 0
+
+    def run(steps):
+        nonlocal count
+        for _ in range(steps):
+            step(count % BATCHES)
+            count += 1
+
+    return run
+
+
+def ours(net, child, examples, batch, *, shuffled=False):
+    order = np.random.default_rng(1).permutation(len(examples))
+    rows = [slice(i * batch, (i + 1) * batch) for i in range(BATCHES)]
+    if shuffled:
+        rows = [order[part] for part in rows]
+    return looped(lambda i: net.train_step(child, examples, rows[i], RATE))
+
+
+def ours_with_workers(net, child, examples, batch):
+    """Two workers, each with `batch` rows of its own."""
+    half = BATCHES // 2
+    rows = [slice(i * batch, (i + 1) * batch) for i in range(BATCHES)]
+    children = [child, child]
+    return looped(
+        lambda i: net.train_step_workers(
+            children, examples, [rows[i], rows[(i + half) % BATCHES]], RATE
+        )
+    )
+
+
+# -- measuring ------------------------------------------------------------------------------------
+
+
+def others_busy(seconds=0.05):
+    """The share of all cores that other processes keep busy while this one sleeps (Linux)."""
+
+    def ticks():
+        numbers = [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+        return sum(numbers) - numbers[3] - numbers[4], sum(numbers)
+
+    if not Path("/proc/stat").exists():
+        return 0.0
+    before = ticks()
+    time.sleep(seconds)
+    after = ticks()
+    return (after[0] - before[0]) / max(after[1] - before[1], 1)
+
+
+def wait_for_quiet(patience=20.0):
+    """Contests of threads need all cores: wait, within limits, until no one else uses them."""
+    end = time.monotonic() + patience
+    while others_busy() > 0.1 and time.monotonic() < end:
+        pass
+
+
+def compare(contestants, kind="one thread"):
+    """Median microseconds a step of each contestant, taking turns."""
+    turns, turn_seconds = TURNS[kind]
+    repeats, samples = {}, {name: [] for name in contestants}
+    if kind != "one thread":
+        wait_for_quiet()
+    for name, run in contestants.items():
+        run(BATCHES)
+        start = time.perf_counter()
+        run(BATCHES)
+        seconds = (time.perf_counter() - start) / BATCHES
+        repeats[name] = max(1, round(turn_seconds / seconds))
+    for _ in range(turns):
+        for name, run in contestants.items():
+            start = time.perf_counter()
+            run(repeats[name])
+            samples[name].append((time.perf_counter() - start) / repeats[name] * 1e6)
+    return {name: statistics.median(times) for name, times in samples.items()}

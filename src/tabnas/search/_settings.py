@@ -1,0 +1,90 @@
+"""Everything that shapes a search besides the data, the space and the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.nets import SGD, Constant, Cosine, Optimizer, Schedule
+from tabnas.policy import REWARDS, Ascent
+from tabnas.policy import Adam as PolicyAdam
+from tabnas.search._children import CHILDREN
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
+    """How to train the SuperNet and the policy.
+
+    The defaults are not the paper's: `SearchSettings.paper(...)` is.
+    """
+
+    epochs: int
+    batch_size: int
+    optimizer: Optimizer = field(default_factory=lambda: SGD(momentum=0.9))
+    schedule: Schedule = field(default_factory=lambda: Cosine(0.02))
+    seed: int = 0
+
+    children: str = "tightening"
+    """Which children the weight updates train."""
+    children_options: Mapping[str, Any] = field(default_factory=dict)
+    workers: int = 1
+    """Children trained in one step, on their own rows each, their gradients averaged."""
+
+    warmup: float = 0.25
+    """The share of the search during which the policy is frozen, uniform."""
+    reward: str = "rejection"
+    reward_options: Mapping[str, Any] = field(default_factory=dict)
+    ascent: Ascent = field(default_factory=lambda: PolicyAdam(rate=0.005))
+    looks: int = 1
+    """Architectures looked at in one policy step, each on its own validation batch."""
+    every: int = 1
+    """Weight steps from one policy step to the next."""
+    average_first: bool = True
+    """Whether a reward enters the moving average before it is compared with it."""
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("epochs", 1),
+            ("batch_size", 1),
+            ("seed", 0),
+            ("workers", 1),
+            ("looks", 1),
+            ("every", 1),
+        ):
+            whole(name, getattr(self, name), least=least)
+        if not 0 <= self.warmup < 1:
+            raise TabnasError(f"warmup must be in [0, 1), however {self.warmup} was given")
+        for what, name, known in (
+            ("reward", self.reward, REWARDS),
+            ("rule for children", self.children, CHILDREN),
+        ):
+            if name not in known:
+                raise TabnasError(f"there is no {what} {name!r}; {did_you_mean(name, known)}")
+
+    @classmethod
+    def paper(
+        cls,
+        *,
+        epochs: int,
+        batch_size: int,
+        optimizer: Optimizer,
+        learning_rate: float,
+        cosine: bool,
+        samples: int,
+        rl_rate: float = 0.005,
+        seed: int = 0,
+    ) -> SearchSettings:
+        """Algorithms 1 and 2 as the paper ran them; `samples` is its N."""
+        return cls(
+            epochs=epochs,
+            batch_size=batch_size,
+            optimizer=optimizer,
+            schedule=Cosine(learning_rate) if cosine else Constant(learning_rate),
+            seed=seed,
+            children="paper",
+            reward="rejection_monte_carlo",
+            reward_options={"samples": samples},
+            ascent=PolicyAdam(rate=rl_rate),
+        )

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas.policy import Policy
+from tabnas.search import CHILDREN, FeasibleChildren, PaperChildren, TighteningChildren
+
+SPACE = SearchSpace([[4, 8, 16], [0, 4, 8, 16], [0, 8]], inputs=10, outputs=2)
+FEASIBLE = FeasibleSet(SPACE, Budget(parameters=250))
+UNIFORM = Policy(FEASIBLE, np.zeros(SPACE.mask.shape))
+WHOLE = [2, 3, 1]
+
+
+def drawn(rule: object, progress: float, policy: Policy = UNIFORM, n: int = 2_000) -> np.ndarray:
+    return rule.draw(progress, policy, n, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", CHILDREN)
+@pytest.mark.parametrize("progress", [0.0, 0.3, 0.99])
+def test_children_are_architectures(name: str, progress: float) -> None:
+    choices = drawn(CHILDREN[name](FEASIBLE), progress, n=200)
+    assert choices.shape == (200, 3)
+    for row in choices:
+        assert SPACE.architecture(row) in SPACE
+
+
+@pytest.mark.parametrize(("progress", "share"), [(0.0, 1.0), (0.125, 0.5), (0.2, 0.2), (0.25, 0.0)])
+def test_the_paper_warms_up_with_the_whole(progress: float, share: float) -> None:
+    whole = (drawn(PaperChildren(FEASIBLE), progress) == WHOLE).all(axis=1).mean()
+    by_chance = 1 / SPACE.size
+    assert whole == pytest.approx(share + (1 - share) * by_chance, abs=0.04)
+
+
+def test_the_paper_trains_what_is_infeasible_unless_told_not_to() -> None:
+    assert not FEASIBLE.contains(drawn(PaperChildren(FEASIBLE), 0.5)).all()
+    assert FEASIBLE.contains(drawn(PaperChildren(FEASIBLE, skip_infeasible=True), 0.5)).all()
+
+
+def test_feasible_children_follow_the_policy_or_do_not() -> None:
+    likes_first = Policy(FEASIBLE, np.where(np.arange(4) == 0, 9.0, 0.0) * np.ones((3, 1)))
+    uniform = drawn(FeasibleChildren(FEASIBLE), 0.5, likes_first)
+    follows = drawn(FeasibleChildren(FEASIBLE, by="policy"), 0.5, likes_first)
+    assert FEASIBLE.contains(uniform).all()
+    assert FEASIBLE.contains(follows).all()
+    assert (uniform[:, 0] == 0).mean() < 0.7
+    assert (follows[:, 0] == 0).mean() > 0.95
+
+
+def test_the_limit_tightens() -> None:
+    rule = TighteningChildren(FEASIBLE, start=4, until=0.5)
+    loads = [FEASIBLE.load(drawn(rule, progress)).max() for progress in (0, 0.1, 0.3, 0.5, 0.9)]
+    assert loads == sorted(loads, reverse=True)
+    assert 1 < loads[0] <= 4
+    assert loads[-2] <= 1
+    assert loads[-1] <= 1
+
+
+def test_refusals() -> None:
+    with pytest.raises(TabnasError, match="kappa must start at 1"):
+        TighteningChildren(FEASIBLE, start=0.5)
+    with pytest.raises(TabnasError, match="until must be in"):
+        TighteningChildren(FEASIBLE, until=0)
+    with pytest.raises(TabnasError, match="'policy' or 'uniform'"):
+        FeasibleChildren(FEASIBLE, by="chance")

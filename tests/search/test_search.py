@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas.nets import SGD, Examples, Inputs, Task
+from tabnas.policy import Adam
+from tabnas.search import CHILDREN, Look, Search, SearchSettings
+
+TASK = Task(inputs=Inputs(numeric=6), loss="softmax", outputs=3)
+SPACE = SearchSpace([[2, 4, 8, 16], [0, 2, 4, 8]], inputs=6, outputs=3)
+FEASIBLE = FeasibleSet(SPACE, Budget(parameters=200))
+
+
+def examples(rows: int, seed: int) -> Examples:
+    x = np.random.default_rng(seed).normal(size=(rows, 6)).astype(np.float32)
+    target = (x[:, 0] * x[:, 1] > 0).astype(int) + (x[:, 2] > 0.5)
+    return Examples(TASK, numeric=x, target=target)
+
+
+TRAINING, VALIDATION = examples(600, 0), examples(300, 1)
+
+
+def search(**settings: object) -> Search:
+    options = {"epochs": 4, "batch_size": 32, "ascent": Adam(rate=0.05)} | settings
+    return Search(FEASIBLE, TRAINING, VALIDATION, SearchSettings(**options))
+
+
+@pytest.mark.parametrize("children", CHILDREN)
+@pytest.mark.parametrize(
+    ("reward", "options"),
+    [("rejection", {}), ("rejection_monte_carlo", {"samples": 64}), ("abs", {"beta": -1.0})],
+)
+def test_every_combination_runs(children: str, reward: str, options: dict[str, object]) -> None:
+    done = search(children=children, reward=reward, reward_options=options)
+    looks: list[Look] = []
+    done.run(looks.append)
+    assert done.step == done.steps == 4 * 19
+    assert len(looks) == 57  # the policy is frozen for the first quarter
+    assert (done.controller.policy.logits != 0).any()
+    assert done.controller.policy.most_likely()[0] in FEASIBLE
+
+
+def test_weights_and_policy_learn() -> None:
+    done = search(epochs=60, batch_size=32)
+    before = done.net.loss([3, 0], VALIDATION)
+    done.run()
+    assert done.net.loss(done.controller.policy.most_likely()[0], VALIDATION) < 0.7 * before
+    assert done.controller.policy.entropy < np.log(16)
+
+
+def test_the_policy_is_frozen_during_the_warm_up() -> None:
+    done = search(warmup=0.5)
+    steps: list[int] = []
+    done.run(lambda look: steps.append(look.step))
+    assert steps == list(range(38, 76))
+
+
+def test_looks_and_every() -> None:
+    done = search(looks=3, every=5, warmup=0.0)
+    looks: list[Look] = []
+    done.run(looks.append)
+    assert [look.step for look in looks] == list(range(0, 76, 5))
+    assert all(look.choices.shape == (3, 2) for look in looks)
+    assert all(np.isfinite(look.quality).all() for look in looks)
+
+
+def test_infeasible_looks_are_not_evaluated() -> None:
+    done = search(reward="rejection", reward_options={"draw": "policy"}, warmup=0.0)
+    looks: list[Look] = []
+    done.run(looks.append)
+    choices = np.concatenate([look.choices for look in looks])
+    quality = np.concatenate([look.quality for look in looks])
+    assert (np.isfinite(quality) == FEASIBLE.contains(choices)).all()
+    assert np.isnan(quality).any()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_seed_fixes_everything(workers: int) -> None:
+    runs = [search(seed=seed, workers=workers) for seed in (3, 3, 4)]
+    for run in runs:
+        run.run()
+    logits = [run.controller.policy.logits for run in runs]
+    weights = [run.net.weights()["layer.1.weight"] for run in runs]
+    assert (logits[0] == logits[1]).all()
+    assert (weights[0] == weights[1]).all()
+    assert (logits[0] != logits[2]).any()
+    assert (weights[0] != weights[2]).any()
+
+
+def test_workers_share_the_rows_of_an_epoch() -> None:
+    assert search(workers=3).steps == 4 * -(-600 // 96)
+
+
+def test_the_paper_settings() -> None:
+    settings = SearchSettings.paper(
+        epochs=2,
+        batch_size=32,
+        optimizer=SGD(momentum=0.9),
+        learning_rate=0.01,
+        cosine=False,
+        samples=50,
+    )
+    done = Search(FEASIBLE, TRAINING, VALIDATION, settings)
+    done.run()
+    assert done.controller.policy.most_likely()[0] in FEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epochs": 0}, "epochs must be an integer of at least 1"),
+        ({"warmup": 1.0}, "warmup must be in"),
+        ({"reward": "rejecton"}, "did you mean 'rejection'"),
+        ({"children": "papers"}, "did you mean 'paper'"),
+        ({"looks": 0}, "looks must be"),
+    ],
+)
+def test_bad_settings(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(TabnasError, match=message):
+        search(**settings)
