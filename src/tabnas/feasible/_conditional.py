@@ -81,8 +81,9 @@ class ExactConditional(Conditional):
         self._refuse_impossible()
         # a draw for each layer, and one for the nodes that take no choice
         uniform = rng.random((len(self._p), n, self._diagram.layers + 1))
-        draw = _kernels.sample if self._linear else _kernels.log_sample
-        drawn = draw(*self._edges, self._values, uniform, self._diagram.max_choices)
+        drawn = _kernels.sample(
+            *self._edges, self._values, not self._linear, uniform, self._diagram.max_choices
+        )
         return drawn.reshape(*self._batch, n, self._diagram.layers)
 
     def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:

@@ -65,43 +65,6 @@ def marginals(
 
 
 @njit(cache=True, nogil=True)
-def sample(
-    first: Index,
-    child: Index,
-    choice: Index,
-    value: FloatArray,
-    uniform: FloatArray,
-    max_choices: int,
-) -> IntArray:
-    """[batch, n, layers]: paths drawn by `uniform`, [batch, n, layers + 1]."""
-    batch, count, layers = uniform.shape[0], uniform.shape[1], uniform.shape[2] - 1
-    result = np.empty((batch, count, layers), dtype=np.int64)
-    for b in range(batch):
-        v = value[b]
-        for k in range(count):
-            node, layer, u = 0, 0, uniform[b, k, 0]
-            while layer < layers:
-                total = 0.0
-                for e in range(first[node], first[node + 1]):
-                    total += v[child[e]]
-                rest, taken = u * total, 0
-                for e in range(first[node], first[node + 1]):
-                    if v[child[e]] > 0.0:
-                        taken = child[e]
-                        if rest < v[taken]:
-                            break
-                        rest -= v[taken]
-                if choice[taken] < layers * max_choices:
-                    result[b, k, layer] = choice[taken] - layer * max_choices
-                    layer += 1
-                    u = uniform[b, k, layer]
-                else:  # what is left of the draw decides further
-                    u = min(rest / v[taken], 1.0)
-                node = taken
-    return result
-
-
-@njit(cache=True, nogil=True)
 def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> FloatArray:
     """The logarithm of `values`."""
     nodes = len(first) - 1
@@ -146,15 +109,19 @@ def log_marginals(
 
 
 @njit(cache=True, nogil=True)
-def log_sample(
+def sample(
     first: Index,
     child: Index,
     choice: Index,
     value: FloatArray,
+    logs: bool,
     uniform: FloatArray,
     max_choices: int,
 ) -> IntArray:
-    """`sample` of `log_values`."""
+    """[batch, n, layers]: paths drawn by `uniform`, [batch, n, layers + 1].
+
+    `value` is what `values` gives or, with `logs`, what `log_values` gives.
+    """
     batch, count, layers = uniform.shape[0], uniform.shape[1], uniform.shape[2] - 1
     result = np.empty((batch, count, layers), dtype=np.int64)
     for b in range(batch):
@@ -162,15 +129,14 @@ def log_sample(
         for k in range(count):
             node, layer, u = 0, 0, uniform[b, k, 0]
             while layer < layers:
-                largest = -inf
+                largest, total = -inf, 0.0
                 for e in range(first[node], first[node + 1]):
                     largest = max(largest, v[child[e]])
-                total = 0.0
                 for e in range(first[node], first[node + 1]):
-                    total += exp(v[child[e]] - largest)
+                    total += exp(v[child[e]] - largest) if logs else v[child[e]]
                 rest, taken, weight = u * total, 0, 1.0
                 for e in range(first[node], first[node + 1]):
-                    w = exp(v[child[e]] - largest)
+                    w = exp(v[child[e]] - largest) if logs else v[child[e]]
                     if w > 0.0:
                         taken, weight = child[e], w
                         if rest < w:
@@ -180,7 +146,7 @@ def log_sample(
                     result[b, k, layer] = choice[taken] - layer * max_choices
                     layer += 1
                     u = uniform[b, k, layer]
-                else:
+                else:  # what is left of the draw decides further
                     u = min(rest / weight, 1.0)
                 node = taken
     return result
