@@ -5,6 +5,9 @@
 Both are timed alternately in one process on one thread, and medians are taken; what counts is their
 ratio. The Monte Carlo error is the largest error of any marginal, over the repeats: the exact
 answer has none. The policies are random (logits of standard deviation 1), the same for both.
+
+Then how far several limits go along the chain: parameters, FLOPs and a table of made-up latencies,
+over spaces of 20 widths a layer.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, SearchSpace
+from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, Limit, SearchSpace, TabnasError
 from tabnas.paper import provenance
+from tabnas.space import COSTS, TableCost
 
 SPACES = {  # layers, inputs, outputs, widths, limit, the paper's N
     "Criteo, 3 layers": (3, 1027, 1, PAPER_WIDTHS, 41_153, 3_072),
@@ -71,6 +75,56 @@ def measure(name: str, *, exact_repeats: int, sampled_repeats: int) -> dict[str,
     }
 
 
+def several_limits(layers: int, limits: int) -> dict[str, object]:
+    """Exact inference under one, two or three limits at once, 54 inputs, 7 outputs."""
+    space = SearchSpace.uniform(layers=layers, inputs=54, outputs=7)
+    rng = np.random.default_rng(0)
+    widths = (54, *PAPER_WIDTHS)
+    latency = TableCost(
+        name="latency_us",
+        layers={(a, b): 1 + 1e-4 * a * b + rng.random() for a in widths for b in widths},
+        heads={(a, 7): 0.5 + rng.random() for a in widths},
+        overhead=3.0,
+    )
+    chosen = [
+        Limit(COSTS["parameters"], 20_000),
+        Limit(COSTS["flops"], 40_600),
+        Limit(latency, 6 + 1.8 * layers),
+    ][:limits]
+    row: dict[str, object] = {"layers": layers, "limits": limits, "architectures": space.size}
+    start = time.perf_counter()
+    try:
+        feasible = FeasibleSet(space, Budget(*chosen), method="chain")
+    except TabnasError as error:
+        return row | {"refused": str(error)}
+    build = time.perf_counter() - start
+    logits = rng.normal(size=space.mask.shape)
+    exact = np.median([seconds(partial(feasible.marginals, logits)) for _ in range(20)])
+    return row | {
+        "feasible": feasible.count(),
+        "build_ms": round(1e3 * build, 1),
+        "exact_us": round(1e6 * float(exact), 1),
+    }
+
+
+def several_limits_markdown(rows: list[dict[str, object]]) -> str:
+    head = (
+        "\n## Several limits at once\n\n"
+        "20 widths a layer; 1: parameters, 2: and FLOPs, 3: and a table of latencies.\n\n"
+        "| layers | limits | feasible | of | build | exact |\n|---|---|---|---|---|---|\n"
+    )
+    return head + "".join(
+        f"| {r['layers']} | {r['limits']} | "
+        + (
+            f"more than 5 million edges: Monte Carlo | {r['architectures']:,} | - | - |\n"
+            if "refused" in r
+            else f"{r['feasible']:,} | {r['architectures']:,} | {r['build_ms']:,.0f} ms "
+            f"| {r['exact_us']:,.0f} µs |\n"
+        )
+        for r in rows
+    )
+
+
 def markdown(rows: list[dict[str, object]], facts: dict[str, object]) -> str:
     head = (
         "# Exact P(V) and marginals against Monte Carlo\n\n"
@@ -98,10 +152,15 @@ def main() -> None:
     for name in SPACES:
         rows.append(measure(name, exact_repeats=400, sampled_repeats=options.repeats))
         print(json.dumps(rows[-1]))
+    several = [several_limits(layers, n) for layers in (3, 5, 7, 8) for n in (1, 2, 3)]
     facts = provenance("python benchmarks/feasible.py --out results")
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "feasible.json").write_text(json.dumps(facts | {"rows": rows}, indent=2) + "\n")
-    (options.out / "feasible.md").write_text(markdown(rows, facts))
+    (options.out / "feasible.json").write_text(
+        json.dumps(facts | {"rows": rows, "several_limits": several}, indent=2) + "\n"
+    )
+    (options.out / "feasible.md").write_text(
+        markdown(rows, facts) + several_limits_markdown(several)
+    )
 
 
 if __name__ == "__main__":
