@@ -94,3 +94,39 @@ def test_settings_are_checked():
     )
     with pytest.raises(TabnasError, match="must have validation examples"):
         train(SuperNet.standalone(CHILD, TASK), CHILD, circles(9, 0), training)
+
+
+def weighted(rows, weight):
+    plain = circles(rows, 0)
+    return Examples(TASK, numeric=plain.numeric, target=plain.values[:, 0], weight=weight)
+
+
+def test_training_losses_are_weighted_means():
+    net = SuperNet.standalone(CHILD, TASK)
+    examples = weighted(100, np.linspace(0.0, 5.0, 100))
+    result = train(net, CHILD, examples, Training(epochs=1, batch_size=7, schedule=Constant(0.0)))
+    assert result.training_losses[0] == pytest.approx(net.loss(CHILD, examples), rel=1e-5)
+
+
+def test_batches_that_weigh_nothing_are_left_out():
+    weight = np.ones(20)
+    weight[3] = 0.0
+    net = SuperNet.standalone(CHILD, TASK)
+    training = Training(epochs=1, batch_size=1, schedule=Constant(0.01))
+    train(net, CHILD, weighted(20, weight), training)
+    assert net.steps == 19
+    with pytest.raises(TabnasError, match="rows that weigh something"):
+        train(net, CHILD, weighted(20, np.zeros(20)), training)
+
+
+def test_the_schedule_goes_on_with_the_steps():
+    rates = []
+
+    class Noted(SuperNet):
+        def train_step(self, child, examples, rows, learning_rate):
+            rates.append(learning_rate)
+            return super().train_step(child, examples, rows, learning_rate)
+
+    net = Noted.standalone(CHILD, TASK)
+    train(net, CHILD, circles(10, 0), Training(epochs=2, batch_size=4, schedule=Cosine(0.1)))
+    assert rates == [Cosine(0.1)(step=step, steps=6) for step in range(6)]

@@ -26,7 +26,7 @@ class Examples:
     weight       [rows], at least 0; without it every row counts the same
 
     Arrays of another type or memory order, and read-only ones, are copied; all others are used in
-    place.
+    place, and should not be changed while the examples are in use.
 
     >>> task = Task(inputs=Inputs(numeric=2), loss="softmax", outputs=3)
     >>> len(Examples(task, numeric=[[0.5, -1.0], [0.0, 2.0]], target=[0, 2]))
@@ -86,6 +86,8 @@ def _array(
         raise TabnasError(f"{name} must be numbers, however {array.dtype} was given")
     if dtype is np.int32 and array.dtype.kind == "f" and not np.array_equal(array, np.rint(array)):
         raise TabnasError(f"{name} must be whole numbers, however fractions were given")
+    if dtype is np.int32:
+        _within(name, array, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
     array = np.require(array, dtype, ["C", "A", "W"])
     # NumPy calls one row of a strided array contiguous, whatever its strides say; kernels use them
     plain = np.empty(shape, dtype).strides

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,8 @@ class SuperNet:
         self.space = space
         self.task = task
         self.optimizer = Adam() if optimizer is None else optimizer
+        self._lock = Lock()  # the engines have one workspace
+        self._made_with = {"engine": engine, "device": device}
         self.workers = whole("workers", workers, least=1)
         self.steps = 0  # training steps taken so far
         self._shape = SuperNetShape(space, task)
@@ -97,8 +100,10 @@ class SuperNet:
         """Move the child's weights by one step on these rows; returns the loss before the step."""
         self._check(examples, target=True)
         rate = _rate(learning_rate)
-        loss = self._engine.train_step(self._child(child), examples, _as_rows(rows), rate)
-        return self._finite(loss, rate)
+        resolved, listed = self._child(child), _as_rows(rows)
+        with self._lock:
+            loss = self._engine.train_step(resolved, examples, listed, rate)
+            return self._finite(loss, rate)
 
     def train_step_workers(
         self,
@@ -121,8 +126,9 @@ class SuperNet:
         rate = _rate(learning_rate)
         resolved = [self._child(child) for child in children]
         batches = [_as_rows(batch) for batch in rows]
-        losses = self._engine.train_step_workers(resolved, examples, batches, rate)
-        self._finite(max(losses, key=lambda loss: loss if isfinite(loss) else np.inf), rate)
+        with self._lock:
+            losses = self._engine.train_step_workers(resolved, examples, batches, rate)
+            self._finite(max(losses, key=lambda loss: loss if isfinite(loss) else np.inf), rate)
         return losses
 
     def _finite(self, loss: float, rate: float) -> float:
@@ -137,7 +143,8 @@ class SuperNet:
         """The (weighted) mean loss of the child, on all rows unless some are given."""
         self._check(examples, target=True)
         rows = slice(None) if rows is None else _as_rows(rows)
-        return self._engine.loss(self._child(child), examples, rows)
+        with self._lock:
+            return self._engine.loss(self._child(child), examples, rows)
 
     def logits(
         self, child: ChildLike, examples: Examples, rows: Rows | None = None
@@ -145,7 +152,8 @@ class SuperNet:
         """The child's outputs [rows, outputs]: logits, or predictions if it is a regression."""
         self._check(examples, target=False)
         rows = slice(None) if rows is None else _as_rows(rows)
-        return self._engine.logits(self._child(child), examples, rows)
+        with self._lock:
+            return self._engine.logits(self._child(child), examples, rows)
 
     def gradients(
         self, child: ChildLike, examples: Examples, rows: Rows | None = None
@@ -153,7 +161,8 @@ class SuperNet:
         """The gradient of the loss for every array that the child uses, in the child's shapes."""
         self._check(examples, target=True)
         rows = slice(None) if rows is None else _as_rows(rows)
-        return self._engine.gradients(self._child(child), examples, rows)
+        with self._lock:
+            return self._engine.gradients(self._child(child), examples, rows)
 
     # -- weights and state -----------------------------------------------------------------------
 
@@ -185,8 +194,16 @@ class SuperNet:
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state of a network with the same space, task and kind of optimiser."""
         _check_names("state", state, {name: array.shape for name, array in self.state().items()})
+        for name, array in state.items():
+            if name.startswith("steps") and (array.dtype.kind not in "iu" or np.min(array) < 0):
+                raise TabnasError(f"{name} must count steps, however it holds other numbers")
         self._engine.load_state(state)
         self.steps = int(state["steps"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Networks go from process to process as their settings and state."""
+        settings = {"optimizer": self.optimizer, "workers": self.workers, **self._made_with}
+        return _rebuilt, (self.space, self.task, settings, self.state())
 
     # -- borders ---------------------------------------------------------------------------------
 
@@ -197,6 +214,8 @@ class SuperNet:
         if found is not None:
             return found
         if not isinstance(child, Architecture):
+            if min(child, default=0) < 0:
+                raise TabnasError(f"choices must be indices of candidates, however {child} is not")
             child = self.space.architecture(child)
         if len(self._children) >= REMEMBERED_CHILDREN:
             self._children.clear()
@@ -211,6 +230,12 @@ class SuperNet:
             )
         if target and not examples.has_target:
             raise TabnasError("the examples must have targets, however none were given")
+
+
+def _rebuilt(space: SearchSpace, task: Task, settings: dict[str, Any], state: State) -> SuperNet:
+    net = SuperNet(space, task, **settings)
+    net.load_state(state)
+    return net
 
 
 def _as_rows(rows: Rows) -> Rows:
@@ -235,7 +260,7 @@ def _as_rows(rows: Rows) -> Rows:
 
 
 def _rate(learning_rate: float) -> float:
-    if not 0.0 <= learning_rate < np.inf:
+    if not 0.0 <= learning_rate <= float(np.finfo(np.float32).max):
         raise TabnasError(
             f"the learning rate must be at least 0 and finite, however {learning_rate} was given"
         )

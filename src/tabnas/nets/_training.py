@@ -87,6 +87,8 @@ def train(
     """
     if training.early_stopping is not None and validation is None:
         raise TabnasError("early stopping must have validation examples, however none were given")
+    if not examples.total_weight > 0:
+        raise TabnasError("training must have rows that weigh something, however there are none")
     steps_per_epoch = -(-len(examples) // training.batch_size)
     steps = training.epochs * steps_per_epoch
     result = TrainingResult()
@@ -96,9 +98,11 @@ def train(
         total = 0.0
         for rows in batches(len(examples), training.batch_size, training.seed, epoch):
             rate = training.schedule(step=step, steps=steps)
-            total += len(rows) * net.train_step(child, examples, rows, rate)
             step += 1
-        result.training_losses.append(total / len(examples))
+            weight = float(examples.weight[rows].sum()) if len(examples.weight) else len(rows)
+            if weight > 0:  # rows that all weigh nothing have nothing to teach
+                total += weight * net.train_step(child, examples, rows, rate)
+        result.training_losses.append(total / examples.total_weight)
         result.best_epoch = epoch
         if validation is None:
             continue

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tabnas.errors import TabnasError
 from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, SuperNet, Task
 from tabnas.nets.compiled import _engine
-from tabnas.space import SearchSpace
+from tabnas.space import Architecture, SearchSpace
 from tests.strategies import spaces, valid_choices
 
 GUARD = 4_096  # bytes watched before and after every buffer
@@ -46,17 +47,27 @@ class Guarded:
         )
 
 
+# strides leave out multiples of 128, so those just below and above are where room may be short
+near_128 = st.sampled_from([1, 7, 8, 9, 120, 121, 127, 128, 129, 136, 137, 144, 248, 256, 264])
+
+
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
     space = draw(spaces(max_layers=3, max_widths=3))
-    dimensions = draw(st.lists(st.integers(1, 9), max_size=2))
-    numeric = draw(st.integers(0 if dimensions else 1, 40))
+    candidates = space.candidates
+    if draw(st.booleans()):
+        layers = draw(st.integers(1, 3))
+        width_lists = st.lists(near_128, min_size=1, max_size=3, unique=True)
+        candidates = tuple(tuple(draw(width_lists)) for _ in range(layers))
+    dimensions = draw(st.lists(st.one_of(st.integers(1, 9), near_128), max_size=2))
+    numeric = draw(st.one_of(st.integers(0 if dimensions else 1, 40), near_128))
     inputs = Inputs(
         numeric=numeric, embeddings=[Embedding(categories=5, dimension=d) for d in dimensions]
     )
     loss = draw(st.sampled_from(["logistic", "softmax", "squared_error"]))
-    outputs = {"logistic": 1, "softmax": max(2, space.outputs)}.get(loss, space.outputs)
-    space = SearchSpace(space.candidates, inputs=inputs.width, outputs=outputs)
+    outputs = draw(st.one_of(st.integers(2, 9), near_128.filter(lambda n: n > 1), st.just(1_000)))
+    outputs = 1 if loss == "logistic" else outputs
+    space = SearchSpace(candidates, inputs=inputs.width, outputs=outputs)
     return space, Task(inputs=inputs, loss=loss, outputs=outputs)
 
 
@@ -125,3 +136,72 @@ def test_one_row_of_a_strided_array(monkeypatch: pytest.MonkeyPatch, columns: in
     assert net.logits(child, strided, rows) == net.logits(child, whole, rows)
     net.train_step(child, strided, rows, 0.01)
     assert guarded.intact()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "architecture", "widths", "outputs"),
+    [
+        (Inputs(numeric=4), "128", [128, 136], 1),
+        (
+            Inputs(numeric=8, embeddings=[Embedding(categories=5, dimension=8)] * 16),
+            "200",
+            [200],
+            1,
+        ),
+        (Inputs(numeric=120), "linear", [0, 8], 1_000),
+    ],
+)
+def test_strides_that_do_not_grow_with_the_width(
+    monkeypatch: pytest.MonkeyPatch,
+    inputs: Inputs,
+    architecture: str,
+    widths: list[int],
+    outputs: int,
+) -> None:
+    task = Task(inputs=inputs, loss="logistic" if outputs == 1 else "softmax", outputs=outputs)
+    guarded = Guarded()
+    monkeypatch.setattr(_engine, "np", guarded)
+    net = SuperNet(SearchSpace([widths], inputs=inputs.width, outputs=outputs), task)
+    examples = _examples(task, np.random.default_rng(0), rows=512)
+    child = Architecture.parse(architecture)
+    net.train_step(child, examples, slice(0, 512), 0.01)
+    net.loss(child, examples)
+    assert guarded.intact()
+
+
+def test_a_reservation_that_fails_promises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task(inputs=Inputs(numeric=3), loss="squared_error")
+    net = SuperNet.standalone("4", task)
+    examples = _examples(task, np.random.default_rng(0), rows=60)
+
+    class NoMemory(Guarded):
+        def zeros(self, shape: Any, dtype: Any = np.float64) -> np.ndarray:
+            raise MemoryError
+
+    child = net.space.architecture([0])
+    with monkeypatch.context() as patch:
+        patch.setattr(_engine, "np", NoMemory())
+        with pytest.raises(MemoryError):
+            net.train_step(child, examples, slice(0, 50), 0.01)
+    guarded = Guarded()
+    monkeypatch.setattr(_engine, "np", guarded)
+    net.train_step(child, examples, slice(0, 40), 0.01)
+    assert guarded.whole  # new buffers, not those for one row
+    assert guarded.intact()
+
+
+def test_arrays_that_change_are_noticed() -> None:
+    inputs = Inputs(embeddings=[Embedding(categories=5, dimension=2)])
+    task = Task(inputs=inputs, loss="softmax", outputs=3)
+    categories, labels = np.zeros((4, 1), np.int32), np.zeros(4, np.int32)
+    examples = Examples(task, categorical=categories, target=labels)
+    net = SuperNet.standalone("4", task)
+    child = net.space.architecture([0])
+    for array, wrong in ((categories, 1_000_000_000), (labels, -7)):
+        array[:] = wrong
+        with pytest.raises(TabnasError, match="have changed since they were checked"):
+            net.train_step(child, examples, slice(0, 4), 0.01)
+        with pytest.raises(TabnasError, match="have changed since they were checked"):
+            net.loss(child, examples)
+        array[:] = 0
+    assert np.isfinite(net.train_step(child, examples, slice(0, 4), 0.01))

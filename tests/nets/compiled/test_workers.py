@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -47,3 +49,34 @@ def test_threads_end_with_their_crew():
     for thread in started:
         thread.join(timeout=5.0)
         assert not thread.is_alive()
+
+
+def test_results_of_an_interrupted_run_are_dropped():
+    crew = Crew(2, lambda *_: None)
+    calls = []
+
+    def watch(*_):
+        calls.append(True)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    crew._watch = watch
+    with pytest.raises(KeyboardInterrupt):
+        crew.run(lambda worker: 100.0 + worker, 2)
+    assert crew.run(lambda worker: 200.0 + worker, 2) == [200.0, 201.0]
+    assert crew.run(lambda worker: 300.0 + worker, 2) == [300.0, 301.0]
+
+
+def test_a_forked_process_has_its_own_crew():
+    crew = Crew(2, KERNELS.signal_and_watch)
+    assert crew.run(lambda worker: float(worker), 2) == [0.0, 1.0]
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+        child = os.fork()
+    if child == 0:
+        done = crew.run(lambda worker: 10.0 + worker, 2) == [10.0, 11.0]
+        os.write(write, b"1" if done else b"0")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 1) == b"1"

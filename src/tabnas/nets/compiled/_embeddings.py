@@ -17,7 +17,7 @@ from tabnas.nets.compiled._vectors import (
 from tabnas.types import IntArray
 
 # columns of Plan.columns, see _layout.Column
-DIMENSION, STRIDE, TABLE, FIRST_ROW, INPUT = 0, 1, 2, 3, 4
+DIMENSION, STRIDE, TABLE, FIRST_ROW, INPUT, CATEGORIES = 0, 1, 2, 3, 4, 5
 
 
 @inner
@@ -45,6 +45,8 @@ def gather(
         out = x + columns[c, INPUT] * FLOAT_BYTES
         for i in range(count):
             category = categorical[row_of(rows, start, i), c]
+            if category < 0 or category >= columns[c, CATEGORIES]:
+                raise ValueError("category out of range")
             ids[c, i] = category
             begin = table + category * category_bytes
             for at in range(0, size, VECTOR_BYTES):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tabnas.nets._engine import Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
-from tabnas.nets.compiled._kernels import KERNELS
+from tabnas.nets.compiled._kernels import KERNELS, PIECE
 from tabnas.nets.compiled._layout import (
     bias_corrections,
     lay_out,
@@ -21,12 +22,12 @@ from tabnas.nets.compiled._layout import (
     table_views,
     views,
 )
-from tabnas.nets.compiled._strides import row_stride
+from tabnas.nets.compiled._strides import room
 from tabnas.nets.compiled._vectors import LANES
 from tabnas.nets.compiled._workers import Crew
 from tabnas.types import IntArray
 
-PIECE = 512  # rows that an evaluation takes through the network at a time
+KERNEL_ERRORS = (IndexError, ValueError, ZeroDivisionError)
 NO_ROWS: IntArray = np.zeros(0, np.int64)
 NO_LOGITS: Float32Array = np.zeros((0, 1), np.float32)
 
@@ -70,15 +71,15 @@ class CompiledEngine:
         """Make room for a batch of that many rows, if there is not."""
         if rows <= self._capacity:
             return
-        self._capacity = rows
         workers, inputs = self._workers, self._shape.task.inputs
-        embedded = row_stride(inputs.width - inputs.numeric)
-        strides = [row_stride(matrix.fan_out) for matrix in self._shape.matrices]
-        hidden = sum(2 * row_stride(matrix.fan_out) + 1 for matrix in self._shape.hidden)
-        outputs = row_stride(self._shape.task.outputs)
-        per_row = hidden + row_stride(inputs.width + LANES) + outputs + 2 * max(*strides, embedded)
+        embedded = room(inputs.width - inputs.numeric)
+        # children use other widths than the widest, with strides of their own
+        strides = [room(matrix.fan_out) for matrix in self._shape.matrices]
+        hidden = sum(2 * room(matrix.fan_out) + 1 for matrix in self._shape.hidden)
+        outputs = room(self._shape.task.outputs)
+        per_row = hidden + room(inputs.width + LANES) + outputs + 2 * max(*strides, embedded)
         across = max(
-            (matrix.fan_out + LANES) * row_stride(matrix.fan_in) for matrix in self._shape.matrices
+            (matrix.fan_out + LANES) * room(matrix.fan_in) for matrix in self._shape.matrices
         )
         self._space = np.zeros((workers, rows * per_row + across), np.float32)
         self._ids = np.zeros((workers, len(inputs.embeddings), rows), np.int32)
@@ -88,6 +89,7 @@ class CompiledEngine:
         batch = (self._space, self._gradients, self._ids, self._embedding_slopes)
         self._train_arrays = (*network, *self._update_arrays, *batch)
         self._evaluation_arrays = (*network, self._space, self._ids)
+        self._capacity = rows  # only now: what fails above must not leave a promise behind
 
     # -- training --------------------------------------------------------------------------------
 
@@ -102,7 +104,7 @@ class CompiledEngine:
                 *self._train_arrays, *examples.arrays, child.widths[None], 0, self._counts, NO_ROWS,
                 listed, start, count, rate,
             )  # fmt: skip
-        except (IndexError, ZeroDivisionError) as error:
+        except KERNEL_ERRORS as error:
             raise _explained(error, examples) from None
 
     def train_step_workers(
@@ -124,7 +126,7 @@ class CompiledEngine:
 
         try:
             losses = self._crew.run(gradient, len(children))
-        except (IndexError, ZeroDivisionError) as error:
+        except KERNEL_ERRORS as error:
             raise _explained(error, examples) from None
         if np.isfinite(losses).all():
             KERNELS.train(
@@ -152,7 +154,7 @@ class CompiledEngine:
                 *self._evaluation_arrays, *examples.arrays, child.widths, listed, start, count,
                 NO_LOGITS,
             )  # fmt: skip
-        except (IndexError, ZeroDivisionError) as error:
+        except KERNEL_ERRORS as error:
             raise _explained(error, examples) from None
 
     def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
@@ -164,7 +166,7 @@ class CompiledEngine:
             KERNELS.evaluate(
                 *self._evaluation_arrays, *examples.arrays, child.widths, listed, start, count, out
             )
-        except IndexError as error:
+        except KERNEL_ERRORS as error:
             raise _explained(error, examples) from None
         return out
 
@@ -172,16 +174,15 @@ class CompiledEngine:
         """The gradient of every array the child uses, in the child's shapes."""
         batch = _rows(rows, examples)
         self._reserve(batch[2])
-        KERNELS.train(
-            *self._train_arrays,
-            *examples.arrays,
-            child.widths[None],
-            0,
-            NO_ROWS,
-            NO_ROWS,
-            *batch,
-            0.0,
-        )
+        try:
+            loss = KERNELS.train(
+                *self._train_arrays, *examples.arrays, child.widths[None], 0, NO_ROWS, NO_ROWS,
+                *batch, 0.0,
+            )  # fmt: skip
+        except KERNEL_ERRORS as error:
+            raise _explained(error, examples) from None
+        if not isfinite(loss):
+            raise TabnasError(f"the loss is {loss}: it has no gradient")
         named = views(self._shape, self._layout, self._gradients[0])
         unit = 0
         for column, (name, size) in enumerate(self._shape.embeddings.items()):
@@ -238,7 +239,7 @@ def _rows(rows: Rows, examples: Examples) -> tuple[IntArray, int, int]:
     """Rows as the kernels take them: a list of numbers, or none and a range."""
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(len(examples.numeric))
-        return NO_ROWS, start, stop - start
+        return NO_ROWS, start, max(0, stop - start)
     return rows, 0, len(rows)
 
 
@@ -247,5 +248,10 @@ def _explained(error: Exception, examples: Examples) -> TabnasError:
         return TabnasError(
             f"rows must lie between 0 and {len(examples) - 1} and be at least one, "
             "however others or none were given"
+        )
+    if isinstance(error, ValueError):
+        return TabnasError(
+            "a category or class label is out of range: the arrays of the examples have changed "
+            "since they were checked"
         )
     return TabnasError("at least one row of a batch must have a weight above 0, however none has")

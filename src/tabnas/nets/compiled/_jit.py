@@ -13,6 +13,8 @@ import numba
 import numpy as np
 from numba.core import event
 
+from tabnas.nets._shape import NORM_EPSILON
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 logger = logging.getLogger("tabnas")
@@ -52,7 +54,16 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
     """
 
     def compile_(function: Function) -> Function:
-        compiled: Function = _njit(result(*arguments), cache=True, **OPTIONS)(function)
+        signature = result(*arguments)
+        try:
+            compiled: Function = _njit(signature, cache=True, **OPTIONS)(function)
+        except RuntimeError as error:
+            if "cannot cache" not in str(error):
+                raise
+            logger.warning(
+                "no folder can be written for compiled kernels: NUMBA_CACHE_DIR sets one"
+            )
+            compiled = _njit(signature, **OPTIONS)(function)
         return compiled
 
     return compile_
@@ -69,6 +80,7 @@ def _sources() -> str:
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
+    digest.update(repr(NORM_EPSILON).encode())  # the only constant from elsewhere
     return digest.hexdigest()
 
 

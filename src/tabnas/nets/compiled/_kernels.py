@@ -32,6 +32,10 @@ _BATCH = (_REALS2, _REALS2, _IDS3, _REALS3)
 _EXAMPLES = (_REALS2, _IDS2, _IDS, _REALS2, _REALS)
 _ROWS = (_INTS, types.int64, types.int64)
 
+# Rows that an evaluation takes through the network at a time: always as many, since the order in
+# which losses are added must not depend on what was called before.
+PIECE = 512
+
 LAYERS, OUTPUTS, LOSS = int(Size.LAYERS), int(Size.OUTPUTS), int(Size.LOSS)
 
 
@@ -170,8 +174,8 @@ def _build(sources: str) -> Kernels:
             raise ZeroDivisionError("weights sum to 0")
         places = np.empty(3 * sizes[LAYERS] + 5, np.int64)
         total = 0.0
-        for begin in range(0, count, ids.shape[2]):
-            piece = min(ids.shape[2], count - begin)
+        for begin in range(0, count, PIECE):
+            piece = min(PIECE, count - begin)
             part = rows[begin : begin + piece]
             carve(plan, child, piece, places)
             x, x_stride = inputs_of(

@@ -99,20 +99,22 @@ def normalise_backward(
         sums, products = zeros, zeros
         for at in range(0, end, VECTOR_BYTES):
             slope = where_positive(load(result + at), load(row + at))
-            if at == last:
+            position, factor = load(normal + at), load(scale + at)
+            if at == last:  # beyond the width lie units of wider children, which may be NaN
                 slope = first_lanes(left, slope, zeros)
-            position = load(normal + at)
+                position = first_lanes(left, position, zeros)
+                factor = first_lanes(left, factor, zeros)
             store(load(d_shift + at) + slope, d_shift + at)
             store(multiply_add(slope, position, load(d_scale + at)), d_scale + at)
-            u = slope * load(scale + at)
+            u = slope * factor
             store(u, row + at)
             sums = sums + u
             products = multiply_add(u, position, products)
         mean = splat(total(sums) * per_unit)
         slant = splat(ZERO - total(products) * per_unit)
-        factor = splat(load_number(inverse + i * FLOAT_BYTES))
+        inverses = splat(load_number(inverse + i * FLOAT_BYTES))
         for at in range(0, end, VECTOR_BYTES):
-            value = factor * multiply_add(load(normal + at), slant, load(row + at) - mean)
+            value = inverses * multiply_add(load(normal + at), slant, load(row + at) - mean)
             store(value, row + at)
             store(load(d_bias + at) + value, d_bias + at)
 

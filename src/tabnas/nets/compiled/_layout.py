@@ -42,6 +42,7 @@ class Column(IntEnum):
     TABLE = 2  # where its numbers begin among those of all embeddings
     FIRST_ROW = 3  # the number of its category 0 among the categories of all embeddings
     INPUT = 4  # its first unit among the inputs
+    CATEGORIES = 5
 
 
 class Size(IntEnum):
@@ -120,7 +121,7 @@ def _columns(shape: SuperNetShape) -> tuple[IntArray, int, int]:
     unit = shape.task.inputs.numeric
     for row, (categories, dimension) in zip(columns, shape.embeddings.values(), strict=True):
         stride = whole_vectors(dimension)
-        row[:] = dimension, stride, table, first, unit
+        row[:] = dimension, stride, table, first, unit, categories
         table += categories * stride
         first += categories
         unit += dimension

@@ -119,6 +119,8 @@ def loss_and_slopes(
         row = row_of(rows, start, i)
         share = real((weight[row] if weight.size > 0 else ONE) / whole)
         if kind == SOFTMAX:
+            if labels[row] < 0 or labels[row] >= outputs:
+                raise ValueError("label out of range")
             loss = float(_softmax(z, i, labels[row], share, outputs))
         elif kind == LOGISTIC:
             loss = float(_logistic(z, i, values[row, 0], share))

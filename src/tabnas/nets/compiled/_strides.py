@@ -29,4 +29,13 @@ def row_stride(columns: int) -> int:
     return stride
 
 
+def room(columns: int) -> int:
+    """The largest `row_stride` of up to that many columns; it does not always grow with them.
+
+    >>> row_stride(128), row_stride(136), room(136)
+    (144, 136, 152)
+    """
+    return whole_vectors(columns) + 2 * LANES
+
+
 stride_of = inner(row_stride)

@@ -153,7 +153,9 @@ class TorchEngine:
 
     def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
         """The gradient of every array the child uses, in the child's shapes."""
-        _, gradients, used = self._backward(child, examples, rows)
+        loss, gradients, used = self._backward(child, examples, rows)
+        if not isfinite(loss):
+            raise TabnasError(f"the loss is {loss}: it has no gradient")
         whole = {}
         for name, shape in self._shape.child_shapes(child).items():
             tensor = torch.zeros(shape, device=self._device)
