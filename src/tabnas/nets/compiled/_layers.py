@@ -97,19 +97,24 @@ def normalise_backward(
         normal = x + i * stride * FLOAT_BYTES
         result = out + i * stride * FLOAT_BYTES
         sums, products = zeros, zeros
-        for at in range(0, end, VECTOR_BYTES):
+        for at in range(0, last, VECTOR_BYTES):
             slope = where_positive(load(result + at), load(row + at))
-            position, factor = load(normal + at), load(scale + at)
-            if at == last:  # beyond the width lie units of wider children, which may be NaN
-                slope = first_lanes(left, slope, zeros)
-                position = first_lanes(left, position, zeros)
-                factor = first_lanes(left, factor, zeros)
+            position = load(normal + at)
             store(load(d_shift + at) + slope, d_shift + at)
             store(multiply_add(slope, position, load(d_scale + at)), d_scale + at)
-            u = slope * factor
+            u = slope * load(scale + at)
             store(u, row + at)
             sums = sums + u
             products = multiply_add(u, position, products)
+        # beyond the width lie units of wider children, which may be NaN
+        slope = first_lanes(left, where_positive(load(result + last), load(row + last)), zeros)
+        position = first_lanes(left, load(normal + last), zeros)
+        store(load(d_shift + last) + slope, d_shift + last)
+        store(multiply_add(slope, position, load(d_scale + last)), d_scale + last)
+        u = first_lanes(left, slope * load(scale + last), zeros)
+        store(u, row + last)
+        sums = sums + u
+        products = multiply_add(u, position, products)
         mean = splat(total(sums) * per_unit)
         slant = splat(ZERO - total(products) * per_unit)
         inverses = splat(load_number(inverse + i * FLOAT_BYTES))
