@@ -53,10 +53,6 @@ class Policy:
         """Independent choices, feasible or not, [..., n, layers]."""
         return sample_product(self.log_p, n, rng)
 
-    def favourite(self) -> IntArray:
-        """The most likely choice of each layer, feasible or not, [..., layers]."""
-        return np.asarray(self.log_p.argmax(axis=-1))
-
     def most_likely(self, n: int = 1) -> list[Architecture]:
         """The n most likely feasible architectures, for one policy."""
         return self.feasible.most_likely(n, self.log_p)

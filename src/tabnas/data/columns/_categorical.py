@@ -58,8 +58,8 @@ class CategoricalColumn(EncodedColumn):
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
         values = texts(column)
-        found = pc.index_in(values, value_set=self._lookup).fill_null(-1).to_numpy()
-        codes[:] = found + 1  # not found: OTHER
+        found = pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy()
+        codes[:] = found + 1
         if self.has_missing:
             codes[values.is_null().to_numpy()] = self.categories - 1
 
