@@ -6,7 +6,7 @@ import pytest
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.nets import SGD, Examples, Inputs, Task
 from tabnas.policy import Adam
-from tabnas.search import CHILDREN, Look, Search, SearchSettings
+from tabnas.search import CHILDREN, Round, Search, SearchSettings
 
 TASK = Task(inputs=Inputs(numeric=6), loss="softmax", outputs=3)
 SPACE = SearchSpace([[2, 4, 8, 16], [0, 2, 4, 8]], inputs=6, outputs=3)
@@ -34,10 +34,10 @@ def search(**settings: object) -> Search:
 )
 def test_every_combination_runs(children: str, reward: str, options: dict[str, object]) -> None:
     done = search(children=children, reward=reward, reward_options=options)
-    looks: list[Look] = []
-    done.run(looks.append)
-    assert done.step == done.steps == 4 * 19
-    assert len(looks) == 57  # the policy is frozen for the first quarter
+    rounds: list[Round] = []
+    done.run(rounds.append)
+    assert done.step == done.steps == len(rounds) == 4 * 19
+    assert len(done.history) == 57  # the policy is frozen for the first quarter
     assert (done.controller.policy.logits != 0).any()
     assert done.controller.policy.most_likely()[0] in FEASIBLE
 
@@ -52,26 +52,24 @@ def test_weights_and_policy_learn() -> None:
 
 def test_the_policy_is_frozen_during_the_warm_up() -> None:
     done = search(warmup=0.5)
-    steps: list[int] = []
-    done.run(lambda look: steps.append(look.step))
-    assert steps == list(range(38, 76))
+    done.run()
+    assert [look.step for look in done.history.looks] == list(range(39, 77))
 
 
 def test_looks_and_every() -> None:
     done = search(looks=3, every=5, warmup=0.0)
-    looks: list[Look] = []
-    done.run(looks.append)
-    assert [look.step for look in looks] == list(range(0, 76, 5))
+    done.run()
+    looks = done.history.looks
+    assert [look.step for look in looks] == [*range(5, 76, 5), 76]
     assert all(look.choices.shape == (3, 2) for look in looks)
     assert all(np.isfinite(look.quality).all() for look in looks)
 
 
 def test_infeasible_looks_are_not_evaluated() -> None:
     done = search(reward="rejection", reward_options={"draw": "policy"}, warmup=0.0)
-    looks: list[Look] = []
-    done.run(looks.append)
-    choices = np.concatenate([look.choices for look in looks])
-    quality = np.concatenate([look.quality for look in looks])
+    done.run()
+    choices = np.concatenate([look.choices for look in done.history.looks])
+    quality = np.concatenate([look.quality for look in done.history.looks])
     assert (np.isfinite(quality) == FEASIBLE.contains(choices)).all()
     assert np.isnan(quality).any()
 

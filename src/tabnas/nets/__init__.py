@@ -9,7 +9,7 @@ from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._streams import stream
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
-from tabnas.nets._training import EarlyStopping, Training, TrainingResult, batches, train
+from tabnas.nets._training import EarlyStopping, Shuffle, Training, TrainingResult, train
 
 __all__ = [
     "SGD",
@@ -25,11 +25,11 @@ __all__ = [
     "NonFiniteLossError",
     "Optimizer",
     "Schedule",
+    "Shuffle",
     "SuperNet",
     "Task",
     "Training",
     "TrainingResult",
-    "batches",
     "stream",
     "train",
 ]

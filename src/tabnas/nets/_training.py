@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
@@ -61,17 +60,31 @@ class TrainingResult:
         return len(self.training_losses)
 
 
-def batches(rows: int, batch_size: int, seed: int, epoch: int) -> Iterator[IntArray]:
-    """All rows in the random order of that epoch, the last batch as small as it comes.
+class Shuffle:
+    """The batches of every epoch: all rows in a random order, the last batch as small as it comes.
 
     The order depends on seed and epoch alone, so a resumed training sees the same batches.
 
-    >>> [len(batch) for batch in batches(10, 4, seed=0, epoch=1)]
-    [4, 4, 2]
+    >>> shuffle = Shuffle(10, 4, seed=0)
+    >>> [len(shuffle.rows(step)) for step in range(4)]
+    [4, 4, 2, 4]
     """
-    order = stream(seed, f"shuffle/{epoch}").permutation(rows)
-    for start in range(0, rows, batch_size):
-        yield order[start : start + batch_size]
+
+    def __init__(self, rows: int, batch_size: int, seed: int) -> None:
+        self._rows = rows
+        self._batch_size = batch_size
+        self._seed = seed
+        self._epoch = 0
+        self._order: IntArray
+        self.steps_per_epoch = -(-rows // batch_size)
+
+    def rows(self, step: int) -> IntArray:
+        """The rows of a step, counted from 0 over all epochs."""
+        epoch, index = divmod(step, self.steps_per_epoch)
+        if self._epoch != epoch + 1:
+            self._epoch = epoch + 1
+            self._order = stream(self._seed, f"shuffle/{self._epoch}").permutation(self._rows)
+        return self._order[index * self._batch_size : (index + 1) * self._batch_size]
 
 
 def train(
@@ -89,14 +102,15 @@ def train(
         raise TabnasError("early stopping must have validation examples, however none were given")
     if not examples.total_weight > 0:
         raise TabnasError("training must have rows that weigh something, however there are none")
-    steps_per_epoch = -(-len(examples) // training.batch_size)
-    steps = training.epochs * steps_per_epoch
+    shuffle = Shuffle(len(examples), training.batch_size, training.seed)
+    steps = training.epochs * shuffle.steps_per_epoch
     result = TrainingResult()
     best_weights: dict[str, Float32Array] = {}
     step = 0
     for epoch in range(1, training.epochs + 1):
         total = 0.0
-        for rows in batches(len(examples), training.batch_size, training.seed, epoch):
+        for _ in range(shuffle.steps_per_epoch):
+            rows = shuffle.rows(step)
             rate = training.schedule(step=step, steps=steps)
             step += 1
             weight = float(examples.weight[rows].sum()) if len(examples.weight) else len(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.policy._ascent import SGD, Adam, Ascent, Climber
-from tabnas.policy._controller import Controller, Step
+from tabnas.policy._controller import Baseline, Controller, Step
 from tabnas.policy._moving_average import MovingAverage
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards import (
@@ -28,6 +28,7 @@ __all__ = [
     "Abs",
     "Adam",
     "Ascent",
+    "Baseline",
     "BetaReward",
     "Climber",
     "Controller",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.policy._ascent import Adam, Ascent
 from tabnas.policy._moving_average import MovingAverage
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards import Reward
 from tabnas.types import BoolArray, FloatArray, IntArray
+
+Baseline = Literal["average", "others"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,9 @@ class Controller:
     `workers` architectures are looked at in a step and their gradients averaged over those that
     count, which is the paper's average over all workers times workers / feasible workers. If none
     counts, the step is skipped: logits, moments and moving average stay.
+
+    A reward is compared with the moving average (the paper), or, with `baseline="others"`, with the
+    mean of the step's other rewards; where there are none, with the average still.
 
     `batch` runs that many independent policies side by side, sharing nothing but the random stream.
 
@@ -52,12 +58,18 @@ class Controller:
         rng: np.random.Generator | int,
         workers: int = 1,
         decay: float = 0.9,
+        baseline: Baseline = "average",
         average_first: bool = True,
         batch: tuple[int, ...] = (),
     ) -> None:
         if not 0 <= decay < 1:
             raise TabnasError(f"decay must be in [0, 1), however {decay} was given")
+        if baseline not in get_args(Baseline):
+            raise TabnasError(
+                f"there is no baseline {baseline!r}; {did_you_mean(baseline, get_args(Baseline))}"
+            )
         self.reward = reward
+        self.baseline = baseline
         self.workers = whole("workers", workers, least=1)
         # NOTE[DIFF]: Algorithm 1 takes the current reward into the average after the update. The
         # authors' notebooks do it before, which succeeds more often (results/toy); so do we.
@@ -106,7 +118,12 @@ class Controller:
         if self.average_first:
             self.average.add(reward, active)
         baseline = self.average.value
-        advantage = np.where(counts, rewards - baseline[..., None], 0.0)
+        compared = baseline[..., None]
+        if self.baseline == "others":  # leave-one-out: the mean of the step's other rewards
+            others = np.maximum(number - 1, 1)[..., None]
+            several = (number > 1)[..., None]
+            compared = np.where(several, (rewards.sum(-1)[..., None] - rewards) / others, compared)
+        advantage = np.where(counts, rewards - compared, 0.0)
 
         # grad J = mean over what counts of (r - rbar) * (1[y_i = j] - E[1[Y_i = j]])
         gradient = _kernels.policy_gradient(

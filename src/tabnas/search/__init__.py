@@ -9,16 +9,24 @@ from tabnas.search._children import (
     PaperChildren,
     TighteningChildren,
 )
-from tabnas.search._search import Look, Search
+from tabnas.search._history import History, Look
+from tabnas.search._search import Round, Search
+from tabnas.search._selection import SELECTIONS, candidate_pool, one_shot_losses, select
 from tabnas.search._settings import SearchSettings
 
 __all__ = [
     "CHILDREN",
+    "SELECTIONS",
     "Children",
     "FeasibleChildren",
+    "History",
     "Look",
     "PaperChildren",
+    "Round",
     "Search",
     "SearchSettings",
     "TighteningChildren",
+    "candidate_pool",
+    "one_shot_losses",
+    "select",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
 from tabnas.policy import Policy
-from tabnas.space import Budget, Limit
+from tabnas.space import Budget, relax
 from tabnas.types import IntArray
 
 By = Literal["policy", "uniform"]
@@ -119,8 +119,7 @@ class _Members:
 
 
 def _relaxed(feasible: FeasibleSet, kappa: float) -> FeasibleSet:
-    limits = [Limit(limit.cost, kappa * limit.at_most) for limit in feasible.budget.limits]
-    return FeasibleSet(feasible.space, Budget(*limits))
+    return FeasibleSet(feasible.space, relax(feasible.budget, feasible.space, kappa))
 
 
 CHILDREN: dict[str, Callable[..., Children]] = {

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Examples, SuperNet, batches, stream
+from tabnas.nets import Examples, Shuffle, SuperNet, stream
 from tabnas.policy import REWARDS, Controller
 from tabnas.search._children import CHILDREN
+from tabnas.search._history import History, Look
 from tabnas.search._settings import SearchSettings
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
-    """One glance at architectures during a search: what they were and how good they seemed."""
+class Round:
+    """What an observer is told: some weight steps, then perhaps one policy step."""
 
-    step: int
-    choices: IntArray  # [looks, layers]
-    quality: FloatArray  # [looks]; NaN where an architecture did not count and was not evaluated
+    step: int  # weight steps done so far
+    loss: float  # mean training loss of the children of this round
+    look: Look | None  # None while the policy is frozen
 
 
 class Search:
-    """One search: `run()` it, then ask its policy.
+    """One search: `run()` it, then ask its policy, its history and its net.
 
     >>> from tabnas import Budget, SearchSpace
     >>> from tabnas.nets import Inputs, Task
@@ -71,60 +72,76 @@ class Search:
             settings.ascent,
             rng=stream(settings.seed, "policy"),
             workers=settings.looks,
+            baseline=settings.baseline,
             average_first=settings.average_first,
         )
+        self.history = History()
         self.step = 0
+        rows_of_a_step = settings.batch_size * settings.workers
+        self._shuffle = Shuffle(len(training), rows_of_a_step, settings.seed)
         self._child_stream = stream(settings.seed, "children")
         self._validation_stream = stream(settings.seed, "validation")
 
     @property
     def steps(self) -> int:
         """Weight steps of the whole search."""
-        rows = self.settings.batch_size * self.settings.workers
-        return self.settings.epochs * -(-len(self.training) // rows)
+        return self.settings.epochs * self._shuffle.steps_per_epoch
 
     @property
     def progress(self) -> float:
         """How much of the search is done, from 0 to 1."""
         return self.step / self.steps
 
-    def run(self, observe: Callable[[Look], None] | None = None) -> None:
-        """Search to the end; `observe` is told of every policy step."""
-        for epoch in range(1, self.settings.epochs + 1):
-            for rows in self._batches(epoch):
-                self._train(rows)
-                if self.progress >= self.settings.warmup and self.step % self.settings.every == 0:
-                    look = self._learn()
-                    if observe is not None:
-                        observe(look)
-                self.step += 1
+    def run(self, observe: Callable[[Round], None] | None = None) -> None:
+        """Search to the end, from where it stands; `observe` is told of every round."""
+        while self.step < self.steps:
+            frozen = self.progress < self.settings.warmup
+            loss = self._train()
+            look = None if frozen else self._learn()
+            if look is not None:
+                self.history.add(look)
+            if observe is not None:
+                observe(Round(self.step, loss, look))
 
-    def _batches(self, epoch: int) -> Iterator[list[IntArray]]:
-        """The rows of every step of an epoch, split among the workers."""
-        settings = self.settings
-        together = settings.batch_size * settings.workers
-        for rows in batches(len(self.training), together, settings.seed, epoch):
-            yield [part for part in np.array_split(rows, settings.workers) if len(part)]
-
-    def _train(self, rows: list[IntArray]) -> None:
-        """A weight update: children x, each on its own rows."""
-        rate = self.settings.schedule(step=self.step, steps=self.steps)
+    def _train(self) -> float:
+        """The weight updates of a round: children x, each on its own rows; returns their loss."""
+        workers = self.settings.workers
+        count = min(self.settings.every, self.steps - self.step)
+        # the policy stands still within a round, so all its children can be drawn together
         drawn = self.children.draw(
-            self.progress, self.controller.policy, len(rows), self._child_stream
-        )
-        if len(rows) == 1:
-            self.net.train_step(drawn[0], self.training, rows[0], rate)
-        else:
-            self.net.train_step_workers(list(drawn), self.training, rows, rate)
+            self.progress, self.controller.policy, count * workers, self._child_stream
+        ).reshape(count, workers, -1)
+        total = 0.0
+        for children in drawn:
+            rate = self.settings.schedule(step=self.step, steps=self.steps)
+            rows = self._shuffle.rows(self.step)
+            if workers == 1:
+                total += self.net.train_step(children[0], self.training, rows, rate)
+            else:
+                parts = [part for part in np.array_split(rows, workers) if len(part)]
+                some = list(children[: len(parts)])
+                losses = self.net.train_step_workers(some, self.training, parts, rate)
+                total += sum(losses) / len(losses)
+            self.step += 1
+        return total / count
 
     def _learn(self) -> Look:
         """A policy update: architectures y, the quality of each on one validation batch."""
         choices = self.controller.suggest()
+        rows = self._validation_rows()
         quality = np.full(len(choices), np.nan)
         for k in np.nonzero(self.controller.counts(choices))[0]:
-            rows = self._validation_stream.integers(
-                len(self.validation), size=self.settings.batch_size
-            )
             quality[k] = 1 - self.net.loss(choices[k], self.validation, rows)
         self.controller.update(choices, quality)
         return Look(self.step, choices, quality)
+
+    def _validation_rows(self) -> IntArray | slice:
+        """The rows on which one policy step compares its architectures.
+
+        NOTE[DIFF]: the paper's workers have a validation batch each. Here they share one, so that
+        what differs between them is the architecture and not the difficulty of the rows.
+        """
+        size = self.settings.look_rows or self.settings.batch_size
+        if size >= len(self.validation):
+            return slice(None)
+        return self._validation_stream.integers(len(self.validation), size=size)

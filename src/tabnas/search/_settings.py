@@ -8,9 +8,11 @@ from typing import Any
 
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.nets import SGD, Constant, Cosine, Optimizer, Schedule
-from tabnas.policy import REWARDS, Ascent
+from tabnas.policy import REWARDS, Ascent, Baseline
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search._children import CHILDREN
+
+SELECTION_NAMES = ("largest", "most_likely", "additive", "one_shot")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +41,17 @@ class SearchSettings:
     ascent: Ascent = field(default_factory=lambda: PolicyAdam(rate=0.005))
     looks: int = 1
     """Architectures looked at in one policy step, each on its own validation batch."""
+    look_rows: int = 0
+    """Validation rows of a policy step, shared by its architectures; 0: as many as a batch."""
     every: int = 1
     """Weight steps from one policy step to the next."""
+    baseline: Baseline = "average"
+    """What a reward is compared with: the moving average, or the step's other rewards."""
     average_first: bool = True
     """Whether a reward enters the moving average before it is compared with it."""
+
+    selection: str = "one_shot"
+    """How candidates are chosen in the end."""
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -51,6 +60,7 @@ class SearchSettings:
             ("seed", 0),
             ("workers", 1),
             ("looks", 1),
+            ("look_rows", 0),
             ("every", 1),
         ):
             whole(name, getattr(self, name), least=least)
@@ -59,6 +69,7 @@ class SearchSettings:
         for what, name, known in (
             ("reward", self.reward, REWARDS),
             ("rule for children", self.children, CHILDREN),
+            ("selection", self.selection, SELECTION_NAMES),
         ):
             if name not in known:
                 raise TabnasError(f"there is no {what} {name!r}; {did_you_mean(name, known)}")
@@ -87,4 +98,5 @@ class SearchSettings:
             reward="rejection_monte_carlo",
             reward_options={"samples": samples},
             ascent=PolicyAdam(rate=rl_rate),
+            selection="largest",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tabnas.space._architecture import Architecture
 from tabnas.space._budget import Budget, Limit
+from tabnas.space._default_space import default_space, relax
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
@@ -33,4 +34,6 @@ __all__ = [
     "Parameters",
     "SearchSpace",
     "TableCost",
+    "default_space",
+    "relax",
 ]

@@ -1,0 +1,42 @@
+"""What a search has seen: which architectures were looked at, when, and how good they seemed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tabnas.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """One glance at architectures during a search."""
+
+    step: int
+    choices: IntArray  # [looks, layers]
+    quality: FloatArray  # [looks]; NaN where an architecture did not count and was not evaluated
+
+
+@dataclass
+class History:
+    """All looks of a search, in order."""
+
+    looks: list[Look] = field(default_factory=list)
+
+    def add(self, look: Look) -> None:
+        """Remember one more."""
+        self.looks.append(look)
+
+    def __len__(self) -> int:
+        return len(self.looks)
+
+    def evaluated(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """All that was evaluated: number of the look [n], choices [n, layers], quality [n]."""
+        if not self.looks:
+            return np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros(0)
+        number = np.concatenate([np.full(len(x.quality), k) for k, x in enumerate(self.looks)])
+        choices = np.concatenate([look.choices for look in self.looks])
+        quality = np.concatenate([look.quality for look in self.looks])
+        seen = np.isfinite(quality)
+        return number[seen], choices[seen], quality[seen]

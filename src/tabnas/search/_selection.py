@@ -1,0 +1,83 @@
+"""From a finished search to candidates: Algorithm 3, and better ways to choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tabnas.errors import whole
+from tabnas.nets import stream
+from tabnas.search._additive import additive_qualities
+from tabnas.search._search import Search
+from tabnas.space import COSTS, Architecture
+from tabnas.types import FloatArray
+
+DRAWS = 500  # m of Algorithm 3
+POOL = 32
+"""How many architectures each of the policy and the additive model may name."""
+JUDGED_ROWS = 4_096
+"""Validation rows on which a pool is compared: beyond that, sharing weights errs more."""
+
+
+def select_largest(search: Search, n: int) -> list[Architecture]:
+    """Algorithm 3: of 500 draws from the final policy, the n different ones that cost most.
+
+    NOTE[DIFF]: draws are from P(. | V) where that is exact, so all 500 are feasible, and "cost" is
+    the first limited one, not always the number of parameters.
+    """
+    feasible = search.feasible
+    policy = search.controller.policy
+    drawn = feasible.sample(DRAWS, policy.log_p, rng=stream(search.settings.seed, "selection"))
+    limits = feasible.budget.limits
+    cost = limits[0].cost if limits else COSTS["parameters"]
+    unique = dict.fromkeys(drawn)
+    return sorted(unique, key=lambda one: -cost(feasible.space, one))[:n]
+
+
+def select_most_likely(search: Search, n: int) -> list[Architecture]:
+    """The n feasible architectures that the final policy likes best."""
+    return search.controller.policy.most_likely(n)
+
+
+def select_additive(search: Search, n: int) -> list[Architecture]:
+    """The n best of V by an additive model of the qualities seen, maximised exactly."""
+    worths = additive_qualities(search.feasible.space, search.history)
+    return search.feasible.most_likely(n, worths)
+
+
+def select_one_shot(search: Search, n: int) -> list[Architecture]:
+    """The n of lowest one-shot loss among those that the policy or the additive model like best."""
+    pool = candidate_pool(search, max(n, POOL))
+    losses = one_shot_losses(search, pool)
+    return [pool[k] for k in np.argsort(losses, kind="stable")[:n]]
+
+
+def candidate_pool(search: Search, size: int = POOL) -> list[Architecture]:
+    """The `size` most likely of the policy and of the additive model, each once."""
+    named = [*select_most_likely(search, size), *select_additive(search, size)]
+    return list(dict.fromkeys(named))
+
+
+def one_shot_losses(search: Search, architectures: Sequence[Architecture]) -> FloatArray:
+    """The loss of each with the SuperNet's weights, all on the same validation rows."""
+    rows: slice | np.ndarray = slice(None)
+    total = len(search.validation)
+    if total > JUDGED_ROWS:
+        chooser = stream(search.settings.seed, "judged rows")
+        rows = np.sort(chooser.choice(total, JUDGED_ROWS, replace=False))
+    return np.array([search.net.loss(one, search.validation, rows) for one in architectures])
+
+
+SELECTIONS: dict[str, Callable[[Search, int], list[Architecture]]] = {
+    "largest": select_largest,
+    "most_likely": select_most_likely,
+    "additive": select_additive,
+    "one_shot": select_one_shot,
+}
+"""Every rule by name."""
+
+
+def select(search: Search, n: int) -> list[Architecture]:
+    """At most n different feasible architectures, best first, by the search's own rule."""
+    return SELECTIONS[search.settings.selection](search, whole("n", n, least=1))

@@ -1,0 +1,85 @@
+"""The space that is searched when nobody names one: a rule from inputs, outputs and limit."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+
+from tabnas.errors import whole
+from tabnas.space._architecture import Architecture
+from tabnas.space._budget import Budget, Limit
+from tabnas.space._search_space import ABSENT, SearchSpace
+from tabnas.space.costs import ChainCost
+
+LAYERS = 3
+REACH = 2.0
+"""Candidates go up to what this many times the limit allows: what lies beyond can be judged, too."""
+OCTAVES_BELOW, OCTAVES_ABOVE = 2, 3
+"""How far candidates go from the width of a network whose layers are all equally wide."""
+
+# four widths an octave, so that neighbours differ by a quarter: 1, ..., 8, 10, 12, 14, 16, 20, ...
+LADDER = sorted({1, 2, 3, 1024} | {m << k for m in (4, 5, 6, 7) for k in range(8)})
+
+
+def default_space(
+    budget: Budget,
+    *,
+    inputs: int,
+    outputs: int,
+    embedding_parameters: int = 0,
+    layers: int = LAYERS,
+) -> SearchSpace:
+    """Up to `layers` hidden layers, every one optional, whose widths the limit lets vary.
+
+    Widths come from a ladder of four an octave, up to 1,024. The centre is the widest network at
+    the limit whose layers are all equally wide. Candidates reach two octaves below it, and three
+    above, as far as a layer of that width fits into twice the limit at all. So bottlenecks and wide
+    layers are there, and little that cannot be of use.
+
+    >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
+    >>> space.candidates[0]
+    (0, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80)
+    >>> [layer[-1] for layer in space.candidates]
+    [80, 112, 112]
+    """
+    ends = {
+        "inputs": inputs,
+        "outputs": outputs,
+        "embedding_parameters": embedding_parameters,
+    }
+    linear = SearchSpace([[ABSENT]], **ends)
+    depth = whole("layers", layers, least=1)
+    while depth and not (center := _widest(budget, linear, lambda width: (width,) * depth)):
+        depth -= 1  # the limit is too tight for so many layers
+    relaxed = relax(budget, linear, REACH)
+    narrowest = next(width for width in LADDER if width >= center >> OCTAVES_BELOW)
+    candidates: list[Sequence[int]] = []
+    for layer in range(depth):
+        before = (narrowest,) * layer
+        fits = _widest(relaxed, linear, lambda width, before=before: (*before, width))
+        widest = min(fits, center << OCTAVES_ABOVE)
+        candidates.append([ABSENT, *(w for w in LADDER if narrowest <= w <= widest)])
+    return SearchSpace(candidates or [[ABSENT]], **ends)
+
+
+def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:
+    """The budget with `factor` times the room for what an architecture can change.
+
+    What a cost charges to all architectures, such as embedding tables, does not grow.
+    """
+    limits = []
+    for limit in budget.limits:
+        fixed = limit.cost.fixed(space) if isinstance(limit.cost, ChainCost) else 0
+        room = max(0.0, limit.at_most - fixed)
+        limits.append(Limit(limit.cost, limit.at_most + (factor - 1) * room))
+    return Budget(*limits)
+
+
+def _widest(budget: Budget, ends: SearchSpace, widths: Callable[[int], tuple[int, ...]]) -> int:
+    """The widest of the ladder with which the network of `widths` holds the budget, or 0."""
+
+    def too_wide(width: int) -> bool:
+        return not budget.admits(ends, Architecture(widths(width)))
+
+    index = bisect_right(LADDER, False, key=too_wide)
+    return LADDER[index - 1] if index else ABSENT
