@@ -6,7 +6,7 @@ import numpy as np
 
 from tabnas.search._history import History
 from tabnas.space import SearchSpace
-from tabnas.types import FloatArray
+from tabnas.types import FloatArray, IntArray
 
 
 def additive_qualities(space: SearchSpace, history: History, *, ridge: float = 1.0) -> FloatArray:
@@ -28,7 +28,7 @@ def additive_qualities(space: SearchSpace, history: History, *, ridge: float = 1
     np.put_along_axis(design, choices + begins, 1.0, axis=1)
     weight = np.exp(2.0 * look / max(look.max(), 1))
     # a free level for every look: compare within looks only
-    design -= _means(design, look, weight)
+    design = design - _means(design, look, weight)
     quality = quality - _means(quality[:, None], look, weight)[:, 0]
     weighted = design * weight[:, None]
     normal = weighted.T @ design + ridge * weight.mean() * np.eye(design.shape[1])
@@ -38,9 +38,9 @@ def additive_qualities(space: SearchSpace, history: History, *, ridge: float = 1
     return worths
 
 
-def _means(values: FloatArray, group: FloatArray, weight: FloatArray) -> FloatArray:
+def _means(values: FloatArray, group: IntArray, weight: FloatArray) -> FloatArray:
     """The weighted mean of each row's group, [rows, columns]."""
     total = np.zeros((int(group.max()) + 1, values.shape[1]))
     np.add.at(total, group, values * weight[:, None])
     mass = np.bincount(group, weight)
-    return total[group] / mass[group][:, None]
+    return np.asarray(total[group] / mass[group][:, None])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tabnas.errors import whole
+from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.nets import stream
 from tabnas.search._additive import additive_qualities
 from tabnas.search._search import Search
@@ -78,6 +78,8 @@ SELECTIONS: dict[str, Callable[[Search, int], list[Architecture]]] = {
 """Every rule by name."""
 
 
-def select(search: Search, n: int) -> list[Architecture]:
-    """At most n different feasible architectures, best first, by the search's own rule."""
-    return SELECTIONS[search.settings.selection](search, whole("n", n, least=1))
+def select(search: Search, n: int, *, by: str = "one_shot") -> list[Architecture]:
+    """At most n different feasible architectures, best first, by one of the `SELECTIONS`."""
+    if by not in SELECTIONS:
+        raise TabnasError(f"there is no selection {by!r}; {did_you_mean(by, SELECTIONS)}")
+    return SELECTIONS[by](search, whole("n", n, least=1))

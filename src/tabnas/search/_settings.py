@@ -12,8 +12,6 @@ from tabnas.policy import REWARDS, Ascent, Baseline
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search._children import CHILDREN
 
-SELECTION_NAMES = ("largest", "most_likely", "additive", "one_shot")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
@@ -50,9 +48,6 @@ class SearchSettings:
     average_first: bool = True
     """Whether a reward enters the moving average before it is compared with it."""
 
-    selection: str = "one_shot"
-    """How candidates are chosen in the end."""
-
     def __post_init__(self) -> None:
         for name, least in (
             ("epochs", 1),
@@ -69,7 +64,6 @@ class SearchSettings:
         for what, name, known in (
             ("reward", self.reward, REWARDS),
             ("rule for children", self.children, CHILDREN),
-            ("selection", self.selection, SELECTION_NAMES),
         ):
             if name not in known:
                 raise TabnasError(f"there is no {what} {name!r}; {did_you_mean(name, known)}")
@@ -98,5 +92,4 @@ class SearchSettings:
             reward="rejection_monte_carlo",
             reward_options={"samples": samples},
             ascent=PolicyAdam(rate=rl_rate),
-            selection="largest",
         )

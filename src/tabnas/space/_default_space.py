@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tabnas.errors import whole
 from tabnas.space._architecture import Architecture
@@ -13,7 +13,7 @@ from tabnas.space.costs import ChainCost
 
 LAYERS = 3
 REACH = 2.0
-"""Candidates go up to what this many times the limit allows: what lies beyond can be judged, too."""
+"""Candidates go up to what this many times the limit allows, so that more than it can be judged."""
 OCTAVES_BELOW, OCTAVES_ABOVE = 2, 3
 """How far candidates go from the width of a network whose layers are all equally wide."""
 
@@ -48,15 +48,12 @@ def default_space(
         "embedding_parameters": embedding_parameters,
     }
     linear = SearchSpace([[ABSENT]], **ends)
-    depth = whole("layers", layers, least=1)
-    while depth and not (center := _widest(budget, linear, lambda width: (width,) * depth)):
-        depth -= 1  # the limit is too tight for so many layers
+    depth, center = _equal_widths(budget, linear, whole("layers", layers, least=1))
     relaxed = relax(budget, linear, REACH)
     narrowest = next(width for width in LADDER if width >= center >> OCTAVES_BELOW)
     candidates: list[Sequence[int]] = []
     for layer in range(depth):
-        before = (narrowest,) * layer
-        fits = _widest(relaxed, linear, lambda width, before=before: (*before, width))
+        fits = _widest(relaxed, linear, before=(narrowest,) * layer)
         widest = min(fits, center << OCTAVES_ABOVE)
         candidates.append([ABSENT, *(w for w in LADDER if narrowest <= w <= widest)])
     return SearchSpace(candidates or [[ABSENT]], **ends)
@@ -75,11 +72,21 @@ def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:
     return Budget(*limits)
 
 
-def _widest(budget: Budget, ends: SearchSpace, widths: Callable[[int], tuple[int, ...]]) -> int:
-    """The widest of the ladder with which the network of `widths` holds the budget, or 0."""
+def _equal_widths(budget: Budget, ends: SearchSpace, layers: int) -> tuple[int, int]:
+    """How many equal layers the limit allows, at most `layers`, and how wide they can be."""
+    for depth in range(layers, 0, -1):
+        if width := _widest(budget, ends, repeat=depth):
+            return depth, width
+    return 0, ABSENT
+
+
+def _widest(
+    budget: Budget, ends: SearchSpace, *, before: tuple[int, ...] = (), repeat: int = 1
+) -> int:
+    """The widest of the ladder that fits, `repeat` times, after some layers; 0 if none does."""
 
     def too_wide(width: int) -> bool:
-        return not budget.admits(ends, Architecture(widths(width)))
+        return not budget.admits(ends, Architecture(before + (width,) * repeat))
 
     index = bisect_right(LADDER, False, key=too_wide)
     return LADDER[index - 1] if index else ABSENT
