@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
@@ -26,18 +27,25 @@ class EarlyStopping:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """How to train: `seed` determines the order of the rows in every epoch."""
+    """How to train: `seed` determines the order of the rows in every epoch.
+
+    `stop_after` ends a training before its last epoch, its schedule as if it went on: so a training
+    on more rows can stop where one with validation rows did best.
+    """
 
     epochs: int
     batch_size: int
     schedule: Schedule
     seed: int = 0
     early_stopping: EarlyStopping | None = None
+    stop_after: int | None = None
 
     def __post_init__(self) -> None:
         whole("epochs", self.epochs, least=1)
         whole("batch_size", self.batch_size, least=1)
         whole("seed", self.seed, least=0)
+        if self.stop_after is not None:
+            whole("stop_after", self.stop_after, least=1)
         if not isinstance(self.schedule, Constant | Cosine):
             raise TabnasError(
                 "the schedule must be Constant(rate) or Cosine(rate), "
@@ -93,10 +101,12 @@ def train(
     examples: Examples,
     training: Training,
     validation: Examples | None = None,
+    observe: Callable[[TrainingResult], None] | None = None,
 ) -> TrainingResult:
     """Train one child (of a stand-alone network: its only one).
 
     With `validation` examples the network ends with the weights of the epoch that did best there.
+    `observe` is told of every epoch.
     """
     if training.early_stopping is not None and validation is None:
         raise TabnasError("early stopping must have validation examples, however none were given")
@@ -107,7 +117,8 @@ def train(
     result = TrainingResult()
     best_weights: dict[str, Float32Array] = {}
     step = 0
-    for epoch in range(1, training.epochs + 1):
+    last = min(training.epochs, training.stop_after or training.epochs)
+    for epoch in range(1, last + 1):
         total = 0.0
         for _ in range(shuffle.steps_per_epoch):
             rows = shuffle.rows(step)
@@ -118,16 +129,17 @@ def train(
                 total += weight * net.train_step(child, examples, rows, rate)
         result.training_losses.append(total / examples.total_weight)
         result.best_epoch = epoch
-        if validation is None:
-            continue
-        loss = net.loss(child, validation)
-        if not isfinite(loss):
-            raise NonFiniteLossError(net.steps, loss, rate)
-        result.validation_losses.append(loss)
-        if loss < result.best_loss:
-            result.best_loss = loss
-            best_weights = net.weights()
-        result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
+        if validation is not None:
+            loss = net.loss(child, validation)
+            if not isfinite(loss):
+                raise NonFiniteLossError(net.steps, loss, rate)
+            result.validation_losses.append(loss)
+            if loss < result.best_loss:
+                result.best_loss = loss
+                best_weights = net.weights()
+            result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
+        if observe is not None:
+            observe(result)
         patience = training.early_stopping.patience if training.early_stopping else steps
         if epoch - result.best_epoch >= patience:
             break

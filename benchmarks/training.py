@@ -1,0 +1,152 @@
+"""Which optimiser, learning rate, batch and number of epochs serve every table.
+
+    python benchmarks/training.py --data ../shared/data --out results
+
+For every table, setting and seed: one network trained on the training part, its weights of the best
+epoch on the validation part kept, its loss on the test part. Losses are compared within a table, on
+the same splits; what counts over tables is the loss relative to the best setting of the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from tabnas.data import Shares, TableEncoder, fit_target, load_dataset, read_table, split_random
+from tabnas.errors import TabnasError
+from tabnas.nets import (
+    SGD,
+    Adam,
+    Cosine,
+    Embedding,
+    Examples,
+    Inputs,
+    SuperNet,
+    Task,
+    Training,
+    train,
+)
+from tabnas.paper import provenance
+from tabnas.space import Architecture
+
+TABLES = {
+    "adult": "income",
+    "california_housing": "MedHouseVal",
+    "connect4": "outcome",
+    "covertype": "cover_type",
+    "criteo": "label",
+    "higgs": "signal",
+    "letter": "letter",
+    "sleep": "stage",
+}
+SMALL = ("breast_cancer", "diabetes", "digits", "iris", "wine")
+MOST_ROWS = 60_000
+LOSSES = {"binary": "logistic", "multiclass": "softmax", "regression": "squared_error"}
+OPTIMIZERS = {
+    "Adam 0.001": (Adam(), 0.001),
+    "Adam 0.003": (Adam(), 0.003),
+    "Adam 0.01": (Adam(), 0.01),
+    "AdamW 0.003, 0.03": (Adam(weight_decay=0.03), 0.003),
+    "AdamW 0.003, 0.3": (Adam(weight_decay=0.3), 0.003),
+    "AdamW 0.003, 1.0": (Adam(weight_decay=1.0), 0.003),
+    "AdamW 0.005, 0.3": (Adam(weight_decay=0.3), 0.005),
+    "AdamW 0.01, 0.03": (Adam(weight_decay=0.03), 0.01),
+    "AdamW 0.01, 0.1": (Adam(weight_decay=0.1), 0.01),
+    "AdamW 0.01, 0.3": (Adam(weight_decay=0.3), 0.01),
+    "AdamW 0.02, 0.1": (Adam(weight_decay=0.1), 0.02),
+    "SGD 0.02": (SGD(momentum=0.9), 0.02),
+    "SGD 0.05": (SGD(momentum=0.9), 0.05),
+}
+BATCHES = (32, 64, 128, 512)
+EPOCHS = (10, 40)
+
+
+def load(folder: Path, name: str, seed: int):
+    """The three parts of a table, as examples."""
+    rng = np.random.default_rng(seed)
+    if name in SMALL:
+        dataset = load_dataset(name)
+        table, target = dataset.table, dataset.target
+    else:
+        table, target = read_table(folder / f"{name}.parquet"), TABLES[name]
+        table = table.take(np.sort(rng.permutation(len(table))[:MOST_ROWS]))
+    fitted = fit_target(
+        target, table.column(target), task="classification" if name == "letter" else None
+    )
+    y = fitted.encode(table.column(target))
+    table = table.drop([target])
+    split = split_random(len(table), Shares(), rng)
+    encoder = TableEncoder.fit(table.take(split.train))
+    encoded = encoder.encode(table)
+    embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
+    inputs = Inputs(numeric=encoded.numeric.shape[1], embeddings=embeddings)
+    task = Task(inputs=inputs, loss=LOSSES[fitted.task], outputs=fitted.outputs)
+
+    def part(rows):
+        some = encoded.take(rows)
+        return Examples(task, numeric=some.numeric, categorical=some.categorical, target=y[rows])
+
+    return part(split.train), part(split.validation), part(split.test)
+
+
+def test_loss(parts, child: Architecture, setting, seed: int) -> dict[str, float]:
+    """The loss on the test part of one network, infinite if its training breaks down."""
+    (optimizer, rate), batch, epochs = setting
+    training, validation, test = parts
+    net = SuperNet.standalone(child, training.task, optimizer=optimizer, seed=seed)
+    plan = Training(epochs=epochs, batch_size=batch, schedule=Cosine(rate), seed=seed)
+    began = time.perf_counter()
+    try:
+        result = train(net, child, training, plan, validation)
+    except TabnasError:
+        return {"loss": float("inf"), "best_epoch": 0, "seconds": 0.0}
+    seconds = time.perf_counter() - began
+    return {
+        "loss": net.loss(child, test),
+        "best_epoch": result.best_epoch,
+        "seconds": seconds,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--tables", nargs="*", default=[*TABLES, *SMALL])
+    options = parser.parse_args()
+    child = Architecture((64, 32, 32))
+    path = options.out / "training.json"
+    rows = json.loads(path.read_text())["rows"] if path.exists() else []
+    done = {(r["table"], r["seed"], r["optimizer"], r["batch"], r["epochs"]) for r in rows}
+    for name in options.tables:
+        for seed in range(options.seeds):
+            parts = load(options.data, name, seed)
+            for optimizer, batch, epochs in product(OPTIMIZERS, BATCHES, EPOCHS):
+                if (name, seed, optimizer, batch, epochs) in done:
+                    continue
+                setting = (OPTIMIZERS[optimizer], batch, epochs)
+                facts = test_loss(parts, child, setting, seed)
+                rows.append(
+                    {
+                        "table": name,
+                        "rows": len(parts[0]),
+                        "seed": seed,
+                        "optimizer": optimizer,
+                        "batch": batch,
+                        "epochs": epochs,
+                    }
+                    | facts
+                )
+        print(name, flush=True)
+        facts = provenance("python benchmarks/training.py --data ... --out results")
+        path.write_text(json.dumps(facts | {"rows": rows}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""The fitted thing, on disk and in memory, and what it is worth."""
+
+from __future__ import annotations
+
+from tabnas.model._baselines import Boosted, EncodedRows, boosted_prediction, trivial_prediction
+from tabnas.model._files import load_model, save_model
+from tabnas.model._metrics import METRICS, Metric, default_metric, metric_named, metrics_for
+from tabnas.model._model import Model, probabilities
+from tabnas.model._scores import Score, Scores, primary_loss, score
+from tabnas.model._task import examples, network_task
+
+__all__ = [
+    "METRICS",
+    "Boosted",
+    "EncodedRows",
+    "Metric",
+    "Model",
+    "Score",
+    "Scores",
+    "boosted_prediction",
+    "default_metric",
+    "examples",
+    "load_model",
+    "metric_named",
+    "metrics_for",
+    "network_task",
+    "primary_loss",
+    "probabilities",
+    "save_model",
+    "score",
+    "trivial_prediction",
+]

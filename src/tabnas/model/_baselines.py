@@ -1,0 +1,163 @@
+"""What a model is to be compared with: knowing nothing, and boosted trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tabnas.data import ClassTarget, Encoded, Target
+from tabnas.errors import TabnasError, whole
+from tabnas.types import FloatArray
+
+MAX_TREE_CATEGORIES = 255  # that scikit-learn's trees can split as categories
+
+
+def trivial_prediction(
+    target: Target, truth: ArrayLike, weight: ArrayLike | None, rows: int
+) -> FloatArray:
+    """What to say without looking at the inputs, for that many rows.
+
+    The shares of the classes in training, [rows, classes], or the mean, [rows]; truth as `score`
+    takes it.
+
+    >>> target = ClassTarget(name="bird", classes=("auk", "owl"))
+    >>> trivial_prediction(target, [0, 1, 1, 1], None, 1).tolist()
+    [[0.25, 0.75]]
+    """
+    actual = np.asarray(truth)
+    importance = _importance(weight, len(actual))
+    if not isinstance(target, ClassTarget):
+        return np.full(rows, np.average(actual, weights=importance))
+    totals = np.bincount(actual, weights=importance, minlength=len(target.classes))
+    return np.tile(totals / totals.sum(), (rows, 1))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EncodedRows:
+    """Encoded rows with their truth, as `score` takes it, and weights."""
+
+    encoded: Encoded
+    truth: ArrayLike
+    weight: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Boosted:
+    """What boosted trees predict, and what they cost."""
+
+    predictions: tuple[FloatArray, ...]  # of each part, as `score` takes them
+    seconds: float  # to fit
+    trees: int
+    nodes: int  # of all trees: each holds a number that was learned, as a parameter is
+
+
+def boosted_prediction(
+    target: Target,
+    categories: Sequence[int],
+    train: EncodedRows,
+    parts: Sequence[Encoded],
+    *,
+    validation: EncodedRows | None = None,
+    seed: int = 0,
+) -> Boosted:
+    """Predictions of scikit-learn's histogram gradient boosting, fitted on the same encoded rows.
+
+    Its settings are scikit-learn's own, so it stands for what anybody gets without tuning. It stops
+    early on the validation rows, where scikit-learn can (1.7 or newer), else it grows all trees.
+
+    Parameters
+    ----------
+    categories : sequence of int
+        The number of categories of each categorical column: `encoder.categories`. Columns of more
+        than 255 are taken for ordinal numbers, since its trees cannot split them otherwise.
+    parts : sequence of Encoded
+        The rows to predict.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    kind = (
+        HistGradientBoostingClassifier
+        if isinstance(target, ClassTarget)
+        else HistGradientBoostingRegressor
+    )
+    numeric = train.encoded.numeric.shape[1]
+    as_categories = [count <= MAX_TREE_CATEGORIES for count in categories]
+    truth, weight, kept = _weighing(train)
+    if isinstance(target, ClassTarget) and len(np.unique(truth)) == 1:
+        shares = [trivial_prediction(target, truth, None, len(part)) for part in parts]
+        return Boosted(predictions=tuple(shares), seconds=0.0, trees=0, nodes=0)
+    stopping = _stopping(kind, target, truth, validation)
+    trees = kind(
+        random_state=whole("seed", seed, least=0),
+        early_stopping=bool(stopping),
+        categorical_features=[False] * numeric + as_categories if any(as_categories) else None,
+    )
+    start = perf_counter()
+    trees.fit(_matrix(train.encoded)[kept], truth, sample_weight=weight, **stopping)
+    seconds = perf_counter() - start
+    return Boosted(
+        predictions=tuple(_predicted(trees, target, part) for part in parts),
+        seconds=seconds,
+        trees=trees.n_iter_ * trees.n_trees_per_iteration_,
+        nodes=sum(len(tree.nodes) for trees_of_step in trees._predictors for tree in trees_of_step),
+    )
+
+
+def _stopping(
+    kind: Any, target: Target, trained: NDArray[Any], validation: EncodedRows | None
+) -> dict[str, Any]:
+    """The validation rows as arguments of `fit`, or nothing where there are none to use."""
+    if validation is None or "X_val" not in signature(kind.fit).parameters:
+        return {}
+    truth, weight, kept = _weighing(validation)
+    matrix = _matrix(validation.encoded)[kept]
+    if isinstance(target, ClassTarget):  # scikit-learn refuses classes that training had not
+        known = np.isin(truth, trained)
+        truth, weight, matrix = truth[known], weight[known], matrix[known]
+    if not len(truth):
+        return {}
+    return {"X_val": matrix, "y_val": truth, "sample_weight_val": weight}
+
+
+def _predicted(trees: Any, target: Target, part: Encoded) -> FloatArray:
+    if not isinstance(target, ClassTarget):
+        if not len(part):
+            return np.zeros(0)
+        return np.asarray(trees.predict(_matrix(part)), np.float64)
+    shares = np.zeros((len(part), len(target.classes)))
+    if len(part):
+        shares[:, trees.classes_] = trees.predict_proba(_matrix(part))
+    return shares
+
+
+def _matrix(encoded: Encoded) -> FloatArray:
+    return np.concatenate([encoded.numeric, encoded.categorical], axis=1, dtype=np.float64)
+
+
+def _weighing(rows: EncodedRows) -> tuple[NDArray[Any], FloatArray, NDArray[np.bool_]]:
+    """Truth and weight of the rows that weigh something, and which those are."""
+    truth = np.asarray(rows.truth)
+    if len(truth) != len(rows.encoded):
+        raise TabnasError(
+            f"truth must have the {len(rows.encoded)} rows of the inputs, however {len(truth)} "
+            "were given"
+        )
+    weight = _importance(rows.weight, len(truth))
+    kept = weight > 0
+    return truth[kept], weight[kept], kept
+
+
+def _importance(weight: ArrayLike | None, rows: int) -> FloatArray:
+    importance = np.ones(rows) if weight is None else np.asarray(weight, np.float64)
+    if importance.shape != (rows,) or not (importance >= 0).all() or not importance.any():
+        raise TabnasError(
+            "row weights must be at least 0, not all 0 and as many as the rows, however others "
+            "were given"
+        )
+    return importance

@@ -1,0 +1,47 @@
+"""The limits that a model has promised to keep, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from numbers import Real
+
+from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.nets import Task
+from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace
+
+
+def costs_of(task: Task, architecture: Architecture) -> dict[str, float]:
+    """What the network of this task and architecture uses of every cost that can be computed."""
+    space = SearchSpace(
+        [[width] for width in architecture.widths or (ABSENT,)],
+        inputs=task.inputs.width,
+        outputs=task.outputs,
+        embedding_parameters=task.inputs.embedding_parameters,
+    )
+    return {name: cost(space, architecture) for name, cost in COSTS.items()}
+
+
+def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
+    """The limits as plain numbers, whole ones as integers."""
+    checked: dict[str, float] = {}
+    for name, most in limits.items():
+        number = isinstance(most, Real) and not isinstance(most, bool)
+        if not isinstance(name, str) or not number or not 0 <= most < inf:
+            raise TabnasError(
+                f"the limit on {name} must be a number of at least 0, however {most!r} was given"
+            )
+        checked[name] = int(most) if most == int(most) else float(most)
+    return checked
+
+
+def refuse_broken(
+    limits: Mapping[str, float], costs: Mapping[str, float], architecture: Architecture
+) -> None:
+    """Refuse an architecture beyond a limit. Costs that were measured cannot be told from here."""
+    for name, most in limits.items():
+        if name in costs and costs[name] > most:
+            raise InfeasibleError(
+                f"the limit on {name} must be kept, at most {most:,}, however the architecture "
+                f"{architecture} needs {costs[name]:,}; choose one within the limit"
+            )

@@ -1,0 +1,169 @@
+"""The fitted thing: an encoder, a network and a target, and the limits it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, Target
+from tabnas.errors import TabnasError
+from tabnas.model._limits import checked_limits, costs_of, refuse_broken
+from tabnas.model._shapes import checked_weights, weight_shapes
+from tabnas.model._task import Float32Array, examples, network_task
+from tabnas.nets import SGD, SuperNet, Task
+from tabnas.space import Architecture
+from tabnas.types import FloatArray
+
+CHUNK = 1 << 16
+"""Rows encoded and computed at a time, so that memory does not grow with the table."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Model:
+    """A trained network from table to answers.
+
+    The limits are sacred: a model that breaks one of its own cannot be made, loaded or unpickled.
+    A limit on something measured, such as a latency, cannot be checked again here and is kept.
+    """
+
+    encoder: TableEncoder
+    target: Target
+    architecture: Architecture
+    dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
+    weights: Mapping[str, Float32Array]  # by name, as `SuperNet.standalone(...).weights()`
+    limits: Mapping[str, float] = field(default_factory=dict)  # cost: at most
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.target, ClassTarget | NumberTarget):
+            raise TabnasError(
+                "the target must be a ClassTarget or a NumberTarget, "
+                f"however {type(self.target).__name__} was given"
+            )
+        task = network_task(self.encoder, self.target, self.dimensions)
+        set_field = object.__setattr__
+        set_field(self, "dimensions", tuple(map(int, self.dimensions)))
+        set_field(self, "limits", checked_limits(self.limits))
+        refuse_broken(self.limits, costs_of(task, self.architecture), self.architecture)
+        shapes = weight_shapes(task, self.architecture)
+        set_field(self, "weights", checked_weights(self.weights, shapes))
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @cached_property
+    def task(self) -> Task:
+        """The network's task: binary is logistic, multiclass softmax, regression squared error."""
+        return network_task(self.encoder, self.target, self.dimensions)
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """What the network uses of every cost that can be computed, by name."""
+        return costs_of(self.task, self.architecture)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The labels, in the order of `predict_proba`; none for a quantity."""
+        return self.target.classes if isinstance(self.target, ClassTarget) else ()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The columns of the training table, in order."""
+        return self.encoder.names
+
+    def __repr__(self) -> str:
+        return (
+            f"<Model {self.architecture} for {self.target.task} target {self.target.name!r}, "
+            f"{self.costs['parameters']:,} parameters>"
+        )
+
+    # -- what it says ----------------------------------------------------------------------------
+
+    def raw(self, table: Any) -> Float32Array:
+        """The network's outputs [rows, outputs]: logits, or the scaled quantity."""
+        table = Table.of(table)
+        out = np.empty((len(table), self.target.outputs), np.float32)
+        self._fill(out, table, lambda raw: raw)
+        return out
+
+    def predict(self, table: Any) -> NDArray[Any]:
+        """Labels of their own type, or values in the target's own units, [rows]."""
+        table = Table.of(table)
+        if isinstance(self.target, NumberTarget):
+            values, decode = np.empty(len(table)), self.target.decode
+            self._fill(values, table, lambda raw: decode(raw[:, 0]))
+            return values
+        assert isinstance(self.target, ClassTarget)
+        codes = np.empty(len(table), np.int64)
+        self._fill(codes, table, lambda raw: probabilities(raw).argmax(axis=1))
+        return self.target.decode(codes)
+
+    def predict_proba(self, table: Any) -> FloatArray:
+        """The probability of every class [rows, classes], in the order of `classes`."""
+        if not self.classes:
+            raise TabnasError(
+                f"probabilities must be of classes, however the target {self.target.name!r} is a "
+                "quantity; use predict"
+            )
+        table = Table.of(table)
+        out = np.empty((len(table), len(self.classes)))
+        self._fill(out, table, probabilities)
+        return out
+
+    def _fill(
+        self, out: NDArray[Any], table: Table, finish: Callable[[Float32Array], NDArray[Any]]
+    ) -> None:
+        """Write what `finish` makes of the network's outputs, a chunk of rows at a time."""
+        for start in range(0, len(table), CHUNK):
+            piece = Table(table.arrow.slice(start, CHUNK), named=table.named)
+            try:
+                out[start : start + CHUNK] = finish(self._outputs(piece))
+            except TabnasError as error:
+                if start == 0:
+                    raise
+                raise TabnasError(f"counting rows from row {start + 1:,}: {error}") from None
+
+    def _outputs(self, table: Table) -> Float32Array:
+        rows = examples(self.task, self.encoder.encode(table))
+        raw = self._net.logits(self.architecture, rows)
+        if not np.isfinite(raw).all():
+            row = int((~np.isfinite(raw)).any(axis=1).argmax())
+            raise TabnasError(
+                f"the network's outputs must be finite, however those of row {row + 1} are not: "
+                "its weights are too large for float32"
+            )
+        return raw
+
+    # -- how it is kept --------------------------------------------------------------------------
+
+    @cached_property
+    def _net(self) -> SuperNet:
+        # Threads that come at once may build one each; they are equal, and the network has a lock.
+        net = SuperNet.standalone(self.architecture, self.task, optimizer=SGD())
+        net.load_weights(self.weights)
+        return net
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made anew from the fields, so they are checked like any model."""
+        return _rebuilt, ({each.name: getattr(self, each.name) for each in fields(self)},)
+
+
+def _rebuilt(given: dict[str, Any]) -> Model:
+    return Model(**given)
+
+
+def probabilities(raw: Float32Array) -> FloatArray:
+    """[rows, classes] from logits [rows, outputs], where a single one is that of the second class.
+
+    >>> probabilities(np.zeros((1, 1), np.float32)).tolist()
+    [[0.5, 0.5]]
+    """
+    z = np.asarray(raw, np.float64)
+    if z.shape[1] == 1:  # softmax of (0, z) is the logistic function
+        z = np.concatenate([np.zeros_like(z), z], axis=1)
+    # the largest logit becomes 0, so that nothing overflows
+    share = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(share / share.sum(axis=1, keepdims=True))

@@ -1,0 +1,61 @@
+"""From tables to networks: what the encoder and the target mean for a network's two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tabnas.data import Encoded, TableEncoder, Target
+from tabnas.errors import TabnasError, whole
+from tabnas.nets import Embedding, Examples, Inputs, Loss, Task
+
+Float32Array = NDArray[np.float32]
+
+LOSSES = {
+    "binary": Loss.LOGISTIC,
+    "multiclass": Loss.SOFTMAX,
+    "regression": Loss.SQUARED_ERROR,
+}
+
+
+def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int] = ()) -> Task:
+    """What a network between this encoder and this target learns.
+
+    `dimensions` has the width of the embedding of each categorical column.
+
+    >>> from tabnas.data import Table, fit_target
+    >>> table = Table.of({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
+    >>> target = fit_target("fare", Table.of({"fare": [2.5, 3.5, 9.0]}).column("fare"))
+    >>> task = network_task(TableEncoder.fit(table, min_count=1), target, [4])
+    >>> task.inputs.width, task.inputs.embedding_parameters, str(task.loss)
+    (5, 12, 'squared_error')
+    """
+    if len(dimensions) != len(encoder.categories):
+        raise TabnasError(
+            f"there must be one embedding dimension for each of the {len(encoder.categories)} "
+            f"categorical columns, however {len(dimensions)} were given"
+        )
+    embeddings = [
+        Embedding(categories=categories, dimension=whole("a dimension", dimension, least=1))
+        for categories, dimension in zip(encoder.categories, dimensions, strict=True)
+    ]
+    inputs = Inputs(numeric=len(encoder.features), embeddings=embeddings)
+    return Task(inputs=inputs, loss=LOSSES[target.task], outputs=target.outputs)
+
+
+def examples(
+    task: Task,
+    encoded: Encoded,
+    target: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+) -> Examples:
+    """Encoded rows, with what `Target.encode` gives and row weights, as networks take them."""
+    return Examples(
+        task,
+        numeric=encoded.numeric,
+        categorical=encoded.categorical,
+        target=target,
+        weight=weight,
+    )

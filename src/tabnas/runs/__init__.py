@@ -1,0 +1,38 @@
+"""A run: from a table and a limit to a model, with everything said about how it was found."""
+
+from __future__ import annotations
+
+from tabnas.runs._candidates import Candidate, try_candidate
+from tabnas.runs._folder import RunFolder, load_config, load_result, load_run_model
+from tabnas.runs._labelled import Labelled
+from tabnas.runs._limit_effect import LimitEffect
+from tabnas.runs._parts import Part, Parts, prepare
+from tabnas.runs._pipeline import Observer, Outcome, PlannedRun, Progress, plan_run
+from tabnas.runs._plan import Plan, make_plan
+from tabnas.runs._result import describe_outcome
+from tabnas.runs._settings import RunSettings
+from tabnas.runs._trace import Snapshot
+
+__all__ = [
+    "Candidate",
+    "Labelled",
+    "LimitEffect",
+    "Observer",
+    "Outcome",
+    "Part",
+    "Parts",
+    "Plan",
+    "PlannedRun",
+    "Progress",
+    "RunFolder",
+    "RunSettings",
+    "Snapshot",
+    "describe_outcome",
+    "load_config",
+    "load_result",
+    "load_run_model",
+    "make_plan",
+    "plan_run",
+    "prepare",
+    "try_candidate",
+]

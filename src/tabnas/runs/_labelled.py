@@ -1,0 +1,39 @@
+"""A table whose target column is known: features on one side, the truth on the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tabnas.data import Table, Target, fit_target, rows_with_target
+from tabnas.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Features with what is to be predicted from them."""
+
+    features: Table
+    target: Target
+    truth: NDArray[Any]  # [rows]: class numbers, or values in their own units
+    weight: FloatArray | None = None  # [rows], a user's own
+
+    @classmethod
+    def of(cls, table: Table, target: str | Target, *, task: Any = None) -> Labelled:
+        """Split the target column off; rows without a target are left out.
+
+        With a target that is already fitted, labels must be among its own.
+        """
+        name = target if isinstance(target, str) else target.name
+        column = table.column(name)
+        present = rows_with_target(column)
+        if len(present) < len(table):
+            column, table = column.take(present), table.take(present)
+        if isinstance(target, str):
+            target = fit_target(name, column, task=task)
+        return cls(table.drop([name]), target, target.truth(column))
+
+    def __len__(self) -> int:
+        return len(self.truth)

@@ -1,0 +1,165 @@
+"""How much work a run does, and with what settings: a rule from rows, space and time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+from time import perf_counter
+
+from tabnas.feasible import FeasibleSet
+from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, Training, stream
+from tabnas.policy import Adam as PolicyAdam
+from tabnas.runs._parts import SMALL_TABLE, Parts
+from tabnas.runs._settings import RunSettings
+from tabnas.search import SearchSettings
+from tabnas.space import SearchSpace, default_space
+
+# Chosen on thirteen tables (results/training.md).
+LEARNING_RATE = 0.01
+OPTIMIZER = Adam(weight_decay=0.1)
+EPOCHS = 40
+FEWEST_STEPS = 2_000  # of a training: small tables take more epochs
+MOST_EPOCHS = 500
+MOST_ROWS = 40_000_000  # shown to a network in one training: large tables take fewer epochs
+FEWEST_EPOCHS = 4
+
+# Chosen by the quality of what is found, and its cost (results/weight_sampling.md).
+SEARCH_SHARE = 0.6  # epochs of the search for one of a stand-alone training
+LOOKS, EVERY = 8, 16
+RL_RATE = 0.1
+CANDIDATES = 3
+
+FOLDS = 5
+
+MOST_STRETCH = 4.0
+"""More time goes into longer trainings, up to this factor, then into more candidates."""
+MOST_CANDIDATES = 24
+PACE_SECONDS = 0.15
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """All that a run will do, in numbers; nothing is left to be measured or guessed later."""
+
+    feasible: FeasibleSet
+    search: SearchSettings
+    training: Training
+    optimizer: Optimizer
+    candidates: int
+    folds: int  # 0: candidates are chosen on the validation part
+    engine: str
+    seconds_a_step: float  # of the largest network within the limit, as measured here
+    rows: int  # of the training part
+
+    @property
+    def training_seconds(self) -> float:
+        """About how long one stand-alone training takes."""
+        return self._steps(self.training.epochs) * self.seconds_a_step
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """About how long each phase takes, baselines and compilation left out."""
+        trainings = self.candidates * max(1, self.folds) + bool(self.folds)
+        return {
+            # children are smaller or larger than the limit, and looks come on top
+            "search": 1.5 * self._steps(self.search.epochs) * self.seconds_a_step,
+            "candidates": trainings * self.training_seconds,
+        }
+
+    def _steps(self, epochs: int) -> int:
+        return epochs * ceil(self.rows / self.training.batch_size)
+
+    def within(self, seconds: float) -> Plan:
+        """The plan stretched or shrunk to about that time."""
+        factor = seconds / sum(self.seconds.values())
+        stretch = min(factor, MOST_STRETCH)
+        more = max(1.0, factor / MOST_STRETCH)
+        return replace(
+            self,
+            search=replace(self.search, epochs=_scaled(self.search.epochs, stretch)),
+            training=replace(self.training, epochs=_scaled(self.training.epochs, stretch)),
+            candidates=min(MOST_CANDIDATES, round(self.candidates * more)),
+        )
+
+
+def make_plan(parts: Parts, settings: RunSettings) -> Plan:
+    """What to do with these parts."""
+    feasible = FeasibleSet(make_space(parts, settings), settings.budget)
+    rows = len(parts.train)
+    batch_size = default_batch_size(rows)
+    epochs = default_epochs(rows, batch_size)
+    schedule = Cosine(LEARNING_RATE)
+    small = len(parts.development) <= SMALL_TABLE
+    plan = Plan(
+        feasible=feasible,
+        search=SearchSettings(
+            epochs=ceil(SEARCH_SHARE * epochs),
+            batch_size=max(1, batch_size // settings.workers),
+            optimizer=OPTIMIZER,
+            schedule=schedule,
+            seed=settings.seed,
+            workers=settings.workers,
+            looks=LOOKS,
+            every=EVERY,
+            baseline="others",
+            ascent=PolicyAdam(rate=RL_RATE),
+            reward="rejection" if feasible.exact else "rejection_monte_carlo",
+        ),
+        training=Training(
+            epochs=epochs, batch_size=batch_size, schedule=schedule, seed=settings.seed
+        ),
+        optimizer=OPTIMIZER,
+        candidates=settings.candidates or CANDIDATES,
+        folds=FOLDS if small else 0,
+        engine=settings.engine,
+        seconds_a_step=_pace(parts, feasible, batch_size, settings),
+        rows=rows,
+    )
+    return plan if settings.time is None else plan.within(settings.time)
+
+
+def make_space(parts: Parts, settings: RunSettings) -> SearchSpace:
+    """The user's widths, or those that follow from inputs, outputs and limits."""
+    inputs = parts.task.inputs
+    ends = {
+        "inputs": inputs.width,
+        "outputs": parts.task.outputs,
+        "embedding_parameters": inputs.embedding_parameters,
+    }
+    layers = {} if settings.layers is None else {"layers": settings.layers}
+    if settings.widths is None:
+        return default_space(settings.budget, **ends, **layers)
+    return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
+
+
+def default_batch_size(rows: int) -> int:
+    """The largest power of two, from 32 to 512, that makes 150 steps of an epoch or more."""
+    size = 32
+    while size < 512 and rows / (2 * size) >= 150:
+        size *= 2
+    return size
+
+
+def default_epochs(rows: int, batch_size: int) -> int:
+    """40; more where that would be few steps, fewer where it would be very many rows."""
+    enough = ceil(FEWEST_STEPS / ceil(rows / batch_size))
+    too_many = MOST_ROWS // rows
+    return max(FEWEST_EPOCHS, min(max(EPOCHS, enough), too_many, MOST_EPOCHS))
+
+
+def _scaled(epochs: int, factor: float) -> int:
+    return max(1, round(epochs * factor))
+
+
+def _pace(parts: Parts, feasible: FeasibleSet, batch_size: int, settings: RunSettings) -> float:
+    """Seconds that a training step of the largest network within the limit takes, here and now."""
+    largest = feasible.dearest()
+    task = parts.task
+    net = SuperNet.standalone(largest, task, optimizer=OPTIMIZER, engine=settings.engine)
+    rows = stream(0, "pace").integers(len(parts.train), size=min(batch_size, len(parts.train)))
+    net.train_step(largest, parts.train.examples, rows, 0.0)  # compiles, if it must
+    began, steps = perf_counter(), 0
+    while perf_counter() - began < PACE_SECONDS:
+        net.train_step(largest, parts.train.examples, rows, 0.0)
+        steps += 1
+    return (perf_counter() - began) / steps

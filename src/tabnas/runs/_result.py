@@ -1,0 +1,102 @@
+"""`result.json`: what a run found, fit for people and for machines."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+from tabnas.data import ClassTarget
+from tabnas.runs._pipeline import Outcome
+from tabnas.space import COSTS, Architecture, SearchSpace
+
+FORMAT = 1
+NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")
+
+
+def describe_outcome(outcome: Outcome) -> dict[str, Any]:
+    """All facts of a run. Only `timings` differs between two runs of the same settings."""
+    parts, plan, space = outcome.parts, outcome.plan, outcome.plan.feasible.space
+    return {
+        "format": FORMAT,
+        "architecture": str(outcome.model.architecture),
+        "costs": describe_costs(outcome),
+        "target": _target(outcome),
+        "metric": outcome.metric.name,
+        "scores": {name: scores.to_dict() for name, scores in outcome.scores.items()},
+        "boosted_trees": None
+        if outcome.boosted is None
+        else {"trees": outcome.boosted.trees, "nodes": outcome.boosted.nodes},
+        "candidates": [
+            {
+                "architecture": str(candidate.architecture),
+                "costs": _costs(space, candidate.architecture),
+                outcome.metric.name: outcome.metric.loss(candidate.loss),
+                "epochs": candidate.stop_after,
+                "one_shot_loss": one_shot,
+            }
+            for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
+        ],
+        "chosen_by": f"{plan.folds}-fold cross-validation" if plan.folds else "validation rows",
+        "refitted_on_all_rows": outcome.settings.refit,
+        "limit_effects": [
+            {
+                "factor": effect.factor,
+                "architecture": str(effect.architecture),
+                "one_shot_loss": effect.one_shot_loss,
+            }
+            for effect in outcome.effects
+        ],
+        "rows": {
+            "training": len(parts.train),
+            "validation": len(parts.validation),
+            "test": 0 if parts.test is None else len(parts.test),
+        },
+        "columns": parts.encoder.describe(),
+        "plan": describe_plan(outcome),
+        "seed": outcome.settings.seed,
+        "versions": {name: version(name) for name in NAMED_VERSIONS}
+        | {"python": platform.python_version()},
+        "timings": {name: round(value, 3) for name, value in outcome.seconds.items()},
+    }
+
+
+def describe_costs(outcome: Outcome) -> dict[str, dict[str, float | None]]:
+    """Every cost of the model, with its limit where it has one."""
+    limits = outcome.model.limits
+    return {
+        name: {"value": value, "limit": limits.get(name)}
+        for name, value in outcome.model.costs.items()
+    }
+
+
+def describe_plan(outcome: Outcome) -> dict[str, Any]:
+    """The work that was done, in numbers."""
+    plan = outcome.plan
+    feasible = plan.feasible
+    return {
+        "inputs": feasible.space.inputs,
+        "outputs": feasible.space.outputs,
+        "embedding_parameters": feasible.space.embedding_parameters,
+        "widths": [list(layer) for layer in feasible.space.candidates],
+        "architectures": feasible.space.size,
+        "feasible": feasible.count() if feasible.exact else None,
+        "search_epochs": plan.search.epochs,
+        "epochs": plan.training.epochs,
+        "batch_size": plan.training.batch_size,
+        "learning_rate": plan.training.schedule.rate,
+        "candidates": plan.candidates,
+        "folds": plan.folds,
+    }
+
+
+def _target(outcome: Outcome) -> dict[str, Any]:
+    target = outcome.parts.target
+    said: dict[str, Any] = {"name": target.name, "task": target.task}
+    if isinstance(target, ClassTarget):
+        said["classes"] = list(target.classes)
+    return said
+
+
+def _costs(space: SearchSpace, architecture: Architecture) -> dict[str, float]:
+    return {name: cost(space, architecture) for name, cost in COSTS.items()}

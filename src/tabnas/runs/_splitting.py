@@ -1,0 +1,70 @@
+"""Which rows are for what, and what they weigh."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tabnas.data import (
+    ClassTarget,
+    Split,
+    group_numbers,
+    moments,
+    split_by_group,
+    split_by_time,
+    split_random,
+    split_stratified,
+)
+from tabnas.errors import TabnasError
+from tabnas.nets import stream
+from tabnas.runs._labelled import Labelled
+from tabnas.runs._settings import RunSettings
+from tabnas.types import FloatArray, IntArray
+
+
+def split_rows(
+    data: Labelled, settings: RunSettings, *, own_validation: bool, own_test: bool
+) -> Split:
+    """Training, validation and test rows; a part that a user brings takes none of the table."""
+    shares = replace(settings.shares, test=0.0) if own_test else settings.shares
+    rng = stream(settings.seed, "split")
+    name = settings.order_column
+    if name is not None and settings.order == "time":
+        split = split_by_time(moments(name, data.features.column(name)), shares)
+    elif name is not None:
+        split = split_by_group(group_numbers(name, data.features.column(name)), shares, rng)
+    elif isinstance(data.target, ClassTarget):
+        split = split_stratified(data.truth, shares, rng)
+    else:
+        split = split_random(len(data), shares, rng)
+    if own_validation:
+        everything = np.sort(np.concatenate([split.train, split.validation]))
+        split = replace(split, train=everything, validation=everything[:0])
+    _refuse_one_answer(data, split.train)
+    return split
+
+
+def _refuse_one_answer(data: Labelled, train: IntArray) -> None:
+    """A split by time or group can leave all of a class to one part."""
+    if not len(train) or (data.truth[train] == data.truth[train[0]]).all():
+        raise TabnasError(
+            f"the training rows must show at least two values of the target {data.target.name!r}, "
+            "however they show one; split otherwise, or give more rows"
+        )
+
+
+def class_balance(data: Labelled, train: IntArray, settings: RunSettings) -> FloatArray | None:
+    """What a row of each class weighs so that all classes weigh the same, or None."""
+    if settings.class_weight is None:
+        return None
+    if not isinstance(data.target, ClassTarget):
+        raise TabnasError(
+            f"classes can be weighed only where there are some, however the target "
+            f"{data.target.name!r} is a quantity"
+        )
+    weight = None if data.weight is None else data.weight[train]
+    counts = np.bincount(data.truth[train], weight, minlength=len(data.target.classes))
+    # a class that training lacks teaches nothing, whatever it weighs
+    present = np.maximum(counts, 1e-300)
+    return np.where(counts > 0, counts.sum() / (len(counts) * present), 0.0)

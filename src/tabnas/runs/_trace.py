@@ -1,0 +1,77 @@
+"""The course of a search, as it is kept and shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tabnas.search import Round, Search
+
+SNAPSHOTS = 100
+"""How often the policy is written down over a search."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where a search stands."""
+
+    step: int
+    progress: float
+    training_loss: float
+    quality: float | None  # mean of the last looks; None while the policy is frozen
+    feasible_probability: float  # P(V) of the policy
+    entropy: float
+    favourite: str  # the most likely feasible architecture
+    favourite_cost: float  # by the first limit
+    probabilities: list[list[float]]  # of every candidate width, by layer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return dict(vars(self))
+
+
+class Trace:
+    """Watches a search and takes snapshots, evenly over its steps."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self.snapshots: list[Snapshot] = []
+
+    def due(self) -> bool:
+        """Whether the next snapshot is."""
+        return len(self.snapshots) <= self._search.progress * SNAPSHOTS
+
+    def snapshot(self, round: Round) -> Snapshot:
+        """Write down where the search stands."""
+        taken = describe(self._search, round)
+        self.snapshots.append(taken)
+        return taken
+
+
+def describe(search: Search, round: Round) -> Snapshot:
+    """Where a search stands after a round."""
+    policy, space = search.controller.policy, search.feasible.space
+    favourite = policy.most_likely()[0]
+    limit = search.feasible.budget.limits[0]
+    looked = round.look is not None and np.isfinite(round.look.quality).any()
+    return Snapshot(
+        step=round.step,
+        progress=search.progress,
+        training_loss=round.loss,
+        quality=float(np.nanmean(round.look.quality)) if looked and round.look else None,
+        feasible_probability=float(np.exp(policy.conditional.log_probability)),
+        entropy=float(policy.entropy),
+        favourite=str(favourite),
+        favourite_cost=limit.cost(space, favourite),
+        probabilities=[
+            [round_to(p) for p in layer[: len(widths)]]
+            for layer, widths in zip(policy.probabilities, space.candidates, strict=True)
+        ],
+    )
+
+
+def round_to(value: float, digits: int = 6) -> float:
+    """Rounded for a file that people read."""
+    return float(np.round(value, digits))

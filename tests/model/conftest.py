@@ -1,0 +1,105 @@
+"""Small trained models that the tests of this room share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from tabnas.data import Encoded, Table, TableEncoder, Target, fit_target, load_dataset
+from tabnas.model import Model, examples, network_task
+from tabnas.nets import Cosine, SuperNet, Training, train
+from tabnas.space import Architecture
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model, and what it was made of."""
+
+    model: Model
+    net: SuperNet
+    table: Table  # inputs only
+    encoded: Encoded
+    truth: np.ndarray  # as the target encodes it
+
+
+def fit(
+    table: Table, target: Target, column: object, widths: tuple[int, ...], **limits: float
+) -> Fitted:
+    encoder = TableEncoder.fit(table, min_count=1)
+    encoded, truth = encoder.encode(table), target.encode(column)
+    dimensions = (3,) * len(encoder.categories)
+    task = network_task(encoder, target, dimensions)
+    architecture = Architecture(widths)
+    net = SuperNet.standalone(architecture, task)
+    training = Training(epochs=5, batch_size=32, schedule=Cosine(0.02))
+    train(net, architecture, examples(task, encoded, truth), training)
+    model = Model(
+        encoder=encoder,
+        target=target,
+        architecture=architecture,
+        dimensions=dimensions,
+        weights=net.weights(),
+        limits=limits,
+    )
+    return Fitted(model, net, table, encoded, truth)
+
+
+def fit_dataset(name: str, widths: tuple[int, ...]) -> Fitted:
+    data = load_dataset(name)
+    column = data.table.column(data.target)
+    target = fit_target(data.target, column)
+    return fit(data.table.drop([data.target]), target, column, widths, parameters=2_000)
+
+
+@pytest.fixture(scope="session")
+def iris() -> Fitted:
+    return fit_dataset("iris", (8, 4))
+
+
+@pytest.fixture(scope="session")
+def breast_cancer() -> Fitted:
+    return fit_dataset("breast_cancer", (16,))
+
+
+@pytest.fixture(scope="session")
+def diabetes() -> Fitted:
+    return fit_dataset("diabetes", ())
+
+
+def mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
+    """Columns of every kind, with gaps."""
+    rng = np.random.default_rng(seed)
+    cities = ["Bern", "Basel", "Zug", None]
+    days = np.datetime64("2024-01-01") + rng.integers(0, 500, rows)
+    return {
+        "age": [None if rng.random() < 0.1 else float(rng.normal(40, 9)) for _ in range(rows)],
+        "city": [cities[i] for i in rng.integers(0, 4, rows)],
+        "color": [f"c{i}" for i in rng.integers(0, 7, rows)],
+        "member": [bool(flag) for flag in rng.integers(0, 2, rows)],
+        "since": [str(day) for day in days],
+    }
+
+
+@pytest.fixture(scope="session")
+def mixed() -> Fitted:
+    """Every kind of column; the labels are whole numbers."""
+    table = Table.of(mixed_columns(300))
+    labels = np.random.default_rng(1).integers(0, 2, 300)
+    column = Table.of({"y": labels * 3 + 2}).column("y")
+    return fit(table, fit_target("y", column), column, (8,), parameters=2_000, latency_us=5.5)
+
+
+@pytest.fixture(scope="session", params=["iris", "breast_cancer", "diabetes", "mixed"])
+def fitted(request: pytest.FixtureRequest) -> Fitted:
+    found: Fitted = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def one_thread():
+    """Keep scikit-learn's trees to one core."""
+    with threadpool_limits(limits=1):
+        yield

@@ -1,0 +1,119 @@
+"""Baselines: knowing nothing, and boosted trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from tabnas import TabnasError
+from tabnas.data import ClassTarget, Encoded, NumberTarget
+from tabnas.model import EncodedRows, boosted_prediction, score, trivial_prediction
+from tests.model.conftest import Fitted
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+NUMBER = NumberTarget(name="y", center=0.0, scale=1.0)
+THREE = ClassTarget(name="y", classes=("a", "b", "c"))
+
+
+def labelled(fitted: Fitted, rows: slice) -> EncodedRows:
+    encoded = Encoded(fitted.encoded.numeric[rows], fitted.encoded.categorical[rows])
+    truth = fitted.truth[rows]
+    if isinstance(fitted.model.target, NumberTarget):
+        truth = fitted.model.target.decode(truth)
+    return EncodedRows(encoded=encoded, truth=truth)
+
+
+def test_trivial_predictions():
+    found = trivial_prediction(THREE, [0, 0, 1], [1.0, 1.0, 2.0], 2)
+    np.testing.assert_allclose(found, [[0.5, 0.5, 0.0]] * 2)
+    np.testing.assert_allclose(trivial_prediction(NUMBER, [1.0, 4.0], [2.0, 1.0], 3), [2.0] * 3)
+    with pytest.raises(TabnasError, match="not all 0"):
+        trivial_prediction(NUMBER, [1.0, 4.0], [0.0, 0.0], 3)
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "mixed", "iris"])
+def test_trees_beat_knowing_nothing_on_their_training_rows(name, request):
+    fitted = request.getfixturevalue(name)
+    target = fitted.model.target
+    train, held = labelled(fitted, slice(None, None, 2)), labelled(fitted, slice(1, None, 2))
+    found = boosted_prediction(
+        target,
+        fitted.model.encoder.categories,
+        train,
+        [train.encoded, held.encoded],
+        validation=held,
+    )
+    nothing = trivial_prediction(target, train.truth, None, len(train.encoded))
+    metric = "r2" if isinstance(target, NumberTarget) else "log_loss"
+    better, worse = (
+        score(target, train.truth, prediction, resamples=10)[metric].value
+        for prediction in (found.predictions[0], nothing)
+    )
+    assert (better > worse) == (metric == "r2")
+    assert len(found.predictions[1]) == len(held.encoded)
+    assert 0 < found.trees <= found.nodes
+    assert found.seconds > 0
+
+
+def test_trees_are_scikit_learns(mixed: Fitted):
+    rows = labelled(mixed, slice(None))
+    weight = np.linspace(0.1, 2.0, 300)
+    found = boosted_prediction(
+        mixed.model.target,
+        mixed.model.encoder.categories,
+        EncodedRows(encoded=rows.encoded, truth=rows.truth, weight=weight),
+        [rows.encoded],
+        seed=3,
+    )
+    matrix = np.hstack([rows.encoded.numeric, rows.encoded.categorical]).astype(float)
+    mask = [False] * rows.encoded.numeric.shape[1] + [True, True]
+    trees = HistGradientBoostingClassifier(
+        random_state=3, early_stopping=False, categorical_features=mask
+    ).fit(matrix, rows.truth, weight)
+    np.testing.assert_array_equal(found.predictions[0], trees.predict_proba(matrix))
+    assert found.trees == 100
+
+
+def test_validation_rows_stop_the_growth(diabetes: Fitted):
+    train, held = labelled(diabetes, slice(0, 300)), labelled(diabetes, slice(300, None))
+    grown = boosted_prediction(diabetes.model.target, (), train, [])
+    stopped = boosted_prediction(diabetes.model.target, (), train, [], validation=held)
+    assert stopped.trees < grown.trees == 100
+    assert stopped.nodes < grown.nodes
+
+
+def codes(values: list[int]) -> Encoded:
+    return Encoded(
+        np.linspace(0, 1, len(values), dtype=np.float32)[:, None],
+        np.array(values, np.int32)[:, None],
+    )
+
+
+def test_many_categories_are_ordinal_numbers():
+    rows = codes(list(range(400)))
+    truth = (np.arange(400) > 200).astype(np.int32)
+    target = ClassTarget(name="y", classes=(False, True))
+    found = boosted_prediction(target, [400], EncodedRows(encoded=rows, truth=truth), [rows])
+    assert (found.predictions[0].argmax(axis=1) == truth).mean() > 0.98
+
+
+def test_classes_that_training_or_validation_lacks():
+    rows = codes([0, 1] * 50)
+    train = EncodedRows(encoded=rows, truth=np.array([0, 2] * 50))
+    unseen = EncodedRows(encoded=codes([0, 1]), truth=np.array([1, 1]))
+    found = boosted_prediction(THREE, [2], train, [rows, codes([])], validation=unseen)
+    assert found.predictions[0].shape == (100, 3)
+    assert (found.predictions[0][:, 1] == 0).all()
+    assert (found.predictions[0].argmax(axis=1) == train.truth).all()
+    assert found.predictions[1].shape == (0, 3)
+    weight = np.array([1.0, 0.0] * 50)  # now only one class weighs something
+    single = EncodedRows(encoded=rows, truth=train.truth, weight=weight)
+    lonely = boosted_prediction(THREE, [2], single, [codes([0])])
+    assert lonely.predictions[0].tolist() == [[1.0, 0.0, 0.0]]
+    assert (lonely.trees, lonely.nodes) == (0, 0)
+
+
+def test_truth_must_match_the_rows():
+    with pytest.raises(TabnasError, match="truth must have the 2 rows of the inputs"):
+        boosted_prediction(NUMBER, [2], EncodedRows(encoded=codes([0, 1]), truth=[1.0]), [])

@@ -1,0 +1,460 @@
+"""Models on disk: the same bytes, the same answers, and nothing worse than a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tabnas import InfeasibleError, TabnasError
+from tabnas.data import ClassTarget
+from tabnas.model import Model, _files, load_model, save_model
+from tabnas.model._document import digest, render_document
+from tabnas.model._files import DOCUMENT, WEIGHTS
+from tests.model.conftest import Fitted, mixed_columns
+from tests.model.test_model import with_changes
+
+FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def saved(mixed: Fitted, tmp_path: Path) -> Path:
+    save_model(mixed.model, tmp_path / "model")
+    return tmp_path / "model"
+
+
+# -- there and back ------------------------------------------------------------------------------
+
+
+def test_a_loaded_model_answers_bit_for_bit(fitted: Fitted, tmp_path: Path):
+    save_model(fitted.model, tmp_path / "deep" / "model")
+    loaded = load_model(tmp_path / "deep" / "model")
+    np.testing.assert_array_equal(loaded.raw(fitted.table), fitted.model.raw(fitted.table))
+    answers = fitted.model.predict(fitted.table)
+    np.testing.assert_array_equal(loaded.predict(fitted.table), answers)
+    assert loaded.predict(fitted.table).dtype == answers.dtype
+    for name in ("architecture", "dimensions", "limits", "classes", "feature_names", "costs"):
+        assert getattr(loaded, name) == getattr(fitted.model, name)
+
+
+def test_equal_models_are_equal_files(fitted: Fitted, tmp_path: Path):
+    save_model(fitted.model, tmp_path / "first")
+    backwards = dict(reversed(fitted.model.weights.items()))
+    save_model(with_changes(fitted.model, weights=backwards), tmp_path / "second")
+    save_model(load_model(tmp_path / "first"), tmp_path / "third")
+    assert bytes_of(tmp_path / "first") == bytes_of(tmp_path / "second")
+    assert bytes_of(tmp_path / "first") == bytes_of(tmp_path / "third")
+
+
+def test_the_files_are_the_documented_ones(saved: Path):
+    document = json.loads((saved / DOCUMENT).read_text())
+    assert set(bytes_of(saved)) == {"model.json", "weights.safetensors"}
+    assert document["format"] == 1
+    assert document["architecture"] == "8"
+    assert document["limits"] == {"latency_us": 5.5, "parameters": 2000}
+    from safetensors.numpy import load_file
+
+    shapes = {name: list(array.shape) for name, array in load_file(saved / WEIGHTS).items()}
+    assert document["weights"]["shapes"] == shapes
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def test_nothing_is_replaced_unasked(saved: Path, iris: Fitted):
+    before = bytes_of(saved)
+    with pytest.raises(TabnasError, match="holds a model already; choose another folder or say"):
+        save_model(iris.model, saved)
+    assert bytes_of(saved) == before
+    save_model(iris.model, saved, overwrite=True)
+    assert load_model(saved).classes == iris.model.classes
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+def test_what_is_no_model_is_never_replaced(iris: Fitted, tmp_path: Path, saved: Path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "thesis.txt").write_text("years of work")
+    (saved / "mine.txt").write_text("beside a model")
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "notes", saved, tmp_path / "file"):
+        with pytest.raises(TabnasError, match="holds something else"):
+            save_model(iris.model, folder, overwrite=True)
+    assert (saved / "mine.txt").exists()
+    (tmp_path / "empty").mkdir()
+    save_model(iris.model, tmp_path / "empty")
+    load_model(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("failing", ["fsync", "rename"])
+def test_a_failed_save_leaves_what_was_there(
+    saved: Path, iris: Fitted, monkeypatch: pytest.MonkeyPatch, failing: str
+):
+    before = bytes_of(saved)
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    if failing == "fsync":
+        monkeypatch.setattr(os, "fsync", fail)
+    else:
+        rename = Path.rename
+        monkeypatch.setattr(
+            Path, "rename", lambda self, to: fail() if self.suffix == ".new" else rename(self, to)
+        )
+    with pytest.raises(TabnasError, match=r"cannot be written to .*disk full"):
+        save_model(iris.model, saved, overwrite=True)
+    assert bytes_of(saved) == before
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+def test_labels_that_json_has_no_word_for(iris: Fitted, tmp_path: Path):
+    import datetime
+
+    days = tuple(datetime.date(2024, 1, day) for day in (1, 2, 3))
+    model = with_changes(iris.model, target=ClassTarget(name="day", classes=days))
+    with pytest.raises(TabnasError, match="texts, numbers and truth values to be saved"):
+        save_model(model, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_could_not_be_read_is_not_written(
+    iris: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(_files, "MAX_DOCUMENT", 100)
+    with pytest.raises(TabnasError, match=r"model\.json must be at most 100 bytes"):
+        save_model(iris.model, tmp_path / "model")
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the document and sign it again, as somebody with intent would."""
+    document = json.loads((folder / DOCUMENT).read_text())
+    del document["sha256"], document["kind"]
+    change(document)
+    (folder / DOCUMENT).write_bytes(render_document(document))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"format": 2}, "written by a newer tabnas"),
+        ({"format": "1"}, "the format must be a version, however '1'"),
+        ({"format": True}, "the format must be a version"),
+        ({"extra": 1}, "'extra' is missing or unknown"),
+        ({"architecture": 8}, "architecture: it must be of type str, however int"),
+        ({"architecture": "8-x"}, "architecture: an architecture is written as"),
+        ({"architecture": "9" * 5000}, "architecture: it is malformed"),
+        ({"architecture": "1000000-1000000"}, "weights: the shapes must be those of the"),
+        ({"dimensions": [3]}, "dimensions: there must be one embedding dimension"),
+        ({"dimensions": [3, "3"]}, "dimensions: a dimension must be an integer"),
+        ({"dimensions": [3, 10**30]}, "weights: the shapes must be those of the"),
+        ({"dimensions": None}, "dimensions: it must be of type list"),
+        ({"limits": {"parameters": "many"}}, "content: the limit on parameters must be a number"),
+        ({"limits": {"parameters": 10**400}}, None),
+        ({"limits": []}, "limits: it must be of type dict"),
+        ({"encoder": {}}, "encoder: "),
+        ({"encoder": []}, "encoder: it must be of type dict"),
+        ({"target": {}}, "target: "),
+        ({"target": {"form": "classes"}}, "target: "),
+        ({"target": None}, "target: it must be of type dict"),
+        ({"weights": {}}, "weights: it must have a digest and shapes"),
+    ],
+)
+def test_fields_are_checked(saved: Path, change: dict[str, Any], sentence: str | None):
+    rewrite(saved, lambda document: document.update(change))
+    if sentence is None:
+        load_model(saved)
+        return
+    with pytest.raises(TabnasError, match=sentence):
+        load_model(saved)
+
+
+def test_the_limit_holds_on_disk(saved: Path):
+    rewrite(saved, lambda document: document["limits"].update(parameters=10))
+    with pytest.raises(InfeasibleError, match="the limit on parameters must be kept, at most 10"):
+        load_model(saved)
+
+
+def test_a_missing_field(saved: Path):
+    rewrite(saved, lambda document: document.pop("limits"))
+    with pytest.raises(TabnasError, match="'limits' is missing or unknown"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "must be a model's JSON"),
+        (b"\xff\xfe", "must be a model's JSON"),
+        (b"[]", "must be a JSON object"),
+        (b"{}", "must be of the kind 'tabnas model'"),
+        (b"[" * 1_000_000, "nested too deep"),
+        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": 1e999}', "must be a model's JSON"),
+        (b'{"a": 1, "a": 2}', "the same key twice"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "must be a model's JSON"),
+    ],
+)
+def test_documents_are_checked(saved: Path, content: bytes, sentence: str):
+    (saved / DOCUMENT).write_bytes(content)
+    with pytest.raises(TabnasError, match=sentence):
+        load_model(saved)
+
+
+def test_whitespace_does_not_matter(saved: Path, mixed: Fitted):
+    document = json.loads((saved / DOCUMENT).read_text())
+    (saved / DOCUMENT).write_text(json.dumps(document))
+    np.testing.assert_array_equal(load_model(saved).raw(mixed.table), mixed.model.raw(mixed.table))
+
+
+def test_what_is_no_folder_of_a_model(tmp_path: Path, saved: Path):
+    for folder in (tmp_path, tmp_path / "absent", saved / DOCUMENT, "\0"):
+        with pytest.raises(TabnasError, match="must be the folder of a model"):
+            load_model(folder)
+    (saved / WEIGHTS).unlink()
+    (saved / WEIGHTS).mkdir()
+    with pytest.raises(TabnasError, match="must be a file of the model's folder"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("name", [DOCUMENT, WEIGHTS])
+def test_links_out_of_the_folder(saved: Path, tmp_path: Path, name: str):
+    (saved / name).rename(tmp_path / "elsewhere")
+    (saved / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(TabnasError, match=f"{name} must be a file of the model's folder"):
+        load_model(saved)
+    (saved / name).unlink()
+    (tmp_path / "elsewhere").rename(saved / "inside")
+    (saved / name).symlink_to("inside")
+    load_model(saved)
+
+
+def test_a_link_in_a_circle(saved: Path):
+    (saved / DOCUMENT).unlink()
+    (saved / DOCUMENT).symlink_to(DOCUMENT)
+    with pytest.raises(TabnasError, match="cannot be read"):
+        load_model(saved)
+
+
+def test_a_fifo_does_not_hang(saved: Path):
+    (saved / DOCUMENT).unlink()
+    os.mkfifo(saved / DOCUMENT)
+    with pytest.raises(TabnasError, match="must be a file"):
+        load_model(saved)
+
+
+# -- weights -------------------------------------------------------------------------------------
+
+
+def header_of(data: bytes) -> tuple[dict[str, Any], bytes]:
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+def with_header(header: Any, body: bytes) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + body
+
+
+def replace_weights(folder: Path, data: bytes) -> None:
+    (folder / WEIGHTS).write_bytes(data)
+    rewrite(folder, lambda document: document["weights"].update(sha256=digest(data)))
+
+
+def changed_header(change: Callable[[dict[str, Any]], None]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        header, body = header_of(data)
+        change(header)
+        return with_header(header, body)
+
+    return changed
+
+
+HEADERS = {
+    "a huge length": (lambda data: (10**10).to_bytes(8, "little") + data[8:], "claims 10,000,000"),
+    "no length": (lambda data: bytes(8) + data[8:], "claims 0"),
+    "no JSON": (lambda data: with_header(b"x" * 50, header_of(data)[1]), "a JSON object as its"),
+    "no object": (lambda data: with_header([1], header_of(data)[1]), "a JSON object as its header"),
+    "another type": (
+        changed_header(lambda header: header["head.1.bias"].update(dtype="I32")),
+        "must be F32",
+    ),
+    "another shape": (
+        changed_header(lambda header: header["head.1.bias"].update(shape=[10**10])),
+        "must be F32",
+    ),
+    "another name": (
+        changed_header(lambda header: header.update(other=header.pop("head.1.bias"))),
+        "head.1.bias, other are missing or unknown",
+    ),
+    "a malformed entry": (
+        changed_header(lambda header: header.update({"head.1.bias": 3})),
+        "malformed",
+    ),
+    "odd offsets": (
+        changed_header(lambda header: header["head.1.bias"].update(data_offsets=["a", None])),
+        "offsets must be",
+    ),
+    "shared bytes": (
+        changed_header(
+            lambda header: header["layer.1.bias"].update(
+                data_offsets=header["layer.1.shift"]["data_offsets"]
+            )
+        ),
+        "offsets must be",
+    ),
+    "more bytes": (lambda data: data + bytes(4), "offsets must be"),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_are_checked(saved: Path, name: str):
+    change, sentence = HEADERS[name]
+    replace_weights(saved, change((saved / WEIGHTS).read_bytes()))
+    with pytest.raises(TabnasError, match=sentence):
+        load_model(saved)
+
+
+def test_weights_must_be_finite_and_undamaged(saved: Path):
+    data = (saved / WEIGHTS).read_bytes()
+    damaged = data[:-4] + np.float32(np.nan).tobytes()
+    (saved / WEIGHTS).write_bytes(damaged)
+    with pytest.raises(TabnasError, match="its digest is another"):
+        load_model(saved)
+    replace_weights(saved, damaged)
+    with pytest.raises(TabnasError, match="must be finite"):
+        load_model(saved)
+
+
+def test_small_files_cannot_claim_much_memory(saved: Path):
+    def claim(document: dict[str, Any]) -> None:
+        document["architecture"] = "50000-50000"  # 10 GB
+        width = document["weights"]["shapes"]["layer.1.weight"][0]
+        shapes = document["weights"]["shapes"]
+        for layer, fan_in in ((1, width), (2, 50_000)):
+            shapes[f"layer.{layer}.weight"] = [fan_in, 50_000]
+            for vector in ("bias", "scale", "shift"):
+                shapes[f"layer.{layer}.{vector}"] = [50_000]
+        del shapes["head.1.weight"], shapes["head.1.bias"]
+        shapes.update({"head.2.weight": [50_000, 1], "head.2.bias": [1]})
+
+    rewrite(saved, claim)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TabnasError, match=r"weights\.safetensors must have 10,0\d\d,\d\d\d,\d"):
+            load_model(saved)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+# -- fuzz ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def original(mixed: Fitted, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("fuzz") / "model"
+    save_model(mixed.model, folder)
+    return bytes_of(folder)
+
+
+def attempt(folder: Path, files: dict[str, bytes]) -> Model | None:
+    """Load these files, or hear why not in a sentence."""
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    try:
+        return load_model(folder)
+    except TabnasError:
+        return None
+
+
+@FUZZ
+@given(data=st.data(), name=st.sampled_from([DOCUMENT, WEIGHTS]))
+def test_damage_is_refused_or_harmless(data, name, original, mixed, tmp_path):
+    content = bytearray(original[name])
+    kind = data.draw(st.sampled_from(["cut", "flip", "overwrite", "insert"]))
+    at = data.draw(st.integers(0, len(content) - 1))
+    if kind == "cut":
+        del content[at:]
+    elif kind == "flip":
+        content[at] ^= 1 << data.draw(st.integers(0, 7))
+    elif kind == "overwrite":
+        piece = data.draw(st.binary(min_size=1, max_size=8))
+        content[at : at + len(piece)] = piece
+    else:
+        content[at:at] = data.draw(st.binary(min_size=1, max_size=8))
+    model = attempt(tmp_path / "model", original | {name: bytes(content)})
+    if model is not None:
+        np.testing.assert_array_equal(model.raw(mixed.table), mixed.model.raw(mixed.table))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to every value inside a JSON value."""
+    inside = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.sampled_from([0, -1, 1e308, 5e-324, 0.5, 10**30, "", "none", "robust", "a\ud800", "x"]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.lists(st.one_of(st.integers(), st.text(max_size=2)), max_size=3),
+    st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
+)
+
+
+@FUZZ
+@given(data=st.data())
+def test_edits_with_a_right_digest_end_in_a_sentence_or_a_model(data, original, tmp_path):
+    document = json.loads(original[DOCUMENT])
+    del document["sha256"], document["kind"]
+    where = data.draw(st.sampled_from([place for place in places(document) if place]))
+    parent: Any = document
+    for key in where[:-1]:
+        parent = parent[key]
+    if data.draw(st.integers(0, 4)) == 0:
+        del parent[where[-1]]
+    else:
+        parent[where[-1]] = data.draw(ODD)
+    model = attempt(tmp_path / "model", original | {DOCUMENT: render_document(document)})
+    if model is not None:
+        with np.errstate(all="ignore"), suppress(TabnasError):
+            assert len(model.predict_proba(mixed_columns(5))) == 5
+
+
+@FUZZ
+@given(data=st.data())
+def test_weights_with_a_right_digest_end_in_a_sentence_or_a_model(data, original, tmp_path):
+    content = bytearray(original[WEIGHTS])
+    length = int.from_bytes(content[:8], "little") + 8
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, length + 40))
+        content[at] = data.draw(st.integers(0, 255))
+    document = json.loads(original[DOCUMENT])
+    del document["sha256"], document["kind"]
+    document["weights"]["sha256"] = digest(bytes(content))
+    attempt(tmp_path / "model", {DOCUMENT: render_document(document), WEIGHTS: bytes(content)})

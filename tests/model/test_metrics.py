@@ -1,0 +1,37 @@
+"""Metrics by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tabnas import TabnasError
+from tabnas.model import METRICS, default_metric, metric_named, metrics_for
+
+
+def test_every_metric_explains_itself():
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert len(metric.words) > 20
+        assert metric.least < metric.most
+
+
+def test_what_fits_a_task():
+    assert [m.name for m in metrics_for("regression")] == ["rmse", "mae", "r2"]
+    assert metrics_for("binary") == metrics_for("multiclass")
+    assert default_metric("binary") is default_metric("multiclass") is METRICS["log_loss"]
+    assert default_metric("regression") is METRICS["rmse"]
+
+
+def test_names_are_checked():
+    assert metric_named("auc", "multiclass") is METRICS["auc"]
+    with pytest.raises(TabnasError, match="did you mean 'accuracy'"):
+        metric_named("acuracy", "binary")
+    with pytest.raises(TabnasError, match="of a regression target must be one of rmse, mae, r2"):
+        metric_named("auc", "regression")
+    with pytest.raises(TabnasError, match="did you mean 'regression'"):
+        default_metric("regresion")
+
+
+def test_losses_are_to_be_minimised():
+    assert METRICS["auc"].loss(0.9) < METRICS["auc"].loss(0.8)
+    assert METRICS["rmse"].loss(0.8) < METRICS["rmse"].loss(0.9)

@@ -1,0 +1,224 @@
+"""The fitted model: what it predicts, what it promises, how it travels."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+
+import joblib
+import numpy as np
+import pytest
+
+from tabnas import InfeasibleError, TabnasError
+from tabnas.data import ClassTarget, NumberTarget
+from tabnas.model import Model, _model, examples
+from tabnas.model._shapes import weight_shapes
+from tabnas.nets import SuperNet
+from tabnas.space import COSTS, Architecture
+from tests.model.conftest import Fitted, mixed_columns
+
+
+def with_changes(model: Model, **changes: object) -> Model:
+    given = {field.name: getattr(model, field.name) for field in fields(model)}
+    return Model(**(given | changes))
+
+
+# -- predictions ---------------------------------------------------------------------------------
+
+
+def test_raw_is_what_the_network_says(fitted: Fitted):
+    rows = examples(fitted.model.task, fitted.encoded)
+    expected = fitted.net.logits(fitted.model.architecture, rows)
+    raw = fitted.model.raw(fitted.table)
+    assert raw.dtype == np.float32
+    np.testing.assert_array_equal(raw, expected)
+
+
+def test_probabilities_and_labels_agree(fitted: Fitted):
+    model = fitted.model
+    if isinstance(model.target, NumberTarget):
+        return
+    raw = model.raw(fitted.table).astype(np.float64)
+    logits = np.hstack([np.zeros_like(raw), raw]) if raw.shape[1] == 1 else raw
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    found = model.predict_proba(fitted.table)
+    assert found.dtype == np.float64
+    assert found.shape == (len(fitted.table), len(model.classes))
+    np.testing.assert_allclose(found, shares, rtol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15)
+    labels = model.predict(fitted.table)
+    assert labels.tolist() == [model.classes[i] for i in found.argmax(axis=1)]
+
+
+def test_labels_keep_their_type(iris: Fitted, mixed: Fitted):
+    assert set(iris.model.predict(iris.table)) <= {"setosa", "versicolor", "virginica"}
+    labels = mixed.model.predict(mixed.table)
+    assert labels.dtype.kind == "i"
+    assert set(labels.tolist()) <= {2, 5} == set(mixed.model.classes)
+
+
+def test_quantities_come_in_their_own_units(diabetes: Fitted):
+    model = diabetes.model
+    values = model.predict(diabetes.table)
+    assert values.dtype == np.float64
+    assert values.shape == (len(diabetes.table),)
+    truth = model.target.decode(diabetes.truth)
+    assert np.corrcoef(values, truth)[0, 1] > 0.5
+    assert abs(values.mean() - truth.mean()) < 10
+    with pytest.raises(TabnasError, match=r"probabilities must be of classes.*use predict"):
+        model.predict_proba(diabetes.table)
+
+
+def test_extreme_logits_give_no_warning():
+    raw = np.array([[-3e38], [-800.0], [0.0], [800.0], [3e38]], np.float32)
+    binary = _model.probabilities(raw)
+    np.testing.assert_array_equal(binary, [[1, 0], [1, 0], [0.5, 0.5], [0, 1], [0, 1]])
+    several = _model.probabilities(np.array([[3e38, -3e38, 3e38]], np.float32))
+    np.testing.assert_array_equal(several, [[0.5, 0, 0.5]])
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 64])
+def test_chunks_do_not_show(fitted: Fitted, chunk: int, monkeypatch: pytest.MonkeyPatch):
+    model, table = fitted.model, fitted.table.take(np.arange(130))
+    expected = model.raw(table), model.predict(table)
+    shares = model.predict_proba(table) if model.classes else None
+    monkeypatch.setattr(_model, "CHUNK", chunk)
+    np.testing.assert_array_equal(model.raw(table), expected[0])
+    np.testing.assert_array_equal(model.predict(table), expected[1])
+    if shares is not None:
+        np.testing.assert_array_equal(model.predict_proba(table), shares)
+
+
+def test_errors_say_where_a_chunk_begins(iris: Fitted, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_model, "CHUNK", 4)
+    array = np.ones((10, 4))
+    array[9, 2] = np.inf
+    with pytest.raises(TabnasError, match=r"counting rows from row 9: .*however row 2 is inf"):
+        iris.model.predict(array)
+
+
+def test_no_rows_give_no_answers(fitted: Fitted):
+    empty = fitted.table.take(np.zeros(0, np.int64))
+    model = fitted.model
+    assert model.raw(empty).shape == (0, model.target.outputs)
+    assert model.predict(empty).shape == (0,)
+    assert model.predict(empty).dtype == model.predict(fitted.table).dtype
+    if model.classes:
+        assert model.predict_proba(empty).shape == (0, len(model.classes))
+
+
+def test_tables_of_other_kinds(mixed: Fitted):
+    import pandas as pd
+
+    columns = mixed_columns(40, seed=5)
+    expected = mixed.model.predict_proba(columns)
+    shuffled = pd.DataFrame(columns)[["since", "color", "age", "member", "city"]]
+    np.testing.assert_array_equal(mixed.model.predict_proba(shuffled), expected)
+    with pytest.raises(TabnasError, match="must have the column 'city'"):
+        mixed.model.predict(shuffled.drop(columns="city"))
+
+
+def test_outputs_beyond_float32_are_refused(diabetes: Fitted):
+    weights = dict(diabetes.model.weights)
+    weights["head.0.weight"] = np.full_like(weights["head.0.weight"], 3e38)
+    model = with_changes(diabetes.model, weights=weights)
+    with pytest.raises(TabnasError, match="outputs must be finite, however those of row"):
+        model.predict(np.full((2, 10), 1e3))
+
+
+# -- promises ------------------------------------------------------------------------------------
+
+
+def test_costs_are_those_of_the_space(fitted: Fitted):
+    model = fitted.model
+    assert set(model.costs) == set(COSTS)
+    assert model.costs["parameters"] == sum(array.size for array in model.weights.values())
+    assert model.costs["bytes"] == sum(array.nbytes for array in model.weights.values())
+
+
+@pytest.mark.parametrize("cost", sorted(COSTS))
+def test_a_model_beyond_its_limit_cannot_be(fitted: Fitted, cost: str):
+    needs = fitted.model.costs[cost]
+    assert with_changes(fitted.model, limits={cost: needs}).limits == {cost: needs}
+    with pytest.raises(InfeasibleError, match=f"the limit on {cost} must be kept"):
+        with_changes(fitted.model, limits={cost: needs - 1})
+
+
+def test_measured_limits_are_kept(mixed: Fitted):
+    assert mixed.model.limits == {"parameters": 2_000, "latency_us": 5.5}
+
+
+@pytest.mark.parametrize("most", [-1, float("nan"), float("inf"), True, "20", None])
+def test_limits_are_numbers(iris: Fitted, most: object):
+    with pytest.raises(TabnasError, match="the limit on parameters must be a number"):
+        with_changes(iris.model, limits={"parameters": most})
+
+
+def test_weights_must_fit(iris: Fitted):
+    weights = dict(iris.model.weights)
+    with pytest.raises(
+        TabnasError, match=r"no more and no fewer, however head\.2\.bias is missing"
+    ):
+        with_changes(iris.model, weights={k: v for k, v in weights.items() if k != "head.2.bias"})
+    with pytest.raises(TabnasError, match=r"head\.2\.bias must be floats of the shape \(3,\)"):
+        with_changes(iris.model, weights=weights | {"head.2.bias": np.zeros(4, np.float32)})
+    with pytest.raises(TabnasError, match=r"head\.2\.bias must be finite"):
+        with_changes(iris.model, weights=weights | {"head.2.bias": np.array([0, np.nan, 0])})
+    with pytest.raises(TabnasError, match=r"head\.2\.bias must be finite float32"):
+        with_changes(iris.model, weights=weights | {"head.2.bias": np.array([0, 1e39, 0])})
+
+
+def test_the_target_must_be_one(iris: Fitted):
+    with pytest.raises(TabnasError, match="must be a ClassTarget or a NumberTarget"):
+        with_changes(iris.model, target="species")
+
+
+def test_weights_cannot_be_changed(iris: Fitted):
+    with pytest.raises(ValueError, match="read-only"):
+        iris.model.weights["head.2.bias"][0] = 1
+
+
+def test_shapes_are_those_of_networks(fitted: Fitted):
+    task = fitted.model.task
+    for widths in ((), (5,), (3, 7, 2)):
+        architecture = Architecture(widths)
+        net = SuperNet.standalone(architecture, task)
+        found = {name: array.shape for name, array in net.weights().items()}
+        assert weight_shapes(task, architecture) == found
+
+
+def test_it_says_what_it_is(iris: Fitted, diabetes: Fitted):
+    assert repr(iris.model) == "<Model 8-4 for multiclass target 'target', 115 parameters>"
+    assert iris.model.feature_names[0] == "sepal length (cm)"
+    assert diabetes.model.classes == ()
+    assert isinstance(iris.model.target, ClassTarget)
+
+
+# -- travels -------------------------------------------------------------------------------------
+
+
+def test_copies_predict_the_same(fitted: Fitted, tmp_path):
+    model = fitted.model
+    expected = model.raw(fitted.table)  # the network is built by now
+    joblib.dump(model, tmp_path / "model.joblib")
+    copies = [
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        copy.copy(model),
+        joblib.load(tmp_path / "model.joblib"),
+    ]
+    for other in copies:
+        np.testing.assert_array_equal(other.raw(fitted.table), expected)
+        assert other.limits == model.limits
+        assert other.costs == model.costs
+        assert not other.weights[next(iter(other.weights))].flags.writeable
+
+
+def test_threads_share_a_model(iris: Fitted):
+    model = copy.deepcopy(iris.model)  # without its network yet
+    expected = iris.model.raw(iris.table)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: model.raw(iris.table), range(40)):
+            np.testing.assert_array_equal(found, expected)
