@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from tabnas import TabnasError
@@ -67,7 +65,17 @@ def test_a_column_that_changes_its_mind_is_text(tmp_path: Path) -> None:
         ("a.csv", b"a,\n1,2\n", "column 2 of 'a.csv' has no name"),
         ("a.csv", b"a,b\n1,\xff\xfe\n", "must be UTF-8, however the column 'b'"),
         ("a.csv", b"\xff\xfea\n1\n", "must be UTF-8, however its first line"),
+        ("a.csv", b"a,b\n1,x\0y\n", "the column 'b' in row 1 holds a zero byte"),
+        ("a.csv", b",a\n0,1\n", "column 1 of 'a.csv' has no name.*without its index"),
+        ("a.csv", b"a,  \n1,2\n", "column 2 of 'a.csv' has no name"),
+        ("a.csv", b"\na,b\n1,2\n", "column 1 of 'a.csv' has no name"),
+        ("a.csv", b"\n", "column 1 of 'a.csv' has no name"),
+        ("a.csv", b'a,b\n1,2\n3,"x\n4,y\n5,z\n', "must close every quote, however its row 2"),
+        ("a.csv", b'a,b\n1,"x\n2,y\n3,z', "must close every quote, however its row 1"),
+        ("a.csv", b"a,b\n1,2\n\n3,4,5\n", "row 2 has 3"),
         ("a.csv.gz", b"a,b\n1,2\n", "cannot be read"),
+        ("a.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 999)[:30], "cannot be read"),
+        ("a.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9] + b"\xff" * 9, "cannot be read"),
         ("a.parquet", b"PAR1 no such thing", "cannot be read"),
         ("a.feather", b"no feather at all", "cannot be read"),
         ("a.xlsx", b"x", "must end in one of .csv"),
@@ -84,21 +92,61 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(TabnasError, match="there is no file"):
         read_table(tmp_path / "missing.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(TabnasError, match="is a folder"):
-        read_table(tmp_path / "folder.csv")
+    for folder in (tmp_path / "folder.csv", tmp_path):
+        with pytest.raises(TabnasError, match="is a folder"):
+            read_table(folder)
 
 
-@given(st.binary(max_size=200), st.sampled_from([".csv", ".tsv", ".txt", ".parquet", ".feather"]))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_bytes_are_a_table_or_a_sentence(tmp_path: Path, content: bytes, ending: str) -> None:
-    path = tmp_path / f"fuzz{ending}"
-    path.write_bytes(content)
-    try:
-        table = read_table(path)
-        encoded = TableEncoder.fit(table).encode(table)
-    except TabnasError:
-        return
-    assert len(encoded) == len(table) > 0
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        (b"\xef\xbb\xbfa,b\r\n1,x\r\n2,y\r\n", {"a": [1, 2], "b": ["x", "y"]}),
+        (b"a,b\r1,x\r2,y\r", {"a": [1, 2], "b": ["x", "y"]}),
+        (b" a , b\n1,x\n2,y\n", {"a": [1, 2], "b": ["x", "y"]}),
+        (b'"a","b"\n1,"x\ny"\n2,"u,v"\n', {"a": [1, 2], "b": ["x\ny", "u,v"]}),
+        (b'a,b\n1,"x"\n2,"u\n"\n\n', {"a": [1, 2], "b": ["x", "u\n"]}),
+        (b"a;b\n1,5;x\n2;y\n", {"a": [1.5, 2.0], "b": ["x", "y"]}),
+        (b"a;b\n1.5;x,y\n2;y\n", {"a": [1.5, 2.0], "b": ["x,y", "y"]}),
+        (b"a\tb\n1\tx, y\n2\ty\n", {"a": [1, 2], "b": ["x, y", "y"]}),
+        (b"a|b\n1|x\n\n2|y\n\n", {"a": [1, 2], "b": ["x", "y"]}),
+        (b"a|b|c,d\n1,2\n", {"a|b|c": [1], "d": [2]}),
+        (b"a\n1\n2\n", {"a": [1, 2]}),
+        (b"a,b\n1e999,1e308\n2,3\n", {"a": [float("inf"), 2.0], "b": [1e308, 3.0]}),
+        ("ä,🦉\n1,ü\n".encode(), {"ä": [1], "🦉": ["ü"]}),
+    ],
+)
+def test_many_ways_to_write_a_table(
+    tmp_path: Path, content: bytes, columns: dict[str, list[object]]
+) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    assert read_table(tmp_path / "a.csv").arrow.to_pydict() == columns
+
+
+def test_codes_with_leading_zeros(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("code,size\n007,1\nXL,2\n007,3\nXL,4\n")
+    (tmp_path / "new.csv").write_text("code,size\n007,1\n")
+    encoder = TableEncoder.fit(read_table(tmp_path / "train.csv"))
+    assert encoder.text_columns == ("code",)
+    new = read_table(tmp_path / "new.csv", text=encoder.text_columns)
+    assert encoder.encode(new).categorical.tolist() == [[1]]
+    assert TableEncoder.fit(new.take(np.array([0, 0, 0])), kinds={"code": "categorical"})
+    numbers = TableEncoder.fit(Table.of({"a": [1, 2, 2, 1]}), kinds={"a": "categorical"})
+    assert numbers.text_columns == ()
+
+
+def test_stored_tables(tmp_path: Path) -> None:
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    indexed = pa.table({"a": [1, 2], "__index_level_0__": [0, 1]})
+    for ending, write in ((".parquet", parquet.write_table), (".feather", feather.write_feather)):
+        write(twice, tmp_path / f"twice{ending}")
+        with pytest.raises(TabnasError, match="several columns called 'a'"):
+            read_table(tmp_path / f"twice{ending}")
+        write(indexed, tmp_path / f"indexed{ending}")
+        assert read_table(tmp_path / f"indexed{ending}").names == ["a"]
+        whole = (tmp_path / f"indexed{ending}").read_bytes()
+        (tmp_path / f"cut{ending}").write_bytes(whole[: len(whole) * 2 // 3])
+        with pytest.raises(TabnasError, match="cannot be read"):
+            read_table(tmp_path / f"cut{ending}")
 
 
 @needs_shared

@@ -1,14 +1,25 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas import TabnasError
-from tabnas.data import ClassTarget, NumberTarget, Table, fit_target, target_from_dict
+from tabnas.data import (
+    MISSING_MARKS,
+    ClassTarget,
+    NumberTarget,
+    Table,
+    fit_target,
+    refuse_lonely_classes,
+    rows_with_target,
+    target_from_dict,
+)
 
 
 def column(values: object) -> object:
@@ -23,13 +34,17 @@ def column(values: object) -> object:
         ([0.0, 1.0, None], (0, 1)),
         ([True, False, True], (False, True)),
         (["3", "1", "2"], ("1", "2", "3")),
+        ([" <=50K", " >50K"], (" <=50K", " >50K")),
+        (pa.array([2, 1, 2]).dictionary_encode(), (1, 2)),
+        ([-1, 1, -1], (-1, 1)),
+        (np.array([1, 2**63], np.uint64), (1, 2**63)),
     ],
 )
-def test_classes_keep_their_labels(values: list[object], classes: tuple[object, ...]) -> None:
+def test_classes_keep_their_labels(values: object, classes: tuple[object, ...]) -> None:
     target = fit_target("y", column(values))
     assert isinstance(target, ClassTarget)
     assert target.classes == classes
-    known = [value for value in values if value is not None]
+    known = [value for value in column(values).to_pylist() if value is not None]
     codes = target.encode(column(known))
     assert target.decode(codes).tolist() == known
     restored = target_from_dict(json.loads(json.dumps(target.to_dict())))
@@ -43,6 +58,9 @@ def test_quantities() -> None:
     encoded = target.encode(column(values))
     assert encoded.mean() == pytest.approx(0, abs=1e-6)
     assert target.decode(encoded) == pytest.approx(values, rel=1e-5)
+    assert (target.truth(column(values)) == values).all()
+    with pytest.raises(TabnasError, match="the target 'y' in row 2 is missing"):
+        target.encode(column([1.0, None]))
     assert target_from_dict(target.to_dict()) == target
 
 
@@ -64,6 +82,14 @@ def test_the_task_can_be_forced() -> None:
         ([1.5, 1.5], "regression", "at least two different values, but has one"),
         (["a", "b"], "regression", "must hold numbers, however row 1 is 'a'"),
         ([1.0, float("inf")], "regression", "must be finite"),
+        ([1.0, float("inf")], None, "'y' must be finite, however row 2"),
+        ([7, 7, 7], None, "at least two classes, but has only 7"),
+        (pa.nulls(3), None, "all are missing"),
+        (pa.array([float("nan"), None]), None, "all are missing"),
+        ([[1], [2]], None, "'y' holds list"),
+        ([[1], [2]], "classification", "'y' holds list"),
+        ([datetime(2020, 1, 1)] * 2, None, "'y' must hold numbers, however it holds dates"),
+        ([*map(str, range(50)), "old"], None, "'y' must hold numbers only.*row 51 is 'old'"),
     ],
 )
 def test_bad_targets(values: list[object], task: str | None, sentence: str) -> None:
@@ -77,13 +103,95 @@ def test_unknown_and_missing_labels() -> None:
         target.encode(column(["a", "c"]))
     with pytest.raises(TabnasError, match="in row 1 is missing"):
         target.encode(column([None, "a"]))
+    with pytest.raises(TabnasError, match="in row 2 is missing"):
+        target.encode(column(["a", " ? "]))
+    with pytest.raises(TabnasError, match="in row 1 is 7, which"):
+        target.encode(column([7]))
+    flags = fit_target("y", column([True, False]))
+    with pytest.raises(TabnasError, match="row 1 is '2'"):
+        flags.encode(column([2]))
 
 
-@given(st.lists(st.text(min_size=1, max_size=4), min_size=2, max_size=20))
-def test_any_labels(labels: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("training", "later"),
+    [
+        ([1, 2], ["1", "2"]),
+        ([1, 2], [1.0, 2.0]),
+        ([0, 1], [False, True]),
+        (["1", "2"], [1, 2]),
+        (["1", "2"], [1.0, 2.0]),
+        ([False, True], [0, 1]),
+        ([False, True], ["False", "true"]),
+        ([0.5, 1.5], ["0.5", "1.5"]),
+        (["a", "b"], ["a ", " b"]),
+        (["a", "b"], pa.array(["a", "b"]).dictionary_encode()),
+    ],
+)
+def test_labels_of_another_type(training: object, later: object) -> None:
+    target = fit_target("y", column(training), task="classification")
+    assert target.encode(column(later)).tolist() == [0, 1]
+
+
+def is_label(text: str) -> bool:
+    return text == text.strip() and "\0" not in text and text not in MISSING_MARKS
+
+
+labels = st.one_of(
+    *(
+        st.lists(values, min_size=2, max_size=20)
+        for values in (
+            st.text(min_size=1, max_size=4).filter(is_label),
+            st.integers(-(2**63), 2**63 - 1),
+            st.booleans(),
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.integers(-(2**53), 2**53).map(float),
+        )
+    )
+)
+
+
+@given(labels)
+@settings(max_examples=300)
+def test_any_labels_come_back(values: list[object]) -> None:
     try:
-        target = fit_target("y", column(labels), task="classification")
+        target = fit_target("y", column(values), task="classification")
     except TabnasError:
+        assert len(set(values)) == 1
         return
-    codes = [target.encode(column([label])) for label in target.classes]
-    assert np.concatenate(codes).tolist() == list(range(len(target.classes)))
+    codes = target.encode(column(values))
+    assert target.decode(codes).tolist() == values
+    assert target_from_dict(json.loads(json.dumps(target.to_dict()))) == target
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5),
+)
+def test_any_quantities_stay_finite(training: list[float], later: list[float]) -> None:
+    try:
+        target = fit_target("y", column(training), task="regression")
+    except TabnasError:
+        assert len(set(training)) == 1
+        return
+    encoded = target.encode(column(later))
+    assert np.isfinite(encoded).all()
+    assert np.isfinite(target.decode(encoded)).all()
+    assert target_from_dict(json.loads(json.dumps(target.to_dict()))) == target
+
+
+def test_rows_with_target() -> None:
+    assert rows_with_target(column(["a", None, " ? ", "NA", "b"])).tolist() == [0, 4]
+    assert rows_with_target(pa.chunked_array([[1.0, float("nan"), None]])).tolist() == [0]
+    assert rows_with_target(column([True, None])).tolist() == [0]
+    assert rows_with_target(column(pa.nulls(2))).tolist() == []
+    assert rows_with_target(column(pa.array(["a", "?"]).dictionary_encode())).tolist() == [0]
+
+
+def test_lonely_classes_are_refused() -> None:
+    values = column(["a", "a", "b", "b", "c"])
+    target = fit_target("y", values)
+    with pytest.raises(TabnasError, match="the class 'c' of the target 'y' has only one row, how"):
+        refuse_lonely_classes(target, target.encode(values))
+    with pytest.raises(TabnasError, match=r"'a'.*only one row, as have 2 others"):
+        refuse_lonely_classes(target, np.array([0, 1, 2]))
+    refuse_lonely_classes(target, np.array([0, 0, 1, 1]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tabnas.data._datasets import Dataset, Listing, data_folder, list_datasets, load_dataset
 from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
 from tabnas.data._kinds import Kind, find_kind
-from tabnas.data._readers import CRITEO_COLUMNS, MISSING_MARKS, read_table
+from tabnas.data._ordering import group_numbers, moments
+from tabnas.data._readers import CRITEO_COLUMNS, read_table
 from tabnas.data._splits import (
     Shares,
     Split,
@@ -21,8 +22,12 @@ from tabnas.data._targets import (
     Target,
     Task,
     fit_target,
+    refuse_lonely_classes,
+    rows_with_target,
     target_from_dict,
 )
+from tabnas.data._values import MISSING_MARKS
+from tabnas.data.columns import Scaling
 
 __all__ = [
     "CRITEO_COLUMNS",
@@ -34,6 +39,7 @@ __all__ = [
     "Kind",
     "Listing",
     "NumberTarget",
+    "Scaling",
     "Shares",
     "Split",
     "Table",
@@ -43,9 +49,13 @@ __all__ = [
     "data_folder",
     "find_kind",
     "fit_target",
+    "group_numbers",
     "list_datasets",
     "load_dataset",
+    "moments",
     "read_table",
+    "refuse_lonely_classes",
+    "rows_with_target",
     "split_by_group",
     "split_by_time",
     "split_random",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tabnas.data._kinds import Kind, find_kind, looks_like_identifier
+from tabnas.data._state import Check, checked, damaged, distinct_texts, flag, listed
 from tabnas.data._table import Table
+from tabnas.data._values import RowError
 from tabnas.data.columns import (
-    COLUMNS,
     BooleanColumn,
     CategoricalColumn,
     DatetimeColumn,
@@ -21,8 +23,10 @@ from tabnas.data.columns import (
     Int32Array,
     NumericColumn,
     Scaling,
+    column_from_dict,
 )
 from tabnas.errors import TabnasError, did_you_mean
+from tabnas.types import IntArray
 
 FORMAT = 1
 
@@ -59,7 +63,8 @@ class TableEncoder:
     """
 
     columns: tuple[EncodedColumn, ...]
-    dropped: tuple[str, ...]
+    constant: tuple[str, ...]  # columns that say nothing
+    ignored: tuple[str, ...]  # columns that were not wanted
     names: tuple[str, ...]  # of all columns of the training table, in order
     named: bool
 
@@ -68,46 +73,60 @@ class TableEncoder:
         cls,
         table: Table,
         *,
+        rows: IntArray | None = None,
+        drop: Sequence[str] = (),
         kinds: Mapping[str, Kind | str] | None = None,
         scaling: Scaling = "robust",
         min_count: int = 2,
         max_categories: int = 10_000,
     ) -> TableEncoder:
-        """Find what to do from training rows; `kinds` overrides what is found for a column."""
-        forced = {name: _as_kind(name, kind) for name, kind in (kinds or {}).items()}
-        for name in forced:
-            table.column(name)  # refuses unknown names, with the nearest known
+        """Find what to do from training rows: all, or those of the numbers `rows`.
+
+        The columns `drop` are left out; `kinds` overrides what is found for a column.
+        """
+        forced = {table.known(name): _as_kind(name, kind) for name, kind in (kinds or {}).items()}
+        ignored = {table.known(name) for name in drop}
+        given = len(table) if rows is None else len(rows)
+        if given < 2:
+            raise TabnasError(f"learning takes at least two rows, however {given} were given")
         columns: list[EncodedColumn] = []
-        dropped = []
+        constant = []
         for name in table:
-            column = table.column(name)
-            kind = forced.get(name) or find_kind(name, column)
-            if name not in forced and looks_like_identifier(column, kind):
-                warnings.warn(
-                    f"the column {name!r} looks like an identifier: nearly every row has its own "
-                    "value; drop it if it means nothing",
-                    DataWarning,
-                    stacklevel=2,
-                )
-            if kind is Kind.CONSTANT:
-                dropped.append(name)
-            elif kind is Kind.NUMERIC:
-                columns.append(NumericColumn.fit(name, column, scaling=scaling))
-            elif kind is Kind.BOOLEAN:
-                columns.append(BooleanColumn(name=name))
-            elif kind is Kind.DATETIME:
-                columns.append(DatetimeColumn.fit(name, column))
-            else:
-                columns.append(
-                    CategoricalColumn.fit(
-                        name, column, min_count=min_count, max_categories=max_categories
+            if name in ignored:
+                continue
+            column = table.column(name, rows)
+            with _rows_of_the_table(rows):
+                kind = forced.get(name) or find_kind(name, column)
+                if name not in forced and looks_like_identifier(column, kind):
+                    warnings.warn(
+                        f"the column {name!r} looks like an identifier: nearly every row has its "
+                        "own value; drop it if it means nothing",
+                        DataWarning,
+                        stacklevel=2,
                     )
-                )
+                if kind is Kind.CONSTANT:
+                    constant.append(name)
+                elif kind is Kind.NUMERIC:
+                    columns.append(NumericColumn.fit(name, column, scaling=scaling))
+                elif kind is Kind.BOOLEAN:
+                    columns.append(BooleanColumn.fit(name, column))
+                elif kind is Kind.DATETIME:
+                    columns.append(DatetimeColumn.fit(name, column))
+                else:
+                    fitted = CategoricalColumn.fit(name, column, min_count=min_count)
+                    columns.append(fitted.limited(max_categories))
         if not columns:
             raise TabnasError(
-                "every column of the table is constant: there is nothing to learn from"
+                "every column of the table is constant or dropped: there is nothing to learn from"
             )
-        return cls(tuple(columns), tuple(dropped), tuple(table.names), table.named)
+        left_out = tuple(name for name in table if name in ignored)
+        return cls(tuple(columns), tuple(constant), left_out, tuple(table), table.named)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The columns that nothing is made of, in order."""
+        gone = {*self.constant, *self.ignored}
+        return tuple(name for name in self.names if name in gone)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -119,18 +138,33 @@ class TableEncoder:
         """The number of categories of each categorical column, in order."""
         return tuple(column.categories for column in self.columns if column.categories)
 
-    def encode(self, table: Table) -> Encoded:
-        """Rows of another table with the same columns, in any order, among others."""
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns that `read_table` should read as text, lest a file's 007 become 7."""
+        categorical = (c for c in self.columns if isinstance(c, CategoricalColumn))
+        return tuple(column.name for column in categorical if column.is_text)
+
+    def limited(self, max_categories: int) -> TableEncoder:
+        """The encoder with at most so many categories a column, as if it had been fitted so."""
+        return replace(self, columns=tuple(c.limited(max_categories) for c in self.columns))
+
+    def encode(self, table: Table, rows: IntArray | None = None) -> Encoded:
+        """Rows of another table with the same columns, in any order, among others.
+
+        Takes all rows or those of the numbers `rows`, and copies one column at a time.
+        """
         table = self._matched(table)
-        numeric = np.empty((len(table), len(self.features)), np.float32)
-        categorical = np.empty((len(table), len(self.categories)), np.int32)
+        length = len(table) if rows is None else len(rows)
+        numeric = np.empty((length, len(self.features)), np.float32)
+        categorical = np.empty((length, len(self.categories)), np.int32)
         at_numeric, at_category = 0, 0
         nothing = np.empty(0, np.int32)
         for column in self.columns:
             width = len(column.features)
             codes = categorical[:, at_category] if column.categories else nothing
             here = numeric[:, at_numeric : at_numeric + width]
-            column.encode(table.column(column.name), here, codes)
+            with _rows_of_the_table(rows):
+                column.encode(table.column(column.name, rows), here, codes)
             at_numeric += width
             at_category += bool(column.categories)
         return Encoded(numeric, categorical)
@@ -144,47 +178,67 @@ class TableEncoder:
                     f"however {len(table.names)} were given"
                 )
             return Table(table.arrow.rename_columns(list(self.names)), named=self.named)
-        for column in self.columns:
-            if column.name not in table.arrow.column_names:
-                raise TabnasError(
-                    f"the table must have the column {column.name!r}, as the training table had; "
-                    f"{did_you_mean(column.name, table.names)}"
-                )
+        missing = [column.name for column in self.columns if column.name not in table]
+        if missing:
+            others = f", as are {len(missing) - 1} others" if len(missing) > 1 else ""
+            raise TabnasError(
+                f"the table must have the column {missing[0]!r}, as the training table had, "
+                f"however it is missing{others}; {did_you_mean(missing[0], table.names)}"
+            )
         return table
 
     def describe(self) -> dict[str, str]:
         """What is done to each column, for people."""
         said = {column.name: f"{column.kind}: {column.describe()}" for column in self.columns}
-        said |= dict.fromkeys(self.dropped, "constant: dropped")
+        said |= dict.fromkeys(self.constant, "constant: dropped")
+        said |= dict.fromkeys(self.ignored, "dropped, as asked for")
         return {name: said[name] for name in self.names}
 
     def to_dict(self) -> dict[str, Any]:
         """The whole encoder, fit for JSON."""
         return {
             "format": FORMAT,
-            "columns": [{"kind": str(c.kind), **c.to_dict()} for c in self.columns],
-            "dropped": list(self.dropped),
+            "columns": [column.to_dict() for column in self.columns],
+            "constant": list(self.constant),
+            "ignored": list(self.ignored),
             "names": list(self.names),
             "named": self.named,
         }
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TableEncoder:
-        """The inverse of `to_dict`."""
-        if state.get("format") != FORMAT:
+        """The inverse of `to_dict`; what is malformed is refused."""
+        if isinstance(state, Mapping) and state.get("format", FORMAT) != FORMAT:
             raise TabnasError(
-                f"the encoder must have format {FORMAT}, however it has {state.get('format')!r}; "
+                f"the encoder must have format {FORMAT}, however it has {state['format']!r}; "
                 "a newer tabnas may have written it"
             )
-        columns = []
-        for entry in state["columns"]:
-            fields = {key: _frozen(value) for key, value in entry.items() if key != "kind"}
-            columns.append(COLUMNS[entry["kind"]](**fields))
-        return cls(tuple(columns), tuple(state["dropped"]), tuple(state["names"]), state["named"])
+        fields = checked("the encoder", state, CHECKS)
+        del fields["format"]
+        encoder = cls(**fields)
+        parts = [column.name for column in encoder.columns] + list(encoder.dropped)
+        if not encoder.columns or sorted(parts) != sorted(encoder.names):
+            raise damaged("'names' of the encoder", "those of its columns", encoder.names)
+        return encoder
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+CHECKS = {
+    "format": Check("a version", int),
+    "columns": Check("a list of columns", lambda v: tuple(map(column_from_dict, listed(v)))),
+    "constant": distinct_texts,
+    "ignored": distinct_texts,
+    "names": distinct_texts,
+    "named": flag,
+}
+
+
+@contextmanager
+def _rows_of_the_table(rows: IntArray | None) -> Iterator[None]:
+    """Name the rows of the table in errors, where only some were looked at."""
+    try:
+        yield
+    except RowError as error:
+        raise error.among(rows) from None
 
 
 def _as_kind(name: str, kind: Kind | str) -> Kind:

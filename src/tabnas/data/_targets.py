@@ -5,21 +5,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tabnas.data._values import are_numbers, distinct, is_text, numbers, texts
+from tabnas.data._kinds import refuse_mixed
+from tabnas.data._labels import Label, find_labels, label_codes, label_keys
+from tabnas.data._state import Check, checked, damaged, finite, listed, positive, require, text
+from tabnas.data._values import (
+    RowError,
+    absent,
+    are_numbers,
+    distinct,
+    is_text,
+    numbers,
+    refuse_unfit,
+    texts,
+)
 from tabnas.errors import TabnasError, did_you_mean
-from tabnas.types import FloatArray
+from tabnas.types import FloatArray, IntArray
 
 Task = Literal["binary", "multiclass", "regression"]
-FEW_CLASSES = 20
+FEW_CLASSES = 30
 """Whole numbers with more different values than this are taken for quantities."""
+FAR = 1e9  # deviations from the mean, beyond which the square of an error could overflow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +55,10 @@ class Target(ABC):
         """What a network learns from, [rows]; missing and unknown values are refused."""
 
     @abstractmethod
+    def truth(self, column: Any) -> NDArray[Any]:
+        """What predictions are judged by, [rows]: class numbers, or values in their own units."""
+
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The state, fit for JSON."""
 
@@ -52,23 +67,24 @@ class Target(ABC):
 class ClassTarget(Target):
     """Two or more classes, numbered in the order of their labels.
 
+    Labels come back as they were, but for whole floats, which come back as integers.
+
     >>> target = ClassTarget.fit("bird", pa.chunked_array([["owl", "auk", "owl"]]))
     >>> target.classes, target.task
     (('auk', 'owl'), 'binary')
     """
 
     form = "classes"
-    classes: tuple[Any, ...]  # texts, integers or booleans
+    classes: tuple[Label, ...]
 
     @classmethod
     def fit(cls, name: str, column: Any) -> ClassTarget:
         """Find the classes of the training rows."""
-        values = _labels(column)
-        found = sorted(value for value in values.unique().to_pylist() if value is not None)
+        found = find_labels(name, column)
         if len(found) < 2:
             only = f"only {found[0]!r}" if found else "none"
             raise TabnasError(f"the target {name!r} must have at least two classes, but has {only}")
-        return cls(name=name, classes=tuple(found))
+        return cls(name=name, classes=found)
 
     @property
     def task(self) -> Task:
@@ -78,22 +94,21 @@ class ClassTarget(Target):
     def outputs(self) -> int:
         return 1 if len(self.classes) == 2 else len(self.classes)
 
-    @cached_property
-    def _lookup(self) -> pa.Array:
-        return pa.array(list(self.classes))
-
     def encode(self, column: Any) -> NDArray[np.int32]:
-        values = _labels(column)
-        try:
-            codes = pc.index_in(values.cast(self._lookup.type), value_set=self._lookup)
-        except pa.ArrowInvalid:
-            codes = pc.index_in(values.cast(pa.string()), value_set=self._lookup.cast(pa.string()))
+        codes = label_codes(self.name, self.classes, column)
         if codes.null_count:
             row = int(codes.is_null().to_numpy().argmax())
-            value = values[row].as_py()
-            problem = "is missing" if value is None else f"is {value!r}, which training had not"
-            raise TabnasError(f"the target {self.name!r} in row {row + 1} {problem}")
+            value = column[row].as_py()
+            problem = (
+                "is missing"
+                if absent(column)[row]
+                else f"is {value!r}, which training had not; leave the row out"
+            )
+            raise RowError(f"the target {self.name!r} in", row, problem)
         return np.asarray(codes.to_numpy(), np.int32)
+
+    def truth(self, column: Any) -> NDArray[np.int32]:
+        return self.encode(column)
 
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """The labels of class numbers, of the type they had."""
@@ -124,7 +139,9 @@ class NumberTarget(Target):
         largest = float(np.abs(present).max())  # sums of large values would overflow
         share = present / largest
         return cls(
-            name=name, center=float(share.mean()) * largest, scale=float(share.std()) * largest
+            name=name,
+            center=float(share.mean()) * largest,
+            scale=float(share.std()) * largest or largest,  # the tiniest floats have no half
         )
 
     @property
@@ -135,16 +152,28 @@ class NumberTarget(Target):
     def outputs(self) -> int:
         return 1
 
-    def encode(self, column: Any) -> NDArray[np.float32]:
+    def truth(self, column: Any) -> FloatArray:
         values = numbers(self.name, column)
-        if np.isnan(values).any():
-            row = int(np.isnan(values).argmax())
-            raise TabnasError(f"the target {self.name!r} in row {row + 1} is missing")
-        return ((values / 2 - self.center / 2) / self.scale * 2).astype(np.float32)
+        missing = np.isnan(values)
+        if missing.any():
+            raise RowError(f"the target {self.name!r} in", int(missing.argmax()), "is missing")
+        return values
+
+    def encode(self, column: Any) -> NDArray[np.float32]:
+        return self.scaled(self.truth(column))
+
+    def scaled(self, values: FloatArray) -> NDArray[np.float32]:
+        """Values in the target's own units as a network learns them."""
+        with np.errstate(over="ignore"):
+            scaled = (values / 2 - self.center / 2) / self.scale * 2
+        return np.clip(scaled, -FAR, FAR).astype(np.float32)
 
     def decode(self, values: NDArray[np.floating[Any]]) -> FloatArray:
         """Scaled values in the target's own units."""
-        return np.asarray(values, np.float64) * self.scale + self.center
+        largest = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            units = np.asarray(values, np.float64) * self.scale + self.center
+        return np.asarray(np.clip(units, -largest, largest))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -162,55 +191,71 @@ def fit_target(
     if task not in (None, "classification", "regression"):
         known = ("classification", "regression")
         raise TabnasError(f"there is no task {task!r}; {did_you_mean(str(task), known)}")
-    if len(column) == _missing(column):
+    refuse_unfit(name, column)
+    if absent(column).all():
         raise TabnasError(f"the target {name!r} must have values, but all are missing")
-    classes = holds_classes(column) if task is None else task == "classification"
+    classes = holds_classes(name, column) if task is None else task == "classification"
     return ClassTarget.fit(name, column) if classes else NumberTarget.fit(name, column)
 
 
-def holds_classes(column: Any) -> bool:
+def holds_classes(name: str, column: Any) -> bool:
     """Whether a target column looks like classes rather than a quantity.
 
-    Texts and booleans do, and whole numbers of at most 20 different values.
+    Texts and booleans do, and whole numbers of at most 30 different values.
     """
     if pa.types.is_boolean(column.type) or pa.types.is_dictionary(column.type):
         return True
     if is_text(column) and not are_numbers(texts(column)):
+        refuse_mixed(name, texts(column))
         return True
-    values = numbers("target", column)
+    values = numbers(name, column)
     whole = bool((values[~np.isnan(values)] % 1 == 0).all())
     return whole and distinct(pa.array(values, from_pandas=True)) <= FEW_CLASSES
 
 
+def rows_with_target(column: Any) -> IntArray:
+    """The numbers of the rows whose target is there: not null, NaN, or a mark like "?"."""
+    return np.asarray(np.nonzero(~absent(column))[0], np.int64)
+
+
+def refuse_lonely_classes(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> None:
+    """Refuse a class of a single row: it cannot be both learned from and judged by."""
+    lonely = np.nonzero(np.bincount(codes, minlength=len(target.classes)) == 1)[0]
+    if len(lonely):
+        others = f", as have {len(lonely) - 1} others" if len(lonely) > 1 else ""
+        raise TabnasError(
+            f"the class {target.classes[lonely[0]]!r} of the target {target.name!r} has only one "
+            f"row{others}, however learning and judging it takes at least two; remove it or merge "
+            "it with another"
+        )
+
+
 def target_from_dict(state: Mapping[str, Any]) -> Target:
-    """The inverse of `to_dict`."""
-    fields = {key: value for key, value in state.items() if key != "form"}
-    if state.get("form") == ClassTarget.form:
-        return ClassTarget(**(fields | {"classes": tuple(fields["classes"])}))
-    if state.get("form") == NumberTarget.form:
-        return NumberTarget(**fields)
-    raise TabnasError(f"there is no target of the form {state.get('form')!r}")
+    """The inverse of `to_dict`; what is malformed is refused."""
+    form = state.get("form") if isinstance(state, Mapping) else None
+    if form == ClassTarget.form:
+        checks = {"name": text, "classes": Check("two or more labels of one type", _labels)}
+    elif form == NumberTarget.form:
+        checks = {"name": text, "center": finite, "scale": positive}
+    else:
+        raise damaged("the target", "of classes or a number", form)
+    fields = checked("the target", {k: v for k, v in state.items() if k != "form"}, checks)
+    return ClassTarget(**fields) if form == ClassTarget.form else NumberTarget(**fields)
 
 
-def _labels(column: Any) -> Any:
-    """Class labels as texts, integers or booleans; whole floats count as integers."""
-    if pa.types.is_dictionary(column.type) or is_text(column):
-        return texts(column)
-    if pa.types.is_floating(column.type):
-        try:
-            return column.cast(pa.int64())  # refuses fractions; NaN is no null here
-        except pa.ArrowInvalid:
-            values = pa.array(column.to_numpy(), from_pandas=True)
-            return values.cast(pa.int64()) if _whole(values) else values.cast(pa.string())
-    return column
+def _labels(values: Any) -> tuple[Label, ...]:
+    labels = tuple(listed(values))
+    require(len(labels) >= 2 and len(set(map(type, labels))) == 1)
+    require(isinstance(labels[0], str | int | float))
+    for label in labels:
+        _read_label(label)
+    require(len(label_keys(labels).unique()) == len(labels))
+    return labels
 
 
-def _whole(values: pa.Array) -> bool:
-    return bool(pc.all(pc.equal(pc.floor(values), values), min_count=0).as_py())
-
-
-def _missing(column: Any) -> int:
-    values = texts(column) if is_text(column) else column
-    if pa.types.is_floating(values.type):
-        return int(pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0)
-    return int(values.null_count)
+def _read_label(label: Label) -> None:
+    if isinstance(label, str):
+        text.read(label)
+        require("\0" not in label)  # NumPy's texts end there
+    elif isinstance(label, float):
+        finite.read(label)

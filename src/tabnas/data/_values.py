@@ -1,4 +1,4 @@
-"""The values of a column as arrays: numbers, texts, moments."""
+"""The values of a column as arrays: texts, numbers, truth values, and which are missing."""
 
 from __future__ import annotations
 
@@ -8,56 +8,131 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.data._readers import MISSING_MARKS
 from tabnas.errors import TabnasError
 from tabnas.types import BoolArray, FloatArray, IntArray
 
-MONTH_DAY = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
-"""ISO 8601 dates and times, the only texts that are taken for moments."""
+MISSING_MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A")
+"""Texts that mean a missing value, wherever they stand for a whole one."""
+
+NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan(\(\w*\))?)$"
+"""The texts that Arrow reads as numbers."""
+
+TRUTHS = ("false", "0", "true", "1")
+UNITS = {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of times and durations, in a second
+
+
+class RowError(TabnasError):
+    """A value that cannot be, and its row, which people count from 1.
+
+    Whoever looked at some rows of a table only says so with `among`, and the row of the table is
+    named instead.
+    """
+
+    def __init__(self, before: str, row: int, after: str) -> None:
+        super().__init__(before, row, after)
+        self.before, self.row, self.after = before, row, after
+
+    def __str__(self) -> str:
+        return f"{self.before} row {self.row + 1} {self.after}"
+
+    def among(self, rows: IntArray | None) -> RowError:
+        """The same of the table that the rows were taken from."""
+        return self if rows is None else RowError(self.before, int(rows[self.row]), self.after)
 
 
 def is_text(column: pa.ChunkedArray) -> bool:
     """Whether values are texts, dictionary-encoded or not."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
+    kind = value_type(column)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_moment(kind: pa.DataType) -> bool:
+    """Whether values are points in time."""
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def is_quantity(kind: pa.DataType) -> bool:
+    """Whether values are numbers; durations and times of the day are, in seconds."""
     return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_duration(kind)
+        or pa.types.is_time(kind)
     )
 
 
+def value_type(column: pa.ChunkedArray) -> pa.DataType:
+    """The type of the values, whether dictionary-encoded or not."""
+    kind = column.type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def refuse_unfit(name: str, column: pa.ChunkedArray) -> None:
+    """Refuse what no kind of column can hold: bytes, lists, structures."""
+    kind = value_type(column)
+    other = pa.types.is_boolean(kind) or pa.types.is_null(kind)
+    if not (other or is_text(column) or is_moment(kind) or is_quantity(kind)):
+        raise TabnasError(
+            f"the column {name!r} holds {kind}, which is no kind of feature; drop it or convert it"
+        )
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values without their dictionary."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, column.type.value_type)
+
+
 def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values as trimmed texts; marks of missing values become null."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_boolean(column.type) or not is_text(column):
-        column = column.cast(pa.string())
-    trimmed = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    """Values as trimmed texts; marks of missing values become null.
+
+    The same value gives the same text whatever its type: 1, 1.0 and a decimal 1.00 are "1".
+    """
+    column = plain(decoded(column))
+    written = _written(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
+    trimmed = pc.utf8_trim_whitespace(written)
     missing = pc.is_in(trimmed, value_set=pa.array(MISSING_MARKS))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
+def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Floats as texts, whole ones as integers: Arrow would write 1e+15."""
+    whole = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), 2.0**63))
+    integers = pc.if_else(whole, column, pa.scalar(None, column.type)).cast(pa.int64())
+    return pc.coalesce(integers.cast(pa.string()), column.cast(pa.string()))
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same, but decimals, and durations and times of the day in seconds, as floats."""
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64())
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        ticks = column.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())
+        return pc.divide(ticks.cast(pa.float64(), safe=False), UNITS[kind.unit])
+    return column
+
+
 def numbers(name: str, column: pa.ChunkedArray) -> FloatArray:
     """Values as float64, NaN where missing; texts are parsed. Infinite ones are refused."""
-    kind = column.type
-    if pa.types.is_dictionary(kind) and not is_text(column):
-        column = column.cast(kind.value_type)
+    refuse_unfit(name, column)
+    column = plain(decoded(column))
     if is_text(column):
         column = _parsed(name, texts(column))
-    if pa.types.is_temporal(column.type):
+    if is_moment(column.type):
         raise TabnasError(f"the column {name!r} must hold numbers, however it holds dates")
-    try:
-        array = column.cast(pa.float64(), safe=False).to_numpy()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise TabnasError(
-            f"the column {name!r} must hold numbers, however it holds {kind}"
-        ) from None
-    array = np.array(array, dtype=np.float64)
-    if np.isinf(array).any():
-        row = int(np.isinf(array).argmax())
-        raise TabnasError(
-            f"the column {name!r} must be finite, however row {row + 1} is {array[row]}; "
-            "replace it or leave it empty"
+    # a copy of its own, for callers fill in what is missing
+    array = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    infinite = np.isinf(array)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise RowError(
+            f"the column {name!r} must be finite, however",
+            row,
+            f"is {array[row]} or beyond the range of floats; replace it or leave it empty",
         )
     return array
 
@@ -66,76 +141,47 @@ def _parsed(name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         return values.cast(pa.float64())
     except pa.ArrowInvalid:
-        for row, value in enumerate(values.to_pylist()):
-            if value is not None and not is_number(value):
-                raise TabnasError(
-                    f"the column {name!r} must hold numbers, however row {row + 1} is {value!r}"
-                ) from None
-        raise
+        row = int(no_numbers(values).argmax())
+        raise RowError(
+            f"the column {name!r} must hold numbers, however",
+            row,
+            f"is {values[row].as_py()!r}; replace it or leave it empty",
+        ) from None
 
 
-def is_number(text: str) -> bool:
-    """Whether Arrow reads the text as a number."""
-    try:
-        pa.scalar(text).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+def no_numbers(values: pa.ChunkedArray) -> BoolArray:
+    """Which texts are present and no numbers."""
+    matches = pc.match_substring_regex(values, NUMBER).fill_null(True)
+    return ~np.array(matches.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def are_numbers(values: pa.ChunkedArray) -> bool:
-    """Whether every text is a number."""
-    try:
-        values.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+    """Whether every text is a number. Trying to parse them takes far longer, if they are not."""
+    return not no_numbers(values).any()
 
 
-def are_moments(values: pa.ChunkedArray) -> bool:
-    """Whether every text is a date or time by ISO 8601."""
-    matches = pc.match_substring_regex(values, MONTH_DAY)
-    if not pc.all(matches, min_count=0).as_py():
-        return False
-    try:
-        _to_seconds(values)
-    except pa.ArrowInvalid:
-        return False
-    return True
+def truths(name: str, column: pa.ChunkedArray) -> FloatArray:
+    """Values as 0 and 1, NaN where missing: booleans, 0 and 1, or the texts of either."""
+    refuse_unfit(name, column)
+    if not pa.types.is_boolean(column.type):
+        values = texts(column)
+        codes = pc.index_in(pc.utf8_lower(values), value_set=pa.array(TRUTHS))
+        wrong = np.array(pc.and_not(codes.is_null(), values.is_null()).to_numpy(), dtype=np.bool_)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise RowError(
+                f"the column {name!r} must hold true and false (or 1 and 0), however",
+                row,
+                f"is {values[row].as_py()!r}; replace it or leave it empty",
+            )
+        column = pc.greater_equal(codes, 2)
+    return np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
-    """Values as seconds since 1970 (UTC), and which are missing, where the seconds are 0."""
-    if is_text(column):
-        column = texts(column)
-    try:
-        moments = _to_seconds(column)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise TabnasError(
-            f"the column {name!r} must hold dates or times (ISO 8601), however it holds "
-            f"{_example(column)}"
-        ) from None
-    missing = np.array(moments.is_null().to_numpy(), dtype=np.bool_)
-    return np.array(moments.fill_null(0).to_numpy(), dtype=np.int64), missing
-
-
-def _to_seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_string(column.type):
-        aware = pc.match_substring_regex(column, r"(Z|[+-]\d{2}:?\d{2})$")
-        if pc.any(aware).as_py():
-            column = column.cast(pa.timestamp("s", "UTC"))
-        else:
-            column = column.cast(pa.timestamp("us"))
-    elif not pa.types.is_temporal(column.type):
-        raise pa.ArrowNotImplementedError
-    return column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-
-
-def _example(column: pa.ChunkedArray) -> str:
-    for value in column.to_pylist():
-        if value is not None:
-            return repr(value)
-    return str(column.type)
+def absent(column: pa.ChunkedArray) -> BoolArray:
+    """Which values are missing: null, NaN, or a text that means it."""
+    values = texts(column) if is_text(column) else decoded(column)
+    return np.array(pc.is_null(values, nan_is_null=True).to_numpy(), dtype=np.bool_)
 
 
 def distinct(column: Any) -> int:

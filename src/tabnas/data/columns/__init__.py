@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from tabnas.data._state import damaged
 from tabnas.data.columns._boolean import BooleanColumn
 from tabnas.data.columns._categorical import CategoricalColumn
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
@@ -13,8 +17,16 @@ COLUMNS: dict[str, type[EncodedColumn]] = {
     for column in (NumericColumn, CategoricalColumn, BooleanColumn, DatetimeColumn)
 }
 
+
+def column_from_dict(state: Any) -> EncodedColumn:
+    """The inverse of a column's `to_dict`."""
+    kind = state.get("kind") if isinstance(state, Mapping) else None
+    if not isinstance(kind, str) or kind not in COLUMNS:
+        raise damaged("a column", f"of a kind among {', '.join(COLUMNS)}", kind)
+    return COLUMNS[kind].from_dict({key: v for key, v in state.items() if key != "kind"})
+
+
 __all__ = [
-    "COLUMNS",
     "BooleanColumn",
     "CategoricalColumn",
     "DatetimeColumn",
@@ -23,4 +35,5 @@ __all__ = [
     "Int32Array",
     "NumericColumn",
     "Scaling",
+    "column_from_dict",
 ]

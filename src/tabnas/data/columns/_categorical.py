@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._kinds import Kind
-from tabnas.data._values import texts
+from tabnas.data._state import count, distinct_texts, flag
+from tabnas.data._values import are_numbers, refuse_unfit, texts
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.errors import whole
 
 OTHER = 0  # the code of rare and unseen categories
 
@@ -24,6 +27,7 @@ class CategoricalColumn(EncodedColumn):
     """
 
     kind = Kind.CATEGORICAL
+    checks = MappingProxyType({"vocabulary": distinct_texts, "has_missing": flag, "pooled": count})
 
     vocabulary: tuple[str, ...]
     has_missing: bool
@@ -34,29 +38,45 @@ class CategoricalColumn(EncodedColumn):
         cls, name: str, column: Any, *, min_count: int = 1, max_categories: int = 10_000
     ) -> CategoricalColumn:
         """Find the vocabulary: what occurs `min_count` times, the most frequent if too many."""
+        whole("min_count", min_count, least=1)
+        refuse_unfit(name, column)
         values = texts(column)
-        table = pc.value_counts(values.drop_null().combine_chunks())
+        table = pc.value_counts(values.drop_null())
         counted = sorted(
             zip(table.field("counts").to_pylist(), table.field("values").to_pylist(), strict=True),
             key=lambda pair: (-pair[0], pair[1]),
         )
-        kept = [value for count, value in counted if count >= min_count][:max_categories]
+        kept = tuple(value for count, value in counted if count >= min_count)
         return cls(
             name=name,
-            vocabulary=tuple(kept),
+            vocabulary=kept,
             has_missing=values.null_count > 0,
             pooled=len(counted) - len(kept),
-        )
+        ).limited(max_categories)
+
+    def limited(self, max_categories: int) -> CategoricalColumn:
+        """The column with the most frequent categories only; the others are pooled."""
+        kept = self.vocabulary[: whole("max_categories", max_categories, least=1)]
+        return replace(self, vocabulary=kept, pooled=self.pooled + len(self.vocabulary) - len(kept))
 
     @property
     def categories(self) -> int:
         return 1 + len(self.vocabulary) + self.has_missing
+
+    @property
+    def is_text(self) -> bool:
+        """Whether training had texts that are no numbers, or not as we write them, such as 007."""
+        if set(self.vocabulary) <= {"false", "true"}:
+            return False
+        written = pa.chunked_array([self._lookup])
+        return not (are_numbers(written) and texts(written.cast(pa.float64())).equals(written))
 
     @cached_property
     def _lookup(self) -> pa.Array:
         return pa.array(self.vocabulary, pa.string())
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
+        refuse_unfit(self.name, column)
         values = texts(column)
         found = pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy()
         codes[:] = found + 1
@@ -70,6 +90,3 @@ class CategoricalColumn(EncodedColumn):
         if self.has_missing:
             said += ", one for missing"
         return said + "; unseen ones count as other"
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"vocabulary": list(self.vocabulary)}

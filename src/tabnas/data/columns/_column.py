@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data._kinds import Kind
+from tabnas.data._state import Check, checked, text
 
 Float32Array = NDArray[np.float32]
 Int32Array = NDArray[np.int32]
@@ -20,6 +22,7 @@ class EncodedColumn(ABC):
     """A fitted column. Its state is plain data: `to_dict` and `from_dict` are inverses."""
 
     kind: ClassVar[Kind]
+    checks: ClassVar[Mapping[str, Check]] = {}  # of the fields that a subclass adds
     name: str
 
     @property
@@ -40,6 +43,17 @@ class EncodedColumn(ABC):
     def describe(self) -> str:
         """What is done to the column, for people."""
 
-    @abstractmethod
+    def limited(self, max_categories: int) -> Self:
+        """The column with at most so many categories of its own, if it has any."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The state, fit for JSON."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {key: list(v) if isinstance(v, tuple) else v for key, v in state.items()}
+        return {"kind": str(self.kind)} | plain
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`, without the kind; what is malformed is refused."""
+        return cls(**checked(f"a {cls.kind} column", state, {"name": text, **cls.checks}))

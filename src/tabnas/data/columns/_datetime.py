@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from tabnas.data._kinds import Kind
-from tabnas.data._values import seconds
+from tabnas.data._moments import seconds
+from tabnas.data._state import finite, flag, positive, some_of
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.types import FloatArray, IntArray
 
@@ -28,6 +30,9 @@ class DatetimeColumn(EncodedColumn):
     """
 
     kind = Kind.DATETIME
+    checks = MappingProxyType(
+        {"center": finite, "scale": positive, "cycles": some_of(CYCLES), "marks_missing": flag}
+    )
 
     center: float  # in days since 1970
     scale: float  # in days
@@ -69,7 +74,8 @@ class DatetimeColumn(EncodedColumn):
 
     def _position(self, moments: IntArray) -> FloatArray:
         # far beyond the years seen in training nothing is known; stay near them
-        return np.asarray(np.clip((moments / DAY - self.center) / self.scale, -3, 3))
+        with np.errstate(over="ignore"):
+            return np.asarray(np.clip((moments / DAY - self.center) / self.scale, -3, 3))
 
     def _waves(self, moments: IntArray) -> list[FloatArray]:
         waves = []
@@ -86,6 +92,3 @@ class DatetimeColumn(EncodedColumn):
         if self.marks_missing:
             said += "; an indicator where missing"
         return said
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"cycles": list(self.cycles)}

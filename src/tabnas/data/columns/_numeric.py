@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from tabnas.data._kinds import Kind
+from tabnas.data._state import finite, flag, one_of, positive
 from tabnas.data._values import numbers
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.errors import TabnasError, did_you_mean
@@ -30,6 +32,15 @@ class NumericColumn(EncodedColumn):
     """
 
     kind = Kind.NUMERIC
+    checks = MappingProxyType(
+        {
+            "center": finite,
+            "scale": positive,
+            "fill": finite,
+            "scaling": one_of(get_args(Scaling)),
+            "marks_missing": flag,
+        }
+    )
 
     center: float
     scale: float
@@ -46,7 +57,8 @@ class NumericColumn(EncodedColumn):
             )
         values = numbers(name, column)
         present = values[~np.isnan(values)]
-        median = float(np.median(present)) if len(present) else 0.0
+        # halved first: the two middle values are added, which may overflow
+        median = 2 * float(np.median(present / 2)) if len(present) else 0.0
         center, scale = _center_and_scale(present, median, scaling)
         return cls(
             name=name,
@@ -74,7 +86,8 @@ class NumericColumn(EncodedColumn):
             largest = float(np.finfo(np.float32).max)
             return np.clip(values, -largest, largest)
         # halved first: the difference of two large floats may overflow, that of their halves cannot
-        scaled = np.clip((values / 2 - self.center / 2) / self.scale * 2, -FAR, FAR)
+        with np.errstate(over="ignore"):
+            scaled = np.clip((values / 2 - self.center / 2) / self.scale * 2, -FAR, FAR)
         if self.scaling == "robust":
             scaled /= np.sqrt(1 + (scaled / SMOOTH_LIMIT) ** 2)
         return scaled
@@ -89,9 +102,6 @@ class NumericColumn(EncodedColumn):
         if self.marks_missing:
             said += f"; missing values become the median {self.fill:g}, with an indicator"
         return said
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def _center_and_scale(present: FloatArray, median: float, scaling: Scaling) -> tuple[float, float]:

@@ -1,0 +1,75 @@
+"""Points in time as seconds, from dates, timestamps and texts by ISO 8601."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabnas.data._values import RowError, decoded, is_moment, is_text, texts
+from tabnas.errors import TabnasError
+from tabnas.types import BoolArray, IntArray
+
+ISO_8601 = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+"""The only texts that are taken for moments; in others, months and days can be confused."""
+ZONE = r"[T ].*(Z|[+-]\d{2}:?\d{2})$"
+FRACTION = r"\.\d+"
+
+
+def are_moments(values: pa.ChunkedArray) -> bool:
+    """Whether every text is a date or time by ISO 8601."""
+    try:
+        _parsed(values)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
+    """Values as seconds since 1970 (UTC), and which are missing, where the seconds are 0."""
+    column = decoded(column)
+    if is_text(column):
+        values = texts(column)
+        try:
+            column = _parsed(values)
+        except pa.ArrowInvalid:
+            row = _first_unparsed(values)
+            raise RowError(
+                f"the column {name!r} must hold dates or times (ISO 8601), however",
+                row,
+                f"is {values[row].as_py()!r}; write it like 2024-01-31 or leave it empty",
+            ) from None
+    elif not (is_moment(column.type) or pa.types.is_null(column.type)):
+        raise TabnasError(
+            f"the column {name!r} must hold dates or times, however it holds {column.type}"
+        )
+    moments = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+    missing = np.array(moments.is_null().to_numpy(), dtype=np.bool_)
+    return np.array(moments.fill_null(0).to_numpy(), dtype=np.int64), missing
+
+
+def _parsed(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts as timestamps; those without a zone are taken for UTC, so that rows stay independent.
+
+    Fractions of a second are cut off: nothing is made of them.
+    """
+    if not pc.all(pc.match_substring_regex(values, ISO_8601), min_count=0).as_py():
+        raise pa.ArrowInvalid("not by ISO 8601")
+    values = pc.replace_substring_regex(values, FRACTION, "")
+    zoned = pc.match_substring_regex(values, ZONE)
+    nothing = pa.scalar(None, pa.string())
+    aware = pc.if_else(zoned, values, nothing).cast(pa.timestamp("s", "UTC"))
+    naive = pc.if_else(zoned, nothing, values).cast(pa.timestamp("s"))
+    return pc.coalesce(naive, aware.cast(pa.timestamp("s")))
+
+
+def _first_unparsed(values: pa.ChunkedArray) -> int:
+    """The first text that is no moment, by halving: a prefix parses unless it holds one."""
+    good, bad = 0, len(values)  # the prefix of length `good` parses, that of length `bad` does not
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if are_moments(values.slice(good, middle - good)):
+            good = middle
+        else:
+            bad = middle
+    return good

@@ -1,0 +1,125 @@
+"""Whatever holds a table, as columns of Arrow: frames, arrays, mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabnas.errors import TabnasError
+
+
+def from_mapping(columns: Mapping[Any, Any]) -> pa.Table:
+    """A table of columns by name."""
+    return _joined([str(name) for name in columns], list(columns.values()))
+
+
+def from_pandas(frame: Any) -> pa.Table:
+    """A pandas frame without its index; several columns of a name are left for others to refuse."""
+    if frame.ndim != 2:
+        raise TabnasError(
+            "a table must be a frame, however a series was given; turn it into one with .to_frame()"
+        )
+    columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
+    return _joined([str(name) for name in frame.columns], columns)
+
+
+def from_array(array: np.ndarray) -> pa.Table:
+    """A two-dimensional array, whose columns are called x0, x1, and so on, or a structured one."""
+    if array.dtype.names is not None and array.ndim == 1:
+        return from_mapping({name: array[name] for name in array.dtype.names})
+    if array.ndim != 2:
+        raise TabnasError(
+            f"a table must have two dimensions, however the shape {array.shape} was given"
+        )
+    return from_mapping({f"x{i}": array[:, i] for i in range(array.shape[1])})
+
+
+def from_rows(rows: Sequence[Any]) -> pa.Table:
+    """A list of rows; each column keeps the type of its own values."""
+    try:
+        array = np.array(rows, dtype=object)
+    except ValueError:  # NumPy makes a flat array of most ragged lists, but not of all
+        raise TabnasError("a table must have the same number of values in every row") from None
+    return from_array(array)
+
+
+def from_arrow(data: Any) -> pa.Table:
+    """What polars, and whoever else speaks Arrow, hands over."""
+    try:
+        return pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TabnasError(
+            f"a table must have columns with names, however {type(data).__name__} has none; "
+            "turn it into a frame"
+        ) from None
+
+
+def ordinary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column in the layouts that Arrow can compute with."""
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        chunks = [chunk.storage for chunk in column.chunks]
+        return ordinary(pa.chunked_array(chunks, kind.storage_type))
+    if pa.types.is_run_end_encoded(kind):
+        return ordinary(pc.run_end_decode(column))
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.string())
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.string()))
+    return column
+
+
+def _joined(names: list[str], columns: list[Any]) -> pa.Table:
+    arrays = [_to_arrow(name, values) for name, values in zip(names, columns, strict=True)]
+    for name, array in zip(names, arrays, strict=True):
+        if len(array) != len(arrays[0]):
+            raise TabnasError(
+                f"all columns must have the {len(arrays[0])} rows of {names[0]!r}, "
+                f"however {name!r} has {len(array)}"
+            )
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _to_arrow(name: str, values: Any) -> Any:
+    """One column; values of mixed types become text, as they would be written."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise TabnasError(
+            f"the column {name!r} must hold values, however {type(values).__name__} was given"
+        )
+    if isinstance(values, np.ma.MaskedArray):
+        return pa.array(values.data, mask=np.ma.getmaskarray(values))
+    kind = str(getattr(values, "dtype", ""))
+    if kind.startswith("complex"):
+        raise TabnasError(
+            f"the column {name!r} holds complex numbers, which are no kind of feature; "
+            "give their real and imaginary parts as two columns"
+        )
+    if kind == str(np.dtype(np.longdouble)) or kind.startswith("Sparse"):
+        values = np.asarray(values, np.float64)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return pa.array([_as_text(value) for value in values], pa.string())
+
+
+def _as_text(value: Any) -> str | None:
+    """A value as `texts` would write it, had its column only such values."""
+    if value is None or (isinstance(value, float) and np.isnan(value)) or str(value) == "<NA>":
+        return None
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).encode("utf-8", "replace").decode()  # half of a surrogate pair is no text

@@ -1,0 +1,67 @@
+"""Tables that are wide, and tables that are long."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tabnas import TabnasError
+from tabnas.data import Table, TableEncoder
+
+
+def test_ten_thousand_columns() -> None:
+    rng = np.random.default_rng(0)
+    makers = [
+        lambda: rng.normal(size=50),
+        lambda: rng.choice(["a", "b", "c"], 50),
+        lambda: rng.choice(["1", "2.5", "?"], 50),
+        lambda: rng.choice([True, False], 50),
+    ]
+    table = Table.of({f"column {i}": makers[i % 4]() for i in range(10_000)})
+    encoder = TableEncoder.fit(table)
+    rows = rng.permutation(50)
+    encoded = encoder.encode(table, rows)
+    assert len(encoder.categories) == 2_500
+    assert encoded.numeric.shape == (50, len(encoder.features))
+    assert TableEncoder.from_dict(encoder.to_dict()).describe() == encoder.describe()
+    with pytest.raises(TabnasError, match="must have the column 'column 9999'"):
+        encoder.encode(table.drop(["column 9999"]))
+
+
+MEASURE = """
+import json, tracemalloc
+import numpy as np, pyarrow as pa
+from tabnas.data import Table, TableEncoder
+
+rows = 200_000
+rng = np.random.default_rng(0)
+makers = [
+    lambda: rng.normal(size=rows),
+    lambda: rng.integers(0, 5, rows),
+    lambda: np.array(["one", "two", "three"])[rng.integers(0, 3, rows)],
+    lambda: rng.choice([True, False], rows),
+]
+table = Table.of({f"c{i}": makers[i % 4]() for i in range(20)})
+order = rng.permutation(rows)
+encoder = TableEncoder.fit(table, rows=order[: rows // 2])
+pool, before = pa.default_memory_pool(), pa.total_allocated_bytes()
+tracemalloc.start()
+encoded = encoder.encode(table, order)
+peak = tracemalloc.get_traced_memory()[1] + pool.max_memory() - before
+output = encoded.numeric.nbytes + encoded.categorical.nbytes
+print(json.dumps({"peak": peak, "output": output, "rows": rows}))
+"""
+
+
+def test_encoding_copies_a_few_columns_at_most() -> None:
+    """In a process of its own, for Arrow remembers the peak of all that came before."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True
+    )
+    measured = json.loads(done.stdout)
+    column = 8 * measured["rows"]
+    assert measured["peak"] < measured["output"] + 14 * column  # the table has 20 columns

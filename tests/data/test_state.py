@@ -1,0 +1,170 @@
+"""State from files: what we wrote comes back, what we cannot have written is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from datetime import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas import TabnasError
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, target_from_dict
+
+TABLE = Table.of(
+    {
+        "size": [1.5, None, 3.0, 4.0],
+        "color": ["red", "blue", "red", None],
+        "paid": [True, False, None, True],
+        "when": [datetime(2020, month, 1) for month in (1, 3, 9, 12)],
+        "same": [1, 1, 1, 1],
+        "gone": [1, 2, 3, 4],
+    }
+)
+ENCODER = TableEncoder.fit(TABLE, drop=["gone"], min_count=1)
+TARGETS = [
+    ClassTarget(name="y", classes=("a", "b", "c")),
+    ClassTarget(name="y", classes=(0, 1)),
+    NumberTarget(name="y", center=2.0, scale=3.5),
+]
+odd = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.sampled_from([10**400, -(10**400), 5e-324, 1e308, -1.0, 0, "\ud800", "numeric", "size", {}]),
+    st.floats(),
+    st.text(max_size=3),
+    st.lists(st.one_of(st.integers(), st.text(max_size=3)), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+
+
+def places(state: object) -> list[tuple[object, object]]:
+    """Every container in the state, with each of its keys."""
+    keys = list(state) if isinstance(state, dict) else range(len(state))
+    here = [(state, key) for key in keys]
+    inside = [
+        place
+        for _, key in here
+        if isinstance(state[key], dict | list)
+        for place in places(state[key])
+    ]
+    return here + inside
+
+
+@st.composite
+def mutated(draw: st.DrawFn, state: dict[str, object]) -> dict[str, object]:
+    state = copy.deepcopy(state)
+    for _ in range(draw(st.integers(1, 3))):
+        container, key = draw(st.sampled_from(places(state)))
+        change = draw(st.sampled_from(["set", "delete", "double", "nudge"]))
+        value = container[key]
+        if change == "delete":
+            del container[key]
+        elif change == "double" and isinstance(container, list):
+            container.append(copy.deepcopy(value))
+        elif change == "nudge" and isinstance(value, float):
+            container[key] = value * draw(st.sampled_from([-1, 0, 2, 0.5, float("inf")]))
+        else:
+            container[key] = draw(odd)
+        if not places(state):
+            break
+    return state
+
+
+@given(mutated(ENCODER.to_dict()))
+@settings(max_examples=600)
+def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None:
+    try:
+        encoder = TableEncoder.from_dict(state)
+        encoded = encoder.encode(TABLE)
+    except TabnasError:
+        return
+    assert np.isfinite(encoded.numeric).all()
+    assert (encoded.categorical < np.array(encoder.categories, int)).all()
+    assert encoder.describe()
+    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert again.to_dict() == encoder.to_dict()
+
+
+@given(st.sampled_from(TARGETS).flatmap(lambda target: mutated(target.to_dict())))
+@settings(max_examples=300)
+def test_a_damaged_target_is_refused_or_works(state: dict[str, object]) -> None:
+    try:
+        target = target_from_dict(state)
+    except TabnasError:
+        return
+    target.decode(np.array([0, 1]))
+    try:
+        target.encode(Table.of({"y": ["1", "a", "0"]}).column("y"))
+    except TabnasError:
+        return
+
+
+@pytest.mark.parametrize("other", [None, 3, "state", [], [1], {}, {"format": 1}, {"form": []}])
+def test_what_is_no_state(other: object) -> None:
+    for read in (TableEncoder.from_dict, target_from_dict):
+        with pytest.raises(TabnasError):
+            read(other)
+
+
+def changed(column: int, **fields: object) -> dict[str, object]:
+    state = ENCODER.to_dict()
+    state["columns"][column] |= fields
+    return state
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (changed(0, scale=-1.0), "'scale' of a numeric column must be a positive number"),
+        (changed(0, scale=0), "'scale' of a numeric column must be a positive number"),
+        (changed(0, center=float("nan")), "must be a finite number, however nan was given"),
+        (changed(0, center=10**400), "must be a finite number, however 1000"),
+        (changed(0, center=True), "must be a finite number, however True"),
+        (changed(0, marks_missing=1), "must be true or false, however 1"),
+        (changed(0, scaling="best"), "must be one of robust, standard, none, however 'best'"),
+        (changed(0, kind="numerical"), "a column must be of a kind among numeric.*'numerical'"),
+        (changed(0, kind=[]), "a column must be of a kind among"),
+        (changed(0, colour=1), "'colour' of a numeric column has no meaning"),
+        (changed(0, name="color"), "'names' of the encoder must be those of its columns"),
+        (changed(0, name=3), "'name' of a numeric column must be a text"),
+        (changed(1, vocabulary=["a", 3]), "'vocabulary' of a categorical column must be a list"),
+        (changed(1, vocabulary=["a", "a"]), "must be a list of different texts"),
+        (changed(1, vocabulary="ab"), "must be a list of different texts"),
+        (changed(1, vocabulary=["\ud800"]), "must be a list of different texts"),
+        (changed(1, pooled=-1), "'pooled' of a categorical column must be a count"),
+        (changed(1, pooled=10**30), "'pooled' of a categorical column must be a count"),
+        (changed(3, cycles=["month"]), "must be some of year, week, day"),
+        (ENCODER.to_dict() | {"format": 2}, "a newer tabnas"),
+        (ENCODER.to_dict() | {"columns": []}, "'names' of the encoder"),
+        (ENCODER.to_dict() | {"columns": {}}, "must be a list of columns"),
+        (ENCODER.to_dict() | {"names": ["size"]}, "'names' of the encoder"),
+        ({"format": 1, "columns": []}, "'constant' of the encoder is missing"),
+    ],
+)
+def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
+    with pytest.raises(TabnasError, match=sentence):
+        TableEncoder.from_dict(state)
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"form": "classes", "name": "y", "classes": ["a"]}, "must be two or more labels"),
+        ({"form": "classes", "name": "y", "classes": ["a", "a"]}, "must be two or more labels"),
+        ({"form": "classes", "name": "y", "classes": ["a", 1]}, "must be two or more labels"),
+        ({"form": "classes", "name": "y", "classes": ["a", "a\0"]}, "must be two or more labels"),
+        ({"form": "classes", "name": "y", "classes": [[1], [2]]}, "must be two or more labels"),
+        ({"form": "classes", "name": "y", "classes": 3}, "must be two or more labels"),
+        ({"form": "number", "name": "y", "center": 1.0}, "'scale' of the target is missing"),
+        ({"form": "number", "name": "y", "center": 1.0, "scale": 0.0}, "must be a positive"),
+        ({"form": "tree", "name": "y"}, "the target must be of classes or a number"),
+    ],
+)
+def test_damaged_targets_are_named(state: dict[str, object], sentence: str) -> None:
+    with pytest.raises(TabnasError, match=sentence):
+        target_from_dict(state)

@@ -1,0 +1,170 @@
+"""Everything that holds a table, and what is refused."""
+
+from __future__ import annotations
+
+import decimal
+from datetime import UTC, date, datetime, time, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tabnas import TabnasError
+from tabnas.data import Kind, Table, TableEncoder, find_kind
+
+REFUSED = "'x' holds (list|struct|map|binary|fixed_size)"
+
+
+def encoded(table: Table, **options: object) -> np.ndarray:
+    result = TableEncoder.fit(table, min_count=1, **options).encode(table)
+    assert np.isfinite(result.numeric).all()
+    return np.concatenate([result.numeric, result.categorical], axis=1)
+
+
+def kind_of(data: object, name: str = "x") -> Kind:
+    table = Table.of(data)
+    assert len(encoded(table)) == len(table)
+    return find_kind(name, table.column(name))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([decimal.Decimal("1.50"), None, decimal.Decimal("2")], Kind.NUMERIC),
+        (pa.array([decimal.Decimal("1.5"), None], pa.decimal32(5, 2)), Kind.NUMERIC),
+        (pa.array([decimal.Decimal("1.5"), None], pa.decimal256(50, 2)), Kind.NUMERIC),
+        ([timedelta(seconds=1), timedelta(days=2)], Kind.NUMERIC),
+        ([time(10, 30), time(11), None], Kind.NUMERIC),
+        (pa.array([1, 2], pa.time64("ns")), Kind.NUMERIC),
+        ([date(2020, 1, 1), date(2021, 1, 1), None], Kind.DATETIME),
+        ([datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)], Kind.DATETIME),
+        (pa.array([0, 10**9], pa.timestamp("s", "Europe/Zurich")), Kind.DATETIME),
+        (pa.array([1, 2, None]).dictionary_encode(), Kind.CATEGORICAL),
+        (pa.array([1.0, 2.0]).dictionary_encode(), Kind.CATEGORICAL),
+        (pa.array(["1", "2"], pa.string_view()).dictionary_encode(), Kind.CATEGORICAL),
+        (pa.array(["a", "b"], pa.string_view()), Kind.CATEGORICAL),
+        (pa.array(["a", "b"], pa.large_string()), Kind.CATEGORICAL),
+        ([True, None, False], Kind.BOOLEAN),
+        ([2**70, 1, 2], Kind.NUMERIC),
+        ([1, "x", None, 2.0], Kind.CATEGORICAL),
+        (["a\ud800", "b"], Kind.CATEGORICAL),
+        (np.array([1, 2], np.float16), Kind.NUMERIC),
+        (np.array([1, np.nan, 3], np.longdouble), Kind.NUMERIC),
+        (np.array([1, 2], np.uint64), Kind.NUMERIC),
+        (np.array([True, False]), Kind.BOOLEAN),
+        (np.array(["2020-01-01", "NaT", "2021-01-01"], "M8[D]"), Kind.DATETIME),
+        (np.array(["a", "b"]), Kind.CATEGORICAL),
+        (np.array([1, 2.5, None], object), Kind.NUMERIC),
+        (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 1], pa.int8())), Kind.NUMERIC),
+    ],
+)
+def test_types(values: object, kind: Kind) -> None:
+    assert kind_of({"x": values}) is kind
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([[1], [2]], REFUSED),
+        ([{"a": 1}, {"a": 2}], REFUSED),
+        ([b"a", b"b"], REFUSED),
+        (pa.array([b"1" * 16, b"2" * 16], pa.uuid()), REFUSED),
+        (pa.array([[1], [2]], pa.list_view(pa.int64())), REFUSED),
+        (np.array([1j, 2j]), "'x' holds complex numbers"),
+        (3, "'x' must hold values, however int was given"),
+        ("ab", "'x' must hold values, however str was given"),
+    ],
+)
+def test_types_that_are_no_features(values: object, sentence: str) -> None:
+    for options in ({}, {"rows": np.array([1, 0])}, {"kinds": {"x": "categorical"}}):
+        with pytest.raises(TabnasError, match=sentence):
+            encoded(Table.of({"x": values, "y": values}), **options)
+
+
+def test_nested_columns_can_be_dropped() -> None:
+    table = Table.of({"x": [[1], [2]], "y": [1, 2]})
+    assert encoded(table, drop=["x"]).shape == (2, 1)
+
+
+def test_pandas() -> None:
+    pd = pytest.importorskip("pandas")
+    for dtype in ("Int64", "Float64", "string[pyarrow]", "category", "int64[pyarrow]"):
+        kind = kind_of(pd.DataFrame({"x": pd.Series([1, 2, 1], dtype=dtype)}))
+        assert kind is (Kind.CATEGORICAL if dtype == "category" else Kind.NUMERIC)
+    assert kind_of({"x": pd.Series([True, None], dtype="boolean")}) is Kind.BOOLEAN
+    assert kind_of({"x": pd.Series(["a", None], dtype="string")}) is Kind.CATEGORICAL
+    assert kind_of({"x": pd.Series(pd.arrays.SparseArray([0, 1, 0]))}) is Kind.NUMERIC
+    frame = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
+    with pytest.raises(TabnasError, match="several columns called 'a'"):
+        Table.of(frame)
+    assert Table.of(frame.set_axis([1, ("b", 2)], axis=1)).names == ["1", "('b', 2)"]
+    with pytest.raises(TabnasError, match="however a series was given"):
+        Table.of(frame.iloc[:, 0])
+    with pytest.raises(TabnasError, match="'x' holds struct"):
+        encoded(Table.of(pd.DataFrame({"x": pd.interval_range(0, 3)})))
+
+
+def test_polars() -> None:
+    pl = pytest.importorskip("polars")
+    for dtype in (pl.Categorical, pl.Enum(["u", "v"])):
+        assert kind_of(pl.DataFrame({"x": pl.Series(["u", "v", None], dtype=dtype)})) is (
+            Kind.CATEGORICAL
+        )
+    assert kind_of(pl.DataFrame({"x": [float("nan"), 1.0, None]})) is Kind.NUMERIC
+    frame = pl.DataFrame({"x": ["u", "v", "u"]})
+    assert Table.of(frame).take(np.array([2, 1])).arrow.to_pydict() == {"x": ["u", "v"]}
+    with pytest.raises(TabnasError, match="however Series has none"):
+        Table.of(frame["x"])
+
+
+def test_arrays() -> None:
+    structured = np.array([(1, "u"), (2, "v")], dtype=[("a", int), ("b", "U1")])
+    assert Table.of(structured).names == ["a", "b"]
+    assert Table.of(structured).named
+    masked = np.ma.MaskedArray([[1.0, 2.0], [3.0, 4.0]], mask=[[True, False], [False, False]])
+    assert Table.of(masked).arrow.to_pydict() == {"x0": [None, 3.0], "x1": [2.0, 4.0]}
+    rows = Table.of([[1, "u", None], [2, "v", 2.5]])
+    assert rows.arrow.to_pydict() == {"x0": [1, 2], "x1": ["u", "v"], "x2": [None, 2.5]}
+    for bad in (np.zeros(3), np.zeros((2, 2, 2)), [1, 2], [[1, 2], [3]]):
+        with pytest.raises(TabnasError, match="must have two dimensions"):
+            Table.of(bad)
+    with pytest.raises(TabnasError, match="same number of values"):
+        Table.of([np.zeros((2, 2)), np.zeros((2, 3))])
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    assert Table.of(torch.zeros((3, 2))).names == ["x0", "x1"]
+
+
+def test_sparse_matrices_are_refused() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    for matrix in (sparse.csr_matrix((2, 2)), sparse.coo_array((2, 2))):
+        with pytest.raises(TabnasError, match=r"must be dense.*densify it"):
+            Table.of(matrix)
+
+
+@pytest.mark.parametrize("other", [3, "table", None, lambda: 0])
+def test_other_things_are_refused(other: object) -> None:
+    with pytest.raises(TabnasError, match="a table must be"):
+        Table.of(other)
+
+
+def test_names() -> None:
+    table = Table.of({" a ": [1, 2], "b": [3, 4]})
+    assert table.names == ["a", "b"]
+    assert table.column(" a ").to_pylist() == table.column("a").to_pylist() == [1, 2]
+    assert table.drop([" a"]).names == ["b"]
+    with pytest.raises(TabnasError, match="several columns called 'a'"):
+        Table.of({"a": [1], "a ": [2]})
+    with pytest.raises(TabnasError, match="several columns called 'a'"):
+        Table.of(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
+    with pytest.raises(TabnasError, match="column 2 of the table has no name"):
+        Table.of({"a": [1], "  ": [2]})
+    with pytest.raises(TabnasError, match="no column 'incone'; did you mean 'income'"):
+        Table.of({"income": [1], "age": [2]}).column("incone")
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(TabnasError, match="the 2 rows of 'a', however 'b' has 1"):
+        Table.of({"a": [1, 2], "b": [1]})
