@@ -6,6 +6,8 @@ import difflib
 import operator
 from collections.abc import Iterable
 
+MOST_NAMED = 30
+
 
 class TabnasError(ValueError):
     """Something in the input cannot be done; the message says what, and what to do about it."""
@@ -33,6 +35,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
+    if len(known) > MOST_NAMED:
+        known = [*known[:MOST_NAMED], f"and {len(known) - MOST_NAMED:,} more"]
     return f"known: {', '.join(known)}"
 
 

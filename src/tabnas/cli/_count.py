@@ -9,8 +9,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tabnas.cli._options import parse_widths
-from tabnas.errors import TabnasError
+from tabnas.cli._options import (
+    Json,
+    MaxBytes,
+    MaxDenseParameters,
+    MaxFlops,
+    MaxParameters,
+    given_limits,
+    parse_widths,
+)
 from tabnas.feasible import FeasibleSet
 from tabnas.space import COSTS, PAPER_WIDTHS, Budget, SearchSpace
 
@@ -31,17 +38,11 @@ def count(
     embedding_parameters: Annotated[
         int, typer.Option(help="Trained numbers of the embedding tables, for --max-parameters.")
     ] = 0,
-    max_parameters: Annotated[
-        int | None, typer.Option(help="Limit on all trained numbers of the model.")
-    ] = None,
-    max_dense_parameters: Annotated[
-        int | None, typer.Option(help="Limit on weights and biases of dense layers only.")
-    ] = None,
-    max_flops: Annotated[
-        int | None, typer.Option(help="Limit on floating-point operations a row.")
-    ] = None,
-    max_bytes: Annotated[int | None, typer.Option(help="Limit on bytes of weights.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    max_parameters: MaxParameters = None,
+    max_dense_parameters: MaxDenseParameters = None,
+    max_flops: MaxFlops = None,
+    max_bytes: MaxBytes = None,
+    as_json: Json = False,
 ) -> None:
     r"""Count the architectures that hold a limit, exactly, and show what they are like.
 
@@ -54,15 +55,7 @@ def count(
         tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16 \
           --max-parameters 5000 --max-flops 9000
     """
-    limits = {
-        "parameters": max_parameters,
-        "dense_parameters": max_dense_parameters,
-        "flops": max_flops,
-        "bytes": max_bytes,
-    }
-    budget = Budget(**{name: most for name, most in limits.items() if most is not None})
-    if not budget.limits:
-        raise TabnasError("give at least one limit, for example --max-parameters 20000")
+    limits = given_limits(max_parameters, max_dense_parameters, max_flops, max_bytes)
     space = SearchSpace.uniform(
         layers=layers,
         inputs=inputs,
@@ -70,7 +63,7 @@ def count(
         widths=parse_widths(widths),
         embedding_parameters=embedding_parameters,
     )
-    facts = describe(FeasibleSet(space, budget))
+    facts = describe(FeasibleSet(space, Budget(**limits)))
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
     else:

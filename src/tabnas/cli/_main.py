@@ -15,6 +15,9 @@ import tabnas
 from tabnas.cli import _paper
 from tabnas.cli._count import count
 from tabnas.cli._datasets import datasets
+from tabnas.cli._evaluate import evaluate
+from tabnas.cli._predict import predict
+from tabnas.cli._search import search
 from tabnas.errors import TabnasError
 
 DONE, FAULT, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -25,6 +28,9 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(search)
+app.command()(predict)
+app.command()(evaluate)
 app.command()(count)
 app.command()(datasets)
 app.add_typer(_paper.app, name="paper")

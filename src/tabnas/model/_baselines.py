@@ -16,6 +16,7 @@ from tabnas.errors import TabnasError, whole
 from tabnas.types import FloatArray
 
 MAX_TREE_CATEGORIES = 255  # that scikit-learn's trees can split as categories
+FEW_ROWS = 10_000
 
 
 def trivial_prediction(
@@ -80,6 +81,7 @@ def boosted_prediction(
         The rows to predict.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
 
     kind = (
         HistGradientBoostingClassifier
@@ -98,11 +100,15 @@ def boosted_prediction(
         early_stopping=bool(stopping),
         categorical_features=[False] * numeric + as_categories if any(as_categories) else None,
     )
+    matrix = _matrix(train.encoded)
     start = perf_counter()
-    trees.fit(_matrix(train.encoded)[kept], truth, sample_weight=weight, **stopping)
-    seconds = perf_counter() - start
+    # on few rows, threads wait for one another for longer than they work
+    with threadpool_limits(1 if len(matrix) < FEW_ROWS else None, user_api="openmp"):
+        trees.fit(matrix if kept.all() else matrix[kept], truth, sample_weight=weight, **stopping)
+        seconds = perf_counter() - start
+        predictions = tuple(_predicted(trees, target, part) for part in parts)
     return Boosted(
-        predictions=tuple(_predicted(trees, target, part) for part in parts),
+        predictions=predictions,
         seconds=seconds,
         trees=trees.n_iter_ * trees.n_trees_per_iteration_,
         nodes=sum(len(tree.nodes) for trees_of_step in trees._predictors for tree in trees_of_step),

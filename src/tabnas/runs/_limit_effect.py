@@ -32,7 +32,7 @@ def limit_effects(search: Search) -> list[LimitEffect]:
     space = search.feasible.space
     worths = additive_qualities(space, search.history)
     budgets = {factor: _times(search.feasible.budget, factor) for factor in FACTORS}
-    pool = candidate_pool(search, POOL)
+    pool = candidate_pool(search)
     for budget in budgets.values():
         try:
             pool += FeasibleSet(space, budget).most_likely(POOL, worths)

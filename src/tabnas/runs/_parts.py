@@ -121,7 +121,8 @@ def prepare(
             f"the table must have at least {FEWEST_ROWS} rows with a target, "
             f"however it has {len(data)}"
         )
-    if isinstance(data.target, ClassTarget):
+    judged = test is not None or settings.shares.test > 0
+    if judged and isinstance(data.target, ClassTarget):
         refuse_lonely_classes(data.target, data.truth)
     split = split_rows(data, settings, own_validation=bool(validation), own_test=bool(test))
     development = np.concatenate([split.train, split.validation])

@@ -136,7 +136,8 @@ def _execute(run: PlannedRun, tell: Observer) -> Outcome:
     with _timed(seconds, "comparison"):
         if parts.test is not None:
             scores, boosted = _compared(run, net, chosen, parts.test, tell)
-    if run.settings.refit and parts.test is not None:
+    trained_on_all = bool(plan.folds) and parts.test is None
+    if run.settings.refit and not trained_on_all:
         with _timed(seconds, "refit"):
             net = _finally(chosen, parts.everything, plan, tell)
     return Outcome(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil
 from time import perf_counter
 
@@ -39,7 +41,7 @@ PACE_SECONDS = 0.15
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """All that a run will do, in numbers; nothing is left to be measured or guessed later."""
+    """All that a run will do, in numbers; how long that takes is measured when asked for."""
 
     feasible: FeasibleSet
     search: SearchSettings
@@ -48,8 +50,13 @@ class Plan:
     candidates: int
     folds: int  # 0: candidates are chosen on the validation part
     engine: str
-    seconds_a_step: float  # of the largest network within the limit, as measured here
+    pace: Callable[[], float]  # measures `seconds_a_step`, once
     rows: int  # of the training part
+
+    @property
+    def seconds_a_step(self) -> float:
+        """Of the largest network within the limit, as measured here when first asked for."""
+        return self.pace()
 
     @property
     def training_seconds(self) -> float:
@@ -112,7 +119,7 @@ def make_plan(parts: Parts, settings: RunSettings) -> Plan:
         candidates=settings.candidates or CANDIDATES,
         folds=FOLDS if small else 0,
         engine=settings.engine,
-        seconds_a_step=_pace(parts, feasible, batch_size, settings),
+        pace=cache(lambda: _pace(parts, feasible, batch_size, settings)),
         rows=rows,
     )
     return plan if settings.time is None else plan.within(settings.time)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from typing import Any, Literal, get_args
 
@@ -83,6 +83,16 @@ class RunSettings:
             raise TabnasError(
                 "a split by time or by group needs the name of its column, and a random one none"
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was said, fit for TOML, which knows no None."""
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        said["shares"] = asdict(self.shares)
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in said.items()
+            if value is not None
+        }
 
     @property
     def budget(self) -> Budget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tabnas.search._additive import additive_qualities
 from tabnas.search._children import (
     CHILDREN,
     Children,
@@ -26,6 +27,7 @@ __all__ = [
     "Search",
     "SearchSettings",
     "TighteningChildren",
+    "additive_qualities",
     "candidate_pool",
     "one_shot_losses",
     "select",

@@ -15,9 +15,11 @@ from tabnas.types import FloatArray
 
 DRAWS = 500  # m of Algorithm 3
 POOL = 32
-"""How many architectures each of the policy and the additive model may name."""
-JUDGED_ROWS = 4_096
+"""What the policy and the additive model may each name; twice as many are drawn."""
+JUDGED_ROWS = 2_048
 """Validation rows on which a pool is compared: beyond that, sharing weights errs more."""
+NEAR = 0.85
+"""The share of the tightest limit from which on an architecture makes use of it."""
 
 
 def select_largest(search: Search, n: int) -> list[Architecture]:
@@ -47,15 +49,27 @@ def select_additive(search: Search, n: int) -> list[Architecture]:
 
 
 def select_one_shot(search: Search, n: int) -> list[Architecture]:
-    """The n of lowest one-shot loss among those that the policy or the additive model like best."""
-    pool = candidate_pool(search, max(n, POOL))
-    losses = one_shot_losses(search, pool)
-    return [pool[k] for k in np.argsort(losses, kind="stable")[:n]]
+    """The n of lowest one-shot loss, two thirds of them among those that use the limit up.
+
+    Wide layers get fewer updates than the first units that all children share, so large networks
+    are better than they look; but not always, and so the last third is free.
+    """
+    pool = candidate_pool(search)
+    losses = dict(zip(pool, one_shot_losses(search, pool), strict=True))
+    space, feasible = search.feasible.space, search.feasible
+    loads = feasible.load(np.array([space.choices(one) for one in pool]))
+    ranked = sorted(pool, key=losses.__getitem__)
+    using = [one for one in ranked if loads[pool.index(one)] >= NEAR][: -(-2 * n // 3)]
+    others = [one for one in ranked if one not in using]
+    return sorted([*using, *others[: n - len(using)]], key=losses.__getitem__)
 
 
-def candidate_pool(search: Search, size: int = POOL) -> list[Architecture]:
-    """The `size` most likely of the policy and of the additive model, each once."""
-    named = [*select_most_likely(search, size), *select_additive(search, size)]
+def candidate_pool(search: Search) -> list[Architecture]:
+    """What the policy and the additive model like best, and draws from the policy, each once."""
+    drawn = search.feasible.sample(
+        2 * POOL, search.controller.policy.log_p, rng=stream(search.settings.seed, "pool")
+    )
+    named = [*select_most_likely(search, POOL), *select_additive(search, POOL), *drawn]
     return list(dict.fromkeys(named))
 
 

@@ -1,0 +1,180 @@
+"""A run in a few lines: the plan before, what was found after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tabnas.cli._text import plain, shown
+from tabnas.runs import PlannedRun
+
+
+def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
+    """What would be done, for people and machines."""
+    parts, plan, feasible = run.parts, run.plan, run.plan.feasible
+    return {
+        "target": parts.target.name,
+        "task": parts.target.task,
+        "metric": run.metric.name,
+        "rows": {
+            "training": len(parts.train),
+            "validation": len(parts.validation),
+            "test": 0 if parts.test is None else len(parts.test),
+        },
+        "inputs": feasible.space.inputs,
+        "outputs": feasible.space.outputs,
+        "embedding_parameters": feasible.space.embedding_parameters,
+        "columns": parts.encoder.describe(),
+        "limits": {limit.cost.name: limit.at_most for limit in feasible.budget.limits},
+        "widths": [list(layer) for layer in feasible.space.candidates],
+        "architectures": feasible.space.size,
+        "feasible": feasible.count() if feasible.exact else None,
+        "cheapest": str(feasible.cheapest()),
+        "dearest": str(feasible.dearest()),
+        "search_epochs": plan.search.epochs,
+        "epochs": plan.training.epochs,
+        "batch_size": plan.training.batch_size,
+        "candidates": plan.candidates,
+        "folds": plan.folds,
+        "seconds": {name: round(value, 1) for name, value in plan.seconds.items()},
+    }
+
+
+def show_plan(console: Console, facts: dict[str, Any]) -> None:
+    """Print a plan."""
+    table = _two_columns()
+    rows = facts["rows"]
+    table.add_row("target", shown(f"{facts['target']} ({facts['task']})"))
+    table.add_row(
+        "rows",
+        f"{rows['training']:,} training, {rows['validation']:,} validation, {rows['test']:,} test",
+    )
+    embedded = facts["embedding_parameters"]
+    table.add_row(
+        "network",
+        f"{facts['inputs']} inputs, {facts['outputs']} outputs"
+        + (f", {embedded:,} parameters in embeddings" if embedded else ""),
+    )
+    table.add_row("limit", " and ".join(f"{n} <= {m:,}" for n, m in facts["limits"].items()))
+    for layer, widths in enumerate(facts["widths"], start=1):
+        table.add_row(f"layer {layer}", _widths(widths))
+    feasible = facts["feasible"]
+    known = "unknown" if feasible is None else f"{feasible:,}"
+    table.add_row("architectures", f"{known} feasible of {facts['architectures']:,}")
+    table.add_row("", f"from {facts['cheapest']} to {facts['dearest']}")
+    table.add_row(
+        "search", f"{facts['search_epochs']} epochs, batches of {facts['batch_size']} rows"
+    )
+    how = f"{facts['folds']}-fold cross-validation" if facts["folds"] else "on validation rows"
+    table.add_row("candidates", f"{facts['candidates']}, {facts['epochs']} epochs each, {how}")
+    table.add_row("time", f"about {_duration(sum(facts['seconds'].values()))}, and the comparison")
+    console.print(table)
+
+
+def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
+    """Print what was found."""
+    table = _two_columns()
+    table.add_row("architecture", f"[bold]{result['architecture']}[/bold]")
+    for name, cost in result["costs"].items():
+        limit = cost["limit"]
+        held = "" if limit is None else f" of {limit:,} ({cost['value'] / limit:.0%})"
+        table.add_row(name, f"{cost['value']:,}{held}")
+    console.print(table)
+    console.print()
+    if result["scores"]:
+        show_scores(console, result["scores"], f"{result['rows']['test']:,} test rows")
+        console.print()
+    _show_candidates(console, result)
+    _show_limit_effects(console, result)
+    timings = result["timings"]
+    console.print(
+        f"searched in {_duration(timings['search'])}, {len(result['candidates'])} candidates "
+        f"trained in {_duration(timings['candidates'])}"
+    )
+    where = plain(folder)
+    console.print(f"{where}: model/, result.json, history.jsonl, config.toml", markup=False)
+    console.print(f"next: tabnas predict {where} new.csv --out predictions.csv", markup=False)
+
+
+def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
+    """Print scores side by side, with their intervals."""
+    console.print(f"on {where}, with 95 % intervals", markup=False, style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for name in scores:
+        table.add_column(name, justify="right")
+    metrics = next(iter(scores.values()))["metrics"]
+    for metric in metrics:
+        cells = []
+        for one in scores.values():
+            value = one["metrics"].get(metric)
+            cells.append("" if value is None else _interval(value))
+        table.add_row(metric, *cells)
+    console.print(table)
+
+
+def _show_candidates(console: Console, result: dict[str, Any]) -> None:
+    metric = result["metric"]
+    limit = next(name for name, cost in result["costs"].items() if cost["limit"] is not None)
+    console.print(f"candidates, by {result['chosen_by']}", style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column(metric, justify="right")
+    table.add_column(limit, justify="right")
+    for candidate in result["candidates"]:
+        table.add_row(
+            candidate["architecture"],
+            _number(candidate[metric]),
+            f"{candidate['costs'][limit]:,}",
+        )
+    console.print(table)
+    console.print()
+
+
+def _show_limit_effects(console: Console, result: dict[str, Any]) -> None:
+    """What more or less room would give."""
+    effects = {effect["factor"]: effect for effect in result["limit_effects"]}
+    if 1.0 not in effects or len(effects) < 2:
+        return
+    words = {0.5: "half the limit", 1.0: "the limit", 2.0: "twice the limit"}
+    console.print("what the limit costs, by one-shot estimates", style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column("loss", justify="right")
+    table.add_column("architecture")
+    for factor, effect in effects.items():
+        table.add_row(words[factor], _number(effect["one_shot_loss"]), effect["architecture"])
+    console.print(table)
+    console.print()
+
+
+def _two_columns() -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    return table
+
+
+def _widths(widths: list[int]) -> str:
+    present = [str(width) for width in widths if width]
+    said = (
+        ", ".join(present) if len(present) <= 8 else f"{present[0]}, {present[1]}, … {present[-1]}"
+    )
+    absent = "absent, or " if 0 in widths else ""
+    return f"{absent}{said}  ({len(present)} widths)"
+
+
+def _interval(score: dict[str, float]) -> str:
+    return f"{_number(score['value'])} ({_number(score['low'])}-{_number(score['high'])})"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e12 else f"{value:.3g}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,27 @@
+"""Words from files (names, labels, paths) made safe to show."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from rich.text import Text
+
+LONGEST = 60
+
+
+def plain(words: object, *, longest: int = LONGEST) -> str:
+    r"""One line without control characters, cut if it is long.
+
+    >>> plain("a\x1b[31mb\nc")
+    'a�[31mb�c'
+    """
+    safe = "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c
+        for c in str(words)
+    )
+    return safe if len(safe) <= longest else safe[: longest - 1] + "…"
+
+
+def shown(words: object, style: str = "") -> Text:
+    """The same for rich, which is to find no markup in it."""
+    return Text(plain(words), style=style)

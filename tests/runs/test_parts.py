@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tabnas.data import NumberTarget, Shares, Table
+from tabnas.errors import TabnasError
+from tabnas.runs import Labelled, RunSettings, prepare
+from tests.runs.conftest import made_table
+
+LIMITS = {"parameters": 2_000}
+
+
+def labelled(table: Table, target: str = "kind") -> Labelled:
+    return Labelled.of(table.drop([{"kind": "value", "value": "kind"}[target]]), target)
+
+
+def settings(**said: object) -> RunSettings:
+    return RunSettings(limits=LIMITS, **said)
+
+
+def test_every_row_is_in_one_part(table: Table) -> None:
+    parts = prepare(labelled(table), settings(shares=Shares(validation=0.25, test=0.1)))
+    sizes = [len(parts.train), len(parts.validation), len(parts.test)]
+    assert sum(sizes) == 400
+    assert sizes == pytest.approx([260, 100, 40], abs=2)
+    assert len(parts.development) == sizes[0] + sizes[1]
+    assert len(parts.everything) == 400
+
+
+def test_parts_share_the_memory_of_the_development_rows(table: Table) -> None:
+    parts = prepare(labelled(table), settings())
+    for part in (parts.train, parts.validation):
+        assert np.shares_memory(part.examples.numeric, parts.development.examples.numeric)
+
+
+def test_the_test_part_shapes_nothing() -> None:
+    """Whatever the test rows hold, the encoder and the target's units stay as they are."""
+    table = made_table()
+    first = prepare(labelled(table, "value"), settings())
+    test = _test_rows(table)
+    arrow = table.arrow
+    for name in ("size", "warmth", "value"):
+        values = arrow.column(name).to_numpy().copy()
+        values[test] = values[test] * 1_000 - 5
+        arrow = arrow.set_column(arrow.column_names.index(name), name, pa.array(values))
+    colours = np.array(arrow.column("colour").to_pylist(), dtype=object)
+    colours[test] = "never seen"
+    arrow = arrow.set_column(2, "colour", pa.array(colours, pa.string()))
+    second = prepare(labelled(Table(arrow), "value"), settings())
+    assert second.encoder.to_dict() == first.encoder.to_dict()
+    assert second.target == first.target
+    for name in ("numeric", "categorical"):
+        before, after = (getattr(p.development.encoded, name) for p in (first, second))
+        np.testing.assert_array_equal(before, after)
+
+
+def _test_rows(table: Table) -> np.ndarray:
+    """Which rows the seed gives to the test, found by their sizes."""
+    parts = prepare(labelled(table, "value"), settings(scaling="none"))
+    column = parts.encoder.features.index("size")
+    sizes = table.arrow.column("size").to_numpy().astype(np.float32)
+    return np.isin(sizes, parts.test.encoded.numeric[:, column])
+
+
+def test_a_split_by_time_tests_on_the_latest(table: Table) -> None:
+    parts = prepare(labelled(table), settings(order="time", order_column="day"))
+    assert "day" in parts.encoder.describe()
+    assert not any("day" in feature for feature in parts.encoder.features)
+    assert len(parts.test) == 80
+
+
+def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
+    parts = prepare(labelled(table), settings(order="group", order_column="house", drop=("day",)))
+    assert not any("house" in feature for feature in parts.encoder.features)
+    with pytest.raises(TabnasError, match="must tell when each row was"):
+        prepare(labelled(table), settings(order="time", order_column="colour"))
+
+
+def test_balanced_classes_weigh_the_same(table: Table) -> None:
+    parts = prepare(labelled(table), settings(class_weight="balanced"))
+    weight, truth = parts.train.examples.weight, parts.train.truth
+    assert weight[truth == 0].sum() == pytest.approx(weight[truth == 1].sum(), rel=1e-5)
+    assert weight.sum() == pytest.approx(len(truth), rel=1e-5)
+    assert parts.test is not None
+    assert parts.test.weight is None  # scores count rows as they come
+    with pytest.raises(TabnasError, match="is a quantity"):
+        prepare(labelled(table, "value"), settings(class_weight="balanced"))
+
+
+def test_own_validation_and_test_rows_replace_the_shares() -> None:
+    train, validation, test = (labelled(made_table(n, n), "kind") for n in (300, 100, 50))
+    parts = prepare(train, settings(), validation=validation, test=test)
+    assert [len(parts.train), len(parts.validation), len(parts.test)] == [300, 100, 50]
+    column = parts.encoder.features.index("size")
+    assert np.isin(
+        parts.validation.encoded.numeric[:, column], parts.development.encoded.numeric
+    ).all()
+
+
+def test_regression_is_scaled_inside_and_judged_in_its_own_units(table: Table) -> None:
+    parts = prepare(labelled(table, "value"), settings())
+    assert isinstance(parts.target, NumberTarget)
+    values = parts.development.examples.values[:, 0]
+    assert values.mean() == pytest.approx(0, abs=1e-4)
+    assert values.std() == pytest.approx(1, abs=1e-4)
+    np.testing.assert_allclose(
+        parts.target_prediction(parts.test.examples.values), parts.test.truth, rtol=1e-5
+    )
+
+
+def test_rows_without_a_target_are_left_out() -> None:
+    table = Table.of({"x": range(40), "y": [None, "?", "a", "b"] * 10})
+    rows = Labelled.of(table, "y")
+    assert len(rows) == 20
+    assert set(rows.truth) == {0, 1}
+    assert len(rows.features) == 20
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"x": range(9), "y": [0, 1, 1] * 3}, "at least 10 rows"),
+        ({"x": range(12), "y": [0] * 6 + [1] * 5 + [2]}, "the class 2 .* has only one row"),
+        ({"x": [1] * 12, "y": [0, 1] * 6}, "constant"),
+    ],
+)
+def test_refusals(columns: dict[str, object], sentence: str) -> None:
+    with pytest.raises(TabnasError, match=sentence):
+        prepare(Labelled.of(Table.of(columns), "y"), settings())
+
+
+def test_training_rows_of_one_class_are_refused() -> None:
+    table = Table.of({"x": range(100), "t": range(100), "y": ["a"] * 60 + ["b"] * 40})
+    with pytest.raises(TabnasError, match="must show at least two values of the target"):
+        prepare(Labelled.of(table, "y"), settings(order="time", order_column="t"))
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"limits": {}}, "must have at least one limit"),
+        ({"limits": {"parameter": 5}}, "did you mean 'parameters'"),
+        ({"order": "tim"}, "did you mean 'time'"),
+        ({"order": "time"}, "needs the name of its column"),
+        ({"class_weight": "balance"}, "did you mean 'balanced'"),
+        ({"time": 0}, "positive seconds"),
+        ({"layers": 0}, "layers must be"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_settings_are_checked_when_made(said: dict[str, object], sentence: str) -> None:
+    with pytest.raises(TabnasError, match=sentence):
+        RunSettings(**({"limits": LIMITS} | said))

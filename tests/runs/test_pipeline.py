@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.data import Table, load_dataset
+from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.model import load_model, score
+from tabnas.runs import (
+    Labelled,
+    Outcome,
+    Progress,
+    RunFolder,
+    RunSettings,
+    describe_outcome,
+    load_config,
+    load_result,
+    load_run_model,
+    plan_run,
+)
+from tests.runs.conftest import made_table
+
+QUICK = {"candidates": 2, "time": 0.5}
+
+
+def labelled(target: str, rows: int = 400) -> Labelled:
+    table = made_table(rows)
+    return Labelled.of(table.drop([{"kind": "value", "value": "kind"}[target]]), target)
+
+
+def outcome(data: Labelled, limit: int = 1_500, **said: object) -> Outcome:
+    limits = {"parameters": limit}
+    return plan_run(data, RunSettings(**({"limits": limits} | QUICK | said))).execute()
+
+
+@pytest.fixture(scope="module")
+def small() -> Outcome:
+    """So few rows that candidates are cross-validated."""
+    return outcome(labelled("kind"))
+
+
+@pytest.fixture(scope="module")
+def large() -> Outcome:
+    """Enough rows for a validation part."""
+    return outcome(labelled("value", 4_500))
+
+
+@pytest.mark.parametrize("which", ["small", "large"])
+def test_the_model_holds_its_limit_and_beats_knowing_nothing(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    found: Outcome = request.getfixturevalue(which)
+    assert found.model.costs["parameters"] <= 1_500
+    assert all(one.architecture in found.plan.feasible for one in found.candidates)
+    metric = {"small": "log_loss", "large": "rmse"}[which]
+    assert found.scores["network"][metric].value < 0.8 * found.scores["trivial"][metric].value
+    assert set(found.scores) == {"network", "trivial", "boosted trees"}
+
+
+def test_candidates_come_best_first(small: Outcome, large: Outcome) -> None:
+    for found in (small, large):
+        losses = [one.loss for one in found.candidates]
+        assert losses == sorted(losses)
+        assert found.chosen.architecture == found.model.architecture
+    assert small.plan.folds == 5
+    assert large.plan.folds == 0
+
+
+def test_the_reported_score_is_the_models_on_the_test_rows(large: Outcome) -> None:
+    test = large.parts.test
+    again = score(large.model.target, test.truth, _predicted(large, test))
+    assert again == large.scores["network"]
+
+
+def _predicted(found: Outcome, part) -> np.ndarray:
+    net = found.model._net
+    return found.parts.target_prediction(net.logits(found.model.architecture, part.examples))
+
+
+def test_one_seed_gives_the_same_bits() -> None:
+    runs = [outcome(labelled("kind"), seed=seed, time=None, candidates=1) for seed in (5, 5, 6)]
+    described = [describe_outcome(run) for run in runs]
+    for facts in described:
+        facts.pop("timings")
+    assert described[0] == described[1]
+    assert described[0] != described[2]
+    for name, weights in runs[0].model.weights.items():
+        np.testing.assert_array_equal(weights, runs[1].model.weights[name])
+
+
+def test_observers_hear_of_every_phase() -> None:
+    heard: list[Progress] = []
+    limits = {"parameters": 1_000}
+    data = labelled("kind")
+    plan_run(data, RunSettings(limits=limits, **QUICK)).execute(heard.append)
+    phases = list(dict.fromkeys(told.phase for told in heard))
+    assert phases == ["search", "candidates", "final training", "comparison"]
+    for phase in phases:
+        shares = [told.done for told in heard if told.phase == phase]
+        assert shares == sorted(shares)
+        assert shares[-1] == pytest.approx(1)
+    last = [told for told in heard if told.snapshot][-1].snapshot
+    assert 0 < last.feasible_probability <= 1
+    assert last.favourite_cost <= 1_000
+    assert [sum(layer) for layer in last.probabilities] == pytest.approx([1, 1, 1], abs=1e-4)
+
+
+def test_a_refit_sees_all_rows_and_keeps_the_score() -> None:
+    plain, refitted = (
+        outcome(labelled("kind"), refit=refit, time=None, candidates=1) for refit in (False, True)
+    )
+    assert refitted.scores == plain.scores
+    assert refitted.model.architecture == plain.model.architecture
+    for name, weights in plain.model.weights.items():
+        assert not np.array_equal(weights, refitted.model.weights[name])
+
+
+def test_the_metric_chooses() -> None:
+    found = outcome(labelled("kind"), metric="auc")
+    assert found.metric.name == "auc"
+    facts = describe_outcome(found)
+    assert all(0.5 < one["auc"] <= 1 for one in facts["candidates"])
+    with pytest.raises(TabnasError, match="must be one of"):
+        outcome(labelled("value"), metric="auc")
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(["parameters", "dense_parameters", "flops", "bytes"]),
+    st.integers(5, 4_000),
+    st.sampled_from([None, (4, 8), (0, 3, 16)]),
+)
+def test_nothing_infeasible_is_ever_returned(
+    cost: str, limit: int, widths: tuple[int, ...] | None
+) -> None:
+    try:
+        found = outcome(
+            labelled("kind", 60), limits={cost: limit}, widths=widths, time=0.01, candidates=1,
+            baselines=False,
+        )  # fmt: skip
+    except InfeasibleError:
+        return
+    assert found.model.costs[cost] <= limit
+
+
+def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
+    path = tmp_path / "runs" / "made"
+    with RunFolder(path) as folder:
+        result = folder.finish(small, {"settings": small.settings.to_dict()})
+    assert sorted(p.name for p in path.iterdir()) == [
+        "config.toml", "history.jsonl", "model", "result.json",
+    ]  # fmt: skip
+    assert list(path.parent.iterdir()) == [path]
+    assert load_result(path) == json.loads(json.dumps(result))
+    assert (
+        RunSettings(limits=load_config(path)["settings"]["limits"]).budget == small.settings.budget
+    )
+    for line in (path / "history.jsonl").read_text().splitlines():
+        assert json.loads(line)["favourite_cost"] <= 1_500
+    rows = made_table(20, seed=9)
+    np.testing.assert_array_equal(
+        load_run_model(path).predict_proba(rows), small.model.predict_proba(rows)
+    )
+    assert load_model(path / "model").architecture == small.model.architecture
+
+
+def test_what_is_not_finished_leaves_nothing(tmp_path) -> None:
+    with pytest.raises(KeyboardInterrupt), RunFolder(tmp_path / "run"):
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_occupied_folders_are_refused(tmp_path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(TabnasError, match="new or empty"):
+        RunFolder(tmp_path)
+    with pytest.raises(TabnasError, match="is a file"):
+        RunFolder(tmp_path / "file")
+    with pytest.raises(TabnasError, match="cannot be written"):
+        RunFolder(tmp_path / "file" / "below")
+
+
+def test_result_json_says_what_people_ask(large: Outcome) -> None:
+    facts = json.loads(json.dumps(describe_outcome(large)))
+    assert facts["costs"]["parameters"]["limit"] == 1_500
+    assert facts["costs"]["flops"]["limit"] is None
+    assert facts["rows"] == {"training": 2_700, "validation": 900, "test": 900}
+    assert facts["scores"]["network"]["metrics"]["rmse"]["low"] > 0
+    assert [effect["factor"] for effect in facts["limit_effects"]] == [0.5, 1.0, 2.0]
+    losses = [effect["one_shot_loss"] for effect in facts["limit_effects"]]
+    assert losses == sorted(losses, reverse=True)
+    assert set(facts["columns"]) == {"size", "warmth", "colour", "day", "house"}
+    assert {"preparation", "search", "candidates", "comparison"} <= set(facts["timings"])
+
+
+def test_the_smallest_and_the_widest_tables() -> None:
+    tiny = Table.of({"x": np.arange(12.0), "y": ["a", "b", "b"] * 4})
+    assert outcome(Labelled.of(tiny, "y"), 50).model.costs["parameters"] <= 50
+    rng = np.random.default_rng(0)
+    wide = {f"x{k}": rng.normal(size=40) for k in range(500)} | {"y": [0, 1] * 20}
+    assert outcome(Labelled.of(Table.of(wide), "y"), 2_000).model.costs["parameters"] <= 2_000
+
+
+def test_iris_by_default() -> None:
+    iris = load_dataset("iris")
+    found = plan_run(
+        Labelled.of(iris.table, iris.target), RunSettings(limits={"parameters": 200})
+    ).execute()
+    assert found.scores["network"]["accuracy"].value >= 0.85

@@ -1,0 +1,90 @@
+"""The rules behind the defaults: embeddings, batches, epochs, time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas import Budget
+from tabnas.data import Table, TableEncoder
+from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.runs._embedding_rule import fit_embeddings
+from tabnas.runs._plan import default_batch_size, default_epochs
+from tests.runs.conftest import made_table
+
+
+def encoder_of(*categories: int) -> TableEncoder:
+    """Columns with so many categories, each twice."""
+    longest = 2 * max(categories)
+    columns = {f"c{k}": [f"v{i % n}" for i in range(longest)] for k, n in enumerate(categories)}
+    return TableEncoder.fit(Table.of(columns), kinds=dict.fromkeys(columns, "categorical"))
+
+
+def test_small_tables_of_categories_are_kept_whole() -> None:
+    encoder, dimensions = fit_embeddings(encoder_of(3, 40), Budget(parameters=20_000))
+    assert encoder.categories == (4, 41)
+    assert dimensions == (2, 7)
+
+
+@given(
+    st.lists(st.integers(2, 400), min_size=1, max_size=5),
+    st.integers(300, 20_000),
+    st.sampled_from(["parameters", "bytes"]),
+)
+def test_embeddings_take_at_most_half_of_the_limit(
+    categories: list[int], limit: int, cost: str
+) -> None:
+    unit = {"parameters": 1, "bytes": 4}[cost]
+    encoder, dimensions = fit_embeddings(encoder_of(*categories), Budget(**{cost: limit * unit}))
+    taken = sum(c * d for c, d in zip(encoder.categories, dimensions, strict=True))
+    assert taken <= limit / 2
+    assert all(1 <= d <= 8 for d in dimensions)
+
+
+def test_categories_go_before_dimensions_and_the_frequent_stay() -> None:
+    encoder, dimensions = fit_embeddings(encoder_of(300, 300), Budget(parameters=6_000))
+    assert dimensions == (8, 8)
+    assert all(64 < c < 200 for c in encoder.categories)
+    encoder, dimensions = fit_embeddings(encoder_of(300, 300), Budget(parameters=900))
+    assert max(dimensions) < 8
+
+
+def test_a_limit_on_something_else_leaves_vocabularies_alone() -> None:
+    encoder, dimensions = fit_embeddings(encoder_of(300), Budget(flops=10))
+    assert encoder.categories == (301,)
+    assert dimensions == (8,)
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch", "epochs"),
+    [(90, 32, 500), (1_000, 32, 63), (12_000, 64, 40), (36_000, 128, 40), (1_000_000, 512, 40)],
+)
+def test_batches_and_epochs(rows: int, batch: int, epochs: int) -> None:
+    assert default_batch_size(rows) == batch
+    assert default_epochs(rows, batch) == epochs
+
+
+@given(st.integers(1, 10**9))
+def test_the_work_of_a_training_stays_within_bounds(rows: int) -> None:
+    batch = default_batch_size(rows)
+    epochs = default_epochs(rows, batch)
+    assert 4 <= epochs <= 500
+    assert epochs == 4 or epochs * rows <= 40_000_000
+
+
+def test_time_stretches_the_work() -> None:
+    table = made_table(4_000)
+    data = Labelled.of(table.drop(["value"]), "kind")
+
+    def planned(time: float | None):
+        return plan_run(data, RunSettings(limits={"parameters": 2_000}, time=time)).plan
+
+    usual = planned(None)
+    brief, longer, long = (planned(f * sum(usual.seconds.values())) for f in (0.2, 2, 40))
+    assert brief.training.epochs < usual.training.epochs < longer.training.epochs
+    assert brief.candidates == longer.candidates == usual.candidates == 3
+    assert long.training.epochs == 4 * usual.training.epochs
+    assert 3 < long.candidates <= 24
+    assert np.isclose(sum(longer.seconds.values()), 2 * sum(usual.seconds.values()), rtol=0.7)

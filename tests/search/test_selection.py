@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas.nets import Examples, Inputs, Task
+from tabnas.search import (
+    SELECTIONS,
+    History,
+    Look,
+    Search,
+    SearchSettings,
+    additive_qualities,
+    candidate_pool,
+    one_shot_losses,
+    select,
+)
+
+TASK = Task(inputs=Inputs(numeric=4), loss="logistic")
+SPACE = SearchSpace([[4, 5, 6], [0, 4, 5, 6]], inputs=4, outputs=1)
+FEASIBLE = FeasibleSet(SPACE, Budget(parameters=88))
+
+
+@pytest.fixture(scope="module")
+def finished() -> Search:
+    x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
+    rows = Examples(TASK, numeric=x, target=x[:, 0] * x[:, 1] > 0)
+    search = Search(FEASIBLE, rows, rows, SearchSettings(epochs=6, batch_size=20, looks=4, every=3))
+    search.run()
+    return search
+
+
+@pytest.mark.parametrize("by", SELECTIONS)
+@pytest.mark.parametrize("n", [1, 3, 1_000])
+def test_every_rule_names_different_feasible_architectures(
+    finished: Search, by: str, n: int
+) -> None:
+    chosen = select(finished, n, by=by)
+    assert 1 <= len(chosen) <= min(n, FEASIBLE.count())
+    assert len(set(chosen)) == len(chosen)
+    assert all(one in FEASIBLE for one in chosen)
+    assert chosen == select(finished, n, by=by)  # nothing is left to chance
+
+
+def test_algorithm_3_takes_the_largest_drawn(finished: Search) -> None:
+    costs = [
+        FEASIBLE.budget.costs(SPACE, one)["parameters"] for one in select(finished, 4, by="largest")
+    ]
+    assert costs == sorted(costs, reverse=True)
+    # 500 draws of a policy that has hardly moved see the whole of so small a set
+    assert select(finished, 1, by="largest") == [FEASIBLE.dearest()]
+
+
+def test_one_shot_candidates_are_ranked_by_loss_and_mostly_use_the_limit(finished: Search) -> None:
+    chosen = select(finished, 3)
+    losses = one_shot_losses(finished, chosen)
+    assert (np.diff(losses) >= 0).all()
+    loads = FEASIBLE.load(np.array([SPACE.choices(one) for one in chosen]))
+    assert (loads >= 0.85).sum() >= 2
+    best = min(candidate_pool(finished), key=lambda one: one_shot_losses(finished, [one])[0])
+    assert best in chosen
+
+
+def test_unknown_rules_are_refused(finished: Search) -> None:
+    with pytest.raises(TabnasError, match="did you mean 'one_shot'"):
+        select(finished, 3, by="oneshot")
+    with pytest.raises(TabnasError, match="n must be"):
+        select(finished, 0)
+
+
+def test_additive_worths_are_found_under_levels_that_move() -> None:
+    """Qualities that are additive, plus another level for every look, are explained exactly."""
+    rng = np.random.default_rng(1)
+    truth = [rng.normal(size=3), rng.normal(size=4)]
+    everything = np.array(list(product(range(3), range(4))))
+    history = History()
+    for step in range(60):
+        choices = everything[rng.integers(len(everything), size=5)]
+        level = rng.normal(scale=10)
+        quality = truth[0][choices[:, 0]] + truth[1][choices[:, 1]] + level
+        history.add(Look(step, choices, quality))
+    worths = additive_qualities(SPACE, history, ridge=1e-9)
+    for layer, (expected, size) in enumerate(zip(truth, (3, 4), strict=True)):
+        found = worths[layer, :size]
+        np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-6)
+    best = max(FEASIBLE, key=lambda one: sum(truth[i][c] for i, c in enumerate(SPACE.choices(one))))
+    assert FEASIBLE.most_likely(1, worths) == [best]
+
+
+def test_without_looks_nothing_is_worth_more() -> None:
+    assert not additive_qualities(SPACE, History()).any()
+    unseen = History([Look(0, np.zeros((2, 2), np.int64), np.full(2, np.nan))])
+    assert not additive_qualities(SPACE, unseen).any()
+
+
+def test_history_lists_what_was_evaluated() -> None:
+    history = History()
+    history.add(Look(3, np.array([[0, 1], [2, 2]]), np.array([0.5, np.nan])))
+    history.add(Look(6, np.array([[1, 1]]), np.array([0.25])))
+    number, choices, quality = history.evaluated()
+    assert number.tolist() == [0, 1]
+    assert choices.tolist() == [[0, 1], [1, 1]]
+    assert quality.tolist() == [0.5, 0.25]
+
+
+def test_one_shot_loss_is_the_supernets(finished: Search) -> None:
+    one = Architecture((4, 5))
+    assert one_shot_losses(finished, [one])[0] == finished.net.loss(one, finished.validation)
