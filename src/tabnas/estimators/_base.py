@@ -1,0 +1,99 @@
+"""What both estimators share: the run behind `fit`, and the model on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tabnas.data import Table
+from tabnas.estimators._choices import LIMITED, run_settings
+from tabnas.estimators._features import categorical_kinds, checked_table
+from tabnas.estimators._telling import Telling
+from tabnas.model import Model, save_model
+from tabnas.runs import Labelled, describe_outcome, load_run_model, plan_run
+
+
+class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
+    """The common part; scikit-learn finds the parameters in the classes' own `__init__`."""
+
+    def _search(self, data: Labelled) -> Self:
+        """Find the best architecture within the limits, train it, and keep what was found."""
+        kinds = categorical_kinds(data.features, self.categorical_features)
+        telling = Telling(self.verbose)
+        run = plan_run(data, run_settings(self, kinds))
+        telling.begin(run)
+        outcome = run.execute(telling)
+        telling.end(outcome)
+        self._keep(outcome.model)
+        self.n_iter_ = outcome.chosen.stop_after
+        self.result_ = describe_outcome(outcome)
+        self.candidates_ = self.result_["candidates"]
+        self.history_ = list(outcome.snapshots)
+        return self
+
+    def _keep(self, model: Model) -> None:
+        self.model_ = model
+        self.architecture_ = model.architecture
+        self.costs_ = model.costs
+
+    def _asked(self, features: Any) -> Table:
+        """Rows to predict."""
+        check_is_fitted(self)
+        return checked_table(self, features, reset=False)
+
+    def _raw(self, features: Any) -> NDArray[np.float32]:
+        """The network's outputs for rows to predict."""
+        table = self._asked(features)
+        raw: NDArray[np.float32] = self.model_.raw(table)
+        return raw
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the fitted model to a folder of its own; no pickle.
+
+        Parameters
+        ----------
+        folder : str or Path
+            New or empty; with `overwrite` it may hold another model.
+        overwrite : bool, default=False
+            Whether a model that is there already may be replaced.
+        """
+        check_is_fitted(self)
+        save_model(self.model_, folder, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """A fitted estimator from a folder that `save`, or a run of the command line, has written.
+
+        It predicts as the saved one did. Of its parameters, the limits are those of the model and
+        all others the defaults; how the model was found (`result_`, `history_`, `candidates_`,
+        `n_iter_`) is not in the folder.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder of a model, or of a finished run.
+        """
+        model = load_run_model(folder)
+        loaded = cls(**{f"max_{name}": model.limits.get(name) for name in LIMITED})
+        loaded._take(model, str(folder))
+        loaded._keep(model)
+        loaded.n_features_in_ = len(model.feature_names)
+        if model.encoder.named:
+            loaded.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        return loaded
+
+    def _take(self, model: Model, folder: str) -> None:
+        """Refuse a model of another task."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,212 @@
+"""The classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_sample_weight
+
+from tabnas.data import ClassTarget
+from tabnas.errors import TabnasError
+from tabnas.estimators._answers import answers, classes_of, labelled, row_weights, target_name
+from tabnas.estimators._base import TabNASEstimator
+from tabnas.estimators._features import checked_table
+from tabnas.model import Model, probabilities
+from tabnas.types import FloatArray
+
+
+class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
+    """The best network for classes within hard limits, found and trained by `fit`.
+
+    Tables may be pandas or polars frames, pyarrow tables, arrays or lists. Missing values, texts,
+    dates and categories are welcome; numbers need no scaling.
+
+    Parameters
+    ----------
+    max_parameters : int or None, default=20_000
+        The most numbers that the network may hold, embeddings of categories included. None is no
+        such limit; at least one limit must be set.
+    max_dense_parameters : int or None, default=None
+        The most weights and biases of the dense layers.
+    max_flops : int or None, default=None
+        The most operations for one row.
+    max_bytes : int or None, default=None
+        The most bytes of weights.
+    layers : int or None, default=None
+        The most hidden layers; None is three.
+    widths : sequence of int or None, default=None
+        Candidate widths of every layer, where 0 makes layers optional. None follows from the
+        limits.
+    metric : str or None, default=None
+        What candidates are chosen by: "log_loss" (the default), "accuracy", "balanced_error" or
+        "auc".
+    class_weight : dict, "balanced" or None, default=None
+        What rows of a class weigh, by label. "balanced" lets all classes weigh the same in
+        training.
+    categorical_features : sequence of str, int or bool, or None, default=None
+        Columns of categories, by name, by position or as a mask, where types do not tell: codes
+        in numbers. Texts and a frame's own categories are found without.
+    validation_fraction : float, default=0.2
+        The share of rows that the search looks at to tell architectures apart. Up to 3,000 rows,
+        candidates are chosen by cross-validation on all rows.
+    candidates : int or None, default=None
+        How many of the most promising architectures are trained alone to choose from; None is
+        three.
+    time : float or None, default=None
+        About how many seconds `fit` may take. With it, results depend on the machine; None does as
+        much work as pays by default.
+    refit : bool, default=True
+        Whether the chosen network is trained once more on all rows, those of validation included,
+        for as many epochs as did best. Up to 3,000 rows it always is.
+    n_jobs : int or None, default=None
+        How many architectures train side by side in a step of the search, which shapes the
+        result; None is one, -1 as many as there are cores. Each needs an idle core: on busy ones,
+        more are slower than one.
+    random_state : int, RandomState or None, default=None
+        An integer makes `fit` repeatable bit for bit.
+    verbose : int, default=0
+        Whether lines about the progress are printed. The logger `tabnas` gets them, at INFO, in
+        any case.
+
+    Attributes
+    ----------
+    architecture_ : Architecture
+        The widths of the hidden layers; `str` gives "32-144-24".
+    model_ : Model
+        The network with its encoder.
+    costs_ : dict of str to float
+        What the network uses of every cost.
+    classes_ : ndarray
+        The labels, in the order of `predict_proba`.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X had such.
+    n_iter_ : int
+        Epochs of the final training.
+    candidates_ : list of dict
+        The architectures that were trained alone, best first.
+    history_ : list of Snapshot
+        The course of the search.
+    result_ : dict
+        All facts of the run, fit for JSON.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> flowers, species = load_iris(return_X_y=True)
+    >>> classifier = TabNASClassifier(max_parameters=200, candidates=1, random_state=0)
+    >>> classifier = classifier.fit(flowers, species)
+    >>> classifier.costs_["parameters"] <= 200
+    True
+    >>> classifier.score(flowers, species) > 0.9
+    True
+    >>> classifier.predict_proba(flowers[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        max_parameters: int | None = 20_000,
+        *,
+        max_dense_parameters: int | None = None,
+        max_flops: int | None = None,
+        max_bytes: int | None = None,
+        layers: int | None = None,
+        widths: Sequence[int] | None = None,
+        metric: str | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        categorical_features: Sequence[Any] | None = None,
+        validation_fraction: float = 0.2,
+        candidates: int | None = None,
+        time: float | None = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_parameters = max_parameters
+        self.max_dense_parameters = max_dense_parameters
+        self.max_flops = max_flops
+        self.max_bytes = max_bytes
+        self.layers = layers
+        self.widths = widths
+        self.metric = metric
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.validation_fraction = validation_fraction
+        self.candidates = candidates
+        self.time = time
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
+        """Find and train the network.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            The features; at least 10 rows.
+        y : array-like of shape (n_samples,)
+            The labels: texts, integers, whole floats or truth values; at least two of each.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            What each row weighs in training and in choosing. Rows that weigh nothing are left out.
+        """
+        table = checked_table(self, X, reset=True)
+        labels = answers(self, y, len(table))
+        classes, target, codes = classes_of(labels, target_name(y))
+        weight = self._weight(row_weights(sample_weight, len(table)), labels)
+        data = labelled(table, target, codes.astype(np.int32), weight)
+        shown = np.unique(data.truth)
+        if len(shown) < 2:
+            raise TabnasError(
+                "at least two classes must weigh something, however one class has all the weight: "
+                f"{target.classes[shown[0]]!r}"
+            )
+        self._search(data)
+        self.classes_ = classes
+        return self
+
+    def _weight(self, weight: FloatArray | None, labels: NDArray[Any]) -> FloatArray | None:
+        """Weights of rows, times those of a user's classes."""
+        if not isinstance(self.class_weight, Mapping):
+            return weight
+        by_class = compute_sample_weight(dict(self.class_weight), labels)
+        return row_weights(by_class if weight is None else by_class * weight, len(labels))
+
+    def _take(self, model: Model, folder: str) -> None:
+        if not isinstance(model.target, ClassTarget):
+            raise TabnasError(
+                f"the model in {folder!r} must be of classes, however it predicts a quantity; "
+                "take TabNASRegressor.load"
+            )
+        self.classes_ = np.array(model.classes)
+
+    def decision_function(self, X: Any) -> FloatArray:  # noqa: N803
+        """The logits: of the second of two classes [rows], else of every class [rows, classes]."""
+        raw = self._raw(X).astype(np.float64)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The most likely label of each row, of the type that y had."""
+        logits = self.decision_function(X)
+        codes = (logits > 0).astype(np.int64) if logits.ndim == 1 else logits.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+        """The probability of every class [rows, classes], in the order of `classes_`."""
+        return probabilities(self._raw(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:  # noqa: N803
+        """Logarithms of `predict_proba`, exact also where probabilities vanish."""
+        raw = self._raw(X).astype(np.float64)
+        if raw.shape[1] == 1:
+            raw = np.concatenate([np.zeros_like(raw), raw], axis=1)
+        largest = raw.max(axis=1, keepdims=True)
+        return np.asarray(raw - largest - np.log(np.exp(raw - largest).sum(axis=1, keepdims=True)))

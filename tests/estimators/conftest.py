@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+SMALL: dict[str, Any] = {"max_parameters": 200, "layers": 1, "candidates": 1, "random_state": 0}
+"""Little work, for tests that ask how, not how well."""
+
+
+@pytest.fixture
+def birds() -> tuple[dict[str, Any], np.ndarray]:
+    """Sixty rows with texts, missing values and two kinds of birds."""
+    rng = np.random.default_rng(0)
+    owl = np.arange(60) % 2 == 0
+    weight = rng.normal(np.where(owl, 2.0, 1.0), 0.1)
+    weight[::7] = np.nan
+    return (
+        {
+            "weight": weight,
+            "food": np.where(rng.random(60) < 0.9, np.where(owl, "mice", "fish"), "both").tolist(),
+            "wing": rng.normal(size=60),
+        },
+        np.where(owl, "owl", "auk"),
+    )

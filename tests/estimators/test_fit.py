@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+from tabnas.data import ClassTarget, Shares, Table
+from tabnas.errors import TabnasError
+from tabnas.estimators import TabNASClassifier, TabNASRegressor
+from tabnas.estimators._choices import run_settings
+from tabnas.runs import Labelled, RunSettings, plan_run
+from tests.estimators.conftest import SMALL
+
+# -- what is learned -------------------------------------------------------------------------------
+
+
+def test_classes_are_told_apart() -> None:
+    features, truth = load_breast_cancer(return_X_y=True)
+    classifier = TabNASClassifier(2_000, candidates=1, random_state=0)
+    classifier.fit(features[::2], truth[::2])
+    assert classifier.score(features[1::2], truth[1::2]) > 0.93
+
+
+def test_a_quantity_is_predicted_in_its_units() -> None:
+    features, truth = load_diabetes(return_X_y=True)
+    regressor = TabNASRegressor(**SMALL)
+    regressor.fit(features[::2], truth[::2])
+    assert regressor.score(features[1::2], truth[1::2]) > 0.3
+
+
+def test_what_is_fitted_can_be_looked_at() -> None:
+    features, truth = load_iris(return_X_y=True, as_frame=True)
+    classifier = TabNASClassifier(300, candidates=2, random_state=0).fit(features, truth)
+    assert str(classifier.architecture_) == classifier.result_["architecture"]
+    assert classifier.costs_ == classifier.model_.costs
+    assert classifier.costs_["parameters"] <= 300
+    assert classifier.model_.limits == {"parameters": 300}
+    assert classifier.model_.target.name == "target"
+    assert classifier.candidates_[0]["epochs"] == classifier.n_iter_
+    assert len(classifier.candidates_) == 2
+    assert classifier.history_[-1].progress <= 1
+    assert classifier.n_features_in_ == 4
+    assert classifier.feature_names_in_.tolist() == features.columns.tolist()
+
+
+# -- one seed, one model ---------------------------------------------------------------------------
+
+
+def same(first: Any, second: Any) -> bool:
+    ours, theirs = first.weights, second.weights
+    return ours.keys() == theirs.keys() and all(
+        ours[name].tobytes() == theirs[name].tobytes() for name in ours
+    )
+
+
+def test_a_seed_fixes_the_model_bit_for_bit(birds: Any) -> None:
+    first, second = (TabNASClassifier(**SMALL).fit(*birds) for _ in range(2))
+    assert same(first.model_, second.model_)
+
+
+def test_fit_is_the_pipeline(birds: Any) -> None:
+    features, labels = birds
+    target = ClassTarget(name="y", classes=("auk", "owl"))
+    data = Labelled(Table.of(features), target, (labels == "owl").astype(np.int32))
+    settings = RunSettings(
+        limits={"parameters": 200},
+        layers=1,
+        candidates=1,
+        shares=Shares(test=0.0),
+        refit=True,
+        baselines=False,
+    )
+    by_hand = plan_run(data, settings).execute().model
+    assert same(TabNASClassifier(**SMALL).fit(features, labels).model_, by_hand)
+
+
+def test_a_random_state_is_drawn_from(birds: Any) -> None:
+    def fitted(state: Any) -> TabNASClassifier:
+        return TabNASClassifier(**SMALL | {"random_state": state}).fit(*birds)
+
+    first, second = (fitted(np.random.RandomState(3)) for _ in range(2))
+    assert same(first.model_, second.model_)
+    state = np.random.RandomState(3)
+    assert fitted(state).result_["seed"] != fitted(state).result_["seed"]
+    assert isinstance(fitted(None).result_["seed"], int)
+
+
+def test_workers_follow_n_jobs() -> None:
+    cores = os.cpu_count() or 1
+    expected = {None: 1, 1: 1, 3: 3, -1: cores, -2: max(1, cores - 1), -1_000: 1}
+    for n_jobs, workers in expected.items():
+        assert run_settings(TabNASClassifier(n_jobs=n_jobs), {}).workers == workers
+
+
+def test_with_refit_all_rows_are_learned_from() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(3_100, 2))  # more than are cross-validated
+    truth = features.sum(axis=1) > 0
+    kept, refitted = (
+        TabNASClassifier(**SMALL | {"max_parameters": 20}, refit=refit).fit(features, truth)
+        for refit in (False, True)
+    )
+    assert kept.n_iter_ == refitted.n_iter_
+    assert not same(kept.model_, refitted.model_)
+    assert "refit" in refitted.result_["timings"]
+
+
+# -- tables and answers of every kind --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.table, pa.record_batch])
+def test_tables_of_every_kind_are_taken(birds: Any, form: Any) -> None:
+    features, labels = birds
+    expected = TabNASClassifier(**SMALL).fit(features, labels).predict_proba(features)
+    classifier = TabNASClassifier(**SMALL).fit(form(features), labels)
+    assert classifier.feature_names_in_.tolist() == ["weight", "food", "wing"]
+    np.testing.assert_array_equal(classifier.predict_proba(form(features)), expected)
+
+
+def test_lists_of_rows_keep_the_types_of_their_columns(birds: Any) -> None:
+    features, labels = birds
+    rows = [list(row) for row in zip(*features.values(), strict=True)]
+    classifier = TabNASClassifier(**SMALL).fit(rows, labels.tolist())
+    expected = TabNASClassifier(**SMALL).fit(features, labels).predict_proba(features)
+    np.testing.assert_array_equal(classifier.predict_proba(rows), expected)
+    assert not hasattr(classifier, "feature_names_in_")
+
+
+def test_columns_named_by_numbers_go_by_position(birds: Any) -> None:
+    features, labels = birds
+    frame = pd.DataFrame(dict(enumerate(features.values())))
+    classifier = TabNASClassifier(**SMALL).fit(frame, labels)
+    assert not hasattr(classifier, "feature_names_in_")
+    moved = frame.rename(columns={0: 7})
+    np.testing.assert_array_equal(classifier.predict(moved), classifier.predict(frame))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["auk", "owl", "tit"]),
+        np.array(["auk", "owl", "tit"], object),
+        np.array([3, 5, 8], np.int16),
+        np.array([-1.0, 0.0, 2.0]),
+        np.array([False, True]),
+        np.array([1, 2, 3], object),
+        np.array(["None", "mild", "severe"]),
+    ],
+    ids=lambda labels: f"{labels.dtype}-{labels[0]}",
+)
+def test_labels_come_back_as_they_were(labels: np.ndarray) -> None:
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % len(labels)
+    features = np.c_[codes, rng.normal(size=60)]
+    classifier = TabNASClassifier(**SMALL).fit(features, labels[codes])
+    predicted = classifier.predict(features)
+    assert classifier.classes_.tolist() == labels.tolist()
+    assert predicted.dtype == classifier.classes_.dtype
+    assert labels.dtype in (predicted.dtype, object)
+    assert (predicted == labels[codes]).mean() > 0.9
+    np.testing.assert_array_equal(predicted, classifier.model_.predict(features))
+
+
+@pytest.mark.parametrize("form", [pd.Series, pl.Series, pa.array, list, pd.Categorical])
+def test_answers_of_every_kind_are_taken(birds: Any, form: Any) -> None:
+    features, labels = birds
+    classifier = TabNASClassifier(**SMALL).fit(features, form(labels.tolist()))
+    assert classifier.classes_.tolist() == ["auk", "owl"]
+
+
+def test_nullable_integers_are_labels(birds: Any) -> None:
+    labels = pd.Series(birds[1] == "owl", name="owl").astype("Int64")
+    classifier = TabNASClassifier(**SMALL).fit(birds[0], labels)
+    assert classifier.classes_.tolist() == [0, 1]
+    assert classifier.model_.target.name == "owl"
+
+
+def test_codes_can_be_called_categories(birds: Any) -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(10, size=200)
+    frame = pd.DataFrame({"noise": rng.normal(size=200), "code": codes})
+    truth = np.sin(7.0 * codes)
+    for given in (["code"], [1], [False, True]):
+        regressor = TabNASRegressor(**SMALL, categorical_features=given).fit(frame, truth)
+        assert regressor.model_.encoder.describe()["code"].startswith("categorical")
+    for given in (["cod"], [2], [True]):
+        with pytest.raises(TabnasError, match="column"):
+            TabNASRegressor(**SMALL, categorical_features=given).fit(frame, truth)
+
+
+def test_a_class_of_one_row_is_learned_from() -> None:
+    rng = np.random.default_rng(0)
+    for rows in (30, 3_100):  # cross-validated and not
+        labels = np.where(np.arange(rows) == 0, "rare", np.where(np.arange(rows) % 2, "a", "b"))
+        features = rng.normal(size=(rows, 2))
+        classifier = TabNASClassifier(**SMALL, metric="balanced_error").fit(features, labels)
+        assert classifier.predict_proba(features[:1]).shape == (1, 3)
+    with pytest.raises(TabnasError, match="auc must be defined on the rows to choose by"):
+        TabNASClassifier(**SMALL, metric="auc").fit(features, labels)
+
+
+# -- weights ---------------------------------------------------------------------------------------
+
+
+def test_rows_that_weigh_nothing_are_left_out(birds: Any) -> None:
+    features, labels = birds
+    doubled = pd.concat([pd.DataFrame(features)] * 2, ignore_index=True)
+    answers = np.r_[labels, labels[::-1]]
+    weight = np.repeat([2.0, 0.0], 60)
+    weighted = TabNASClassifier(**SMALL).fit(doubled, answers, sample_weight=weight)
+    assert same(weighted.model_, TabNASClassifier(**SMALL).fit(features, labels).model_)
+
+
+def test_weights_shift_the_answers() -> None:
+    rng = np.random.default_rng(0)
+    features, labels = rng.normal(size=(200, 2)), np.arange(200) % 2
+
+    def share(**given: Any) -> float:
+        weight = given.pop("sample_weight", None)
+        classifier = TabNASClassifier(**SMALL, **given).fit(features, labels, sample_weight=weight)
+        return float(classifier.predict_proba(features)[:, 1].mean())
+
+    assert share() == pytest.approx(0.5, abs=0.15)
+    assert share(sample_weight=1 + 8 * labels) > 0.8
+    assert share(class_weight={0: 9.0, 1: 1.0}) < 0.2
+    assert share(class_weight="balanced", sample_weight=1 + 8 * labels) < 0.65
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"max_parameters": None}, "at least one limit must be set"),
+        ({"max_parameters": 2}, "parameters"),
+        ({"metric": "rmse"}, "metric of a binary target"),
+        ({"class_weight": "balance"}, "balanced"),
+        ({"validation_fraction": 1.5}, "shares"),
+        ({"candidates": 0}, "candidates must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"time": -1.0}, "time must be"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_parameters_are_checked_when_fitting(birds: Any, changed: Any, said: str) -> None:
+    with pytest.raises(TabnasError, match=said):
+        TabNASClassifier(**SMALL | changed).fit(*birds)
+
+
+def test_answers_are_checked(birds: Any) -> None:
+    features, labels = birds
+    classifier, regressor = TabNASClassifier(**SMALL), TabNASRegressor(**SMALL)
+    for wrong, said in (
+        (["owl"] * 60, "at least two classes, however one class was given: 'owl'"),
+        (labels[:50], "each of the 60 rows"),
+        ([None, *labels[1:]], "None was given"),
+        (np.where(labels == "owl", "a", "a "), "differ in more than the spaces"),
+    ):
+        with pytest.raises(TabnasError, match=said):
+            classifier.fit(features, wrong)
+    with pytest.raises(TabnasError, match="for classes, take TabNASClassifier"):
+        regressor.fit(features, labels)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        regressor.fit(features, np.where(np.arange(60) == 3, np.nan, 1.0))
+
+
+def test_weights_are_checked(birds: Any) -> None:
+    for wrong, said in (
+        (np.ones(3), r"the shape \(60,\)"),
+        (-np.ones(60), "at least zero"),
+        (np.zeros(60), "every weight is zero"),
+        (["a"] * 60, "hold numbers"),
+        ((birds[1] == "owl") * 1.0, "one class has all the weight: 'owl'"),
+    ):
+        with pytest.raises(TabnasError, match=said):
+            TabNASClassifier(**SMALL).fit(*birds, sample_weight=wrong)
+
+
+def test_infinite_values_are_named(birds: Any) -> None:
+    features, labels = birds
+    wrong = features | {"wing": np.where(np.arange(60) == 4, np.inf, 1.0)}
+    with pytest.raises(TabnasError, match="the column 'wing' must be finite, however row 5"):
+        TabNASClassifier(**SMALL).fit(wrong, labels)
+
+
+# -- what is said meanwhile ------------------------------------------------------------------------
+
+
+def test_verbose_prints_a_line_a_step(birds: Any, capsys: Any, caplog: Any) -> None:
+    with caplog.at_level(logging.INFO, logger="tabnas"):
+        classifier = TabNASClassifier(**SMALL, verbose=1).fit(*birds)
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in printed] == [
+        "[tabnas] search", "[tabnas] candidates", "[tabnas] final training", "[tabnas] found",
+    ]  # fmt: skip
+    assert str(classifier.architecture_) in printed[-1]
+    assert [f"[tabnas] {record.getMessage()}" for record in caplog.records] == printed
+    TabNASClassifier(**SMALL).fit(*birds)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.errors import InfeasibleError
+from tabnas.estimators import TabNASClassifier, TabNASRegressor
+
+LIMITS = st.fixed_dictionaries(
+    {"max_parameters": st.none() | st.integers(1, 120)},
+    optional={
+        "max_dense_parameters": st.integers(1, 120),
+        "max_flops": st.integers(1, 300),
+        "max_bytes": st.integers(1, 600),
+    },
+).filter(lambda limits: any(limits.values()))
+
+
+@given(limits=LIMITS, classes=st.integers(1, 4), text=st.booleans(), seed=st.integers(0, 9))
+@settings(max_examples=40)
+def test_limits_hold_or_nothing_is_fitted(
+    limits: dict[str, Any], classes: int, text: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    features: dict[str, Any] = {"a": rng.normal(size=24), "b": rng.normal(size=24)}
+    if text:
+        features["c"] = rng.choice(["x", "y", "z"], 24)
+    kind: Any = TabNASRegressor if classes == 1 else TabNASClassifier
+    answers = rng.normal(size=24) if classes == 1 else np.arange(24) % classes
+    estimator = kind(**limits, layers=2, candidates=1, random_state=seed)
+    try:
+        estimator.fit(features, answers)
+    except InfeasibleError:
+        assert not hasattr(estimator, "model_")
+        return
+    for name, most in limits.items():
+        assert most is None or estimator.costs_[name.removeprefix("max_")] <= most
+    held = sum(weight.size for weight in estimator.model_.weights.values())
+    assert held == estimator.costs_["parameters"]

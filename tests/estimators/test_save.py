@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from tabnas.errors import TabnasError
+from tabnas.estimators import TabNASClassifier, TabNASRegressor
+from tests.estimators.conftest import SMALL
+
+
+def test_a_saved_classifier_predicts_as_before(birds: Any, tmp_path: Path) -> None:
+    features, labels = birds
+    classifier = TabNASClassifier(**SMALL, max_bytes=700).fit(features, labels)
+    classifier.save(tmp_path / "model")
+    loaded = TabNASClassifier.load(tmp_path / "model")
+    check_is_fitted(loaded)
+    np.testing.assert_array_equal(loaded.predict(features), classifier.predict(features))
+    np.testing.assert_array_equal(
+        loaded.predict_proba(features), classifier.predict_proba(features)
+    )
+    assert (loaded.max_parameters, loaded.max_bytes) == (200, 700)
+    assert loaded.feature_names_in_.tolist() == classifier.feature_names_in_.tolist()
+    assert loaded.costs_ == classifier.costs_
+    assert loaded.score(features, labels) == classifier.score(features, labels)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(pd.DataFrame(features)[["wing", "food", "weight"]])
+    assert clone(loaded).get_params() == loaded.get_params()
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [3, 5, 8], [1.0, 2.0], [False, True]])
+def test_labels_survive_a_folder(labels: list[Any], tmp_path: Path) -> None:
+    codes = np.arange(40) % len(labels)
+    features = codes[:, None] + np.linspace(0, 0.5, 40)[:, None]
+    classifier = TabNASClassifier(**SMALL).fit(features, np.array(labels)[codes])
+    classifier.save(tmp_path / "model")
+    loaded = TabNASClassifier.load(tmp_path / "model")
+    assert loaded.classes_.dtype == classifier.classes_.dtype
+    assert loaded.classes_.tolist() == labels
+    assert not hasattr(loaded, "feature_names_in_")
+
+
+def test_a_saved_regressor_predicts_as_before(birds: Any, tmp_path: Path) -> None:
+    features, _ = birds
+    regressor = TabNASRegressor(**SMALL).fit(features, 1e6 * features["wing"])
+    regressor.save(tmp_path / "model")
+    loaded = TabNASRegressor.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(features), regressor.predict(features))
+    with pytest.raises(TabnasError, match="holds a model already"):
+        regressor.save(tmp_path / "model")
+    regressor.save(tmp_path / "model", overwrite=True)
+    with pytest.raises(TabnasError, match=r"take TabNASRegressor\.load"):
+        TabNASClassifier.load(tmp_path / "model")
+
+
+def test_a_model_of_classes_is_no_regressor(birds: Any, tmp_path: Path) -> None:
+    TabNASClassifier(**SMALL).fit(*birds).save(tmp_path / "model")
+    with pytest.raises(TabnasError, match=r"take TabNASClassifier\.load"):
+        TabNASRegressor.load(tmp_path / "model")
+
+
+def test_spaces_around_names_are_no_part_of_them(birds: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame(birds[0]).rename(columns={"food": " food"})
+    classifier = TabNASClassifier(**SMALL).fit(frame, birds[1])
+    classifier.save(tmp_path / "model")
+    loaded = TabNASClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(frame), classifier.predict(frame))
+
+
+def test_only_what_is_fitted_is_saved(tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError):
+        TabNASClassifier().save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_pickles_are_whole(birds: Any) -> None:
+    classifier = TabNASClassifier(**SMALL).fit(*birds)
+    copy = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(copy.predict_proba(birds[0]), classifier.predict_proba(birds[0]))
+    assert copy.result_ == classifier.result_
+    assert copy.history_ == classifier.history_
