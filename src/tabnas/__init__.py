@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tabnas.errors import InexactError, InexactWarning, InfeasibleError, TabnasError
 from tabnas.feasible import FeasibleSet
 from tabnas.space import PAPER_WIDTHS, Architecture, Budget, Limit, SearchSpace
+
+if TYPE_CHECKING:
+    from tabnas.estimators import TabNASClassifier, TabNASRegressor
+    from tabnas.model import Model, load_model
 
 __version__ = "0.1.0"
 
@@ -17,7 +24,28 @@ __all__ = [
     "InexactWarning",
     "InfeasibleError",
     "Limit",
+    "Model",
     "SearchSpace",
+    "TabNASClassifier",
+    "TabNASRegressor",
     "TabnasError",
     "__version__",
+    "load_model",
 ]
+
+LAZY = {  # scikit-learn and Arrow take their time to import, and counting needs neither
+    "Model": "tabnas.model",
+    "TabNASClassifier": "tabnas.estimators",
+    "TabNASRegressor": "tabnas.estimators",
+    "load_model": "tabnas.model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in LAZY:
+        return getattr(import_module(LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

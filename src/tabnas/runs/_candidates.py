@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from tabnas.data import ClassTarget
-from tabnas.model import Metric, Model, primary_loss
+from tabnas.model import Metric, Model, default_metric, primary_loss
 from tabnas.nets import Examples, SuperNet, TrainingResult, stream, train
 from tabnas.runs._parts import Part, Parts
 from tabnas.runs._plan import Plan
@@ -61,29 +61,34 @@ def _try_alone(
 def _try_in_folds(
     architecture: Architecture, parts: Parts, plan: Plan, metric: Metric, observe: Observe
 ) -> Candidate:
-    """Cross-validate on the rows of training and validation together."""
+    """Cross-validate on the rows of training and validation together.
+
+    All folds stop after the same epoch, the one with the lowest loss over all rows that were held
+    out: with an epoch for each fold, the rows that judge it would have chosen it, too.
+    """
     began = perf_counter()
-    whole = parts.development
-    outputs = np.empty((len(whole), parts.task.outputs), np.float32)
-    epochs = []
+    whole, epochs = parts.development, plan.training.epochs
+    outputs = np.empty((epochs, len(whole), parts.task.outputs), np.float32)
     for fold, (inside, outside) in enumerate(folds(parts, plan)):
-        held_out = whole.take(outside).examples
-        net, result = _trained(
-            architecture,
-            whole.take(inside).examples,
-            held_out,
-            plan,
-            lambda done, fold=fold: observe((fold + done) / plan.folds),  # type: ignore[misc]
-        )
-        outputs[outside] = net.logits(architecture, held_out)
-        epochs.append(result.best_epoch)
-    # judged together, since a fold may lack a class
-    prediction = parts.target_prediction(outputs)
-    loss = primary_loss(metric, parts.target, whole.truth, prediction, whole.weight)
+        training, held_out = whole.take(inside).examples, whole.take(outside).examples
+        net = _fresh(architecture, training, plan)
+
+        def note(result: TrainingResult) -> None:
+            outputs[result.epochs - 1, outside] = net.logits(architecture, held_out)  # noqa: B023
+            observe((fold + result.epochs / epochs) / plan.folds)  # noqa: B023
+
+        train(net, architecture, training, plan.training, observe=note)
+
+    def loss(measured: Metric, epoch: int) -> float:
+        prediction = parts.target_prediction(outputs[epoch])
+        return primary_loss(measured, parts.target, whole.truth, prediction, whole.weight)
+
+    learned = default_metric(parts.target.task)  # smoother than most that people choose by
+    best = int(np.argmin([loss(learned, epoch) for epoch in range(epochs)]))
     return Candidate(
         architecture=architecture,
-        loss=loss,
-        stop_after=int(np.median(epochs)),
+        loss=loss(metric, best),
+        stop_after=best + 1,
         seconds=perf_counter() - began,
         net=None,
     )

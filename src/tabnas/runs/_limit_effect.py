@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
-from tabnas.search import Search, additive_qualities, candidate_pool, one_shot_losses
+from tabnas.search import Search, best_within
 from tabnas.space import Architecture, Budget, Limit
 
 FACTORS = (0.5, 1.0, 2.0)
-POOL = 32
 
 
 @dataclass(frozen=True)
@@ -30,22 +29,15 @@ def limit_effects(search: Search) -> list[LimitEffect]:
     into a tighter limit fits into a looser one, so the loss never rises with the limit.
     """
     space = search.feasible.space
-    worths = additive_qualities(space, search.history)
-    budgets = {factor: _times(search.feasible.budget, factor) for factor in FACTORS}
-    pool = candidate_pool(search)
-    for budget in budgets.values():
+    effects: list[LimitEffect] = []
+    for factor in FACTORS:
         try:
-            pool += FeasibleSet(space, budget).most_likely(POOL, worths)
+            within = FeasibleSet(space, _times(search.feasible.budget, factor))
         except InfeasibleError:
             continue
-    pool = list(dict.fromkeys(pool))
-    losses = dict(zip(pool, one_shot_losses(search, pool), strict=True))
-    effects = []
-    for factor, budget in budgets.items():
-        within = [one for one in pool if budget.admits(space, one)]
-        if within:
-            best = min(within, key=losses.__getitem__)
-            effects.append(LimitEffect(factor, best, float(losses[best])))
+        found = LimitEffect(factor, *best_within(search, within))
+        effects.append(min([*effects[-1:], found], key=lambda effect: effect.one_shot_loss))
+        effects[-1] = replace(effects[-1], factor=factor)
     return effects
 
 

@@ -33,9 +33,10 @@ from tabnas.runs._labelled import Labelled
 from tabnas.runs._limit_effect import LimitEffect, limit_effects
 from tabnas.runs._parts import Part, Parts, prepare
 from tabnas.runs._plan import Plan, make_plan
+from tabnas.runs._proposals import proposals
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._trace import Snapshot, Trace, describe
-from tabnas.search import Round, Search, one_shot_losses, select
+from tabnas.search import Round, Search, one_shot_losses
 
 Phase = Literal["search", "candidates", "final training", "comparison"]
 TOLD_EVERY = 0.1  # seconds: often enough for people
@@ -120,7 +121,7 @@ def _execute(run: PlannedRun, tell: Observer) -> Outcome:
         )  # fmt: skip
         trace = Trace(search)
         search.run(_watching(search, trace, tell))
-        architectures = select(search, plan.candidates)
+        architectures = proposals(search, plan)
     one_shot = one_shot_losses(search, architectures)
     with _timed(seconds, "candidates"):
         tried = []

@@ -49,6 +49,7 @@ class Plan:
     optimizer: Optimizer
     candidates: int
     folds: int  # 0: candidates are chosen on the validation part
+    simpler: bool  # whether simpler networks than the search's are tried, too
     engine: str
     pace: Callable[[], float]  # measures `seconds_a_step`, once
     rows: int  # of the training part
@@ -118,6 +119,7 @@ def make_plan(parts: Parts, settings: RunSettings) -> Plan:
         optimizer=OPTIMIZER,
         candidates=settings.candidates or CANDIDATES,
         folds=FOLDS if small else 0,
+        simpler=small and settings.candidates is None,
         engine=settings.engine,
         pace=cache(lambda: _pace(parts, feasible, batch_size, settings)),
         rows=rows,

@@ -46,7 +46,7 @@ class RunSettings:
     time: float | None = None
     """About how many seconds the run may take. Without it, as much work as pays by default."""
     candidates: int | None = None
-    """How many architectures are trained alone. Without it, three."""
+    """How many architectures are trained alone. Without it, three, and more if rows are few."""
     refit: bool = False
     """Whether the final model is trained once more on all rows, those of the test included."""
     baselines: bool = True

@@ -12,7 +12,13 @@ from tabnas.search._children import (
 )
 from tabnas.search._history import History, Look
 from tabnas.search._search import Round, Search
-from tabnas.search._selection import SELECTIONS, candidate_pool, one_shot_losses, select
+from tabnas.search._selection import (
+    SELECTIONS,
+    best_within,
+    candidate_pool,
+    one_shot_losses,
+    select,
+)
 from tabnas.search._settings import SearchSettings
 
 __all__ = [
@@ -28,6 +34,7 @@ __all__ = [
     "SearchSettings",
     "TighteningChildren",
     "additive_qualities",
+    "best_within",
     "candidate_pool",
     "one_shot_losses",
     "select",

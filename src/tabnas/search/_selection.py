@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.feasible import FeasibleSet
 from tabnas.nets import stream
 from tabnas.search._additive import additive_qualities
 from tabnas.search._search import Search
@@ -71,6 +72,16 @@ def candidate_pool(search: Search) -> list[Architecture]:
     )
     named = [*select_most_likely(search, POOL), *select_additive(search, POOL), *drawn]
     return list(dict.fromkeys(named))
+
+
+def best_within(search: Search, allowed: FeasibleSet) -> tuple[Architecture, float]:
+    """The architecture of lowest one-shot loss, and that loss, in another set of the same space."""
+    worths = additive_qualities(search.feasible.space, search.history)
+    pool = [one for one in candidate_pool(search) if one in allowed]
+    pool = list(dict.fromkeys([*pool, *allowed.most_likely(POOL, worths)]))
+    losses = one_shot_losses(search, pool)
+    best = int(losses.argmin())
+    return pool[best], float(losses[best])
 
 
 def one_shot_losses(search: Search, architectures: Sequence[Architecture]) -> FloatArray:

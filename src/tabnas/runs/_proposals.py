@@ -1,0 +1,34 @@
+"""Which architectures are worth a training of their own."""
+
+from __future__ import annotations
+
+from tabnas.errors import InfeasibleError
+from tabnas.feasible import FeasibleSet
+from tabnas.runs._plan import Plan
+from tabnas.search import Search, best_within, select
+from tabnas.space import Architecture, relax
+
+LINEAR = Architecture(())
+SIMPLER = (1 / 2, 1 / 8)
+"""Shares of the limit's room within which small tables try simpler networks, too."""
+
+
+def proposals(search: Search, plan: Plan) -> list[Architecture]:
+    """The search's own candidates; on small tables, unless told, some simpler networks as well.
+
+    With few rows a network far below the limit often generalises better, which one-shot losses on
+    few validation rows cannot tell. Trainings are short there, and cross-validation decides.
+    """
+    chosen = select(search, plan.candidates)
+    if not plan.simpler:
+        return chosen
+    budget, space = plan.feasible.budget, plan.feasible.space
+    for share in SIMPLER:
+        try:
+            within = FeasibleSet(space, relax(budget, space, share))
+        except InfeasibleError:
+            continue
+        chosen.append(best_within(search, within)[0])
+    if LINEAR in plan.feasible:
+        chosen.append(LINEAR)
+    return list(dict.fromkeys(chosen))
