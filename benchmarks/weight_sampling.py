@@ -126,8 +126,8 @@ def report(kept, seeds: int) -> str:
         "# Which children to train, and how to choose candidates",
         "",
         f"`{kept['command']}`, {kept['date']}. Validation loss of the best of three candidates, "
-        f"trained alone {TRAININGS} times each, relative to the best architecture seen on the table "
-        f"(1 = found it); mean over {seeds} searches. In brackets the cost of the search in "
+        f"trained alone {TRAININGS} times each, relative to the best architecture seen on the "
+        f"table (1 = found it); mean over {seeds} searches. In brackets the cost of the search in "
         "stand-alone trainings, median, same run. Candidates by one-shot loss, the default.",
         "",
         "| children | " + " | ".join(TABLES) + " | mean |",

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from tabnas.cli._options import Json
+from tabnas.errors import TabnasError
 
 
 def evaluate(
@@ -19,7 +20,10 @@ def evaluate(
 ) -> None:
     """Score a model on rows whose target is known, with 95 % intervals.
 
-    tabnas evaluate runs/income test.csv
+    Rows without a target are left out. The rows should be new to the model: on those of its
+    training, scores are better than they will be.
+
+        tabnas evaluate runs/income test.csv
     """
     from tabnas.cli._summary import show_scores
     from tabnas.data import read_table
@@ -27,10 +31,22 @@ def evaluate(
     from tabnas.runs import Labelled, load_run_model
 
     model = load_run_model(run)
-    rows = Labelled.of(read_table(file, text=model.encoder.text_columns), model.target)
+    table = read_table(file, text=model.encoder.text_columns)
+    if model.target.name not in table:
+        raise TabnasError(
+            f"{file.name!r} must have the target {model.target.name!r} to be judged by, however it "
+            "has no such column; use tabnas predict for rows without"
+        )
+    rows = Labelled.of(table, model.target)
+    if not len(rows):
+        raise TabnasError(
+            f"{file.name!r} must have rows with a target to be judged by, however "
+            f"{model.target.name!r} is missing in all; use tabnas predict for rows without"
+        )
     predict = model.predict_proba if model.classes else model.predict
     scores = score(model.target, rows.truth, predict(rows.features)).to_dict()
     if as_json:
         typer.echo(json.dumps(scores, indent=2))
-    else:
-        show_scores(Console(), {"network": scores}, f"{len(rows):,} rows of {file.name}")
+        return
+    counted = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    show_scores(Console(), {"network": scores}, f"{counted} of {file.name}")

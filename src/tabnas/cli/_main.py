@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import traceback
 import warnings
@@ -16,11 +18,14 @@ from tabnas.cli import _paper
 from tabnas.cli._count import count
 from tabnas.cli._datasets import datasets
 from tabnas.cli._evaluate import evaluate
+from tabnas.cli._mistakes import sentence
 from tabnas.cli._predict import predict
 from tabnas.cli._search import search
+from tabnas.cli._text import plain
 from tabnas.errors import TabnasError
 
-DONE, FAULT, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAULT, MISTAKE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+LONGEST_MESSAGE = 2_000
 
 app = typer.Typer(
     help="The best neural network for a table inside a hard resource limit.",
@@ -54,6 +59,8 @@ def _options(
 
 def main() -> NoReturn:
     """Run the command line of this process, and exit."""
+    # to be told to end is no reason to leave something half-written
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     sys.exit(run(sys.argv[1:]))
 
 
@@ -64,23 +71,29 @@ def run(arguments: Sequence[str]) -> int:
         warnings.showwarning = lambda message, *_: say(f"note: {message}")
         try:
             code = command.main(arguments, prog_name="tabnas", standalone_mode=False)
+            sys.stdout.flush()
         except TyperException as error:
-            if error.format_message():  # empty where the help was shown instead
-                say(error.format_message())
+            if sentence(error, arguments):
+                say(sentence(error, arguments))
             return error.exit_code
         except TabnasError as error:
             say(str(error))
             return MISTAKE
         except (Abort, KeyboardInterrupt):
-            say("interrupted")
-            return INTERRUPTED
+            code = INTERRUPTED
+        except BrokenPipeError:  # whoever reads has enough, as in `tabnas predict ... | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return DONE
         except Exception:
             traceback.print_exc()
             say("this is a fault of tabnas, not of yours; the lines above help to mend it")
             return FAULT
+    if code == INTERRUPTED:
+        say("interrupted, and nothing was written")
     return code if isinstance(code, int) else DONE
 
 
 def say(message: str) -> None:
-    """One line to standard error."""
-    print(f"tabnas: {message}", file=sys.stderr)
+    """One line to standard error, without anything that a terminal would obey."""
+    line = plain(" ".join(message.splitlines()), longest=LONGEST_MESSAGE)
+    print(f"tabnas: {line}", file=sys.stderr)

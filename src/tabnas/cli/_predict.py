@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tabnas.errors import TabnasError
+from tabnas.cli._text import plain
 
 
 def predict(
     run: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="RUN")],
-    file: Annotated[Path, typer.Argument(help="The rows to predict.", metavar="FILE")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="The rows to predict: CSV, TSV, Parquet or Feather.", metavar="FILE"),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where to write: .csv, .tsv, .parquet or .feather.",
-            show_default="CSV to the terminal",
+            help="Where to write: .csv, .tsv, .parquet or .feather. A file there is replaced.",
+            show_default="CSV to standard output",
         ),
     ] = None,
 ) -> None:
     """Predict the target of new rows.
 
-    Writes the label and the probability of each class, or the value. Columns are found by name, in
-    any order; others than the model needs are ignored.
+    Writes the label and the probability of each class, or the value, a line for each row in the
+    order of the file. Columns are found by name, in any order; others than the model needs are
+    ignored. Missing values and categories that training had not are no problem.
 
         tabnas predict runs/income new.csv --out predictions.csv
     """
-    from tabnas.cli._predictions import predictions, write_predictions
+    from tabnas.cli._predictions import predictions, refuse_unwritable, write_predictions
     from tabnas.data import read_table
     from tabnas.runs import load_run_model
 
+    if out is not None:
+        refuse_unwritable(out, file)
     model = load_run_model(run)
     table = predictions(model, read_table(file, text=model.encoder.text_columns))
     if out is None:
-        import sys
-
         import pyarrow.csv
 
         pyarrow.csv.write_csv(table, sys.stdout.buffer)
         return
-    if out.is_dir():
-        raise TabnasError(f"--out must be a file, however {str(out)!r} is a folder")
     write_predictions(table, out)
-    typer.echo(f"{len(table):,} predictions written to {out}", err=True)
+    typer.echo(f"{len(table):,} predictions written to {plain(out)}", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -11,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tabnas.data import Table
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabnasError
 from tabnas.model import Model
 
 
@@ -28,22 +29,35 @@ def predictions(model: Model, table: Table) -> pa.Table:
     return pa.table({name: labels} | columns)
 
 
-def write_predictions(table: pa.Table, path: Path) -> None:
-    """Write in the format that the name ends with; the file appears whole or not at all."""
+def refuse_unwritable(path: Path, source: Path) -> None:
+    """Refuse a place that predictions cannot or should not go to, before any work is done."""
+    if path.is_dir():
+        raise TabnasError(f"--out must be a file, however {str(path)!r} is a folder; name a file")
     if path.suffix.lower() not in WRITERS:
         raise TabnasError(
-            f"predictions can be written to {', '.join(WRITERS)}, however {path.name!r} was given; "
-            f"{did_you_mean(path.suffix, WRITERS)}"
+            f"--out must end in one of {', '.join(WRITERS)}, however {path.name!r} was given"
         )
+    if path.exists() and source.exists() and path.samefile(source):
+        raise TabnasError(
+            f"--out must be another file than the rows are read from, however both are "
+            f"{str(path)!r}; name another"
+        )
+
+
+def write_predictions(table: pa.Table, path: Path) -> None:
+    """Write in the format that the name ends with; the file appears whole or not at all."""
     aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         WRITERS[path.suffix.lower()](table, aside)
         os.replace(aside, path)
     except OSError as error:
-        raise TabnasError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
+        raise TabnasError(
+            f"{str(path)!r} cannot be written ({error.strerror or error}); name another with --out"
+        ) from None
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):  # it is gone if all went well
+            aside.unlink()
 
 
 def _separated(delimiter: str) -> Callable[[pa.Table, Path], Any]:

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from tabnas.cli._text import plain
 from tabnas.runs import Observer
 from tabnas.runs import Progress as Told
 
-PHASES = ("search", "candidates", "final training", "comparison", "refit")
+UNMEASURED = ("reading", "comparison")
+"""Phases that know only that they began."""
 
 
 @contextmanager
@@ -45,35 +46,46 @@ def _lines(console: Console) -> Observer:
 
 
 class _Bars:
-    """A bar a phase, and one line on where the search stands."""
+    """A bar a phase, and one line on where the search stands; all vanish in the end."""
 
     def __init__(self, console: Console, cost: str) -> None:
         self._cost = cost
         self._bars = Progress(
             TextColumn("{task.description:<15}"),
             BarColumn(bar_width=20),
-            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[share]:>5}"),
             TimeRemainingColumn(compact=True),
             TextColumn("{task.fields[note]}", markup=False),
             console=console,
         )
         self._line = Text("", style="dim", no_wrap=True, overflow="ellipsis")
-        self._tasks: dict[str, int] = {}
-        self._live = Live(Group(self._bars, self._line), console=console, refresh_per_second=8)
+        self._tasks: dict[str, TaskID] = {}
+        self._live = Live(
+            Group(self._bars, self._line), console=console, refresh_per_second=8, transient=True
+        )
 
     def __enter__(self) -> Callable[[Told], None]:
+        self._add("reading")
         self._live.__enter__()
         return self._tell
 
     def __exit__(self, *details: object) -> None:
-        self._line.plain = ""
         self._live.__exit__(None, None, None)
+
+    def _add(self, phase: str) -> None:
+        for task in self._tasks.values():
+            self._bars.update(task, total=1.0, completed=1.0, share="100 %")
+        # the bar of a phase that cannot tell how far it is swings to and fro
+        known = None if phase in UNMEASURED else 1.0
+        self._tasks[phase] = self._bars.add_task(phase, total=known, share="", note="")
 
     def _tell(self, told: Told) -> None:
         if told.phase not in self._tasks:
-            self._tasks[told.phase] = self._bars.add_task(told.phase, total=1.0, note="")
-        task = self._tasks[told.phase]
-        self._bars.update(task, completed=told.done, note=_note(told))  # type: ignore[arg-type]
+            self._add(told.phase)
+        share = "" if told.phase in UNMEASURED else f"{told.done:.0%}".replace("%", " %")
+        self._bars.update(
+            self._tasks[told.phase], completed=told.done, share=share, note=_note(told)
+        )
         self._line.plain = self._where(told)
 
     def _where(self, told: Told) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -21,30 +21,32 @@ from tabnas.cli._options import (
     parse_widths,
     share_or_file,
 )
+from tabnas.cli._source import Source
 from tabnas.errors import TabnasError
 
-if TYPE_CHECKING:
-    from tabnas.runs import PlannedRun, RunSettings
-
-ROWS, COLUMNS, WORK = "Rows", "Columns", "Work"
+SPACE, ROWS, COLUMNS, WORK = "Architectures", "Rows", "Columns", "Work"
 
 
 def search(
     data: Annotated[
         str,
         typer.Argument(
-            help="A CSV, TSV, Parquet or Feather file, or a dataset's name.", metavar="DATA"
+            help="A CSV, TSV, Parquet or Feather file, or a name of `tabnas datasets`.",
+            metavar="DATA",
         ),
     ],
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="The column to predict; a file needs it.")
+    ] = None,
     max_parameters: MaxParameters = None,
     max_dense_parameters: MaxDenseParameters = None,
     max_flops: MaxFlops = None,
     max_bytes: MaxBytes = None,
     out: Annotated[
-        Path | None, typer.Option(help="The folder to write.", show_default="runs/NAME")
+        Path | None,
+        typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes everything random.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same result.", min=0)] = 0,
     time: Annotated[
         float | None,
         typer.Option(
@@ -55,11 +57,19 @@ def search(
     ] = None,
     candidates: Annotated[
         int | None,
-        typer.Option(help="Architectures to train alone.", show_default="3", rich_help_panel=WORK),
+        typer.Option(
+            help="How many of the best architectures to train alone and choose from.",
+            show_default="3",
+            rich_help_panel=WORK,
+        ),
     ] = None,
     refit: Annotated[
         bool,
-        typer.Option("--refit", help="Train the final model on all rows.", rich_help_panel=WORK),
+        typer.Option(
+            "--refit",
+            help="After judging, train the final model on all rows, the test included.",
+            rich_help_panel=WORK,
+        ),
     ] = False,
     workers: Annotated[
         int,
@@ -67,20 +77,21 @@ def search(
     ] = 1,
     layers: Annotated[
         int | None,
-        typer.Option(help="The most hidden layers.", show_default="3", rich_help_panel=WORK),
+        typer.Option(help="The most hidden layers.", show_default="3", rich_help_panel=SPACE),
     ] = None,
     widths: Annotated[
         str | None,
         typer.Option(
             help="Candidate widths of every layer, like 0,8,16,32; 0 makes layers optional.",
             show_default="by the limit",
-            rich_help_panel=WORK,
+            rich_help_panel=SPACE,
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            help="What to choose by: accuracy, balanced_error, log_loss, auc; rmse, mae, r2.",
+            help="What to choose by: accuracy, balanced_error, log_loss, auc for classes; "
+            "rmse, mae, r2 for quantities.",
             show_default="log_loss or rmse",
             rich_help_panel=WORK,
         ),
@@ -107,11 +118,16 @@ def search(
     ] = None,
     time_column: Annotated[
         str | None,
-        typer.Option(help="Split by this: the latest rows are the test.", rich_help_panel=ROWS),
+        typer.Option(
+            help="A column of dates or numbers to split by: the latest rows are the test.",
+            rich_help_panel=ROWS,
+        ),
     ] = None,
     group_column: Annotated[
         str | None,
-        typer.Option(help="Split by this: no group is in two parts.", rich_help_panel=ROWS),
+        typer.Option(
+            help="A column to split by: rows of one group stay together.", rich_help_panel=ROWS
+        ),
     ] = None,
     task: Annotated[
         str | None,
@@ -122,17 +138,20 @@ def search(
         ),
     ] = None,
     categorical: Annotated[
-        str | None, typer.Option(help="Columns of categories: a,b.", rich_help_panel=COLUMNS)
+        str | None,
+        typer.Option(help="Columns to take for categories: a,b.", rich_help_panel=COLUMNS),
     ] = None,
     numeric: Annotated[
-        str | None, typer.Option(help="Columns of numbers: a,b.", rich_help_panel=COLUMNS)
+        str | None, typer.Option(help="Columns to take for numbers: a,b.", rich_help_panel=COLUMNS)
     ] = None,
     drop: Annotated[
         str | None, typer.Option(help="Columns to ignore: a,b.", rich_help_panel=COLUMNS)
     ] = None,
     scaling: Annotated[
         str,
-        typer.Option(help="Of numbers: robust, standard or none.", rich_help_panel=COLUMNS),
+        typer.Option(
+            help="How numbers are scaled: robust, standard or none.", rich_help_panel=COLUMNS
+        ),
     ] = "robust",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Json = False,
@@ -154,6 +173,9 @@ def search(
     A dataset that comes with scikit-learn, only to see what would be done:
 
         tabnas search digits --max-parameters 5000 --dry-run
+
+    The folder then holds the model (for `tabnas predict` and `tabnas evaluate`), the scores on test
+    rows that nothing was chosen by (result.json), and all that was asked (config.toml).
     """
     from tabnas.cli._progress import showing
     from tabnas.cli._summary import facts_of_plan, show_plan, show_result
@@ -162,11 +184,19 @@ def search(
     from tabnas.runs import RunFolder, RunSettings
 
     if time_column and group_column:
-        raise TabnasError("give --time-column or --group-column, not both")
+        raise TabnasError(
+            "rows must be split in one way, however both --time-column and --group-column were "
+            "given; remove one"
+        )
     validation_share, validation_file = share_or_file("--validation", validation, 0.2)
     test_share, test_file = share_or_file("--test", test, 0.2)
-    kinds = dict.fromkeys(parse_names(categorical), "categorical")
-    kinds |= dict.fromkeys(parse_names(numeric), "numeric")
+    as_categories, as_numbers = parse_names(categorical), parse_names(numeric)
+    for name in as_categories:
+        if name in as_numbers:
+            raise TabnasError(
+                f"the column {name!r} must be of one kind, however both --categorical and "
+                "--numeric name it; remove one"
+            )
     settings = RunSettings(
         limits=given_limits(max_parameters, max_dense_parameters, max_flops, max_bytes),
         layers=layers,
@@ -176,7 +206,7 @@ def search(
         shares=Shares(validation=validation_share, test=test_share),
         order="time" if time_column else "group" if group_column else "random",
         order_column=time_column or group_column,
-        kinds=kinds,
+        kinds=dict.fromkeys(as_categories, "categorical") | dict.fromkeys(as_numbers, "numeric"),
         drop=parse_names(drop),
         scaling=scaling,  # type: ignore[arg-type]
         time=time,
@@ -185,7 +215,9 @@ def search(
         seed=seed,
         workers=workers,
     )
-    source = _Source(data, target, task, validation_file, test_file)
+    source = Source(data, target, task, validation_file, test_file)
+    if quiet:
+        warnings.simplefilter("ignore")  # until the command ends
     if dry_run:
         facts = facts_of_plan(source.planned(settings))
         if as_json:
@@ -194,46 +226,11 @@ def search(
             show_plan(Console(), facts)
         return
     with RunFolder(out or default_folder(data)) as folder:
-        run = source.planned(settings)
-        cost = run.plan.feasible.budget.limits[0].cost.name
+        cost = settings.budget.limits[0].cost.name
         with showing(Console(stderr=True), quiet=quiet or as_json, cost=cost) as tell:
-            outcome = run.execute(tell)
+            outcome = source.planned(settings).execute(tell)
         result = folder.finish(outcome, {"data": source.to_dict(), "settings": settings.to_dict()})
     if as_json:
         typer.echo(json.dumps(result | {"folder": str(folder.path)}, indent=2))
     elif not quiet:
         show_result(Console(), result, str(folder.path))
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Where the rows of a run come from."""
-
-    data: str
-    target: str | None
-    task: str | None
-    validation: Path | None
-    test: Path | None
-
-    def planned(self, settings: RunSettings) -> PlannedRun:
-        """Read everything and settle the plan; tables are let go as soon as they are encoded."""
-        from tabnas.cli._tables import named_table
-        from tabnas.data import read_table
-        from tabnas.runs import Labelled, plan_run
-
-        table, target = named_table(self.data, self.target)
-        rows = Labelled.of(table, target, task=self.task)
-        others = {
-            name: Labelled.of(read_table(file), rows.target)
-            for name, file in (("validation", self.validation), ("test", self.test))
-            if file is not None
-        }
-        return plan_run(rows, settings, **others)
-
-    def to_dict(self) -> dict[str, str]:
-        """What was given, for config.toml; files by their whole paths."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        return {
-            name: str(Path(value).resolve()) if Path(value).exists() else str(value)
-            for name, value in given.items()
-        }

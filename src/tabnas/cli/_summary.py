@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from math import floor, log10
 from typing import Any
 
 from rich.console import Console
@@ -52,6 +55,7 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
         f"{rows['training']:,} training, {rows['validation']:,} validation, {rows['test']:,} test",
     )
     embedded = facts["embedding_parameters"]
+    table.add_row("columns", _columns(facts["columns"]))
     table.add_row(
         "network",
         f"{facts['inputs']} inputs, {facts['outputs']} outputs"
@@ -93,40 +97,39 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
         f"searched in {_duration(timings['search'])}, {len(result['candidates'])} candidates "
         f"trained in {_duration(timings['candidates'])}"
     )
-    where = plain(folder)
+    where = plain(folder, longest=200)
     console.print(f"{where}: model/, result.json, history.jsonl, config.toml", markup=False)
     console.print(f"next: tabnas predict {where} new.csv --out predictions.csv", markup=False)
 
 
 def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
     """Print scores side by side, with their intervals."""
-    console.print(f"on {where}, with 95 % intervals", markup=False, style="dim")
+    console.print(shown(f"on {where}, with 95 % intervals", style="dim"))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     for name in scores:
         table.add_column(name, justify="right")
     metrics = next(iter(scores.values()))["metrics"]
     for metric in metrics:
-        cells = []
-        for one in scores.values():
-            value = one["metrics"].get(metric)
-            cells.append("" if value is None else _interval(value))
-        table.add_row(metric, *cells)
+        found = [one["metrics"].get(metric) for one in scores.values()]
+        digits = _digits(one["value"] for one in found if one is not None)
+        table.add_row(metric, *("" if one is None else _interval(one, digits) for one in found))
     console.print(table)
 
 
 def _show_candidates(console: Console, result: dict[str, Any]) -> None:
     metric = result["metric"]
     limit = next(name for name, cost in result["costs"].items() if cost["limit"] is not None)
-    console.print(f"candidates, by {result['chosen_by']}", style="dim")
+    console.print(f"candidates, trained alone, by {result['chosen_by']}", style="dim")
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     table.add_column(metric, justify="right")
     table.add_column(limit, justify="right")
+    digits = 1 + _digits(candidate[metric] for candidate in result["candidates"])
     for candidate in result["candidates"]:
         table.add_row(
             candidate["architecture"],
-            _number(candidate[metric]),
+            _number(candidate[metric], digits),
             f"{candidate['costs'][limit]:,}",
         )
     console.print(table)
@@ -139,13 +142,15 @@ def _show_limit_effects(console: Console, result: dict[str, Any]) -> None:
     if 1.0 not in effects or len(effects) < 2:
         return
     words = {0.5: "half the limit", 1.0: "the limit", 2.0: "twice the limit"}
-    console.print("what the limit costs, by one-shot estimates", style="dim")
+    console.print("what the limit costs, by the search's rough estimates", style="dim")
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     table.add_column("loss", justify="right")
     table.add_column("architecture")
+    digits = _digits(effect["one_shot_loss"] for effect in effects.values())
     for factor, effect in effects.items():
-        table.add_row(words[factor], _number(effect["one_shot_loss"]), effect["architecture"])
+        loss = _number(effect["one_shot_loss"], digits)
+        table.add_row(words[factor], loss, effect["architecture"])
     console.print(table)
     console.print()
 
@@ -166,12 +171,31 @@ def _widths(widths: list[int]) -> str:
     return f"{absent}{said}  ({len(present)} widths)"
 
 
-def _interval(score: dict[str, float]) -> str:
-    return f"{_number(score['value'])} ({_number(score['low'])}-{_number(score['high'])})"
+def _columns(described: dict[str, str]) -> str:
+    """How many columns there are of each kind."""
+    counts = Counter(words.partition(":")[0].partition(",")[0] for words in described.values())
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e12 else f"{value:.3g}"
+def _interval(score: dict[str, float], digits: int) -> str:
+    value, low, high = (_number(score[name], digits) for name in ("value", "low", "high"))
+    return f"{value} ({low}-{high})" if score["low"] >= 0 else f"{value} ({low} to {high})"
+
+
+def _digits(values: Iterable[float]) -> int:
+    """Digits after the point that show about three of the largest value, and as many below 1.
+
+    >>> _digits([0.862, 0.5]), _digits([31.4]), _digits([62_000])
+    (3, 1, 0)
+    """
+    largest = max(map(abs, values), default=0.0)
+    return 3 if largest < 1 else max(0, 2 - floor(log10(largest)))
+
+
+def _number(value: float, digits: int) -> str:
+    if 0 < abs(value) < 10.0**-digits or abs(value) >= 1e9:
+        return f"{value:.2g}"
+    return f"{value:,.{digits}f}"
 
 
 def _duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 
 from tabnas.data import Table, load_dataset, read_table
@@ -13,9 +14,15 @@ def named_table(source: str, target: str | None) -> tuple[Table, str]:
     path = Path(source)
     if path.exists() or path.suffix:
         if target is None:
-            raise TabnasError("say which column is to be predicted, with --target NAME")
+            raise TabnasError("a file must come with --target NAME: the column to be predicted")
         return read_table(path), target
-    dataset = load_dataset(source, target=target)
+    try:
+        dataset = load_dataset(source, target=target)
+    except TabnasError as error:
+        near = [file.name for file in Path().glob(f"{glob.escape(source)}.*") if file.is_file()]
+        if not near:
+            raise
+        raise TabnasError(f"{error}; or the file {sorted(near)[0]!r}?") from None
     return dataset.table, target or dataset.target
 
 

@@ -117,7 +117,8 @@ class TableEncoder:
                     columns.append(fitted.limited(max_categories))
         if not columns:
             raise TabnasError(
-                "every column of the table is constant or dropped: there is nothing to learn from"
+                "at least one column must differ between rows, however all are constant or "
+                "dropped; give columns that tell rows apart"
             )
         left_out = tuple(name for name in table if name in ignored)
         return cls(tuple(columns), tuple(constant), left_out, tuple(table), table.named)
@@ -177,7 +178,7 @@ class TableEncoder:
                     f"the table must have the {len(self.names)} columns of the training table, "
                     f"however {len(table.names)} were given"
                 )
-            return Table(table.arrow.rename_columns(list(self.names)), named=self.named)
+            return table.renamed(self.names, named=self.named)
         missing = [column.name for column in self.columns if column.name not in table]
         if missing:
             others = f", as are {len(missing) - 1} others" if len(missing) > 1 else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Collection
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def read_table(path: str | Path, *, text: Collection[str] = ()) -> Table:
     """
     path = Path(path)
     if not path.exists():
-        raise TabnasError(f"there is no file {str(path)!r}")
+        raise TabnasError(f"there is no file {str(path)!r}{_near(path)}")
     if path.is_dir():
         raise TabnasError(f"{str(path)!r} is a folder, not a file; name a file in it")
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
@@ -46,8 +47,20 @@ def read_table(path: str | Path, *, text: Collection[str] = ()) -> Table:
         problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
         raise TabnasError(f"{path.name!r} cannot be read: {problem}") from None
     if len(table) == 0:
-        raise TabnasError(f"{path.name!r} has column names but no rows")
+        raise TabnasError(f"{path.name!r} must have rows, however it has column names only")
     return table
+
+
+def _near(path: Path) -> str:
+    """Whether a table of nearly that name is in the same folder."""
+    try:
+        there = [
+            other.name for other in path.parent.iterdir() if set(other.suffixes) & set(READERS)
+        ]
+    except OSError:
+        return ""
+    close = get_close_matches(path.name, there, n=1)
+    return f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ""
 
 
 def _read_parquet(path: Path, *, text: Collection[str]) -> Table:

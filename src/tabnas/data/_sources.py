@@ -58,6 +58,11 @@ def from_arrow(data: Any) -> pa.Table:
         ) from None
 
 
+def as_chunks(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as Arrow's tables have it."""
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
 def ordinary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column in the layouts that Arrow can compute with."""
     kind = column.type
@@ -80,7 +85,7 @@ def ordinary(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _joined(names: list[str], columns: list[Any]) -> pa.Table:
-    arrays = [_to_arrow(name, values) for name, values in zip(names, columns, strict=True)]
+    arrays = [to_arrow(name, values) for name, values in zip(names, columns, strict=True)]
     for name, array in zip(names, arrays, strict=True):
         if len(array) != len(arrays[0]):
             raise TabnasError(
@@ -90,7 +95,7 @@ def _joined(names: list[str], columns: list[Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=names)
 
 
-def _to_arrow(name: str, values: Any) -> Any:
+def to_arrow(name: str, values: Any) -> Any:
     """One column; values of mixed types become text, as they would be written."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values

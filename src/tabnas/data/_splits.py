@@ -65,7 +65,10 @@ def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.G
     """All rows of a group in the same part; parts are filled group by group, at random."""
     names, sizes = np.unique(groups, return_counts=True)
     if len(names) < 3:
-        raise TabnasError(f"a split by groups needs at least 3 groups, but there are {len(names)}")
+        raise TabnasError(
+            "a split by groups must have at least 3 of them, one for each part, however there are "
+            f"{len(names)}; group the rows by another column, or split at random"
+        )
     order = rng.permutation(len(names))
     filled = np.cumsum(sizes[order]) / len(groups)
     # where a group ends decides; each part gets one at least

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,41 @@ class Table:
 
     def __init__(self, arrow: pa.Table, *, named: bool = True) -> None:
         names = checked_names("the table", arrow.column_names)
-        self.arrow = arrow if names == arrow.column_names else arrow.rename_columns(names)
+        self._set(names, range(len(names)), arrow.num_rows, arrow.column, named=named)
+
+    @classmethod
+    def lazy(
+        cls, names: Sequence[str], rows: int, load: Callable[[int], Any], *, named: bool = True
+    ) -> Table:
+        """A table whose columns are loaded, by number, whenever they are asked for.
+
+        So a large one need not be in memory, or not twice, to be encoded column by column.
+        """
+        table = cls.__new__(cls)
+        checked = checked_names("the table", names)
+        table._set(checked, range(len(checked)), rows, load, named=named)
+        return table
+
+    def _set(
+        self,
+        names: Sequence[str],
+        numbers: Iterable[int],
+        rows: int,
+        load: Callable[[int], Any],
+        *,
+        named: bool,
+    ) -> None:
         self.named = named
         """False if the names were made up, and columns are matched by position instead."""
-        self._position = {name: i for i, name in enumerate(names)}
+        self._number = dict(zip(names, numbers, strict=True))
+        self._rows = rows
+        self._load = load
+
+    def _with(self, names: Sequence[str], numbers: Iterable[int], **changes: Any) -> Table:
+        table = Table.__new__(Table)
+        kept: dict[str, Any] = {"rows": self._rows, "load": self._load, "named": self.named}
+        table._set(names, numbers, **(kept | changes))
+        return table
 
     @classmethod
     def of(cls, data: Any) -> Table:
@@ -42,7 +73,7 @@ class Table:
         if isinstance(data, pa.Table):
             return cls(data)
         if isinstance(data, np.ndarray):
-            return cls(sources.from_array(data), named=data.dtype.names is not None)
+            return cls._of_array(data)
         if origin == "pandas":
             return cls(sources.from_pandas(data))
         if origin == "scipy":
@@ -63,19 +94,37 @@ class Table:
             f"two-dimensional array, however {type(data).__name__} was given"
         )
 
+    @classmethod
+    def _of_array(cls, array: np.ndarray) -> Table:
+        if array.ndim == 2 and array.dtype.kind in "biuf":
+            names = [f"x{i}" for i in range(array.shape[1])]
+            return cls.lazy(
+                names,
+                len(array),
+                lambda i: sources.to_arrow(names[i], array[:, i]),
+                named=False,
+            )
+        return cls(sources.from_array(array), named=array.dtype.names is not None)
+
     @property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
-        return list(self._position)
+        return list(self._number)
+
+    @property
+    def arrow(self) -> pa.Table:
+        """All columns, loaded."""
+        columns = [sources.as_chunks(self._load(number)) for number in self._number.values()]
+        return pa.Table.from_arrays(columns, names=self.names)
 
     def __len__(self) -> int:
-        return int(self.arrow.num_rows)
+        return self._rows
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._position)
+        return iter(self._number)
 
     def __contains__(self, name: str) -> bool:
-        return name.strip() in self._position
+        return name.strip() in self._number
 
     def known(self, name: str) -> str:
         """The name as the table has it; one that it has not is refused, with the nearest."""
@@ -85,24 +134,35 @@ class Table:
 
     def column(self, name: str, rows: IntArray | None = None) -> pa.ChunkedArray:
         """One column, or some rows of it by number, in any order; nothing else is copied."""
-        column = sources.ordinary(self.arrow.column(self._position[self.known(name)]))
-        if rows is None:
-            return column
-        try:
-            return column.take(pa.array(rows, pa.int64()))
-        except pa.ArrowNotImplementedError:  # such a type is no feature, either
-            refuse_unfit(name, column)
-            raise
+        column = sources.ordinary(sources.as_chunks(self._load(self._number[self.known(name)])))
+        return column if rows is None else _taken(name, column, rows)
 
     def drop(self, names: Sequence[str]) -> Table:
         """The table without some columns."""
         gone = {self.known(name) for name in names}
-        return Table(self.arrow.select([n for n in self if n not in gone]), named=self.named)
+        kept = {name: number for name, number in self._number.items() if name not in gone}
+        return self._with(list(kept), kept.values())
+
+    def renamed(self, names: Sequence[str], *, named: bool) -> Table:
+        """The same columns under other names."""
+        return self._with(list(names), self._number.values(), named=named)
 
     def take(self, rows: IntArray) -> Table:
-        """Some of the rows, by number: a copy."""
-        columns = [self.column(name, rows) for name in self]
-        return Table(pa.Table.from_arrays(columns, names=self.names), named=self.named)
+        """Some of the rows, by number: of each column when it is asked for."""
+        names = {number: name for name, number in self._number.items()}
+
+        def load(number: int) -> pa.ChunkedArray:
+            return self.column(names[number], rows)
+
+        return self._with(self.names, self._number.values(), rows=len(rows), load=load)
+
+
+def _taken(name: str, column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:
+    try:
+        return column.take(pa.array(rows, pa.int64()))
+    except pa.ArrowNotImplementedError:  # such a type is no feature, either
+        refuse_unfit(name, column)
+        raise
 
 
 def checked_names(what: str, names: Sequence[str]) -> list[str]:

@@ -83,7 +83,10 @@ class ClassTarget(Target):
         found = find_labels(name, column)
         if len(found) < 2:
             only = f"only {found[0]!r}" if found else "none"
-            raise TabnasError(f"the target {name!r} must have at least two classes, but has {only}")
+            raise TabnasError(
+                f"the target {name!r} must have at least two classes, however it has {only}; "
+                "give rows of others, or name another column"
+            )
         return cls(name=name, classes=found)
 
     @property
@@ -134,7 +137,8 @@ class NumberTarget(Target):
         if len(present) == 0 or present.min() == present.max():
             raise TabnasError(
                 f"the target {name!r} must have at least two different values, "
-                f"but has {'one' if len(present) else 'none'}"
+                f"however it has {'one' if len(present) else 'none'}; give other rows, or name "
+                "another column"
             )
         largest = float(np.abs(present).max())  # sums of large values would overflow
         share = present / largest
@@ -193,7 +197,9 @@ def fit_target(
         raise TabnasError(f"there is no task {task!r}; {did_you_mean(str(task), known)}")
     refuse_unfit(name, column)
     if absent(column).all():
-        raise TabnasError(f"the target {name!r} must have values, but all are missing")
+        raise TabnasError(
+            f"the target {name!r} must have values, however all are missing; name another column"
+        )
     classes = holds_classes(name, column) if task is None else task == "classification"
     return ClassTarget.fit(name, column) if classes else NumberTarget.fit(name, column)
 

@@ -47,7 +47,7 @@ def _of_frame(frame: Any) -> Table:
     """Columns whose names are no texts are matched by position, as scikit-learn does."""
     table = Table.of(frame)
     if _origin(frame) == "pandas" and not all(isinstance(name, str) for name in frame.columns):
-        return Table(table.arrow, named=False)
+        return table.renamed(table.names, named=False)
     return table
 
 
@@ -71,7 +71,7 @@ def _objects(rows: Sequence[Any]) -> Any:
 def _refuse_empty(table: Table) -> None:
     if not len(table) or not table.names:
         raise TabnasError(
-            f"X must have rows and columns, however the shape {table.arrow.shape} was given"
+            f"X must have rows and columns, however the shape ({len(table)}, {len(table.names)}) was given"
         )
 
 

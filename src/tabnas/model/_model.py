@@ -117,8 +117,9 @@ class Model:
         self, out: NDArray[Any], table: Table, finish: Callable[[Float32Array], NDArray[Any]]
     ) -> None:
         """Write what `finish` makes of the network's outputs, a chunk of rows at a time."""
+        arrow = table.arrow
         for start in range(0, len(table), CHUNK):
-            piece = Table(table.arrow.slice(start, CHUNK), named=table.named)
+            piece = Table(arrow.slice(start, CHUNK), named=table.named)
             try:
                 out[start : start + CHUNK] = finish(self._outputs(piece))
             except TabnasError as error:

@@ -7,6 +7,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +21,12 @@ from tabnas.runs._pipeline import Outcome
 from tabnas.runs._result import describe_outcome
 
 CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
+MODEL_FILE = "model.json"
+CONFIG_HEADING = """\
+# What was asked of this run: the rows, and every setting that was given or has a fixed default.
+# What followed from the table by rule (widths, epochs, batch size) is in result.json under "plan".
+
+"""
 
 
 class RunFolder:
@@ -42,14 +49,19 @@ class RunFolder:
                 "name another with --out or remove it"
             )
         if self.path.exists() and not self.path.is_dir():
-            raise TabnasError(f"{str(path)!r} must be a folder, however it is a file")
+            raise TabnasError(
+                f"{str(path)!r} must be a folder, however it is a file; name another with --out"
+            )
         # of the same parent, so that it can be renamed
         self._aside = self.path.absolute().with_name(f".{self.path.name}.{uuid4().hex[:8]}")
+        self._made = [parent for parent in self._aside.parents if not parent.exists()]
         try:
             self._aside.mkdir(parents=True)
         except OSError as error:
+            self._clear()
             raise TabnasError(
-                f"the folder {str(path)!r} cannot be written: {error.strerror or error}"
+                f"the folder {str(path)!r} cannot be written ({error.strerror or error}); "
+                "name another with --out"
             ) from None
 
     def __enter__(self) -> Self:
@@ -61,7 +73,14 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        """Take away what was made on the way, and is empty."""
         shutil.rmtree(self._aside, ignore_errors=True)
+        for parent in self._made:
+            with suppress(OSError):
+                parent.rmdir()
 
     def finish(self, outcome: Outcome, config: Mapping[str, Any]) -> dict[str, Any]:
         """Write everything; returns what went to `result.json`."""
@@ -71,7 +90,7 @@ class RunFolder:
             snapshots = (json.dumps(snapshot.to_dict()) for snapshot in outcome.snapshots)
             self._write(HISTORY, "".join(f"{line}\n" for line in snapshots))
             self._write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-            self._write(CONFIG, tomli_w.dumps(config))
+            self._write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
             if self.path.is_dir():
                 self.path.rmdir()  # empty, or this fails
             os.replace(self._aside, self.path)
@@ -89,8 +108,22 @@ def load_run_model(path: str | Path) -> Model:
     """The model of a finished run, or of a model's own folder."""
     folder = Path(path)
     if not folder.is_dir():
-        raise TabnasError(f"there is no folder {str(path)!r}; name that of a finished run")
-    return load_model(folder / MODEL if (folder / MODEL).is_dir() else folder)
+        found = "it is a file" if folder.exists() else "there is none"
+        raise TabnasError(f"{str(path)!r} must be the folder of a finished run, however {found}")
+    if (folder / MODEL).is_dir():
+        folder /= MODEL
+    elif not (folder / MODEL_FILE).exists():
+        raise TabnasError(
+            f"{str(path)!r} must be the folder of a finished run, however it holds no model; "
+            "name one that a search has written"
+        )
+    try:
+        return load_model(folder)
+    except TabnasError as error:
+        raise TabnasError(
+            f"the model in {str(path)!r} is damaged or incomplete ({error}); copy it once more, "
+            "or make the run again"
+        ) from None
 
 
 def load_result(path: str | Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from functools import cache
 from math import ceil
 from time import perf_counter
 
+from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, Training, stream
 from tabnas.policy import Adam as PolicyAdam
@@ -92,7 +93,7 @@ class Plan:
 
 def make_plan(parts: Parts, settings: RunSettings) -> Plan:
     """What to do with these parts."""
-    feasible = FeasibleSet(make_space(parts, settings), settings.budget)
+    feasible = _feasible(make_space(parts, settings), settings)
     rows = len(parts.train)
     batch_size = default_batch_size(rows)
     epochs = default_epochs(rows, batch_size)
@@ -139,6 +140,13 @@ def make_space(parts: Parts, settings: RunSettings) -> SearchSpace:
     if settings.widths is None:
         return default_space(settings.budget, **ends, **layers)
     return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
+
+
+def _feasible(space: SearchSpace, settings: RunSettings) -> FeasibleSet:
+    try:
+        return FeasibleSet(space, settings.budget)
+    except InfeasibleError as error:
+        raise InfeasibleError(f"{error}; raise the limit, or leave out columns") from None
 
 
 def default_batch_size(rows: int) -> int:

@@ -1,0 +1,157 @@
+"""One command on every table, beside scikit-learn's own network of the same size.
+
+    python benchmarks/tables.py --data ../shared/data --out results
+
+Each table is searched with no options but the target and the limit. On the same split,
+scikit-learn's MLPClassifier or MLPRegressor, its defaults but for early stopping, which is on, with
+one hidden layer as wide as the parameters of the found network allow, on the same encoded inputs,
+categories one-hot where that keeps the size, else ordinal. Scores are on the test part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+from tabnas.data import ClassTarget, read_table
+from tabnas.model import score
+from tabnas.paper import provenance
+from tabnas.runs import Labelled, RunSettings, plan_run
+
+TABLES = {
+    "adult": ("income", 5_000),
+    "california_housing": ("MedHouseVal", 3_000),
+    "connect4": ("outcome", 10_000),
+    "covertype": ("cover_type", 20_000),
+    "criteo": ("label", 20_000),
+    "higgs": ("signal", 5_000),
+    "letter": ("letter", 6_000),
+    "nats_bench_size_cifar10": ("cifar10_test_accuracy_90_epochs", 2_000),
+    "sleep": ("stage", 10_000),
+}
+
+
+def inputs(parts, part, parameters: int) -> np.ndarray:
+    """Numbers, and categories one-hot if a hidden layer of four units can bear it."""
+    categories = parts.encoder.categories
+    numeric, codes = part.encoded.numeric, part.encoded.categorical
+    width = numeric.shape[1] + sum(categories)
+    if 4 * width > parameters:
+        return np.concatenate(
+            [numeric, codes / np.maximum(categories, 1)], axis=1, dtype=np.float32
+        )
+    hot = [np.eye(count, dtype=np.float32)[codes[:, k]] for k, count in enumerate(categories)]
+    return np.concatenate([numeric, *hot], axis=1)
+
+
+def plain_network(run, parameters: int):
+    """Scikit-learn's network of about as many parameters; returns predictions and facts."""
+    parts = run.parts
+    train, test = (inputs(parts, part, parameters) for part in (parts.development, parts.test))
+    outputs = parts.task.outputs
+    width = max(1, int((parameters - outputs) / (train.shape[1] + 1 + outputs)))
+    classes = isinstance(parts.target, ClassTarget)
+    kind = MLPClassifier if classes else MLPRegressor
+    network = kind(hidden_layer_sizes=(width,), early_stopping=True, random_state=0)
+    truth = parts.development.truth
+    if not classes:
+        truth = parts.target.scaled(truth)
+    began = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network.fit(train, truth)
+    seconds = perf_counter() - began
+    if classes:
+        shares = np.zeros((len(test), len(parts.target.classes)))
+        shares[:, network.classes_] = network.predict_proba(test).astype(np.float64)
+        shares /= shares.sum(axis=1, keepdims=True)
+    else:
+        shares = parts.target.decode(network.predict(test))
+    size = sum(w.size for w in network.coefs_) + sum(b.size for b in network.intercepts_)
+    return shares, {"parameters": size, "width": width, "seconds": seconds}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tables", nargs="*", default=list(TABLES))
+    options = parser.parse_args()
+    rows = []
+    for name in options.tables:
+        target, limit = TABLES[name]
+        began = perf_counter()
+        data = Labelled.of(read_table(options.data / f"{name}.parquet"), target)
+        run = plan_run(data, RunSettings(limits={"parameters": limit}))
+        found = run.execute()
+        seconds = perf_counter() - began
+        test = run.parts.test
+        predicted, facts = plain_network(run, int(found.model.costs["parameters"]))
+        scores = {kind: scores.to_dict() for kind, scores in found.scores.items()}
+        scores["scikit-learn MLP"] = score(run.parts.target, test.truth, predicted).to_dict()
+        rows.append(
+            {
+                "table": name,
+                "limit": limit,
+                "architecture": str(found.model.architecture),
+                "parameters": found.model.costs["parameters"],
+                "metric": "rmse" if run.parts.target.task == "regression" else "log_loss",
+                "seconds": seconds,
+                "timings": found.seconds,
+                "mlp": facts,
+                "scores": scores,
+            }
+        )
+        print(name, rows[-1]["architecture"], round(seconds, 1), flush=True)
+        facts = provenance("python benchmarks/tables.py --data ... --out results")
+        (options.out / "tables.json").write_text(
+            json.dumps(facts | {"rows": rows}, indent=1) + "\n"
+        )
+        (options.out / "tables.md").write_text(report(facts, rows))
+
+
+def report(facts, rows) -> str:
+    """The table, for people."""
+    kinds = ("network", "scikit-learn MLP", "boosted trees", "trivial")
+
+    def cell(row, kind, metric) -> str:
+        value = row["scores"][kind]["metrics"].get(metric)
+        return "" if value is None else f"{value['value']:.4g}"
+
+    lines = [
+        "# Every table, one command",
+        "",
+        f"`{facts['command']}`, {facts['date']}. No options but the target and the limit. "
+        "Log loss and accuracy, or RMSE and R², on test rows that nothing else saw. scikit-learn's "
+        "MLP has one hidden layer and as many parameters as the found network.",
+        "",
+        "| table | limit | found | parameters | seconds | " + " | ".join(kinds) + " |",
+        "|---|---|---|---|---|" + "---|" * len(kinds),
+    ]
+    for row in rows:
+        second = "r2" if row["metric"] == "rmse" else "accuracy"
+        cells = [f"{cell(row, kind, row['metric'])} / {cell(row, kind, second)}" for kind in kinds]
+        lines.append(
+            f"| {row['table']} | {row['limit']:,} | {row['architecture']} | "
+            f"{row['parameters']:,} | {row['seconds']:.0f} | " + " | ".join(cells) + " |"
+        )
+    better = sum(
+        row["scores"]["network"]["metrics"][row["metric"]]["value"]
+        < row["scores"]["scikit-learn MLP"]["metrics"][row["metric"]]["value"]
+        for row in rows
+    )
+    lines += [
+        "",
+        f"Better than scikit-learn's MLP of the same size on {better} of {len(rows)} tables.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
