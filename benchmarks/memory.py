@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -41,18 +40,25 @@ def make(path: Path, rows: int) -> None:
         csv.write_csv(table, path)
 
 
+RUN = """
+import re, sys
+from tabnas.cli._main import run
+code = run(sys.argv[1:])
+print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+sys.exit(code)
+"""
+
+
 def peak(path: Path, out: Path, seconds: float) -> tuple[int, float]:
     """Bytes of resident memory at most, and seconds, of one search."""
-    command = [
-        *(sys.executable, "-m", "tabnas", "search", str(path), "--target", "y"),
-        *("--max-parameters", "5000", "--time", str(seconds), "--out", str(out), "--quiet"),
+    arguments = [
+        *("search", str(path), "--target", "y", "--max-parameters", "5000"),
+        *("--time", str(seconds), "--out", str(out), "--quiet"),
     ]
     began = perf_counter()
-    process = subprocess.Popen(command)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"the search failed: {status}")
-    return usage.ru_maxrss * 1024, perf_counter() - began
+    command = [sys.executable, "-c", RUN, *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return 1024 * int(done.stdout), perf_counter() - began
 
 
 def main() -> None:
@@ -89,8 +95,8 @@ def main() -> None:
         "# Memory of a search",
         "",
         f"`{facts['command']}`, {facts['date']}. Peak resident memory of `tabnas search --time "
-        f"{options.seconds:g}` on {options.rows:,} rows of {COLUMNS} numbers, boosted trees included, "
-        "beyond the peak of the same on 1,000 rows, in multiples of the float32 arrays.",
+        f"{options.seconds:g}` on {options.rows:,} rows of {COLUMNS} numbers, boosted trees "
+        "included, beyond the peak of the same on 1,000 rows, in multiples of the float32 arrays.",
         "",
         "| file | arrays | the program itself | peak | beyond, in arrays | seconds |",
         "|---|---|---|---|---|---|",

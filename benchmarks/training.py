@@ -62,8 +62,13 @@ OPTIMIZERS = {
     "SGD 0.02": (SGD(momentum=0.9), 0.02),
     "SGD 0.05": (SGD(momentum=0.9), 0.05),
 }
-BATCHES = (32, 64, 128, 512)
-EPOCHS = (10, 40)
+DEFAULT = "AdamW 0.01, 0.1"
+BATCHES = (32, 64, 128)
+EPOCHS = 40
+GRID = [
+    *product(OPTIMIZERS, BATCHES, [EPOCHS]),
+    *product([DEFAULT], [64], [10, 20, 80]),
+]
 
 
 def load(folder: Path, name: str, seed: int):
@@ -127,7 +132,7 @@ def main() -> None:
     for name in options.tables:
         for seed in range(options.seeds):
             parts = load(options.data, name, seed)
-            for optimizer, batch, epochs in product(OPTIMIZERS, BATCHES, EPOCHS):
+            for optimizer, batch, epochs in GRID:
                 if (name, seed, optimizer, batch, epochs) in done:
                     continue
                 setting = (OPTIMIZERS[optimizer], batch, epochs)
@@ -145,7 +150,56 @@ def main() -> None:
                 )
         print(name, flush=True)
         facts = provenance("python benchmarks/training.py --data ... --out results")
-        path.write_text(json.dumps(facts | {"rows": rows}) + "\n")
+        path.write_text(json.dumps(facts | {"rows": rows}, indent=0) + "\n")
+    (options.out / "training.md").write_text(report(facts, rows, options.tables, options.seeds))
+
+
+def report(facts, rows, tables, seeds: int) -> str:
+    """The tables, for people."""
+
+    def mean(name, setting, what="loss") -> float:
+        found = [
+            row[what]
+            for row in rows
+            if row["table"] == name and (row["optimizer"], row["batch"], row["epochs"]) == setting
+        ]
+        return float(np.mean(found))
+
+    best = {name: min(mean(name, s) for s in GRID if s[2] == EPOCHS) for name in tables}
+    relative = {s: [mean(name, s) / best[name] for name in tables] for s in GRID}
+
+    def line(setting) -> str:
+        optimizer, batch, epochs = setting
+        values = relative[setting]
+        seconds = np.mean([mean(name, setting, "seconds") for name in tables])
+        cells = " | ".join(f"{value:.3f}" for value in values)
+        typical = float(np.exp(np.mean(np.log(values))))
+        return f"| {optimizer} | {batch} | {epochs} | {cells} | **{typical:.3f}** | {seconds:.2f} |"
+
+    head = [
+        "| optimiser, rate, decay | batch | epochs | " + " | ".join(tables) + " | mean | seconds |",
+        "|---|---|---|" + "---|" * (len(tables) + 2),
+    ]
+    ranked = sorted(
+        (s for s in GRID if s[2] == EPOCHS), key=lambda s: float(np.mean(np.log(relative[s])))
+    )
+    lengths = sorted((s for s in GRID if s[:2] == (DEFAULT, 64)), key=lambda s: s[2])
+    lines = [
+        "# How to train",
+        "",
+        f"`{facts['command']}`, {facts['date']}. Test loss of a 64-32-32 network, mean of {seeds} "
+        "seeds, relative to the best setting of the table at 40 epochs; cosine schedule, weights "
+        "of the best epoch on validation rows kept. The mean is geometric, the first table sorted.",
+        "",
+        *head,
+        *map(line, ranked),
+        "",
+        "Epochs, with the default optimiser (relative to the same best):",
+        "",
+        *head,
+        *map(line, lengths),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import tabnas
 
 ROOT = Path(tabnas.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
-LEAVES = {"errors", "types"}
+LEAVES = {"errors", "streams", "types"}
 
 
 def rooms() -> dict[str, set[str]]:

@@ -1,4 +1,4 @@
-"""The README's code runs, and every `# -> value` in it is what the line gives."""
+"""The code of README and docs runs, and every `# -> value` in it is what the line gives."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/search.md")
+BLOCKS = [
+    pytest.param(block, id=f"{page}-{number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+    )
+]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_code_blocks(block: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_blocks(
+    block: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for statement in ast.parse(block).body:
         source = ast.unparse(statement)
@@ -27,5 +40,6 @@ def test_code_blocks(block: str, capsys: pytest.CaptureFixture[str]) -> None:
             assert given == promised[1]
 
 
-def test_something_is_promised() -> None:
-    assert "# -> " in README.read_text()
+@pytest.mark.parametrize("page", PAGES)
+def test_something_is_promised(page: str) -> None:
+    assert "# -> " in (ROOT / page).read_text()

@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tabnas import TabnasError
 from tabnas.data import ClassTarget, Encoded, NumberTarget
-from tabnas.model import EncodedRows, boosted_prediction, score, trivial_prediction
+from tabnas.model import EncodedRows, _baselines, boosted_prediction, score, trivial_prediction
 from tests.model.conftest import Fitted
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -117,3 +117,21 @@ def test_classes_that_training_or_validation_lacks():
 def test_truth_must_match_the_rows():
     with pytest.raises(TabnasError, match="truth must have the 2 rows of the inputs"):
         boosted_prediction(NUMBER, [2], EncodedRows(encoded=codes([0, 1]), truth=[1.0]), [])
+
+
+def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_baselines, "MOST_ROWS", 60)
+    monkeypatch.setattr(_baselines, "MOST_VALIDATION_ROWS", 20)
+    monkeypatch.setattr(_baselines, "CHUNK", 7)
+    rng = np.random.default_rng(0)
+    encoded = Encoded(rng.normal(size=(200, 3)).astype(np.float32), np.zeros((200, 0), np.int32))
+    truth = (encoded.numeric[:, 0] > 0).astype(np.int64)
+    rows = EncodedRows(encoded=encoded, truth=truth, weight=(np.arange(200) % 2).astype(float))
+    target = ClassTarget(name="y", classes=("a", "b"))
+    found, again = (
+        boosted_prediction(target, (), rows, [encoded], validation=rows, seed=1) for _ in range(2)
+    )
+    assert found.rows == 60
+    assert found.predictions[0].shape == (200, 2)
+    assert (found.predictions[0].argmax(axis=1) == truth).mean() > 0.9
+    np.testing.assert_array_equal(found.predictions[0], again.predictions[0])

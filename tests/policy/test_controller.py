@@ -188,3 +188,26 @@ def test_infinite_rewards_are_refused() -> None:
 def test_bad_adam(options: dict[str, float]) -> None:
     with pytest.raises(TabnasError, match="Adam's betas"):
         Adam(**options)
+
+
+def test_rewards_can_be_compared_with_the_others_of_their_step() -> None:
+    """The gradient of the leave-one-out baseline, by its definition."""
+    space = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
+    feasible = FeasibleSet(space, Budget(dense_parameters=25))
+    controller = Controller(Rejection(feasible), SGD(rate=1.0), rng=0, workers=3, baseline="others")
+    choices = np.array([[0, 1], [2, 0], [1, 1]])
+    quality = np.array([0.2, 0.9, 0.4])
+    marginals = feasible.marginals()
+    expected = np.zeros((2, 3))
+    for k in range(3):
+        advantage = quality[k] - np.delete(quality, k).mean()
+        score = np.zeros((2, 3))
+        score[[0, 1], choices[k]] = 1
+        expected += advantage / 3 * (score - marginals)
+    controller.update(choices, quality)
+    np.testing.assert_allclose(controller.policy.logits, expected, atol=1e-12)
+    alone = Controller(Rejection(feasible), SGD(rate=1.0), rng=0, baseline="others")
+    alone.update(choices[:1], quality[:1])  # nobody else: the moving average, which is itself
+    assert not alone.policy.logits.any()
+    with pytest.raises(TabnasError, match="did you mean 'others'"):
+        Controller(Rejection(feasible), rng=0, baseline="other")

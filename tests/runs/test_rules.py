@@ -88,3 +88,20 @@ def test_time_stretches_the_work() -> None:
     assert long.training.epochs == 4 * usual.training.epochs
     assert 3 < long.candidates <= 24
     assert np.isclose(sum(longer.seconds.values()), 2 * sum(usual.seconds.values()), rtol=0.7)
+
+
+def test_small_tables_try_simpler_networks_unless_told() -> None:
+    table = made_table(300)
+    data = Labelled.of(table.drop(["value"]), "kind")
+
+    def tried(rows: Labelled, **said: object) -> list[str]:
+        limits = {"parameters": 1_000}
+        run = plan_run(rows, RunSettings(limits=limits, baselines=False, **said))
+        return [str(one.architecture) for one in run.execute().candidates]
+
+    usual = tried(data)
+    assert "linear" in usual
+    assert 4 <= len(usual) <= 6
+    assert len(tried(data, candidates=2)) == 2
+    large = made_table(4_200)
+    assert len(tried(Labelled.of(large.drop(["value"]), "kind"), time=0.5)) == 3

@@ -118,3 +118,22 @@ def test_the_paper_settings() -> None:
 def test_bad_settings(settings: dict[str, object], message: str) -> None:
     with pytest.raises(TabnasError, match=message):
         search(**settings)
+
+
+@pytest.mark.parametrize("children", CHILDREN)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_search_goes_on_where_another_stood(children: str, workers: int) -> None:
+    """Stopped after any round, its state loaded into a new search: the same bits in the end."""
+    settings = {"children": children, "workers": workers, "looks": 3, "every": 4, "seed": 7}
+    whole = search(**settings)
+    states: list[dict[str, np.ndarray]] = []
+    whole.run(lambda round: states.append(whole.state()))
+    final = whole.state()
+    for stopped in states[::5]:
+        resumed = search(**settings)
+        resumed.load_state({name: np.array(value) for name, value in stopped.items()})
+        resumed.run()
+        again = resumed.state()
+        assert again.keys() == final.keys()
+        for name, value in final.items():
+            np.testing.assert_array_equal(again[name], value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
@@ -10,16 +9,15 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import feather, parquet
+from pyarrow import feather
 
 from tabnas.data._separated import read_separated
+from tabnas.data._stored import in_memory, stored_table
 from tabnas.data._table import Table
 from tabnas.errors import TabnasError
 
 CRITEO_COLUMNS = ("label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27)))
 """The names of the 40 columns of Criteo's tab-separated files, which have no header."""
-
-PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_table(path: str | Path, *, text: Collection[str] = ()) -> Table:
@@ -59,24 +57,16 @@ def _near(path: Path) -> str:
         ]
     except OSError:
         return ""
-    close = get_close_matches(path.name, there, n=1)
+    close = get_close_matches(path.name, there, n=1, cutoff=0.75)
     return f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ""
 
 
 def _read_parquet(path: Path, *, text: Collection[str]) -> Table:
-    with parquet.ParquetFile(path, memory_map=True) as file:
-        return _stored(file.read())
+    return stored_table(path)
 
 
 def _read_feather(path: Path, *, text: Collection[str]) -> Table:
-    return _stored(feather.read_table(path, memory_map=True))
-
-
-def _stored(arrow: pa.Table) -> Table:
-    """What a file of Arrow's holds, which is believed only after a look: offsets could be wild."""
-    arrow.validate(full=True)
-    names = enumerate(arrow.column_names)
-    return Table(arrow.select([i for i, name in names if not PANDAS_INDEX.fullmatch(name)]))
+    return in_memory(feather.read_table(path, memory_map=True))
 
 
 READERS: dict[str, Callable[..., Table]] = {

@@ -7,19 +7,23 @@ import gzip
 import re
 from collections import deque
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv
+from pyarrow import csv, parquet
 
+from tabnas.data._stored import LARGE, stored_table
 from tabnas.data._table import Table, checked_names
 from tabnas.data._values import MISSING_MARKS, RowError, are_numbers, texts
 from tabnas.errors import TabnasError
 
 SEPARATORS = (",", ";", "\t", "|")
 EUROPEAN = ";"  # separates values where the comma separates decimals
+BLOCK = 16 << 20  # bytes of a large file that are in memory at a time
 
 
 def read_separated(
@@ -35,17 +39,19 @@ def read_separated(
         lines = _first_lines(path)
         separator = find_separator(lines, separator)
         header = checked_names(repr(path.name), _cells(lines[0], separator))
-    text_columns = {name: pa.string() for name in header if name in text}
+    types = {name: pa.string() for name in header if name in text}
+    form = _Form(separator, header, types, skip)
+    read = _spooled if path.stat().st_size >= LARGE else _read
     while True:
         try:
-            arrow = _read(path, separator, header, text_columns, skip=skip)
-            return Table(_checked(path, arrow, separator))
+            return _checked(path, read(path, form), separator)
         except pa.ArrowInvalid as error:
             column = re.search(r"In CSV column #(\d+)", str(error))
             name = header[int(column[1])] if column else None
-            if name is None or name in text_columns or "invalid UTF8" in str(error):
+            if name is None or types.get(name) == pa.string() or "invalid UTF8" in str(error):
                 raise TabnasError(_problem(path, str(error), header, skip)) from None
-            text_columns[name] = pa.string()
+            whole = "error to int64" in str(error) and name not in types
+            types[name] = pa.float64() if whole else pa.string()
 
 
 def find_separator(lines: Sequence[str], default: str) -> str:
@@ -84,61 +90,102 @@ def _cells(line: str, separator: str) -> list[str]:
         return line.split(separator)
 
 
-def _read(
-    path: Path, separator: str, header: list[str], types: dict[str, pa.DataType], *, skip: int
-) -> pa.Table:
-    def read(*, threads: bool) -> pa.Table:
-        return csv.read_csv(
-            path,
-            read_options=csv.ReadOptions(column_names=header, skip_rows=skip, use_threads=threads),
-            parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=skip > 0),
-            convert_options=csv.ConvertOptions(
+@dataclass(frozen=True)
+class _Form:
+    """How a file is written, as far as it is known."""
+
+    separator: str
+    header: list[str]
+    types: dict[str, pa.DataType]  # of columns that are not left to Arrow
+    skip: int
+
+    def options(self, **read: Any) -> dict[str, Any]:
+        """For Arrow's readers."""
+        return {
+            "read_options": csv.ReadOptions(column_names=self.header, skip_rows=self.skip, **read),
+            "parse_options": csv.ParseOptions(
+                delimiter=self.separator, newlines_in_values=self.skip > 0
+            ),
+            "convert_options": csv.ConvertOptions(
                 null_values=list(MISSING_MARKS),
                 strings_can_be_null=True,
-                column_types=types,
+                column_types=self.types,
                 true_values=["true", "True", "TRUE"],
                 false_values=["false", "False", "FALSE"],
             ),
-        )
+        }
 
+
+def _read(path: Path, form: _Form) -> Table:
+    """The whole file at once."""
     try:
-        return read(threads=True)
+        return Table(csv.read_csv(path, **form.options(use_threads=True)))
     except pa.ArrowInvalid as error:
         if "columns, got" not in str(error):
             raise
-        return read(threads=False)  # knows which row it is in
+        # one thread knows which row it is in
+        return Table(csv.read_csv(path, **form.options(use_threads=False)))
 
 
-def _checked(path: Path, arrow: pa.Table, separator: str) -> pa.Table:
+def _spooled(path: Path, form: _Form) -> Table:
+    """A large file by way of a temporary one, whose columns are then read when they are needed.
+
+    The temporary file has no name any more once it is open, so nothing is left behind.
+    """
+    with TemporaryDirectory(prefix="tabnas-") as folder:
+        spool = Path(folder) / "table.parquet"
+        try:
+            with (
+                csv.open_csv(path, **form.options(block_size=BLOCK)) as reader,
+                parquet.ParquetWriter(spool, reader.schema, compression="lz4") as writer,
+            ):
+                for batch in reader:
+                    writer.write_batch(batch)
+        except pa.ArrowInvalid as error:
+            if "columns, got" not in str(error):
+                raise
+            return _read(path, form)  # which names the row
+        return stored_table(spool)
+
+
+def _checked(path: Path, table: Table, separator: str) -> Table:
     """Refuse what is no text, and read decimal commas where they are in use."""
-    if _ends_in_quotes(path, arrow):
+    if _ends_in_quotes(path, table):
         raise TabnasError(
-            f"{path.name!r} must close every quote, however its row {arrow.num_rows} runs to the "
+            f"{path.name!r} must close every quote, however its row {len(table)} runs to the "
             "end of the file; double a quote that is meant as such, and quote its value"
         )
-    for i, field in enumerate(arrow.schema):
-        if pa.types.is_binary(field.type):  # so Arrow takes a column that is no UTF-8
-            raise TabnasError(_not_utf8(path, f"the column {field.name!r}"))
-        if not pa.types.is_string(field.type):
+    decimals: dict[str, pa.ChunkedArray] = {}
+    for name in table:
+        column = table.column(name)
+        if pa.types.is_binary(column.type):  # so Arrow takes a column that is no UTF-8
+            raise TabnasError(_not_utf8(path, f"the column {name!r}"))
+        if not pa.types.is_string(column.type):
             continue
-        column = arrow.column(i)
         holds_nul = pc.match_substring(column, "\0")
         if pc.any(holds_nul).as_py():
             raise RowError(
-                f"{path.name!r} must be text, however the column {field.name!r} in",
+                f"{path.name!r} must be text, however the column {name!r} in",
                 pc.index(holds_nul, True).as_py(),
                 "holds a zero byte; save the file as UTF-8",
             )
         if separator == EUROPEAN and pc.any(pc.match_substring(column, ",")).as_py():
             points = pc.replace_substring(texts(column), ",", ".")
             if are_numbers(points):
-                arrow = arrow.set_column(i, field.name, points.cast(pa.float64()))
-    return arrow
+                decimals[name] = points.cast(pa.float64())
+    if not decimals:
+        return table
+    names = table.names
+    return Table.lazy(
+        names,
+        len(table),
+        lambda i: decimals[names[i]] if names[i] in decimals else table.column(names[i]),
+    )
 
 
-def _ends_in_quotes(path: Path, arrow: pa.Table) -> bool:
+def _ends_in_quotes(path: Path, table: Table) -> bool:
     """Whether the last value swallowed the rest of the file, which Arrow does not mind."""
-    last = arrow.columns[-1][-1].as_py() if arrow.num_rows else None
+    last = table.column(table.names[-1])[-1].as_py() if len(table) else None
     if not isinstance(last, str) or "\n" not in last:
         return False
     with _opened(path) as file:

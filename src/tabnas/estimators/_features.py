@@ -70,9 +70,8 @@ def _objects(rows: Sequence[Any]) -> Any:
 
 def _refuse_empty(table: Table) -> None:
     if not len(table) or not table.names:
-        raise TabnasError(
-            f"X must have rows and columns, however the shape ({len(table)}, {len(table.names)}) was given"
-        )
+        shape = (len(table), len(table.names))
+        raise TabnasError(f"X must have rows and columns, however the shape {shape} was given")
 
 
 def categorical_kinds(table: Table, given: Any) -> dict[str, str]:

@@ -13,10 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import ClassTarget, Encoded, Target
 from tabnas.errors import TabnasError, whole
-from tabnas.types import FloatArray
+from tabnas.streams import stream
+from tabnas.types import FloatArray, IntArray
 
 MAX_TREE_CATEGORIES = 255  # that scikit-learn's trees can split as categories
-FEW_ROWS = 10_000
+FEW_ROWS = 50_000
+MOST_ROWS = 250_000
+"""Scikit-learn copies its inputs to float64: of larger tables it is given a random sample."""
+MOST_VALIDATION_ROWS = 50_000
+CHUNK = 1 << 16  # rows predicted at a time
 
 
 def trivial_prediction(
@@ -53,6 +58,7 @@ class Boosted:
     """What boosted trees predict, and what they cost."""
 
     predictions: tuple[FloatArray, ...]  # of each part, as `score` takes them
+    rows: int  # that it was fitted on
     seconds: float  # to fit
     trees: int
     nodes: int  # of all trees: each holds a number that was learned, as a parameter is
@@ -70,7 +76,8 @@ def boosted_prediction(
     """Predictions of scikit-learn's histogram gradient boosting, fitted on the same encoded rows.
 
     Its settings are scikit-learn's own, so it stands for what anybody gets without tuning. It stops
-    early on the validation rows, where scikit-learn can (1.7 or newer), else it grows all trees.
+    early on the validation rows, where scikit-learn can (1.7 or newer), else it grows all trees. Of
+    more than 250,000 rows it sees a random sample of that size.
 
     Parameters
     ----------
@@ -90,25 +97,27 @@ def boosted_prediction(
     )
     numeric = train.encoded.numeric.shape[1]
     as_categories = [count <= MAX_TREE_CATEGORIES for count in categories]
-    truth, weight, kept = _weighing(train)
+    rng = stream(whole("seed", seed, least=0), "trees")
+    truth, weight, kept = _weighing(train, MOST_ROWS, rng)
     if isinstance(target, ClassTarget) and len(np.unique(truth)) == 1:
         shares = [trivial_prediction(target, truth, None, len(part)) for part in parts]
-        return Boosted(predictions=tuple(shares), seconds=0.0, trees=0, nodes=0)
-    stopping = _stopping(kind, target, truth, validation)
+        return Boosted(predictions=tuple(shares), rows=len(truth), seconds=0.0, trees=0, nodes=0)
+    stopping = _stopping(kind, target, truth, validation, rng)
     trees = kind(
-        random_state=whole("seed", seed, least=0),
+        random_state=seed,
         early_stopping=bool(stopping),
         categorical_features=[False] * numeric + as_categories if any(as_categories) else None,
     )
-    matrix = _matrix(train.encoded)
+    matrix = _matrix(train.encoded, kept)
     start = perf_counter()
     # on few rows, threads wait for one another for longer than they work
     with threadpool_limits(1 if len(matrix) < FEW_ROWS else None, user_api="openmp"):
-        trees.fit(matrix if kept.all() else matrix[kept], truth, sample_weight=weight, **stopping)
+        trees.fit(matrix, truth, sample_weight=weight, **stopping)
         seconds = perf_counter() - start
         predictions = tuple(_predicted(trees, target, part) for part in parts)
     return Boosted(
         predictions=predictions,
+        rows=len(matrix),
         seconds=seconds,
         trees=trees.n_iter_ * trees.n_trees_per_iteration_,
         nodes=sum(len(tree.nodes) for trees_of_step in trees._predictors for tree in trees_of_step),
@@ -116,13 +125,17 @@ def boosted_prediction(
 
 
 def _stopping(
-    kind: Any, target: Target, trained: NDArray[Any], validation: EncodedRows | None
+    kind: Any,
+    target: Target,
+    trained: NDArray[Any],
+    validation: EncodedRows | None,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
     """The validation rows as arguments of `fit`, or nothing where there are none to use."""
     if validation is None or "X_val" not in signature(kind.fit).parameters:
         return {}
-    truth, weight, kept = _weighing(validation)
-    matrix = _matrix(validation.encoded)[kept]
+    truth, weight, kept = _weighing(validation, MOST_VALIDATION_ROWS, rng)
+    matrix = _matrix(validation.encoded, kept)
     if isinstance(target, ClassTarget):  # scikit-learn refuses classes that training had not
         known = np.isin(truth, trained)
         truth, weight, matrix = truth[known], weight[known], matrix[known]
@@ -132,22 +145,26 @@ def _stopping(
 
 
 def _predicted(trees: Any, target: Target, part: Encoded) -> FloatArray:
-    if not isinstance(target, ClassTarget):
-        if not len(part):
-            return np.zeros(0)
-        return np.asarray(trees.predict(_matrix(part)), np.float64)
-    shares = np.zeros((len(part), len(target.classes)))
-    if len(part):
-        shares[:, trees.classes_] = trees.predict_proba(_matrix(part))
-    return shares
+    classes = len(target.classes) if isinstance(target, ClassTarget) else 0
+    said = np.zeros((len(part), classes) if classes else len(part))
+    for start in range(0, len(part), CHUNK):
+        rows = slice(start, start + CHUNK)
+        if classes:
+            said[rows, trees.classes_] = trees.predict_proba(_matrix(part, rows))
+        else:
+            said[rows] = trees.predict(_matrix(part, rows))
+    return said
 
 
-def _matrix(encoded: Encoded) -> FloatArray:
-    return np.concatenate([encoded.numeric, encoded.categorical], axis=1, dtype=np.float64)
+def _matrix(encoded: Encoded, rows: slice | IntArray) -> FloatArray:
+    pieces = [encoded.numeric[rows], encoded.categorical[rows]]
+    return np.concatenate(pieces, axis=1, dtype=np.float64)
 
 
-def _weighing(rows: EncodedRows) -> tuple[NDArray[Any], FloatArray, NDArray[np.bool_]]:
-    """Truth and weight of the rows that weigh something, and which those are."""
+def _weighing(
+    rows: EncodedRows, most: int, rng: np.random.Generator
+) -> tuple[NDArray[Any], FloatArray, slice | IntArray]:
+    """Truth and weight of the rows that weigh something, and which those are; a sample at most."""
     truth = np.asarray(rows.truth)
     if len(truth) != len(rows.encoded):
         raise TabnasError(
@@ -155,7 +172,11 @@ def _weighing(rows: EncodedRows) -> tuple[NDArray[Any], FloatArray, NDArray[np.b
             "were given"
         )
     weight = _importance(rows.weight, len(truth))
-    kept = weight > 0
+    if len(truth) <= most and (weight > 0).all():
+        return truth, weight, slice(None)
+    kept = np.nonzero(weight > 0)[0]
+    if len(kept) > most:
+        kept = np.sort(rng.choice(kept, most, replace=False))
     return truth[kept], weight[kept], kept
 
 

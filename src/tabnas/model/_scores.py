@@ -13,7 +13,7 @@ from tabnas.data import ClassTarget, Target, Task
 from tabnas.errors import TabnasError, whole
 from tabnas.model._measures import Measure
 from tabnas.model._metrics import METRICS, Metric, metric_named, metrics_for
-from tabnas.nets import stream
+from tabnas.streams import stream
 from tabnas.types import FloatArray
 
 RESAMPLES = 1_000

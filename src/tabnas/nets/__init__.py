@@ -6,7 +6,6 @@ from tabnas.nets._errors import MissingTorchError, NonFiniteLossError
 from tabnas.nets._examples import Examples
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._schedules import Constant, Cosine, Schedule
-from tabnas.nets._streams import stream
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
 from tabnas.nets._training import EarlyStopping, Shuffle, Training, TrainingResult, train
@@ -30,6 +29,5 @@ __all__ = [
     "Task",
     "Training",
     "TrainingResult",
-    "stream",
     "train",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tabnas.nets._examples import Float32Array
 from tabnas.nets._shape import SuperNetShape
-from tabnas.nets._streams import stream
+from tabnas.streams import stream
 
 
 def initial_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:

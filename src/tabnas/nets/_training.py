@@ -10,8 +10,8 @@ from tabnas.errors import TabnasError, whole
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._schedules import Constant, Cosine, Schedule
-from tabnas.nets._streams import stream
 from tabnas.nets._supernet import ChildLike, SuperNet
+from tabnas.streams import stream
 from tabnas.types import IntArray
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
@@ -35,6 +36,15 @@ class Climber(ABC):
     @abstractmethod
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
         """Go up along `gradient`, like the logits, for the policies that are `active`, [...]."""
+
+    def state(self) -> dict[str, FloatArray]:
+        """All that shapes the future."""
+        return {name: value.copy() for name, value in vars(self).items() if name != "ascent"}
+
+    def load_state(self, state: Mapping[str, FloatArray]) -> None:
+        """Go on from a state of the same kind of ascent."""
+        for name, value in self.state().items():
+            setattr(self, name, np.array(state[name], np.float64).reshape(value.shape))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.policy._ascent import Adam, Ascent
 from tabnas.policy._moving_average import MovingAverage
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards import Reward
+from tabnas.streams import move_to, position
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Baseline = Literal["average", "others"]
@@ -137,6 +140,22 @@ class Controller:
             self.average.add(reward, active)
         self.policy = Policy(self.reward.feasible, self._climber.logits)
         return Step(applied=active, reward=reward, baseline=baseline)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that shapes the future, as plain arrays."""
+        climber = {f"ascent/{name}": value for name, value in self._climber.state().items()}
+        average = {"average/total": self.average.total, "average/weight": self.average.weight}
+        return climber | average | {"random": position(self._rng)}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from the state of a controller with the same settings."""
+        climber = {name.removeprefix("ascent/"): value for name, value in state.items()}
+        self._climber.load_state(climber)
+        shape = self.average.total.shape
+        self.average.total = np.array(state["average/total"]).reshape(shape)
+        self.average.weight = np.array(state["average/weight"]).reshape(shape)
+        move_to(self._rng, state["random"])
+        self.policy = Policy(self.reward.feasible, self._climber.logits)
 
     def _checked(self, choices: IntArray, quality: FloatArray) -> tuple[IntArray, FloatArray]:
         choices, quality = np.asarray(choices), np.asarray(quality, dtype=np.float64)

@@ -10,10 +10,11 @@ import numpy as np
 
 from tabnas.data import ClassTarget
 from tabnas.model import Metric, Model, default_metric, primary_loss
-from tabnas.nets import Examples, SuperNet, TrainingResult, stream, train
+from tabnas.nets import Examples, SuperNet, TrainingResult, train
 from tabnas.runs._parts import Part, Parts
 from tabnas.runs._plan import Plan
 from tabnas.space import Architecture
+from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
 

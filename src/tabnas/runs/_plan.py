@@ -10,12 +10,13 @@ from time import perf_counter
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, Training, stream
+from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, Training
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.runs._parts import SMALL_TABLE, Parts
 from tabnas.runs._settings import RunSettings
 from tabnas.search import SearchSettings
 from tabnas.space import SearchSpace, default_space
+from tabnas.streams import stream
 
 # Chosen on thirteen tables (results/training.md).
 LEARNING_RATE = 0.01
@@ -39,6 +40,15 @@ MOST_STRETCH = 4.0
 MOST_CANDIDATES = 24
 PACE_SECONDS = 0.15
 
+# How much longer a phase takes than its bare training steps do; measured on five tables.
+LOOK_AROUND = 2.5  # search: children above the limit, and looks at the validation rows
+LOOK_BACK = 1.25  # training: the validation loss after each epoch
+
+# Of scikit-learn's boosted trees on one core: for each tree, for each of its rows and columns.
+TREES = 100  # for each output
+TREE_SECONDS, TREE_CELL_SECONDS = 4e-3, 6e-9
+TREE_ROWS = 250_000  # the most they are shown
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
@@ -54,6 +64,7 @@ class Plan:
     engine: str
     pace: Callable[[], float]  # measures `seconds_a_step`, once
     rows: int  # of the training part
+    comparison_seconds: float  # that boosted trees may take, about
 
     @property
     def seconds_a_step(self) -> float:
@@ -63,24 +74,28 @@ class Plan:
     @property
     def training_seconds(self) -> float:
         """About how long one stand-alone training takes."""
-        return self._steps(self.training.epochs) * self.seconds_a_step
+        return LOOK_BACK * self._steps(self.training.epochs) * self.seconds_a_step
 
     @property
     def seconds(self) -> dict[str, float]:
-        """About how long each phase takes, baselines and compilation left out."""
+        """About how long each phase takes, reading and compilation left out."""
         trainings = self.candidates * max(1, self.folds) + bool(self.folds)
         return {
-            # children are smaller or larger than the limit, and looks come on top
-            "search": 1.5 * self._steps(self.search.epochs) * self.seconds_a_step,
+            "search": LOOK_AROUND * self._steps(self.search.epochs) * self.seconds_a_step,
             "candidates": trainings * self.training_seconds,
+            "comparison": self.comparison_seconds,
         }
 
     def _steps(self, epochs: int) -> int:
         return epochs * ceil(self.rows / self.training.batch_size)
 
     def within(self, seconds: float) -> Plan:
-        """The plan stretched or shrunk to about that time."""
-        factor = seconds / sum(self.seconds.values())
+        """The plan stretched or shrunk to about that time.
+
+        The comparison takes what it takes, but does not shrink the rest to less than half the time.
+        """
+        left = max(seconds - self.comparison_seconds, seconds / 2)
+        factor = left / (sum(self.seconds.values()) - self.comparison_seconds)
         stretch = min(factor, MOST_STRETCH)
         more = max(1.0, factor / MOST_STRETCH)
         return replace(
@@ -124,6 +139,7 @@ def make_plan(parts: Parts, settings: RunSettings) -> Plan:
         engine=settings.engine,
         pace=cache(lambda: _pace(parts, feasible, batch_size, settings)),
         rows=rows,
+        comparison_seconds=_comparison_seconds(parts, settings),
     )
     return plan if settings.time is None else plan.within(settings.time)
 
@@ -162,6 +178,15 @@ def default_epochs(rows: int, batch_size: int) -> int:
     enough = ceil(FEWEST_STEPS / ceil(rows / batch_size))
     too_many = MOST_ROWS // rows
     return max(FEWEST_EPOCHS, min(max(EPOCHS, enough), too_many, MOST_EPOCHS))
+
+
+def _comparison_seconds(parts: Parts, settings: RunSettings) -> float:
+    if parts.test is None or not settings.baselines:
+        return 0.0
+    encoded = parts.train.encoded
+    columns = int(encoded.numeric.shape[1] + encoded.categorical.shape[1])
+    cells = min(len(parts.train), TREE_ROWS) * columns
+    return TREES * parts.task.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
 
 
 def _scaled(epochs: int, factor: float) -> int:

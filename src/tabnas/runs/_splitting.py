@@ -17,9 +17,9 @@ from tabnas.data import (
     split_stratified,
 )
 from tabnas.errors import TabnasError
-from tabnas.nets import stream
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._settings import RunSettings
+from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.types import FloatArray, IntArray
 
@@ -30,6 +33,24 @@ class History:
 
     def __len__(self) -> int:
         return len(self.looks)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All looks, as plain arrays."""
+        counts = [len(look.quality) for look in self.looks]
+        empty = np.zeros((0, 0), np.int64)
+        return {
+            "step": np.array([look.step for look in self.looks], np.int64),
+            "count": np.array(counts, np.int64),
+            "choices": np.concatenate([look.choices for look in self.looks] or [empty]),
+            "quality": np.concatenate([look.quality for look in self.looks] or [np.zeros(0)]),
+        }
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Remember what another history did."""
+        ends = np.cumsum(state["count"])[:-1]
+        pieces = (np.split(state[name], ends) for name in ("choices", "quality"))
+        looks = zip(state["step"].tolist(), *pieces, strict=True) if len(state["step"]) else ()
+        self.looks = [Look(*look) for look in looks]
 
     def evaluated(self) -> tuple[IntArray, IntArray, FloatArray]:
         """All that was evaluated: number of the look [n], choices [n, layers], quality [n]."""

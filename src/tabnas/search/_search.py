@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Examples, Shuffle, SuperNet, stream
+from tabnas.nets import Examples, Shuffle, SuperNet
 from tabnas.policy import REWARDS, Controller
 from tabnas.search._children import CHILDREN
 from tabnas.search._history import History, Look
 from tabnas.search._settings import SearchSettings
+from tabnas.streams import move_to, position, stream
 from tabnas.types import IntArray
 
 
@@ -79,8 +82,7 @@ class Search:
         self.step = 0
         rows_of_a_step = settings.batch_size * settings.workers
         self._shuffle = Shuffle(len(training), rows_of_a_step, settings.seed)
-        self._child_stream = stream(settings.seed, "children")
-        self._validation_stream = stream(settings.seed, "validation")
+        self._streams = {name: stream(settings.seed, name) for name in ("children", "validation")}
 
     @property
     def steps(self) -> int:
@@ -103,13 +105,40 @@ class Search:
             if observe is not None:
                 observe(Round(self.step, loss, look))
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that shapes the future, as plain arrays; taken between rounds."""
+        parts = {
+            "net": self.net.state(),
+            "controller": self.controller.state(),
+            "history": self.history.state(),
+            "stream": {name: position(rng) for name, rng in self._streams.items()},
+        }
+        named = {
+            f"{part}/{key}": value for part, held in parts.items() for key, value in held.items()
+        }
+        return {"step": np.array(self.step, np.int64)} | named
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on where a search of the same data and settings stood."""
+
+        def part(name: str) -> dict[str, NDArray[Any]]:
+            begin = f"{name}/"
+            return {k.removeprefix(begin): v for k, v in state.items() if k.startswith(begin)}
+
+        self.net.load_state(part("net"))
+        self.controller.load_state(part("controller"))
+        self.history.load_state(part("history"))
+        for name, place in part("stream").items():
+            move_to(self._streams[name], place)
+        self.step = int(state["step"])
+
     def _train(self) -> float:
         """The weight updates of a round: children x, each on its own rows; returns their loss."""
         workers = self.settings.workers
         count = min(self.settings.every, self.steps - self.step)
         # the policy stands still within a round, so all its children can be drawn together
         drawn = self.children.draw(
-            self.progress, self.controller.policy, count * workers, self._child_stream
+            self.progress, self.controller.policy, count * workers, self._streams["children"]
         ).reshape(count, workers, -1)
         total = 0.0
         for children in drawn:
@@ -144,4 +173,4 @@ class Search:
         size = self.settings.look_rows or self.settings.batch_size
         if size >= len(self.validation):
             return slice(None)
-        return self._validation_stream.integers(len(self.validation), size=size)
+        return self._streams["validation"].integers(len(self.validation), size=size)

@@ -8,10 +8,10 @@ import numpy as np
 
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import stream
 from tabnas.search._additive import additive_qualities
 from tabnas.search._search import Search
 from tabnas.space import COSTS, Architecture
+from tabnas.streams import stream
 from tabnas.types import FloatArray
 
 DRAWS = 500  # m of Algorithm 3

@@ -16,7 +16,7 @@ from tabnas.nets.compiled._vectors import INT, intrinsic
 from tabnas.types import IntArray
 
 INT_BYTES = 8
-WATCH = 3_000_000  # looks before going to sleep: about a millisecond
+WATCH = 150_000  # looks before going to sleep: about a tenth of a millisecond
 
 
 @intrinsic

@@ -1,0 +1,51 @@
+"""Named random streams: one seed, and draws that do not depend on who else draws."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+HALF = 64
+LOW = (1 << HALF) - 1
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """The generator that `seed` and `name` alone determine.
+
+    >>> float(stream(0, "shuffle/1").random()) == float(stream(0, "shuffle/1").random())
+    True
+    >>> float(stream(0, "shuffle/1").random()) == float(stream(0, "shuffle/2").random())
+    False
+    """
+    return np.random.default_rng([seed, crc32(name.encode())])
+
+
+def position(rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Where a stream stands, as plain numbers.
+
+    >>> rng = stream(0, "example")
+    >>> here = position(rng)
+    >>> drawn = float(rng.random())
+    >>> move_to(rng, here)
+    >>> float(rng.random()) == drawn
+    True
+    """
+    state = rng.bit_generator.state
+    if state["bit_generator"] != "PCG64":
+        raise TypeError(f"streams are of PCG64, however {state['bit_generator']} was given")
+    whole = (state["state"]["state"], state["state"]["inc"])
+    halves = [part for number in whole for part in (number & LOW, number >> HALF)]
+    return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
+
+
+def move_to(rng: np.random.Generator, place: NDArray[np.uint64]) -> None:
+    """Go on where another stream stood."""
+    low, high, step_low, step_high, held, number = (int(part) for part in place)
+    rng.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": high << HALF | low, "inc": step_high << HALF | step_low},
+        "has_uint32": held,
+        "uinteger": number,
+    }

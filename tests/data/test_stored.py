@@ -1,0 +1,106 @@
+"""Large files are read column by column, and hold what they would hold if read at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from tabnas.data import Table, TableEncoder, _separated, _stored, read_table
+from tabnas.errors import TabnasError
+
+ROWS = 5_000
+
+
+@pytest.fixture
+def made() -> pa.Table:
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 9, ROWS).astype(object)
+    whole[-3] = 1.5  # the first blocks hold whole numbers only
+    return pa.table(
+        {
+            "a": rng.normal(size=ROWS),
+            "a.b": rng.integers(0, 50, ROWS),
+            "late fraction": pa.array([float(v) for v in whole]),
+            "late text": ["7"] * (ROWS - 1) + ["seven"],
+            "city": rng.choice(["Bern", "Basel", None], ROWS),
+        }
+    )
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file counts as large, in small blocks."""
+    monkeypatch.setattr(_stored, "LARGE", 1)
+    monkeypatch.setattr(_separated, "LARGE", 1)
+    monkeypatch.setattr(_separated, "BLOCK", 1 << 14)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "semicolons"])
+def test_columns_are_those_of_a_file_read_at_once(
+    kind: str, made: pa.Table, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / f"table.{'parquet' if kind == 'parquet' else 'csv'}"
+    if kind == "parquet":
+        parquet.write_table(made, path, row_group_size=700)
+    elif kind == "csv":
+        csv.write_csv(made, path)
+    else:
+        made = made.set_column(
+            0, "a", pa.array([str(v).replace(".", ",") for v in made["a"].to_pylist()])
+        )
+        csv.write_csv(made, path, csv.WriteOptions(delimiter=";"))
+    at_once = read_table(path)
+    request.getfixturevalue("large")
+    by_column = read_table(path)
+    assert by_column.names == at_once.names == made.column_names
+    assert len(by_column) == ROWS
+    for name in made.column_names:
+        left, right = by_column.column(name), at_once.column(name)
+        assert left.to_pylist() == right.to_pylist()
+    rows = np.array([4_999, 0, 17])
+    assert by_column.column("a.b", rows).to_pylist() == at_once.column("a.b", rows).to_pylist()
+    kinds = {"late text": "categorical"}
+    encoders = [TableEncoder.fit(table, kinds=kinds) for table in (at_once, by_column)]
+    assert encoders[0].to_dict() == encoders[1].to_dict()
+    np.testing.assert_array_equal(
+        encoders[0].encode(at_once).numeric, encoders[1].encode(by_column).numeric
+    )
+
+
+@pytest.mark.usefixtures("large")
+def test_problems_of_large_files_are_named_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,b\n" + "1,2\n" * 9_000 + "1,2,3\n" + "1,2\n" * 10)
+    with pytest.raises(TabnasError, match="however row 9001 has 3"):
+        read_table(path)
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 9_000 + b"1,\xff\n")
+    with pytest.raises(TabnasError, match="must be UTF-8"):
+        read_table(path)
+
+
+def test_lazy_tables_load_only_what_is_asked_for() -> None:
+    asked: list[int] = []
+
+    def load(number: int) -> pa.Array:
+        asked.append(number)
+        return pa.array([10 * number, 10 * number + 1, 10 * number + 2])
+
+    table = Table.lazy(["a", "b", "c"], 3, load)
+    kept = table.drop(["b"]).take(np.array([2, 0]))
+    assert (kept.names, len(kept), asked) == (["a", "c"], 2, [])
+    assert kept.column("c").to_pylist() == [22, 20]
+    assert kept.renamed(["x", "y"], named=True).column("x").to_pylist() == [2, 0]
+    assert asked == [2, 0]
+    assert table.arrow.to_pydict() == {"a": [0, 1, 2], "b": [10, 11, 12], "c": [20, 21, 22]}
+
+
+def test_an_array_is_not_copied_as_a_whole() -> None:
+    array = np.arange(12.0).reshape(4, 3)
+    table = Table.of(array)
+    assert (table.names, table.named) == (["x0", "x1", "x2"], False)
+    array[0, 1] = 99  # still the caller's memory
+    assert table.column("x1").to_pylist() == [99, 4, 7, 10]
