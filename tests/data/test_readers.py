@@ -58,7 +58,7 @@ def test_a_column_that_changes_its_mind_is_text(tmp_path: Path) -> None:
     ("name", "content", "sentence"),
     [
         ("a.csv", b"", "is empty"),
-        ("a.csv", b"a,b\n", "no rows"),
+        ("a.csv", b"a,b\n", "must have rows"),
         ("a.csv", b"a,b\n1,2\n1,2,3\n", "must have 2 values in every row"),
         ("a.csv", b"a,b\n1,2\n1\n", "must have 2 values in every row"),
         ("a.csv", b"a,a\n1,2\n", "several columns called 'a'"),

@@ -74,5 +74,5 @@ def test_no_test_part() -> None:
 def test_refusals() -> None:
     with pytest.raises(TabnasError, match="must be positive and leave rows"):
         Shares(validation=0.5, test=0.5)
-    with pytest.raises(TabnasError, match="at least 3 groups"):
+    with pytest.raises(TabnasError, match="at least 3 of them"):
         split_by_group(np.array([0, 0, 1]), Shares(), np.random.default_rng(0))

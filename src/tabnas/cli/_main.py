@@ -81,7 +81,10 @@ def run(arguments: Sequence[str]) -> int:
             return MISTAKE
         except (Abort, KeyboardInterrupt):
             code = INTERRUPTED
-        except BrokenPipeError:  # whoever reads has enough, as in `tabnas predict ... | head`
+        except (BrokenPipeError, SystemExit) as error:
+            if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+                raise
+            # whoever reads has enough, as in `tabnas predict ... | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except Exception:

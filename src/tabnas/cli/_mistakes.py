@@ -11,8 +11,8 @@ from typer.exceptions import TyperException
 from tabnas.errors import did_you_mean
 
 MUST = {
-    r"valid integer": "must be an integer, like 20000",
-    r"valid number": "must be a number, like 2.5",
+    r"valid integer": "must be an integer in plain digits",
+    r"valid number": "must be a number",
     r"greater than or equal to (\S+)": r"must be at least {}",
     r"less than or equal to (\S+)": r"must be at most {}",
 }
@@ -29,6 +29,8 @@ def sentence(error: TyperException, arguments: Sequence[str]) -> str:
     if "possibilities" in facts:
         option, near = facts["option_name"], facts["possibilities"]
         return f"there is no option {option!r}; {did_you_mean(option, near) if near else advice}"
+    if facts.get("param") is None and "Did you mean" in said:
+        return f"{said[0].lower()}{said[1:].replace('. Did', '; did')}"
     if facts.get("param") is None:
         return f"{said[0].lower()}{said[1:].rstrip('.')}; {advice}"
     parameter = facts["param"]

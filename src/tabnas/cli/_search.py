@@ -46,11 +46,14 @@ def search(
         Path | None,
         typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same result.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="The same seed gives the same result, without --time.", min=0)
+    ] = 0,
     time: Annotated[
         float | None,
         typer.Option(
-            help="About how many seconds to take; more gives longer trainings and more candidates.",
+            help="About how many seconds to take; more gives longer trainings, then more "
+            "candidates. Comparing with boosted trees may take longer on large tables.",
             show_default="what pays",
             rich_help_panel=WORK,
         ),

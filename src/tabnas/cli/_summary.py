@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from math import floor, log10
 from typing import Any
 
@@ -12,6 +11,8 @@ from rich.table import Table
 
 from tabnas.cli._text import plain, shown
 from tabnas.runs import PlannedRun
+
+MOST_DIGITS = 7
 
 
 def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
     table.add_row("columns", _columns(facts["columns"]))
     table.add_row(
         "network",
-        f"{facts['inputs']} inputs, {facts['outputs']} outputs"
+        f"{facts['inputs']:,} inputs, {facts['outputs']} output{'s' * (facts['outputs'] > 1)}"
         + (f", {embedded:,} parameters in embeddings" if embedded else ""),
     )
     table.add_row("limit", " and ".join(f"{n} <= {m:,}" for n, m in facts["limits"].items()))
@@ -73,7 +74,7 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
     )
     how = f"{facts['folds']}-fold cross-validation" if facts["folds"] else "on validation rows"
     table.add_row("candidates", f"{facts['candidates']}, {facts['epochs']} epochs each, {how}")
-    table.add_row("time", f"about {_duration(sum(facts['seconds'].values()))}, and the comparison")
+    table.add_row("time", _about(facts["seconds"]))
     console.print(table)
 
 
@@ -94,7 +95,7 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
     _show_limit_effects(console, result)
     timings = result["timings"]
     console.print(
-        f"searched in {_duration(timings['search'])}, {len(result['candidates'])} candidates "
+        f"searched in {_duration(timings['search'])}, {_counted(result['candidates'])} "
         f"trained in {_duration(timings['candidates'])}"
     )
     where = plain(folder, longest=200)
@@ -112,7 +113,7 @@ def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
     metrics = next(iter(scores.values()))["metrics"]
     for metric in metrics:
         found = [one["metrics"].get(metric) for one in scores.values()]
-        digits = _digits(one["value"] for one in found if one is not None)
+        digits = _digits(next(one["value"] for one in found if one is not None))
         table.add_row(metric, *("" if one is None else _interval(one, digits) for one in found))
     console.print(table)
 
@@ -120,12 +121,12 @@ def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
 def _show_candidates(console: Console, result: dict[str, Any]) -> None:
     metric = result["metric"]
     limit = next(name for name, cost in result["costs"].items() if cost["limit"] is not None)
-    console.print(f"candidates, trained alone, by {result['chosen_by']}", style="dim")
+    console.print(f"candidates, trained alone and judged by {result['chosen_by']}", style="dim")
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     table.add_column(metric, justify="right")
     table.add_column(limit, justify="right")
-    digits = 1 + _digits(candidate[metric] for candidate in result["candidates"])
+    digits = 1 + _digits(result["candidates"][0][metric])
     for candidate in result["candidates"]:
         table.add_row(
             candidate["architecture"],
@@ -147,7 +148,7 @@ def _show_limit_effects(console: Console, result: dict[str, Any]) -> None:
     table.add_column("")
     table.add_column("loss", justify="right")
     table.add_column("architecture")
-    digits = _digits(effect["one_shot_loss"] for effect in effects.values())
+    digits = _digits(effects[1.0]["one_shot_loss"])
     for factor, effect in effects.items():
         loss = _number(effect["one_shot_loss"], digits)
         table.add_row(words[factor], loss, effect["architecture"])
@@ -171,6 +172,10 @@ def _widths(widths: list[int]) -> str:
     return f"{absent}{said}  ({len(present)} widths)"
 
 
+def _counted(candidates: list[Any]) -> str:
+    return "1 candidate" if len(candidates) == 1 else f"{len(candidates)} candidates"
+
+
 def _columns(described: dict[str, str]) -> str:
     """How many columns there are of each kind."""
     counts = Counter(words.partition(":")[0].partition(",")[0] for words in described.values())
@@ -182,20 +187,28 @@ def _interval(score: dict[str, float], digits: int) -> str:
     return f"{value} ({low}-{high})" if score["low"] >= 0 else f"{value} ({low} to {high})"
 
 
-def _digits(values: Iterable[float]) -> int:
-    """Digits after the point that show about three of the largest value, and as many below 1.
+def _digits(value: float) -> int:
+    """Digits after the point for a value and its like: three, more or fewer where that is odd.
 
-    >>> _digits([0.862, 0.5]), _digits([31.4]), _digits([62_000])
-    (3, 1, 0)
+    >>> [_digits(value) for value in (0.862, 0.041, 0.00034, 31.4, 62_000)]
+    [3, 3, 5, 1, 0]
     """
-    largest = max(map(abs, values), default=0.0)
-    return 3 if largest < 1 else max(0, 2 - floor(log10(largest)))
+    if value == 0 or 0.01 <= abs(value) <= 1:
+        return 3
+    return max(0, (2 if abs(value) > 1 else 1) - floor(log10(abs(value))))
 
 
 def _number(value: float, digits: int) -> str:
-    if 0 < abs(value) < 10.0**-digits or abs(value) >= 1e9:
+    if digits > MOST_DIGITS or abs(value) >= 1e9:
         return f"{value:.2g}"
-    return f"{value:,.{digits}f}"
+    return f"{round(value, digits) + 0.0:,.{digits}f}"  # without a sign if it rounds to zero
+
+
+def _about(seconds: dict[str, float]) -> str:
+    """How long a run takes, and what of it is for the comparison."""
+    whole, trees = sum(seconds.values()), seconds["comparison"]
+    beside = f", of which {_duration(trees)} to compare with boosted trees" if trees else ""
+    return f"about {_duration(whole)}{beside}"
 
 
 def _duration(seconds: float) -> str:

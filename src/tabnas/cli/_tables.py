@@ -18,11 +18,13 @@ def named_table(source: str, target: str | None) -> tuple[Table, str]:
         return read_table(path), target
     try:
         dataset = load_dataset(source, target=target)
-    except TabnasError as error:
+    except TabnasError:
         near = [file.name for file in Path().glob(f"{glob.escape(source)}.*") if file.is_file()]
         if not near:
             raise
-        raise TabnasError(f"{error}; or the file {sorted(near)[0]!r}?") from None
+        raise TabnasError(
+            f"there is no dataset {source!r}; did you mean the file {sorted(near)[0]!r}?"
+        ) from None
     return dataset.table, target or dataset.target
 
 

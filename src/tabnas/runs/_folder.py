@@ -109,7 +109,10 @@ def load_run_model(path: str | Path) -> Model:
     folder = Path(path)
     if not folder.is_dir():
         found = "it is a file" if folder.exists() else "there is none"
-        raise TabnasError(f"{str(path)!r} must be the folder of a finished run, however {found}")
+        raise TabnasError(
+            f"{str(path)!r} must be the folder of a finished run, however {found}; "
+            "name one that a search has written"
+        )
     if (folder / MODEL).is_dir():
         folder /= MODEL
     elif not (folder / MODEL_FILE).exists():

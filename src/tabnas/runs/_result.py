@@ -26,7 +26,11 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
         "scores": {name: scores.to_dict() for name, scores in outcome.scores.items()},
         "boosted_trees": None
         if outcome.boosted is None
-        else {"trees": outcome.boosted.trees, "nodes": outcome.boosted.nodes},
+        else {
+            "trees": outcome.boosted.trees,
+            "nodes": outcome.boosted.nodes,
+            "rows": outcome.boosted.rows,
+        },
         "candidates": [
             {
                 "architecture": str(candidate.architecture),

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyarrow import feather, parquet
+
+from tabnas.cli._main import run
+from tests.cli.conftest import ROWS, change, made_columns, write_csv
+from tests.cli.test_search import refused
+
+
+def answers(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_classes_with_their_probabilities(
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", "deep/er/answers.csv"]
+    assert run(["predict", str(finished / "classes"), str(finished / "good.csv"), *out]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"{ROWS} predictions written to deep/er/answers.csv\n"
+    rows = answers(here / "deep" / "er" / "answers.csv")
+    assert len(rows) == ROWS
+    assert list(rows[0]) == ["kind", "probability of high", "probability of low"]
+    for row in rows:
+        sure = float(row[f"probability of {row['kind']}"])
+        assert 0.5 <= sure <= 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
+def test_every_format(ending: str, finished: Path, here: Path) -> None:
+    out = here / f"answers.{ending}"
+    arguments = ["predict", str(finished / "quantity"), str(finished / "good.csv")]
+    assert run([*arguments, "--out", str(out)]) == 0
+    if ending == "parquet":
+        assert parquet.read_table(out).num_rows == ROWS
+    elif ending == "feather":
+        assert feather.read_table(out).num_rows == ROWS
+    else:
+        assert len(out.read_text(encoding="utf-8").splitlines()) == ROWS + 1
+    assert [path.name for path in here.iterdir()] == [out.name]
+
+
+def test_order_and_number_of_columns_do_not_matter(finished: Path, here: Path) -> None:
+    columns = made_columns()
+    del columns["kind"]
+    turned = {"more": ["?"] * ROWS} | dict(reversed(columns.items()))
+    write_csv(here / "turned.csv", turned)
+    for file, out in ((finished / "good.csv", "a.csv"), (here / "turned.csv", "b.csv")):
+        assert run(["predict", str(finished / "classes"), str(file), "--out", out]) == 0
+    assert answers(here / "a.csv") == answers(here / "b.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("colour", "purple"), ("colour", ""), ("size", "NA"), ("day", "")]
+)
+def test_unseen_and_missing_values_are_no_problem(
+    name: str, text: str, finished: Path, here: Path
+) -> None:
+    write_csv(here / "new.csv", change(name, text)())
+    assert run(["predict", str(finished / "classes"), "new.csv", "--out", "a.csv"]) == 0
+    assert len(answers(here / "a.csv")) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("file", "out", "sentence"),
+    [
+        ("bare.csv", "a.csv", "must have the column 'colour', as the training table had"),
+        ("words.csv", "a.csv", "'size' must hold numbers, however row 3 is 'big'"),
+        ("none.csv", "a.csv", "must have rows, however it has column names only"),
+        ("god.csv", "a.csv", "there is no file 'god.csv'; did you mean 'good.csv'?"),
+        ("good.csv", "a.xlsx", "--out must end in one of .csv, .tsv, .parquet, .feather"),
+        ("good.csv", "a", "--out must end in one of"),
+        ("good.csv", "folder", "--out must be a file, however 'folder' is a folder"),
+        ("good.csv", "good.csv", "--out must be another file than the rows are read from"),
+        ("good.csv", "good.csv/a.csv", "cannot be written"),
+    ],
+)
+def test_rows_and_places_that_cannot_be(
+    file: str,
+    out: str,
+    sentence: str,
+    finished: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copy(finished / "good.csv", here)
+    columns = made_columns()
+    write_csv(here / "bare.csv", {name: columns[name] for name in ("size", "day", "house")})
+    write_csv(here / "words.csv", change("size", {2: "big"})())
+    write_csv(here / "none.csv", {name: [] for name in columns})
+    (here / "folder").mkdir()
+    said = refused(["predict", str(finished / "classes"), file, "--out", out], capsys)
+    assert sentence in said
+
+
+def test_folders_that_are_no_runs(
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(finished / "good.csv", here)
+    (here / "empty").mkdir()
+    for folder, sentence in (
+        ("nowhere", "must be the folder of a finished run, however there is none"),
+        ("good.csv", "must be the folder of a finished run, however it is a file"),
+        ("empty", "must be the folder of a finished run, however it holds no model"),
+    ):
+        assert sentence in refused(["predict", folder, "good.csv"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("weights.safetensors", b"xx"),
+        ("weights.safetensors", None),
+        ("model.json", b"{"),
+        ("model.json", b"[]"),
+        ("model.json", None),
+    ],
+)
+def test_damaged_models(
+    name: str,
+    content: bytes | None,
+    finished: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copy(finished / "good.csv", here)
+    shutil.copytree(finished / "classes", here / "damaged")
+    file = here / "damaged" / "model" / name
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+    said = refused(["predict", "damaged", "good.csv"], capsys)
+    assert "the model in 'damaged' is damaged or incomplete" in said
+
+
+def test_predictions_go_to_standard_output(finished: Path) -> None:
+    arguments = ["predict", str(finished / "quantity"), str(finished / "good.csv")]
+    done = subprocess.run(
+        [sys.executable, "-m", "tabnas", *arguments], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[0] == '"value"'
+    assert len(done.stdout.splitlines()) == ROWS + 1
+    assert done.stderr == ""
+
+
+def test_a_reader_that_has_enough_is_no_fault(finished: Path) -> None:
+    arguments = ["predict", str(finished / "quantity"), str(finished / "good.csv")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tabnas", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
