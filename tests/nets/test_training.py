@@ -17,6 +17,7 @@ from tabnas.nets import (
     Shuffle,
     SuperNet,
     Task,
+    Trainer,
     Training,
     train,
 )
@@ -131,3 +132,24 @@ def test_the_schedule_goes_on_with_the_steps():
     net = Noted.standalone(CHILD, TASK)
     train(net, CHILD, circles(10, 0), Training(epochs=2, batch_size=4, schedule=Cosine(0.1)))
     assert rates == [Cosine(0.1)(step=step, steps=6) for step in range(6)]
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_a_training_goes_on_where_another_stood(validated):
+    """Stopped before any step, its state loaded into a new one: the same bits in the end."""
+    training = Training(epochs=4, batch_size=30, schedule=Cosine(0.02), seed=5)
+    validation = circles(60, 1) if validated else None
+
+    def trainer():
+        net = SuperNet.standalone(CHILD, TASK, seed=7)
+        return Trainer(net, CHILD, circles(100, 0), training, validation)
+
+    whole, states = trainer(), []
+    expected = whole.run(tick=lambda: states.append(whole.state()))
+    assert len(states) == 16
+    for stopped in states:
+        resumed = trainer()
+        resumed.load_state({name: np.array(value) for name, value in stopped.items()})
+        assert resumed.run() == expected
+        for name, weights in whole.net.weights().items():
+            np.testing.assert_array_equal(resumed.net.weights()[name], weights)

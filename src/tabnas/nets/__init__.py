@@ -8,7 +8,7 @@ from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
-from tabnas.nets._training import EarlyStopping, Shuffle, Training, TrainingResult, train
+from tabnas.nets._training import EarlyStopping, Shuffle, Trainer, Training, TrainingResult, train
 
 __all__ = [
     "SGD",
@@ -27,6 +27,7 @@ __all__ = [
     "Shuffle",
     "SuperNet",
     "Task",
+    "Trainer",
     "Training",
     "TrainingResult",
     "train",

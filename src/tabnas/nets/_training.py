@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError, whole
 from tabnas.nets._errors import NonFiniteLossError
@@ -95,6 +99,130 @@ class Shuffle:
         return self._order[index * self._batch_size : (index + 1) * self._batch_size]
 
 
+class Trainer:
+    """A training under way: `run()` it, stop it at any step, go on from its state elsewhere."""
+
+    def __init__(
+        self,
+        net: SuperNet,
+        child: ChildLike,
+        examples: Examples,
+        training: Training,
+        validation: Examples | None = None,
+    ) -> None:
+        if training.early_stopping is not None and validation is None:
+            raise TabnasError(
+                "early stopping must have validation examples, however none were given"
+            )
+        if not examples.total_weight > 0:
+            raise TabnasError(
+                "training must have rows that weigh something, however there are none"
+            )
+        self.net = net
+        self.child = child
+        self.examples = examples
+        self.training = training
+        self.validation = validation
+        self.result = TrainingResult()
+        self.step = 0
+        self._shuffle = Shuffle(len(examples), training.batch_size, training.seed)
+        self._total = 0.0  # of the epoch under way: loss times weight
+        self._best_weights: dict[str, Float32Array] = {}
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole schedule."""
+        return self.training.epochs * self._shuffle.steps_per_epoch
+
+    @property
+    def finished(self) -> bool:
+        """Whether all epochs are done, or patience is at its end."""
+        training, result = self.training, self.result
+        if result.epochs >= min(training.epochs, training.stop_after or training.epochs):
+            return True
+        waited = result.epochs - result.best_epoch
+        return training.early_stopping is not None and waited >= training.early_stopping.patience
+
+    def run(
+        self,
+        observe: Callable[[TrainingResult], None] | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> TrainingResult:
+        """Train to the end, from where it stands; the best weights are loaded then.
+
+        `observe` is told of every epoch; `tick` is called before every step, and may raise.
+        """
+        while not self.finished:
+            if tick is not None:
+                tick()
+            self._train_step()
+            if self.step % self._shuffle.steps_per_epoch == 0:
+                self._end_epoch()
+                if observe is not None:
+                    observe(self.result)
+        if self._best_weights:
+            self.net.load_weights(self._best_weights)
+        return self.result
+
+    def _train_step(self) -> None:
+        rows = self._shuffle.rows(self.step)
+        rate = self.training.schedule(step=self.step, steps=self.steps)
+        examples = self.examples
+        weight = float(examples.weight[rows].sum()) if len(examples.weight) else len(rows)
+        if weight > 0:  # rows that all weigh nothing have nothing to teach
+            self._total += weight * self.net.train_step(self.child, examples, rows, rate)
+        self.step += 1
+
+    def _end_epoch(self) -> None:
+        result = self.result
+        result.training_losses.append(self._total / self.examples.total_weight)
+        self._total = 0.0
+        result.best_epoch = result.epochs
+        if self.validation is None:
+            return
+        loss = self.net.loss(self.child, self.validation)
+        if not isfinite(loss):
+            rate = self.training.schedule(step=self.step - 1, steps=self.steps)
+            raise NonFiniteLossError(self.net.steps, loss, rate)
+        result.validation_losses.append(loss)
+        if loss < result.best_loss:
+            result.best_loss = loss
+            self._best_weights = self.net.weights()
+        result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that shapes the future, as plain arrays."""
+        net = {f"net/{name}": value for name, value in self.net.state().items()}
+        best = {f"best/{name}": value for name, value in self._best_weights.items()}
+        return (
+            net
+            | best
+            | {
+                "step": np.array(self.step, np.int64),
+                "total": np.array(self._total),
+                "training_losses": np.array(self.result.training_losses),
+                "validation_losses": np.array(self.result.validation_losses),
+            }
+        )
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on where a training of the same network, data and settings stood."""
+
+        def part(name: str) -> dict[str, NDArray[Any]]:
+            return {k.removeprefix(name): v for k, v in state.items() if k.startswith(name)}
+
+        self.net.load_state(part("net/"))
+        self._best_weights = part("best/")
+        self.step = int(state["step"])
+        self._total = float(state["total"])
+        validated = state["validation_losses"].tolist()
+        self.result = TrainingResult(state["training_losses"].tolist(), validated)
+        self.result.best_epoch = self.result.epochs
+        if validated:
+            self.result.best_loss = min(validated)
+            self.result.best_epoch = 1 + validated.index(self.result.best_loss)
+
+
 def train(
     net: SuperNet,
     child: ChildLike,
@@ -108,41 +236,4 @@ def train(
     With `validation` examples the network ends with the weights of the epoch that did best there.
     `observe` is told of every epoch.
     """
-    if training.early_stopping is not None and validation is None:
-        raise TabnasError("early stopping must have validation examples, however none were given")
-    if not examples.total_weight > 0:
-        raise TabnasError("training must have rows that weigh something, however there are none")
-    shuffle = Shuffle(len(examples), training.batch_size, training.seed)
-    steps = training.epochs * shuffle.steps_per_epoch
-    result = TrainingResult()
-    best_weights: dict[str, Float32Array] = {}
-    step = 0
-    last = min(training.epochs, training.stop_after or training.epochs)
-    for epoch in range(1, last + 1):
-        total = 0.0
-        for _ in range(shuffle.steps_per_epoch):
-            rows = shuffle.rows(step)
-            rate = training.schedule(step=step, steps=steps)
-            step += 1
-            weight = float(examples.weight[rows].sum()) if len(examples.weight) else len(rows)
-            if weight > 0:  # rows that all weigh nothing have nothing to teach
-                total += weight * net.train_step(child, examples, rows, rate)
-        result.training_losses.append(total / examples.total_weight)
-        result.best_epoch = epoch
-        if validation is not None:
-            loss = net.loss(child, validation)
-            if not isfinite(loss):
-                raise NonFiniteLossError(net.steps, loss, rate)
-            result.validation_losses.append(loss)
-            if loss < result.best_loss:
-                result.best_loss = loss
-                best_weights = net.weights()
-            result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
-        if observe is not None:
-            observe(result)
-        patience = training.early_stopping.patience if training.early_stopping else steps
-        if epoch - result.best_epoch >= patience:
-            break
-    if best_weights:
-        net.load_weights(best_weights)
-    return result
+    return Trainer(net, child, examples, training, validation).run(observe)
