@@ -23,7 +23,7 @@ import numpy as np
 from tabnas import PAPER_WIDTHS
 from tabnas.data import read_table
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, plan_run, try_candidate
+from tabnas.runs import Labelled, RunSettings, plan_run, trial_of
 from tabnas.search import Search, select
 
 TABLES = {  # target; limits: of the default space, for 5 % and for 50 % of the paper's widths
@@ -52,10 +52,10 @@ def measured(run, seed: int) -> dict[str, float]:
     chosen = select(search, plan.candidates)
     searched = perf_counter()
     plan = replace(plan, training=replace(plan.training, seed=seed))
-    first = try_candidate(chosen[0], parts, plan, run.metric, lambda done: None)
+    first = trial_of(chosen[0], parts, plan, run.metric).run()
     alone = perf_counter() - searched
     for other in chosen[1:]:
-        try_candidate(other, parts, plan, run.metric, lambda done: None)
+        trial_of(other, parts, plan, run.metric).run()
     return {
         "search": searched - began,
         "training": alone,

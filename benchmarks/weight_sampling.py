@@ -21,7 +21,7 @@ import numpy as np
 
 from tabnas.data import read_table
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, plan_run, try_candidate
+from tabnas.runs import Labelled, RunSettings, plan_run, trial_of
 from tabnas.search import SELECTIONS, Search, select
 
 TABLES = {  # target, limit on parameters
@@ -70,7 +70,7 @@ class Alone:
         """Loss and seconds of one training."""
         plan = replace(self.run.plan, training=replace(self.run.plan.training, seed=seed))
         began = perf_counter()
-        tried = try_candidate(architecture, self.run.parts, plan, self.run.metric, lambda _: None)
+        tried = trial_of(architecture, self.run.parts, plan, self.run.metric).run()
         return [tried.loss, perf_counter() - began]
 
 

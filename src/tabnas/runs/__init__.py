@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tabnas.runs._candidates import Candidate, try_candidate
+from tabnas.runs._candidates import Candidate, trial_of
 from tabnas.runs._folder import RunFolder, load_config, load_result, load_run_model
 from tabnas.runs._labelled import Labelled
+from tabnas.runs._ledger import Ledger, Stopped
 from tabnas.runs._limit_effect import LimitEffect
 from tabnas.runs._parts import Part, Parts, prepare
 from tabnas.runs._pipeline import Observer, Outcome, PlannedRun, Progress, plan_run
@@ -16,6 +17,7 @@ from tabnas.runs._trace import Snapshot
 __all__ = [
     "Candidate",
     "Labelled",
+    "Ledger",
     "LimitEffect",
     "Observer",
     "Outcome",
@@ -27,6 +29,7 @@ __all__ = [
     "RunFolder",
     "RunSettings",
     "Snapshot",
+    "Stopped",
     "describe_outcome",
     "load_config",
     "load_result",
@@ -34,5 +37,5 @@ __all__ = [
     "make_plan",
     "plan_run",
     "prepare",
-    "try_candidate",
+    "trial_of",
 ]

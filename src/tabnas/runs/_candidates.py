@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
 from tabnas.model import Metric, Model, default_metric, primary_loss
-from tabnas.nets import Examples, SuperNet, TrainingResult, train
+from tabnas.nets import Examples, SuperNet, Trainer, Training, TrainingResult
 from tabnas.runs._parts import Part, Parts
 from tabnas.runs._plan import Plan
 from tabnas.space import Architecture
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
+
+Weights = Mapping[str, NDArray[np.float32]]
+Tick = Callable[[], None]
+Observe = Callable[[float], None]
+"""Told how much of one candidate's work is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,73 +34,132 @@ class Candidate:
     loss: float  # by the metric, to be minimised
     stop_after: int  # the epoch after which training did best
     seconds: float
-    net: SuperNet | None  # None where folds were trained, each on some of the rows
+    weights: Weights | None  # None where folds were trained, each on some of the rows
 
 
-Observe = Callable[[float], None]
-"""Told how much of one candidate's work is done, from 0 to 1."""
+class Trial(ABC):
+    """The training and judging of one candidate, which can be stopped and gone on with."""
+
+    def __init__(
+        self, architecture: Architecture, parts: Parts, plan: Plan, metric: Metric
+    ) -> None:
+        self.architecture = architecture
+        self.parts = parts
+        self.plan = plan
+        self.metric = metric
+
+    @abstractmethod
+    def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
+        """Train to the end, from where it stands; `tick` is called before every step."""
+
+    @abstractmethod
+    def state(self) -> Mapping[str, NDArray[Any]]:
+        """All that shapes the future, as plain arrays."""
+
+    @abstractmethod
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on where a trial of the same candidate stood."""
 
 
-def try_candidate(
-    architecture: Architecture, parts: Parts, plan: Plan, metric: Metric, observe: Observe
-) -> Candidate:
-    """Train it alone and judge it: in folds if the plan has some, else on the validation part."""
-    tried = _try_in_folds if plan.folds else _try_alone
-    return tried(architecture, parts, plan, metric, observe)
+def trial_of(architecture: Architecture, parts: Parts, plan: Plan, metric: Metric) -> Trial:
+    """In folds if the plan has some, else on the validation part."""
+    kind = FoldsTrial if plan.folds else AloneTrial
+    return kind(architecture, parts, plan, metric)
 
 
-def _try_alone(
-    architecture: Architecture, parts: Parts, plan: Plan, metric: Metric, observe: Observe
-) -> Candidate:
-    """Train on the training part, judge on the validation part."""
-    began = perf_counter()
-    net, result = _trained(
-        architecture, parts.train.examples, parts.validation.examples, plan, observe
-    )
-    loss = _judged(net, architecture, parts, parts.validation, metric)
-    return Candidate(
-        architecture=architecture,
-        loss=loss,
-        stop_after=result.best_epoch,
-        seconds=perf_counter() - began,
-        net=net,
-    )
+class AloneTrial(Trial):
+    """Trained on the training part, judged on the validation part."""
+
+    def __init__(
+        self, architecture: Architecture, parts: Parts, plan: Plan, metric: Metric
+    ) -> None:
+        super().__init__(architecture, parts, plan, metric)
+        training, validation = parts.train.examples, parts.validation.examples
+        self._trainer = _trainer(architecture, training, plan, plan.training, validation)
+
+    def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
+        began, epochs = perf_counter(), self.plan.training.epochs
+        result = self._trainer.run(lambda result: observe(result.epochs / epochs), tick)
+        net, parts = self._trainer.net, self.parts
+        prediction = predicted(net, self.architecture, parts, parts.validation)
+        judges = parts.validation
+        return Candidate(
+            architecture=self.architecture,
+            loss=primary_loss(self.metric, parts.target, judges.truth, prediction, judges.weight),
+            stop_after=result.best_epoch,
+            seconds=perf_counter() - began,
+            weights=net.weights(),
+        )
+
+    def state(self) -> Mapping[str, NDArray[Any]]:
+        return self._trainer.state()
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._trainer.load_state(state)
 
 
-def _try_in_folds(
-    architecture: Architecture, parts: Parts, plan: Plan, metric: Metric, observe: Observe
-) -> Candidate:
-    """Cross-validate on the rows of training and validation together.
+class FoldsTrial(Trial):
+    """Cross-validated on the rows of training and validation together.
 
     All folds stop after the same epoch, the one with the lowest loss over all rows that were held
     out: with an epoch for each fold, the rows that judge it would have chosen it, too.
     """
-    began = perf_counter()
-    whole, epochs = parts.development, plan.training.epochs
-    outputs = np.empty((epochs, len(whole), parts.task.outputs), np.float32)
-    for fold, (inside, outside) in enumerate(folds(parts, plan)):
-        training, held_out = whole.take(inside).examples, whole.take(outside).examples
-        net = _fresh(architecture, training, plan)
+
+    def __init__(
+        self, architecture: Architecture, parts: Parts, plan: Plan, metric: Metric
+    ) -> None:
+        super().__init__(architecture, parts, plan, metric)
+        self._folds = list(folds(parts, plan))
+        shape = (plan.training.epochs, len(parts.development), parts.task.outputs)
+        self._outputs = np.zeros(shape, np.float32)  # of the rows that were held out
+        self._begin(0)
+
+    def _begin(self, fold: int) -> None:
+        self._fold = fold
+        inside, outside = self._folds[fold]
+        self._held_out = self.parts.development.take(outside).examples
+        training = self.parts.development.take(inside).examples
+        self._trainer = _trainer(self.architecture, training, self.plan, self.plan.training)
+
+    def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
+        began, epochs = perf_counter(), self.plan.training.epochs
 
         def note(result: TrainingResult) -> None:
-            outputs[result.epochs - 1, outside] = net.logits(architecture, held_out)  # noqa: B023
-            observe((fold + result.epochs / epochs) / plan.folds)  # noqa: B023
+            logits = self._trainer.net.logits(self.architecture, self._held_out)
+            self._outputs[result.epochs - 1, self._folds[self._fold][1]] = logits
+            observe((self._fold + result.epochs / epochs) / len(self._folds))
 
-        train(net, architecture, training, plan.training, observe=note)
+        while True:
+            self._trainer.run(note, tick)
+            if self._fold + 1 == len(self._folds):
+                break
+            self._begin(self._fold + 1)
+        learned = default_metric(self.parts.target.task)  # smoother than most that people choose by
+        best = int(np.argmin([self._loss(learned, epoch) for epoch in range(epochs)]))
+        return Candidate(
+            architecture=self.architecture,
+            loss=self._loss(self.metric, best),
+            stop_after=best + 1,
+            seconds=perf_counter() - began,
+            weights=None,
+        )
 
-    def loss(measured: Metric, epoch: int) -> float:
-        prediction = parts.target_prediction(outputs[epoch])
-        return primary_loss(measured, parts.target, whole.truth, prediction, whole.weight)
+    def _loss(self, metric: Metric, epoch: int) -> float:
+        """Over all rows at once, since a fold may lack a class."""
+        rows, target = self.parts.development, self.parts.target
+        prediction = self.parts.target_prediction(self._outputs[epoch])
+        return primary_loss(metric, target, rows.truth, prediction, rows.weight)
 
-    learned = default_metric(parts.target.task)  # smoother than most that people choose by
-    best = int(np.argmin([loss(learned, epoch) for epoch in range(epochs)]))
-    return Candidate(
-        architecture=architecture,
-        loss=loss(metric, best),
-        stop_after=best + 1,
-        seconds=perf_counter() - began,
-        net=None,
-    )
+    def state(self) -> Mapping[str, NDArray[Any]]:
+        trainer = {f"trainer/{name}": value for name, value in self._trainer.state().items()}
+        return trainer | {"fold": np.array(self._fold), "outputs": self._outputs}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._begin(int(state["fold"]))
+        self._outputs = np.array(state["outputs"])
+        begin = "trainer/"
+        trainer = {k.removeprefix(begin): v for k, v in state.items() if k.startswith(begin)}
+        self._trainer.load_state(trainer)
 
 
 def folds(parts: Parts, plan: Plan) -> Iterator[tuple[IntArray, IntArray]]:
@@ -108,23 +175,13 @@ def folds(parts: Parts, plan: Plan) -> Iterator[tuple[IntArray, IntArray]]:
         yield np.nonzero(fold != k)[0], np.nonzero(fold == k)[0]
 
 
-def train_finally(
-    candidate: Candidate, examples: Examples, plan: Plan, observe: Observe
-) -> SuperNet:
-    """Train on all rows given, stopping where the candidate did best."""
+def final_trainer(candidate: Candidate, examples: Examples, plan: Plan) -> Trainer:
+    """A training on all rows given that stops where the candidate did best."""
     training = replace(plan.training, stop_after=candidate.stop_after)
-    net = _fresh(candidate.architecture, examples, plan)
-    train(
-        net,
-        candidate.architecture,
-        examples,
-        training,
-        observe=lambda result: observe(result.epochs / candidate.stop_after),
-    )
-    return net
+    return _trainer(candidate.architecture, examples, plan, training)
 
 
-def finished(net: SuperNet, architecture: Architecture, parts: Parts, plan: Plan) -> Model:
+def finished(weights: Weights, architecture: Architecture, parts: Parts, plan: Plan) -> Model:
     """The network with its encoder; a model over a limit cannot be made."""
     limits = {limit.cost.name: limit.at_most for limit in plan.feasible.budget.limits}
     return Model(
@@ -132,16 +189,9 @@ def finished(net: SuperNet, architecture: Architecture, parts: Parts, plan: Plan
         target=parts.target,
         architecture=architecture,
         dimensions=parts.dimensions,
-        weights=net.weights(),
+        weights=weights,
         limits=limits,
     )
-
-
-def _judged(
-    net: SuperNet, architecture: Architecture, parts: Parts, part: Part, metric: Metric
-) -> float:
-    prediction = predicted(net, architecture, parts, part)
-    return primary_loss(metric, parts.target, part.truth, prediction, part.weight)
 
 
 def predicted(net: SuperNet, architecture: Architecture, parts: Parts, part: Part) -> FloatArray:
@@ -149,30 +199,18 @@ def predicted(net: SuperNet, architecture: Architecture, parts: Parts, part: Par
     return parts.target_prediction(net.logits(architecture, part.examples))
 
 
-def _trained(
+def _trainer(
     architecture: Architecture,
-    training: Examples,
-    validation: Examples,
+    examples: Examples,
     plan: Plan,
-    observe: Observe,
-) -> tuple[SuperNet, TrainingResult]:
-    net = _fresh(architecture, training, plan)
-    result = train(
-        net,
-        architecture,
-        training,
-        plan.training,
-        validation,
-        observe=lambda result: observe(result.epochs / plan.training.epochs),
-    )
-    return net, result
-
-
-def _fresh(architecture: Architecture, examples: Examples, plan: Plan) -> SuperNet:
-    return SuperNet.standalone(
+    training: Training,
+    validation: Examples | None = None,
+) -> Trainer:
+    net = SuperNet.standalone(
         architecture,
         examples.task,
         optimizer=plan.optimizer,
-        seed=plan.training.seed,
+        seed=training.seed,
         engine=plan.engine,
     )
+    return Trainer(net, architecture, examples, training, validation)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from math import inf
 from time import perf_counter
 from typing import Any, Literal
 
@@ -24,21 +25,24 @@ from tabnas.model import (
 from tabnas.nets import SuperNet
 from tabnas.runs._candidates import (
     Candidate,
+    Weights,
+    final_trainer,
     finished,
     predicted,
-    train_finally,
-    try_candidate,
+    trial_of,
 )
 from tabnas.runs._labelled import Labelled
+from tabnas.runs._ledger import Ledger
 from tabnas.runs._limit_effect import LimitEffect, limit_effects
 from tabnas.runs._parts import Part, Parts, prepare
 from tabnas.runs._plan import Plan, make_plan
 from tabnas.runs._proposals import proposals
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._trace import Snapshot, Trace, describe
+from tabnas.runs._trace import Snapshot, Trace, TracedSearch, describe
 from tabnas.search import Round, Search, one_shot_losses
+from tabnas.space import Architecture
 
-Phase = Literal["search", "candidates", "final training", "comparison"]
+Phase = Literal["search", "candidates", "final training", "comparison", "refit"]
 TOLD_EVERY = 0.1  # seconds: often enough for people
 
 
@@ -71,6 +75,7 @@ class Outcome:
     effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test part: of the model, and what it is compared with
     boosted: Boosted | None
+    trained_on_all: bool  # whether the model's final weights have seen every row
     snapshots: tuple[Snapshot, ...]
     seconds: dict[str, float]  # by phase
 
@@ -90,9 +95,11 @@ class PlannedRun:
     metric: Metric
     seconds: float  # that it took to get here
 
-    def execute(self, observe: Observer | None = None) -> Outcome:
-        """Search, train, choose and judge."""
-        return _execute(self, observe or (lambda progress: None))
+    def execute(self, observe: Observer | None = None, ledger: Ledger | None = None) -> Outcome:
+        """Search, train, choose and judge; with a ledger's folder, stoppable at any moment."""
+        ledger = ledger or Ledger()
+        with ledger.watching_signals():
+            return _execute(self, observe or (lambda progress: None), ledger)
 
 
 def plan_run(
@@ -111,62 +118,161 @@ def plan_run(
     return PlannedRun(settings, parts, plan, metric, perf_counter() - began)
 
 
-def _execute(run: PlannedRun, tell: Observer) -> Outcome:
+def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
     parts, plan = run.parts, run.plan
     seconds = {"preparation": run.seconds}
     with _timed(seconds, "search"):
-        search = Search(
-            plan.feasible, parts.train.examples, parts.validation.examples, plan.search,
-            engine=plan.engine,
-        )  # fmt: skip
-        trace = Trace(search)
-        search.run(_watching(search, trace, tell))
-        architectures = proposals(search, plan)
-    one_shot = one_shot_losses(search, architectures)
+        found = _searched(run, tell, ledger)
     with _timed(seconds, "candidates"):
-        tried = []
-        for k, architecture in enumerate(architectures):
-            tell_share = _share_of("candidates", k, len(architectures), str(architecture), tell)
-            tried.append(try_candidate(architecture, parts, plan, run.metric, tell_share))
-        order = np.argsort([candidate.loss for candidate in tried], kind="stable")
-        chosen = tried[order[0]]
+        tried = _tried(run, found.architectures, tell, ledger)
+    order = np.argsort([candidate.loss for candidate in tried], kind="stable")
+    chosen = tried[order[0]]
     with _timed(seconds, "final training"):
-        net = chosen.net or _finally(chosen, parts.development, plan, tell)
+        weights = chosen.weights
+        if weights is None:
+            weights = _trained_finally(
+                "final training", chosen, parts.development, run, tell, ledger
+            )
     scores: dict[str, Scores] = {}
     boosted: Boosted | None = None
     with _timed(seconds, "comparison"):
         if parts.test is not None:
-            scores, boosted = _compared(run, net, chosen, parts.test, tell)
+            scores, boosted = _compared(run, weights, chosen, parts.test, tell)
     trained_on_all = bool(plan.folds) and parts.test is None
     if run.settings.refit and not trained_on_all:
         with _timed(seconds, "refit"):
-            net = _finally(chosen, parts.everything, plan, tell)
+            weights = _trained_finally("refit", chosen, parts.everything, run, tell, ledger)
     return Outcome(
-        model=finished(net, chosen.architecture, parts, plan),
+        model=finished(weights, chosen.architecture, parts, plan),
         settings=run.settings,
         parts=parts,
         plan=plan,
         metric=run.metric,
         candidates=tuple(tried[k] for k in order),
-        one_shot=tuple(float(one_shot[k]) for k in order),
-        effects=tuple(limit_effects(search)),
+        one_shot=tuple(found.one_shot[k] for k in order),
+        effects=found.effects,
         scores=scores,
         boosted=boosted,
-        snapshots=tuple(trace.snapshots),
+        trained_on_all=trained_on_all or run.settings.refit,
+        snapshots=found.snapshots,
         seconds=seconds,
     )
 
 
-def _finally(chosen: Candidate, part: Part, plan: Plan, tell: Observer) -> SuperNet:
-    name = str(chosen.architecture)
-    return train_finally(chosen, part.examples, plan, _share_of("final training", 0, 1, name, tell))
+@dataclass(frozen=True)
+class _Found:
+    """What the search gave."""
+
+    architectures: tuple[Architecture, ...]
+    one_shot: tuple[float, ...]
+    effects: tuple[LimitEffect, ...]
+    snapshots: tuple[Snapshot, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "architectures": [str(one) for one in self.architectures],
+            "one_shot": list(self.one_shot),
+            "effects": [asdict(e) | {"architecture": str(e.architecture)} for e in self.effects],
+            "snapshots": [snapshot.to_dict() for snapshot in self.snapshots],
+        }
+
+    @classmethod
+    def of(cls, facts: dict[str, Any]) -> _Found:
+        parse = Architecture.parse
+        return cls(
+            tuple(map(parse, facts["architectures"])),
+            tuple(facts["one_shot"]),
+            tuple(
+                LimitEffect(**(e | {"architecture": parse(e["architecture"])}))
+                for e in facts["effects"]
+            ),
+            tuple(Snapshot(**snapshot) for snapshot in facts["snapshots"]),
+        )
+
+
+def _searched(run: PlannedRun, tell: Observer, ledger: Ledger) -> _Found:
+    """Algorithm 1, and the candidates that come of it."""
+    if "search" in ledger:
+        return _Found.of(ledger.facts("search"))
+    parts, plan = run.parts, run.plan
+    search = Search(
+        plan.feasible,
+        parts.train.examples,
+        parts.validation.examples,
+        plan.search,
+        engine=plan.engine,
+    )
+    traced = TracedSearch(search)
+    ledger.begin("search", traced)
+    search.run(_watching(search, traced.trace, tell, ledger.tick))
+    architectures = proposals(search, plan)
+    found = _Found(
+        tuple(architectures),
+        tuple(one_shot_losses(search, architectures).tolist()),
+        tuple(limit_effects(search)),
+        tuple(traced.trace.snapshots),
+    )
+    ledger.enter("search", found.to_dict())
+    return found
+
+
+def _tried(
+    run: PlannedRun, architectures: Sequence[Architecture], tell: Observer, ledger: Ledger
+) -> list[Candidate]:
+    """Every candidate, trained alone; only the best so far keeps its weights."""
+    tried: list[Candidate] = []
+    best = inf
+    for k, architecture in enumerate(architectures):
+        name = f"candidate {k + 1}"
+        if name in ledger:
+            weights = ledger.arrays(name) or None
+            tried.append(
+                Candidate(architecture=architecture, weights=weights, **ledger.facts(name))
+            )
+            best = min(best, tried[-1].loss)
+            continue
+        trial = trial_of(architecture, run.parts, run.plan, run.metric)
+        ledger.begin(name, trial)
+        share = _share_of("candidates", k, len(architectures), str(architecture), tell)
+        candidate = trial.run(share, ledger.tick)
+        if not candidate.loss < best:
+            candidate = replace(candidate, weights=None)
+        elif candidate.weights is not None:
+            for earlier in range(k):
+                ledger.forget_arrays(f"candidate {earlier + 1}")
+                tried[earlier] = replace(tried[earlier], weights=None)
+        best = min(best, candidate.loss)
+        tried.append(candidate)
+        facts = {n: getattr(candidate, n) for n in ("loss", "stop_after", "seconds")}
+        ledger.enter(name, facts, candidate.weights)
+    return tried
+
+
+def _trained_finally(
+    name: Literal["final training", "refit"],
+    chosen: Candidate,
+    part: Part,
+    run: PlannedRun,
+    tell: Observer,
+    ledger: Ledger,
+) -> Weights:
+    """The weights of the chosen architecture, trained on more rows."""
+    if name not in ledger:
+        trainer = final_trainer(chosen, part.examples, run.plan)
+        ledger.begin(name, trainer)
+        share = _share_of(name, 0, 1, str(chosen.architecture), tell)
+        trainer.run(lambda result: share(result.epochs / chosen.stop_after), ledger.tick)
+        ledger.enter(name, {}, trainer.net.weights())
+    return ledger.arrays(name)
 
 
 def _compared(
-    run: PlannedRun, net: SuperNet, chosen: Candidate, test: Part, tell: Observer
+    run: PlannedRun, weights: Weights, chosen: Candidate, test: Part, tell: Observer
 ) -> tuple[dict[str, Scores], Boosted | None]:
     """Scores on the test part: of the network, of knowing nothing, and of boosted trees."""
     parts, target, seed = run.parts, run.parts.target, run.settings.seed
+    net = SuperNet.standalone(chosen.architecture, parts.task, engine=run.plan.engine)
+    net.load_weights(weights)
 
     def judged(prediction: Any) -> Scores:
         return score(target, test.truth, prediction, test.weight, seed=seed)
@@ -193,7 +299,9 @@ def _compared(
     return scores, boosted
 
 
-def _watching(search: Search, trace: Trace, tell: Observer) -> Callable[[Round], None]:
+def _watching(
+    search: Search, trace: Trace, tell: Observer, tick: Callable[[], None]
+) -> Callable[[Round], None]:
     """Takes the snapshots of a search, and tells people a few times a second."""
     began = told = perf_counter()
     rows_of_a_step = search.settings.batch_size * search.settings.workers
@@ -201,6 +309,7 @@ def _watching(search: Search, trace: Trace, tell: Observer) -> Callable[[Round],
     def watch(now: Round) -> None:
         nonlocal told
         taken = trace.snapshot(now) if trace.due() else None
+        tick()
         moment = perf_counter()
         if moment - told < TOLD_EVERY and search.progress < 1:
             return

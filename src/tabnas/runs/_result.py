@@ -42,7 +42,7 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
             for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
         ],
         "chosen_by": f"{plan.folds}-fold cross-validation" if plan.folds else "validation rows",
-        "refitted_on_all_rows": outcome.settings.refit,
+        "trained_on_all_rows": outcome.trained_on_all,
         "limit_effects": [
             {
                 "factor": effect.factor,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.search import Round, Search
 
@@ -48,6 +51,25 @@ class Trace:
         taken = describe(self._search, round)
         self.snapshots.append(taken)
         return taken
+
+
+class TracedSearch:
+    """A search with its trace, as one piece of work that can be gone on with."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.trace = Trace(search)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The search's state, and the snapshots as a text in bytes."""
+        taken = json.dumps([snapshot.to_dict() for snapshot in self.trace.snapshots])
+        return self.search.state() | {"snapshots": np.frombuffer(taken.encode(), np.uint8)}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on where another stood."""
+        taken = json.loads(state["snapshots"].tobytes())
+        self.trace.snapshots = [Snapshot(**snapshot) for snapshot in taken]
+        self.search.load_state({k: v for k, v in state.items() if k != "snapshots"})
 
 
 def describe(search: Search, round: Round) -> Snapshot:

@@ -1,0 +1,187 @@
+"""The ledger of a run: what is done, what is under way, and where both are kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from tabnas.errors import TabnasError
+from tabnas.runs._checkpoint import Arrays, read_checkpoint, write_checkpoint
+
+EVERY = 60.0  # seconds from one checkpoint to the next
+
+
+class Resumable(Protocol):
+    """Work that can be stopped and gone on with elsewhere, bit for bit."""
+
+    def state(self) -> Mapping[str, NDArray[Any]]: ...
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+class Ledger:
+    """Remembers the results of what is done, and the state of what is under way.
+
+    A run is a sequence of entries, each with a name of its own. What an entry gave is *entered*, as
+    facts (JSON) and arrays; a run that goes on finds it there and does not do it again. While the
+    work of an entry goes on, `tick()` writes a checkpoint whenever one is due, and when the
+    process is asked to stop.
+
+    Without a folder nothing is ever written, and an interrupt is only that.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        identity: Mapping[str, Any] | None = None,
+        every: float = EVERY,
+    ) -> None:
+        self._folder = folder
+        self._every = every
+        self._identity = dict(identity or {})
+        self._facts: dict[str, Any] = {}
+        self._arrays: Arrays = {}
+        self._running: tuple[str, Resumable] | None = None
+        self._left: tuple[str, Arrays] | None = None  # work that another process left
+        self._stop = 0  # the signal that asked for it
+        self._last = monotonic()
+        self.note = ""
+        """What people should know about the checkpoint that was read."""
+        if folder is not None:
+            self._restore(folder)
+
+    # -- what is done ------------------------------------------------------------------------------
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._facts
+
+    def facts(self, name: str) -> Any:
+        """What an entry found out."""
+        return self._facts[name]
+
+    def arrays(self, name: str) -> Arrays:
+        """The arrays of an entry."""
+        begin = f"{name}/"
+        return {k.removeprefix(begin): a for k, a in self._arrays.items() if k.startswith(begin)}
+
+    def enter(
+        self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
+        """Remember what an entry gave; whatever was under way is over."""
+        self._facts[name] = facts
+        self._arrays |= {f"{name}/{key}": array for key, array in (arrays or {}).items()}
+        self._running = None
+
+    def forget_arrays(self, name: str) -> None:
+        """Let go of an entry's arrays, which nobody will need again."""
+        for key in [key for key in self._arrays if key.startswith(f"{name}/")]:
+            del self._arrays[key]
+
+    # -- what is under way -------------------------------------------------------------------------
+
+    def begin(self, name: str, work: Resumable) -> None:
+        """Start with some work, or go on where another process left it."""
+        if self._left is not None and self._left[0] == name:
+            work.load_state(self._left[1])
+            self._left = None
+        self._running = (name, work)
+
+    def tick(self) -> None:
+        """Write a checkpoint if it is time to, or if the process shall stop, which it does then."""
+        if self._stop:
+            self._save()
+            raise Stopped(self._stop)
+        if self._folder is not None and monotonic() - self._last >= self._every:
+            self._save()
+
+    def _save(self) -> None:
+        if self._folder is None:
+            return
+        running = None if self._running is None else self._running[0]
+        facts = {"identity": self._identity, "done": self._facts, "running": running}
+        arrays = {f"done/{name}": array for name, array in self._arrays.items()}
+        if self._running is not None:
+            state = self._running[1].state()
+            arrays |= {f"running/{name}": array for name, array in state.items()}
+        try:
+            write_checkpoint(self._folder, facts, arrays)
+        except OSError as error:
+            raise TabnasError(
+                f"no checkpoint can be written to {str(self._folder)!r} "
+                f"({error.strerror or error}); the last one is whole: make room and go on from it"
+            ) from None
+        self._last = monotonic()
+
+    def _restore(self, folder: Path) -> None:
+        found = read_checkpoint(folder)
+        if found is None:
+            return
+        facts, arrays, self.note = found
+        _refuse_other_identity(facts.get("identity", {}), self._identity)
+        self._facts = facts["done"]
+        self._arrays = _part(arrays, "done/")
+        if facts["running"] is not None:
+            self._left = (facts["running"], _part(arrays, "running/"))
+
+    # -- being asked to stop -----------------------------------------------------------------------
+
+    @contextmanager
+    def watching_signals(self) -> Iterator[None]:
+        """Until the end of the block, Ctrl-C and SIGTERM wait for the next `tick`.
+
+        A second Ctrl-C does not.
+        """
+        if self._folder is None or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before: dict[int, Any] = {}
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            if self._stop:
+                signal.signal(number, before[number])
+                signal.raise_signal(number)
+            self._stop = number
+
+        for wanted in (signal.SIGINT, signal.SIGTERM):
+            before[wanted] = signal.signal(wanted, ask)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Stopped(KeyboardInterrupt):
+    """The run was asked to stop, and can be gone on with."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+def _part(arrays: Arrays, begin: str) -> Arrays:
+    return {k.removeprefix(begin): array for k, array in arrays.items() if k.startswith(begin)}
+
+
+def _refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """A run goes on only with what it began with; the first difference is named."""
+    for name in sorted(set(then) | set(now)):
+        if then.get(name) != now.get(name):
+            raise TabnasError(
+                f"a run can go on only as it began, however {name} was {_short(then.get(name))} "
+                f"and is {_short(now.get(name))}; undo the change, or begin a new run"
+            )
+
+
+def _short(value: Any) -> str:
+    said = str(value)
+    return said if len(said) <= 60 else said[:57] + "..."
