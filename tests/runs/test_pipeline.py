@@ -150,7 +150,8 @@ def test_nothing_infeasible_is_ever_returned(
 def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
     path = tmp_path / "runs" / "made"
     with RunFolder(path) as folder:
-        result = folder.finish(small, {"settings": small.settings.to_dict()})
+        folder.write_config({"settings": small.settings.to_dict()})
+        result = folder.finish(small)
     assert sorted(p.name for p in path.iterdir()) == [
         "config.toml", "history.jsonl", "model", "result.json",
     ]  # fmt: skip

@@ -31,7 +31,7 @@ def evaluate(
     from tabnas.runs import Labelled, load_run_model
 
     model = load_run_model(run)
-    table = read_table(file, text=model.encoder.text_columns)
+    table = read_table(file, text=model.text_columns)
     if model.target.name not in table:
         raise TabnasError(
             f"{file.name!r} must have the target {model.target.name!r} to be judged by, however it "

@@ -20,6 +20,8 @@ from tabnas.cli._datasets import datasets
 from tabnas.cli._evaluate import evaluate
 from tabnas.cli._mistakes import sentence
 from tabnas.cli._predict import predict
+from tabnas.cli._resume import resume
+from tabnas.cli._running import EndedError
 from tabnas.cli._search import search
 from tabnas.cli._text import plain
 from tabnas.errors import TabnasError
@@ -34,6 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(search)
+app.command()(resume)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(count)
@@ -79,6 +82,8 @@ def run(arguments: Sequence[str]) -> int:
         except TabnasError as error:
             say(str(error))
             return MISTAKE
+        except EndedError as ended:
+            return ended.code
         except (Abort, KeyboardInterrupt):
             code = INTERRUPTED
         except (BrokenPipeError, SystemExit) as error:
@@ -91,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
             traceback.print_exc()
             say("this is a fault of tabnas, not of yours; the lines above help to mend it")
             return FAULT
-    if code == INTERRUPTED:
+    if code == INTERRUPTED:  # so Typer reports it
         say("interrupted, and nothing was written")
     return code if isinstance(code, int) else DONE
 

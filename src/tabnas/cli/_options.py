@@ -27,6 +27,10 @@ MaxFlops = Annotated[
 MaxBytes = Annotated[
     int | None, typer.Option(help="Limit on bytes of weights.", rich_help_panel="Limits")
 ]
+CheckpointSeconds = Annotated[
+    float,
+    typer.Option(help="Seconds from one checkpoint to the next.", min=0.0, rich_help_panel="Work"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 
 

@@ -40,7 +40,7 @@ def predict(
     if out is not None:
         refuse_unwritable(out, file)
     model = load_run_model(run)
-    table = predictions(model, read_table(file, text=model.encoder.text_columns))
+    table = predictions(model, read_table(file, text=model.text_columns))
     if out is None:
         import pyarrow.csv
 

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from tabnas.cli._options import (
+    CheckpointSeconds,
     Json,
     MaxBytes,
     MaxDenseParameters,
@@ -158,6 +159,7 @@ def search(
     ] = "robust",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Json = False,
+    checkpoint_seconds: CheckpointSeconds = 60.0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the space and the plan, and train nothing.")
     ] = False,
@@ -180,8 +182,8 @@ def search(
     The folder then holds the model (for `tabnas predict` and `tabnas evaluate`), the scores on test
     rows that nothing was chosen by (result.json), and all that was asked (config.toml).
     """
-    from tabnas.cli._progress import showing
-    from tabnas.cli._summary import facts_of_plan, show_plan, show_result
+    from tabnas.cli._running import carry_out
+    from tabnas.cli._summary import facts_of_plan, show_plan
     from tabnas.cli._tables import default_folder
     from tabnas.data import Shares
     from tabnas.runs import RunFolder, RunSettings
@@ -229,11 +231,4 @@ def search(
             show_plan(Console(), facts)
         return
     with RunFolder(out or default_folder(data)) as folder:
-        cost = settings.budget.limits[0].cost.name
-        with showing(Console(stderr=True), quiet=quiet or as_json, cost=cost) as tell:
-            outcome = source.planned(settings).execute(tell)
-        result = folder.finish(outcome, {"data": source.to_dict(), "settings": settings.to_dict()})
-    if as_json:
-        typer.echo(json.dumps(result | {"folder": str(folder.path)}, indent=2))
-    elif not quiet:
-        show_result(Console(), result, str(folder.path))
+        carry_out(folder, source, settings, every=checkpoint_seconds, quiet=quiet, as_json=as_json)

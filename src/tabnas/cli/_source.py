@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tabnas.errors import TabnasError
 
@@ -22,7 +23,9 @@ class Source:
     validation: Path | None
     test: Path | None
 
-    def planned(self, settings: RunSettings) -> PlannedRun:
+    def planned(
+        self, settings: RunSettings, resolved: Mapping[str, int] | None = None
+    ) -> PlannedRun:
         """Read everything and settle the plan; tables are let go as soon as they are encoded."""
         from tabnas.cli._tables import named_table
         from tabnas.data import read_table
@@ -32,21 +35,45 @@ class Source:
         _refuse_target(table.known(target), settings)
         rows = Labelled.of(table, target, task=self.task)
         others = {}
+        text = table.text_columns if self.validation or self.test else ()
         for name, file in (("validation", self.validation), ("test", self.test)):
             if file is not None:
                 try:
-                    others[name] = Labelled.of(read_table(file), rows.target)
+                    others[name] = Labelled.of(read_table(file, text=text), rows.target)
                 except TabnasError as error:
                     raise TabnasError(f"--{name} {str(file)!r}: {error}") from None
-        return plan_run(rows, settings, **others)
+        return plan_run(
+            rows,
+            settings,
+            validation=others.get("validation"),
+            test=others.get("test"),
+            resolved=resolved,
+        )
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Source:
+        """The inverse of `to_dict`."""
+        if not isinstance(given, Mapping) or not isinstance(given.get("data"), str):
+            raise TabnasError("config.toml must say where the data is, however it does not")
+
+        def file(name: str) -> Path | None:
+            return Path(str(given[name])) if name in given else None
+
+        return cls(
+            data=given["data"],
+            target=given.get("target"),
+            task=given.get("task"),
+            validation=file("validation"),
+            test=file("test"),
+        )
 
     def to_dict(self) -> dict[str, str]:
         """What was given, for config.toml; files by their whole paths."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        return {
-            name: str(Path(value).resolve()) if Path(value).exists() else str(value)
-            for name, value in given.items()
-        }
+        given = {name: str(value) for name, value in vars(self).items() if value is not None}
+        for name in ("data", "validation", "test"):
+            if name in given and Path(given[name]).exists():
+                given[name] = str(Path(given[name]).resolve())
+        return given
 
 
 def _refuse_target(target: str, settings: RunSettings) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.types import FloatArray, IntArray
+
+SHUFFLES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,11 @@ class Shares:
     test: float = 0.2
 
     def __post_init__(self) -> None:
+        for share in (self.validation, self.test):
+            if not isinstance(share, Real) or isinstance(share, bool):
+                raise TabnasError(
+                    f"a share of the rows must be a number, however {share!r} is none"
+                )
         if not (self.validation > 0 and self.test >= 0 and self.validation + self.test < 1):
             raise TabnasError(
                 "the shares of validation and test must be positive and leave rows for training, "
@@ -56,33 +65,66 @@ def split_random(rows: int, shares: Shares, rng: np.random.Generator) -> Split:
 
 
 def split_by_time(moments: FloatArray | IntArray, shares: Shares) -> Split:
-    """The latest rows are for test, those before for validation, the earliest for training."""
+    """The latest rows are for test, those before for validation, the earliest for training.
+
+    Rows of the same moment stay together: parts begin where the moment changes, near their shares.
+    """
     order = np.argsort(moments, kind="stable")
-    return _split(*_cut(order[::-1], shares))
+    changes = np.nonzero(np.diff(np.asarray(moments)[order]))[0] + 1
+    needed = 2 if shares.test else 1
+    if len(changes) < needed:
+        raise TabnasError(
+            f"a split by time must have at least {needed + 1} different moments, one for each "
+            f"part, however there are {len(changes) + 1}; split otherwise"
+        )
+    rows = len(order)
+    wanted = [rows * (1 - shares.validation - shares.test), rows * (1 - shares.test)]
+    first = int(np.abs(changes[: len(changes) - needed + 1] - wanted[0]).argmin())
+    train_end = int(changes[first])
+    test_begin = rows
+    if shares.test:
+        later = changes[first + 1 :]
+        test_begin = int(later[np.abs(later - wanted[1]).argmin()])
+    return _split(order[:train_end], order[train_end:test_begin], order[test_begin:])
 
 
 def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.Generator) -> Split:
-    """All rows of a group in the same part; parts are filled group by group, at random."""
-    names, sizes = np.unique(groups, return_counts=True)
-    if len(names) < 3:
+    """All rows of a group in one part; of many random orders, the one nearest to the shares."""
+    names, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    parts = [1 - shares.validation - shares.test, shares.validation]
+    parts += [shares.test] if shares.test else []
+    if len(names) < len(parts):
         raise TabnasError(
-            "a split by groups must have at least 3 of them, one for each part, however there are "
-            f"{len(names)}; group the rows by another column, or split at random"
+            f"a split by groups must have at least {len(parts)} of them, one for each part, "
+            f"however there are {len(names)}; group the rows by another column, or split at random"
         )
-    order = rng.permutation(len(names))
-    filled = np.cumsum(sizes[order]) / len(groups)
-    # where a group ends decides; each part gets one at least
-    test_end = max(1, int(np.searchsorted(filled, shares.test, "right"))) if shares.test else 0
-    validation_end = max(
-        test_end + 1, int(np.searchsorted(filled, shares.test + shares.validation, "right"))
-    )
-    validation_end = min(validation_end, len(names) - 1)
-    test_end = min(test_end, validation_end - 1)
-    part = np.empty(len(names), dtype=np.int64)
-    part[order] = np.digitize(np.arange(len(names)), [test_end, validation_end])
-    of_row = part[np.searchsorted(names, groups)]
-    test, validation, train = (np.nonzero(of_row == k)[0] for k in range(3))
+    wanted = np.cumsum(parts)[:-1] * len(groups)
+    best, nearest = np.zeros(len(names), np.int64), np.inf
+    for _ in range(SHUFFLES):
+        order = rng.permutation(len(names))
+        part, distance = _dealt(sizes[order], wanted)
+        if distance < nearest:
+            nearest = distance
+            best[order] = part
+    of_row = best[numbers]
+    train, validation, test = (np.nonzero(of_row == k)[0] for k in range(3))
     return _split(train, validation, test)
+
+
+def _dealt(sizes: IntArray, wanted: FloatArray) -> tuple[IntArray, float]:
+    """The part of each group in an order, at least one for each, and how far the cuts are off."""
+    ends = np.cumsum(sizes)
+    cuts: list[int] = []
+    off = 0.0
+    for k, rows in enumerate(wanted):
+        first = cuts[-1] + 1 if cuts else 1
+        last = len(sizes) - (len(wanted) - k)
+        cut = int(np.clip(1 + np.abs(ends - rows).argmin(), first, last))
+        off = max(off, abs(float(ends[cut - 1]) - rows))
+        cuts.append(cut)
+    bounds = [0, *cuts, len(sizes)]
+    part = np.concatenate([np.full(b - a, k) for k, (a, b) in enumerate(pairwise(bounds))])
+    return part, off
 
 
 def _cut(rows: IntArray, shares: Shares) -> tuple[IntArray, IntArray, IntArray]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tabnas.data._table import Table
+from tabnas.errors import TabnasError
 
 LARGE = 64 << 20
 """Bytes, uncompressed, from which on a table is read column by column, whenever one is needed."""
@@ -27,10 +28,16 @@ def stored_table(path: Path) -> Table:
 
     def load(number: int) -> pa.ChunkedArray:
         name = names[number]
-        # by position in what comes: asking for "a" also brings "a.b"
-        read = file.read(columns=[name])
-        column = read.column(read.column_names.index(name))
-        column.validate(full=True)
+        try:
+            read = file.read(columns=[name])
+            # by position in what comes: asking for "a" also brings "a.b"
+            column = read.column(read.column_names.index(name))
+            column.validate(full=True)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
+            raise TabnasError(
+                f"the column {name!r} of {path.name!r} cannot be read: {problem}"
+            ) from None
         return column
 
     return Table.lazy(names, file.metadata.num_rows, load)

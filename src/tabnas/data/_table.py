@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabnas.data import _sources as sources
-from tabnas.data._values import refuse_unfit
+from tabnas.data._values import is_text, refuse_unfit
 from tabnas.errors import TabnasError, did_you_mean
 from tabnas.types import IntArray
 
@@ -137,10 +137,20 @@ class Table:
         column = sources.ordinary(sources.as_chunks(self._load(self._number[self.known(name)])))
         return column if rows is None else _taken(name, column, rows)
 
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns of texts: a file like this one must be read with the same as texts."""
+        return [name for name in self if is_text(self.column(name))]
+
     def drop(self, names: Sequence[str]) -> Table:
         """The table without some columns."""
         gone = {self.known(name) for name in names}
         kept = {name: number for name, number in self._number.items() if name not in gone}
+        return self._with(list(kept), kept.values())
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Some of the columns, in that order."""
+        kept = {known: self._number[known] for known in map(self.known, names)}
         return self._with(list(kept), kept.values())
 
     def renamed(self, names: Sequence[str], *, named: bool) -> Table:

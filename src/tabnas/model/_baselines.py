@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.data import ClassTarget, Encoded, Target
+from tabnas.data import ClassTarget, Encoded, NumberTarget, Target
 from tabnas.errors import TabnasError, whole
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
@@ -112,7 +112,7 @@ def boosted_prediction(
     start = perf_counter()
     # on few rows, threads wait for one another for longer than they work
     with threadpool_limits(1 if len(matrix) < FEW_ROWS else None, user_api="openmp"):
-        trees.fit(matrix, truth, sample_weight=weight, **stopping)
+        trees.fit(matrix, _learned(target, truth), sample_weight=weight, **stopping)
         seconds = perf_counter() - start
         predictions = tuple(_predicted(trees, target, part) for part in parts)
     return Boosted(
@@ -141,7 +141,7 @@ def _stopping(
         truth, weight, matrix = truth[known], weight[known], matrix[known]
     if not len(truth):
         return {}
-    return {"X_val": matrix, "y_val": truth, "sample_weight_val": weight}
+    return {"X_val": matrix, "y_val": _learned(target, truth), "sample_weight_val": weight}
 
 
 def _predicted(trees: Any, target: Target, part: Encoded) -> FloatArray:
@@ -153,7 +153,12 @@ def _predicted(trees: Any, target: Target, part: Encoded) -> FloatArray:
             said[rows, trees.classes_] = trees.predict_proba(_matrix(part, rows))
         else:
             said[rows] = trees.predict(_matrix(part, rows))
-    return said
+    return target.decode(said) if isinstance(target, NumberTarget) else said
+
+
+def _learned(target: Target, truth: NDArray[Any]) -> NDArray[Any]:
+    """Quantities scaled, as networks learn them: squares of huge ones would overflow."""
+    return target.scaled(truth) if isinstance(target, NumberTarget) else truth
 
 
 def _matrix(encoded: Encoded, rows: slice | IntArray) -> FloatArray:

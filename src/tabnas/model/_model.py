@@ -74,6 +74,12 @@ class Model:
         """The columns of the training table, in order."""
         return self.encoder.names
 
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Columns that a separated file must be read as it writes them: "007" is not 7."""
+        labels = [self.target.name] if any(isinstance(c, str) for c in self.classes) else []
+        return (*self.encoder.text_columns, *labels)
+
     def __repr__(self) -> str:
         return (
             f"<Model {self.architecture} for {self.target.task} target {self.target.name!r}, "
@@ -117,6 +123,9 @@ class Model:
         self, out: NDArray[Any], table: Table, finish: Callable[[Float32Array], NDArray[Any]]
     ) -> None:
         """Write what `finish` makes of the network's outputs, a chunk of rows at a time."""
+        if table.named and self.encoder.named:
+            needed = [column.name for column in self.encoder.columns if column.name in table]
+            table = table.select(needed)
         arrow = table.arrow
         for start in range(0, len(table), CHUNK):
             piece = Table(arrow.slice(start, CHUNK), named=table.named)

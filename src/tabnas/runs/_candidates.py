@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
-from tabnas.model import Metric, Model, default_metric, primary_loss
+from tabnas.model import Metric, Model, primary_loss
 from tabnas.nets import Examples, SuperNet, Trainer, Training, TrainingResult
 from tabnas.runs._parts import Part, Parts
 from tabnas.runs._plan import Plan
@@ -134,21 +134,29 @@ class FoldsTrial(Trial):
             if self._fold + 1 == len(self._folds):
                 break
             self._begin(self._fold + 1)
-        learned = default_metric(self.parts.target.task)  # smoother than most that people choose by
-        best = int(np.argmin([self._loss(learned, epoch) for epoch in range(epochs)]))
+        best = int(np.argmin([self._learned_loss(epoch) for epoch in range(epochs)]))
+        rows, target = self.parts.development, self.parts.target
+        # over all rows at once, since a fold may lack a class
+        prediction = self.parts.target_prediction(self._outputs[best])
         return Candidate(
             architecture=self.architecture,
-            loss=self._loss(self.metric, best),
+            loss=primary_loss(self.metric, target, rows.truth, prediction, rows.weight),
             stop_after=best + 1,
             seconds=perf_counter() - began,
             weights=None,
         )
 
-    def _loss(self, metric: Metric, epoch: int) -> float:
-        """Over all rows at once, since a fold may lack a class."""
-        rows, target = self.parts.development, self.parts.target
-        prediction = self.parts.target_prediction(self._outputs[epoch])
-        return primary_loss(metric, target, rows.truth, prediction, rows.weight)
+    def _learned_loss(self, epoch: int) -> float:
+        """What training minimises, on rows held out: smoother than what people choose by."""
+        rows, outputs = self.parts.development.examples, self._outputs[epoch]
+        weight = rows.weight if len(rows.weight) else None
+        if isinstance(self.parts.target, ClassTarget):
+            truth = self.parts.development.truth
+            chance = self.parts.target_prediction(outputs)[np.arange(len(truth)), truth]
+            errors = -np.log(np.maximum(chance, np.finfo(np.float64).eps))
+        else:
+            errors = (outputs[:, 0].astype(np.float64) - rows.values[:, 0]) ** 2
+        return float(np.average(errors, weights=weight))
 
     def state(self) -> Mapping[str, NDArray[Any]]:
         trainer = {f"trainer/{name}": value for name, value in self._trainer.state().items()}
@@ -170,9 +178,24 @@ def folds(parts: Parts, plan: Plan) -> Iterator[tuple[IntArray, IntArray]]:
     if isinstance(parts.target, ClassTarget):
         order = order[np.argsort(whole.truth[order], kind="stable")]
     fold = np.empty(len(whole), np.int64)
-    fold[order] = np.arange(len(whole)) % plan.folds
+    if parts.groups is None:
+        fold[order] = np.arange(len(whole)) % plan.folds
+    else:
+        fold = _folds_of_groups(parts.groups, plan.folds, rng)
     for k in range(plan.folds):
         yield np.nonzero(fold != k)[0], np.nonzero(fold == k)[0]
+
+
+def _folds_of_groups(groups: IntArray, count: int, rng: np.random.Generator) -> IntArray:
+    """The fold of each row: whole groups, the largest first, each to the fold with fewest rows."""
+    _, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    fold = np.empty(len(sizes), np.int64)
+    filled = np.zeros(count, np.int64)
+    shuffled = rng.permutation(len(sizes))
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold[group] = filled.argmin()
+        filled[fold[group]] += sizes[group]
+    return np.asarray(fold[numbers])
 
 
 def final_trainer(candidate: Candidate, examples: Examples, plan: Plan) -> Trainer:

@@ -35,7 +35,7 @@ def write_checkpoint(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str
     folder.mkdir(parents=True, exist_ok=True)
     written = _existing(folder)
     number = 1 + (int(written[-1].stem) if written else 0)
-    packed = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    packed = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     payload = save_tensors(packed, metadata={"facts": json.dumps(facts)})
     final = folder / f"{number:06d}{ENDING}"
     aside = folder / f".{final.name}.{uuid4().hex[:8]}"

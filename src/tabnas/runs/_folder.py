@@ -17,10 +17,13 @@ import tomli_w
 
 from tabnas.errors import TabnasError
 from tabnas.model import Model, load_model, save_model
+from tabnas.runs._lock import NAME as LOCK
+from tabnas.runs._lock import FolderLock
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._result import describe_outcome
 
 CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
+CHECKPOINT = "checkpoint"
 MODEL_FILE = "model.json"
 CONFIG_HEADING = """\
 # What was asked of this run: the rows, and every setting that was given or has a fixed default.
@@ -32,37 +35,69 @@ CONFIG_HEADING = """\
 class RunFolder:
     """A place for a run, taken before the work begins so that it cannot fail for that at the end.
 
-    Everything is written aside and appears at once. Used as a context: what is not finished leaves
-    nothing behind.
+    Used as a context, it is locked: one process to a folder. What ends before there was anything to
+    go on from leaves nothing behind.
 
-        config.toml     all that is needed to make the run again
+        config.toml     all that is needed to make the run again, or to go on with it
+        checkpoint/     where it stands, while it is not finished
         history.jsonl   one line for each snapshot of the search
-        result.json     what was found
         model/          the model: `tabnas.load_model`
+        result.json     what was found; there once the run is finished
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if self.path.is_dir() and any(self.path.iterdir()):
-            raise TabnasError(
-                f"the folder {str(path)!r} must be new or empty, however it holds files; "
-                "name another with --out or remove it"
-            )
-        if self.path.exists() and not self.path.is_dir():
-            raise TabnasError(
-                f"{str(path)!r} must be a folder, however it is a file; name another with --out"
-            )
-        # of the same parent, so that it can be renamed
-        self._aside = self.path.absolute().with_name(f".{self.path.name}.{uuid4().hex[:8]}")
-        self._made = [parent for parent in self._aside.parents if not parent.exists()]
+    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+        self.path = Path(path).absolute()
+        self.given = str(path)
+        """The path as it was given, for people."""
+        self._made: list[Path] = []
+        self._finished = False
+        self._resumed = resume
+        if resume:
+            self._refuse_unresumable()
+        else:
+            self._refuse_occupied()
         try:
-            self._aside.mkdir(parents=True)
+            self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = FolderLock(self.path)
         except OSError as error:
             self._clear()
             raise TabnasError(
-                f"the folder {str(path)!r} cannot be written ({error.strerror or error}); "
+                f"the folder {self.given!r} cannot be written ({error.strerror or error}); "
                 "name another with --out"
             ) from None
+
+    def _refuse_occupied(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise TabnasError(
+                f"{self.given!r} must be a folder, however it is a file; name another with --out"
+            )
+        held = {p.name for p in self.path.iterdir()} if self.path.is_dir() else set()
+        if held <= {LOCK}:
+            return
+        if (self.path / CONFIG).exists() and not (self.path / RESULT).exists():
+            raise TabnasError(
+                f"the folder {self.given!r} holds a run that is not finished; go on with "
+                f"tabnas resume {self.given}, or name another with --out"
+            )
+        raise TabnasError(
+            f"the folder {self.given!r} must be new or empty, however it holds files; "
+            "name another with --out or remove it"
+        )
+
+    def _refuse_unresumable(self) -> None:
+        if (self.path / RESULT).exists():
+            raise TabnasError(f"the run in {self.given!r} is finished: see its {RESULT}")
+        if not (self.path / CONFIG).exists():
+            raise TabnasError(
+                f"{self.given!r} must be the folder of a run that was stopped, however it holds "
+                f"no {CONFIG}; name one that a search has written"
+            )
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the run's checkpoints are."""
+        return self.path / CHECKPOINT
 
     def __enter__(self) -> Self:
         return self
@@ -73,35 +108,53 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._clear()
+        self._lock.release()
+        if not self._finished and not self.checkpoint.is_dir():
+            self._clear()
 
     def _clear(self) -> None:
-        """Take away what was made on the way, and is empty."""
-        shutil.rmtree(self._aside, ignore_errors=True)
+        """Take away what was made for a run that came to nothing."""
+        if self.path in self._made:
+            shutil.rmtree(self.path, ignore_errors=True)
+        elif not self._resumed:  # it was there, and empty
+            for name in (CONFIG, LOCK):
+                (self.path / name).unlink(missing_ok=True)
         for parent in self._made:
             with suppress(OSError):
                 parent.rmdir()
 
-    def finish(self, outcome: Outcome, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Write everything; returns what went to `result.json`."""
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """Say what the run is, before it begins."""
+        self._write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
+
+    def finish(self, outcome: Outcome) -> dict[str, Any]:
+        """Write everything, `result.json` last; returns what went there."""
         result = describe_outcome(outcome)
         try:
-            save_model(outcome.model, self._aside / MODEL)
             snapshots = (json.dumps(snapshot.to_dict()) for snapshot in outcome.snapshots)
             self._write(HISTORY, "".join(f"{line}\n" for line in snapshots))
+            save_model(outcome.model, self.path / MODEL, overwrite=True)
             self._write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-            self._write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
-            if self.path.is_dir():
-                self.path.rmdir()  # empty, or this fails
-            os.replace(self._aside, self.path)
         except OSError as error:
             raise TabnasError(
-                f"the run cannot be written to {str(self.path)!r}: {error.strerror or error}"
+                f"the run cannot be written to {self.given!r}: {error.strerror or error}"
             ) from None
+        self._finished = True
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+        (self.path / LOCK).unlink(missing_ok=True)  # nobody goes on with a finished run
         return result
 
     def _write(self, name: str, text: str) -> None:
-        (self._aside / name).write_text(text, encoding="utf-8")
+        """A file that appears whole or not at all."""
+        aside = self.path / f".{name}.{uuid4().hex[:8]}"
+        try:
+            with aside.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, self.path / name)
+        finally:
+            aside.unlink(missing_ok=True)
 
 
 def load_run_model(path: str | Path) -> Model:

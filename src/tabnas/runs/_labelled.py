@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Table, Target, fit_target, rows_with_target
+from tabnas.errors import TabnasError
 from tabnas.types import FloatArray
 
 
@@ -31,9 +33,20 @@ class Labelled:
         present = rows_with_target(column)
         if len(present) < len(table):
             column, table = column.take(present), table.take(present)
+        if not len(present) and len(table):
+            raise TabnasError(f"the target {name!r} must have values, but all are missing")
         if isinstance(target, str):
             target = fit_target(name, column, task=task)
         return cls(table.drop([name]), target, target.truth(column))
+
+    def weighing(self) -> Labelled:
+        """Without the rows that weigh nothing, in the precision in which networks learn."""
+        if self.weight is None:
+            return self
+        rows = np.nonzero(np.asarray(self.weight, np.float32) > 0)[0]
+        if len(rows) == len(self):
+            return self
+        return Labelled(self.features.take(rows), self.target, self.truth[rows], self.weight[rows])
 
     def __len__(self) -> int:
         return len(self.truth)

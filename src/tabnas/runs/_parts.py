@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from tabnas.data import (
     NumberTarget,
     TableEncoder,
     Target,
+    group_numbers,
     refuse_lonely_classes,
 )
 from tabnas.errors import TabnasError
@@ -32,6 +35,8 @@ FEWEST_ROWS = 10
 """Fewer cannot be learned from, chosen by and judged on."""
 SMALL_TABLE = 3_000
 """Up to so many rows for learning and choosing, candidates are chosen by cross-validation."""
+FOLDS = 5
+HUGE = 1e15
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +81,8 @@ class Parts:
     development: Part  # training rows, then validation rows
     train_rows: int
     test: Part | None  # None where a caller judges by other means
+    folds: int = 0  # to choose candidates by; 0: the validation part
+    groups: IntArray | None = None  # of the development rows, which no fold may tear apart
 
     @cached_property
     def train(self) -> Part:
@@ -97,6 +104,15 @@ class Parts:
         """The two ends of every network of the run."""
         return self.development.examples.task
 
+    def digest(self) -> str:
+        """A number for all that a run sees of its table: rows, split, encoding, target."""
+        found = sha256(json.dumps([self.encoder.to_dict(), self.target.to_dict()]).encode())
+        for part in (self.development, *filter(None, [self.test])):
+            for array in (*part.examples.arrays, part.truth):
+                found.update(np.ascontiguousarray(array).data)
+        found.update(str(self.train_rows).encode())
+        return found.hexdigest()[:16]
+
     def target_prediction(self, raw: NDArray[np.float32]) -> FloatArray:
         """Probabilities, or values in the target's own units, from a network's outputs."""
         if isinstance(self.target, NumberTarget):
@@ -116,6 +132,9 @@ def prepare(
     Rows of the test part shape nothing: neither vocabularies and scales nor the target's units.
     `validation` and `test` are a user's own, from other files; they replace the shares.
     """
+    data = data.weighing()
+    validation = None if validation is None else _matching("validation", validation, data)
+    test = None if test is None else _matching("test", test, data)
     if len(data) < FEWEST_ROWS:
         raise TabnasError(
             f"the table must have at least {FEWEST_ROWS} rows with a target, "
@@ -124,7 +143,9 @@ def prepare(
     judged = test is not None or settings.shares.test > 0
     if judged and isinstance(data.target, ClassTarget):
         refuse_lonely_classes(data.target, data.truth)
-    split = split_rows(data, settings, own_validation=bool(validation), own_test=bool(test))
+    split = split_rows(
+        data, settings, own_validation=validation is not None, own_test=test is not None
+    )
     development = np.concatenate([split.train, split.validation])
     # small tables train their final network on all of these; large ones have rows enough without
     shown = development if len(development) <= SMALL_TABLE else split.train
@@ -146,17 +167,68 @@ def prepare(
         return _part(task, encoder, target, balance, rows, taken)
 
     learned = part(data, development)
-    if validation:
+    if settings.scaling == "none":
+        _refuse_huge(encoder, learned)
+    if validation is not None:
         learned = _joined(learned, part(validation))
-    tested = part(test) if test else part(data, split.test) if len(split.test) else None
+    tested = part(data, split.test) if len(split.test) else None
+    groups = None
+    if settings.order == "group" and settings.order_column is not None:
+        name = settings.order_column
+        groups = group_numbers(name, data.features.column(name, development))
     return Parts(
         encoder=encoder,
         target=target,
         dimensions=dimensions,
         development=learned,
         train_rows=len(split.train),
-        test=tested,
+        test=tested if test is None else part(test),
+        folds=_fold_count(settings, learned, groups, own_validation=validation is not None),
+        groups=groups,
     )
+
+
+def _fold_count(
+    settings: RunSettings, development: Part, groups: IntArray | None, *, own_validation: bool
+) -> int:
+    """How many folds choose among candidates; 0 where the validation part does.
+
+    A user's own validation rows are there to choose by, and rows in the order of time cannot be
+    dealt out; groups can, as long as every fold gets some.
+    """
+    rows = len(development)
+    if rows > SMALL_TABLE or own_validation or settings.order == "time":
+        return 0
+    if groups is not None:
+        return FOLDS if len(np.unique(groups)) >= 2 * FOLDS else 0
+    return min(FOLDS, rows // 2)
+
+
+def _matching(name: str, own: Labelled, data: Labelled) -> Labelled:
+    """A user's own rows, whose target must be that of the table."""
+    own = own.weighing()
+    if not len(own):
+        raise TabnasError(f"the {name} part must have rows with a target, however it has none")
+    same = own.target == data.target
+    if isinstance(own.target, NumberTarget) and isinstance(data.target, NumberTarget):
+        same = True  # their units are found from the training rows
+    if not same:
+        raise TabnasError(
+            f"the {name} part must have the target of the table, classes in the same order, "
+            "however it has another; make it with Labelled.of(table, data.target)"
+        )
+    return own
+
+
+def _refuse_huge(encoder: TableEncoder, part: Part) -> None:
+    """Unscaled, products of such values would leave what float32 can hold."""
+    largest = np.abs(part.encoded.numeric).max(axis=0, initial=0.0)
+    for feature, value in zip(encoder.features, largest.tolist(), strict=True):
+        if value > HUGE:
+            raise TabnasError(
+                f"the column {feature!r} must stay below {HUGE:g} to be taken as it is, however it "
+                f"holds {value:g}; use the scaling robust, or give it in another unit"
+            )
 
 
 def _dropped(settings: RunSettings) -> tuple[str, ...]:
@@ -191,10 +263,10 @@ def _joined(first: Part, second: Part) -> Part:
     encoded = Encoded(both(lambda p: p.encoded.numeric), both(lambda p: p.encoded.categorical))
     task = first.examples.task
     target = both(lambda p: p.examples.labels if len(p.examples.labels) else p.examples.values)
-    weighted = len(first.examples.weight) and len(second.examples.weight)
-    weight = both(lambda p: p.examples.weight) if weighted else None
-    own = None
-    if first.weight is not None and second.weight is not None:
-        own = np.concatenate([first.weight, second.weight])
+    weight, own = None, None
+    if len(first.examples.weight) or len(second.examples.weight):
+        weight = both(lambda p: p.examples.weight if len(p.examples.weight) else np.ones(len(p)))
+    if first.weight is not None or second.weight is not None:
+        own = both(lambda p: np.ones(len(p)) if p.weight is None else p.weight)
     truth = both(lambda p: p.truth)
     return Part(examples(task, encoded, target, weight), encoded, truth, own)

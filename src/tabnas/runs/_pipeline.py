@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from math import inf
 from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
 
+from tabnas.errors import TabnasError
 from tabnas.model import (
     Boosted,
     Metric,
@@ -19,6 +21,7 @@ from tabnas.model import (
     boosted_prediction,
     default_metric,
     metric_named,
+    primary_loss,
     score,
     trivial_prediction,
 )
@@ -75,6 +78,7 @@ class Outcome:
     effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test part: of the model, and what it is compared with
     boosted: Boosted | None
+    notes: tuple[str, ...]  # what could not be judged, and why
     trained_on_all: bool  # whether the model's final weights have seen every row
     snapshots: tuple[Snapshot, ...]
     seconds: dict[str, float]  # by phase
@@ -95,6 +99,16 @@ class PlannedRun:
     metric: Metric
     seconds: float  # that it took to get here
 
+    def identity(self) -> dict[str, Any]:
+        """What a run must have in common with another to go on with it."""
+        settings = {name: str(value) for name, value in self.settings.to_dict().items()}
+        return {
+            "the version of tabnas": version("tabnas"),
+            "the table": self.parts.digest(),
+            **{f"the setting {name}": value for name, value in settings.items()},
+            **{f"the planned {name}": value for name, value in self.plan.resolved.items()},
+        }
+
     def execute(self, observe: Observer | None = None, ledger: Ledger | None = None) -> Outcome:
         """Search, train, choose and judge; with a ledger's folder, stoppable at any moment."""
         ledger = ledger or Ledger()
@@ -108,14 +122,26 @@ def plan_run(
     *,
     validation: Labelled | None = None,
     test: Labelled | None = None,
+    resolved: Mapping[str, int] | None = None,
 ) -> PlannedRun:
-    """Split and encode the table and settle what is to be done; refuses what cannot be."""
+    """Split and encode the table and settle what is to be done; refuses what cannot be.
+
+    `resolved` is `Plan.resolved` of an earlier process, for going on with its run.
+    """
     began = perf_counter()
     task = data.target.task
     metric = metric_named(settings.metric, task) if settings.metric else default_metric(task)
     parts = prepare(data, settings, validation=validation, test=test)
-    plan = make_plan(parts, settings)
+    plan = make_plan(parts, settings, resolved)
+    _refuse_undefined(metric, parts)
     return PlannedRun(settings, parts, plan, metric, perf_counter() - began)
+
+
+def _refuse_undefined(metric: Metric, parts: Parts) -> None:
+    """A metric that the rows to choose by do not define is better refused before the work."""
+    part = parts.development if parts.folds else parts.validation
+    guess = trivial_prediction(parts.target, part.truth, part.weight, len(part))
+    primary_loss(metric, parts.target, part.truth, guess, part.weight)
 
 
 def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
@@ -135,9 +161,10 @@ def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
             )
     scores: dict[str, Scores] = {}
     boosted: Boosted | None = None
+    notes: list[str] = []
     with _timed(seconds, "comparison"):
         if parts.test is not None:
-            scores, boosted = _compared(run, weights, chosen, parts.test, tell)
+            scores, boosted, notes = _compared(run, weights, chosen, parts.test, tell)
     trained_on_all = bool(plan.folds) and parts.test is None
     if run.settings.refit and not trained_on_all:
         with _timed(seconds, "refit"):
@@ -153,6 +180,7 @@ def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
         effects=found.effects,
         scores=scores,
         boosted=boosted,
+        notes=tuple(notes),
         trained_on_all=trained_on_all or run.settings.refit,
         snapshots=found.snapshots,
         seconds=seconds,
@@ -268,35 +296,47 @@ def _trained_finally(
 
 def _compared(
     run: PlannedRun, weights: Weights, chosen: Candidate, test: Part, tell: Observer
-) -> tuple[dict[str, Scores], Boosted | None]:
-    """Scores on the test part: of the network, of knowing nothing, and of boosted trees."""
+) -> tuple[dict[str, Scores], Boosted | None, list[str]]:
+    """Scores on the test part: of the network, of knowing nothing, and of boosted trees.
+
+    A part that cannot be judged is a note, not an end: the model is there, and is kept.
+    """
     parts, target, seed = run.parts, run.parts.target, run.settings.seed
     net = SuperNet.standalone(chosen.architecture, parts.task, engine=run.plan.engine)
     net.load_weights(weights)
 
-    def judged(prediction: Any) -> Scores:
-        return score(target, test.truth, prediction, test.weight, seed=seed)
+    known = parts.development if run.plan.folds else parts.train
+    scores: dict[str, Scores] = {}
+    notes: list[str] = []
+
+    def judge(name: str, predict: Callable[[], Any]) -> None:
+        try:
+            scores[name] = score(target, test.truth, predict(), test.weight, seed=seed)
+        except (TabnasError, MemoryError) as error:
+            notes.append(f"the {name} could not be judged on the test rows: {error}")
 
     tell(Progress("comparison", 0.0, note="trivial predictor"))
-    known = parts.development if run.plan.folds else parts.train
-    scores = {
-        "network": judged(predicted(net, chosen.architecture, parts, test)),
-        "trivial": judged(trivial_prediction(target, known.truth, known.weight, len(test))),
-    }
-    if not run.settings.baselines:
-        return scores, None
-    tell(Progress("comparison", 0.5, note="boosted trees"))
-    boosted = boosted_prediction(
-        target,
-        parts.encoder.categories,
-        known.rows,
-        [test.encoded],
-        validation=None if run.plan.folds else parts.validation.rows,
-        seed=seed,
-    )
-    scores["boosted trees"] = judged(boosted.predictions[0])
+    judge("network", lambda: predicted(net, chosen.architecture, parts, test))
+    judge("trivial", lambda: trivial_prediction(target, known.truth, known.weight, len(test)))
+    boosted: Boosted | None = None
+    if run.settings.baselines:
+        tell(Progress("comparison", 0.5, note="boosted trees"))
+        try:
+            boosted = boosted_prediction(
+                target,
+                parts.encoder.categories,
+                known.rows,
+                [test.encoded],
+                validation=None if run.plan.folds else parts.validation.rows,
+                seed=seed,
+            )
+        except (ValueError, MemoryError) as error:
+            notes.append(f"the boosted trees could not be fitted: {error}")
+        else:
+            predictions = boosted.predictions[0]
+            judge("boosted trees", lambda: predictions)
     tell(Progress("comparison", 1.0))
-    return scores, boosted
+    return scores, boosted, notes
 
 
 def _watching(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from time import perf_counter
 
-from tabnas.errors import InfeasibleError
+from tabnas.errors import InfeasibleError, TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, Training
 from tabnas.policy import Adam as PolicyAdam
@@ -32,8 +32,7 @@ SEARCH_SHARE = 0.6  # epochs of the search for one of a stand-alone training
 LOOKS, EVERY = 8, 16
 RL_RATE = 0.1
 CANDIDATES = 3
-
-FOLDS = 5
+SIMPLER_TRIED = 3  # networks at most, on small tables: see _proposals
 
 MOST_STRETCH = 4.0
 """More time goes into longer trainings, up to this factor, then into more candidates."""
@@ -61,6 +60,7 @@ class Plan:
     candidates: int
     folds: int  # 0: candidates are chosen on the validation part
     simpler: bool  # whether simpler networks than the search's are tried, too
+    refit: bool  # whether the chosen one is trained once more
     engine: str
     pace: Callable[[], float]  # measures `seconds_a_step`, once
     rows: int  # of the training part
@@ -79,7 +79,8 @@ class Plan:
     @property
     def seconds(self) -> dict[str, float]:
         """About how long each phase takes, reading and compilation left out."""
-        trainings = self.candidates * max(1, self.folds) + bool(self.folds)
+        tried = self.candidates + SIMPLER_TRIED * self.simpler
+        trainings = tried * max(1, self.folds) + bool(self.folds) + self.refit
         return {
             "search": LOOK_AROUND * self._steps(self.search.epochs) * self.seconds_a_step,
             "candidates": trainings * self.training_seconds,
@@ -88,6 +89,27 @@ class Plan:
 
     def _steps(self, epochs: int) -> int:
         return epochs * ceil(self.rows / self.training.batch_size)
+
+    @property
+    def resolved(self) -> dict[str, int]:
+        """What depends on the time that was wished for, and on how fast this machine is."""
+        return {
+            "search_epochs": self.search.epochs,
+            "epochs": self.training.epochs,
+            "candidates": self.candidates,
+        }
+
+    def resolved_to(self, numbers: Mapping[str, int]) -> Plan:
+        """The plan with the numbers of another process."""
+        try:
+            return replace(
+                self,
+                search=replace(self.search, epochs=numbers["search_epochs"]),
+                training=replace(self.training, epochs=numbers["epochs"]),
+                candidates=whole("candidates", numbers["candidates"], least=1),
+            )
+        except (KeyError, TypeError):
+            raise TabnasError("the plan of the run is malformed; begin a new run") from None
 
     def within(self, seconds: float) -> Plan:
         """The plan stretched or shrunk to about that time.
@@ -106,8 +128,10 @@ class Plan:
         )
 
 
-def make_plan(parts: Parts, settings: RunSettings) -> Plan:
-    """What to do with these parts."""
+def make_plan(
+    parts: Parts, settings: RunSettings, resolved: Mapping[str, int] | None = None
+) -> Plan:
+    """What to do with these parts; `resolved` is what an earlier process made of the time."""
     feasible = _feasible(make_space(parts, settings), settings)
     rows = len(parts.train)
     batch_size = default_batch_size(rows)
@@ -134,13 +158,16 @@ def make_plan(parts: Parts, settings: RunSettings) -> Plan:
         ),
         optimizer=OPTIMIZER,
         candidates=settings.candidates or CANDIDATES,
-        folds=FOLDS if small else 0,
+        folds=parts.folds,
         simpler=small and settings.candidates is None,
+        refit=settings.refit,
         engine=settings.engine,
         pace=cache(lambda: _pace(parts, feasible, batch_size, settings)),
         rows=rows,
         comparison_seconds=_comparison_seconds(parts, settings),
     )
+    if resolved is not None:
+        return plan.resolved_to(resolved)
     return plan if settings.time is None else plan.within(settings.time)
 
 

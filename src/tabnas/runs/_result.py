@@ -31,6 +31,7 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
             "nodes": outcome.boosted.nodes,
             "rows": outcome.boosted.rows,
         },
+        "notes": list(outcome.notes),
         "candidates": [
             {
                 "architecture": str(candidate.architecture),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from math import isfinite
+from math import inf
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from tabnas.data import Scaling, Shares
@@ -13,6 +14,7 @@ from tabnas.space import COSTS, Budget
 
 Order = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
+MOST_WORKERS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +70,22 @@ class RunSettings:
             )
         self.budget  # noqa: B018 - refuses unknown costs and impossible limits
         whole("seed", self.seed, least=0)
-        whole("workers", self.workers, least=1)
+        if whole("workers", self.workers, least=1) > MOST_WORKERS:
+            raise TabnasError(
+                f"workers must be at most {MOST_WORKERS}, however {self.workers} was given; more "
+                "than there are cores only wait for one another"
+            )
         for name in ("layers", "candidates"):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name), least=1)
         if self.widths is not None:
+            if not isinstance(self.widths, Iterable) or isinstance(self.widths, str):
+                raise TabnasError(
+                    f"widths must be several numbers, however {self.widths!r} was given"
+                )
             set_field(self, "widths", tuple(self.widths))
-        if self.time is not None and not (isfinite(self.time) and self.time > 0):
-            raise TabnasError(f"the time must be positive seconds, however {self.time} was given")
+        if self.time is not None and not (_is_number(self.time) and 0 < self.time < inf):
+            raise TabnasError(f"the time must be positive seconds, however {self.time!r} was given")
         _one_of("order of a split", self.order, get_args(Order))
         if self.class_weight is not None:
             _one_of("class weight", self.class_weight, get_args(ClassWeight))
@@ -94,10 +104,29 @@ class RunSettings:
             if value is not None
         }
 
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> RunSettings:
+        """The inverse of `to_dict`; what is unknown or malformed is refused."""
+        known = {each.name for each in fields(cls)}
+        for name in said:
+            if name not in known:
+                raise TabnasError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
+        try:
+            changed: dict[str, Any] = {n: tuple(said[n]) for n in ("widths", "drop") if n in said}
+            if "shares" in said:
+                changed["shares"] = Shares(**said["shares"])
+            return cls(**{**said, **changed})
+        except (TypeError, AttributeError) as error:
+            raise TabnasError(f"the settings of the run are malformed: {error}") from None
+
     @property
     def budget(self) -> Budget:
         """The limits, as the search takes them."""
         return Budget(**self.limits)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:

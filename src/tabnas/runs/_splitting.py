@@ -27,6 +27,10 @@ def split_rows(
     data: Labelled, settings: RunSettings, *, own_validation: bool, own_test: bool
 ) -> Split:
     """Training, validation and test rows; a part that a user brings takes none of the table."""
+    if own_validation and own_test:
+        everything = np.arange(len(data))
+        _refuse_one_answer(data, everything)
+        return Split(everything, everything[:0], everything[:0])
     shares = replace(settings.shares, test=0.0) if own_test else settings.shares
     rng = stream(settings.seed, "split")
     name = settings.order_column
@@ -65,6 +69,7 @@ def class_balance(data: Labelled, train: IntArray, settings: RunSettings) -> Flo
         )
     weight = None if data.weight is None else data.weight[train]
     counts = np.bincount(data.truth[train], weight, minlength=len(data.target.classes))
-    # a class that training lacks teaches nothing, whatever it weighs
-    present = np.maximum(counts, 1e-300)
-    return np.where(counts > 0, counts.sum() / (len(counts) * present), 0.0)
+    # a class that training lacks counts as it comes where it is judged
+    balance = np.ones(len(counts))
+    np.divide(counts.sum(), len(counts) * counts, out=balance, where=counts > 0)
+    return balance

@@ -144,7 +144,10 @@ class Search:
         for children in drawn:
             rate = self.settings.schedule(step=self.step, steps=self.steps)
             rows = self._shuffle.rows(self.step)
-            if workers == 1:
+            weight = self.training.weight
+            if len(weight) and not weight[rows].any():
+                pass  # rows that all weigh nothing have nothing to teach
+            elif workers == 1:
                 total += self.net.train_step(children[0], self.training, rows, rate)
             else:
                 parts = [part for part in np.array_split(rows, workers) if len(part)]

@@ -38,7 +38,7 @@ class SearchSettings:
     reward_options: Mapping[str, Any] = field(default_factory=dict)
     ascent: Ascent = field(default_factory=lambda: PolicyAdam(rate=0.005))
     looks: int = 1
-    """Architectures looked at in one policy step, each on its own validation batch."""
+    """Architectures looked at in one policy step, all on the same validation rows."""
     look_rows: int = 0
     """Validation rows of a policy step, shared by its architectures; 0: as many as a batch."""
     every: int = 1

@@ -1,0 +1,43 @@
+"""`tabnas resume`: go on with a run that was stopped."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabnas.cli._options import CheckpointSeconds, Json
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(help="The folder of a stopped run.", metavar="RUN")],
+    checkpoint_seconds: CheckpointSeconds = 60.0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Go on with a run that was stopped, killed, or lost its machine.
+
+    It ends with the same bits as if nothing had happened. The table and the version of tabnas must
+    be those that it began with; everything else is in the folder.
+
+        tabnas resume runs/income
+    """
+    from tabnas.cli._running import carry_out
+    from tabnas.cli._source import Source
+    from tabnas.runs import RunFolder, RunSettings, load_config
+
+    if quiet:
+        warnings.simplefilter("ignore")  # until the command ends
+    with RunFolder(run, resume=True) as folder:
+        config = load_config(run)
+        carry_out(
+            folder,
+            Source.from_dict(config.get("data", {})),
+            RunSettings.from_dict(config.get("settings", {})),
+            every=checkpoint_seconds,
+            quiet=quiet,
+            as_json=as_json,
+            resolved=config.get("plan"),
+        )

@@ -1,0 +1,66 @@
+"""A run carried out for people: progress, checkpoints, the summary at the end."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from tabnas.cli._source import Source
+from tabnas.cli._text import plain
+
+if TYPE_CHECKING:
+    from tabnas.runs import RunFolder, RunSettings
+
+INTERRUPTED, TERMINATED = 130, 143
+
+
+class EndedError(Exception):
+    """A command ended early, has said so, and has an exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def carry_out(
+    folder: RunFolder,
+    source: Source,
+    settings: RunSettings,
+    *,
+    every: float,
+    quiet: bool,
+    as_json: bool,
+    resolved: Mapping[str, int] | None = None,
+) -> None:
+    """Do the work of a run, or the rest of it; `every` is the seconds between checkpoints."""
+    from tabnas.cli._progress import showing
+    from tabnas.cli._summary import show_result
+    from tabnas.runs import Ledger, Stopped
+
+    console = Console(stderr=True)
+    cost = settings.budget.limits[0].cost.name
+    try:
+        with showing(console, quiet=quiet or as_json, cost=cost) as tell:
+            run = source.planned(settings, resolved)
+            config = {"data": source.to_dict(), "settings": settings.to_dict()}
+            folder.write_config(config | {"plan": run.plan.resolved})
+            ledger = Ledger(folder.checkpoint, identity=run.identity(), every=every)
+            if ledger.note:
+                console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
+            outcome = run.execute(tell, ledger)
+    except Stopped as stopped:
+        console.print(
+            f"tabnas: stopped; go on with: tabnas resume {plain(folder.given)}", markup=False
+        )
+        ended = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
+        raise EndedError(ended) from None
+    result = folder.finish(outcome)
+    if as_json:
+        typer.echo(json.dumps(result | {"folder": folder.given}, indent=2))
+    elif not quiet:
+        show_result(Console(), result, folder.given)

@@ -1,0 +1,46 @@
+"""One process to a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO
+
+from tabnas.errors import TabnasError
+
+NAME = ".lock"
+
+
+class FolderLock:
+    """Held until it is released or the process ends, however it ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._file: IO[bytes] = self._path.open("ab")
+        try:
+            _lock(self._file)
+        except OSError:
+            self._file.close()
+            raise TabnasError(
+                f"another process is at work in {str(folder)!r}; wait for it, or name another"
+            ) from None
+
+    def release(self) -> None:
+        """Let others have the folder.
+
+        The file stays: if it went, one process could lock it while another locks its successor.
+        """
+        self._file.close()
+
+
+if os.name == "posix":
+    import fcntl
+
+    def _lock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+else:
+    import msvcrt  # type: ignore[import-not-found,unused-ignore]
+
+    def _lock(file: IO[bytes]) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]

@@ -1,0 +1,229 @@
+"""Runs that are stopped at any moment, and gone on with, end with the same bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from tabnas.errors import TabnasError
+from tabnas.runs import Labelled, Ledger, Outcome, RunFolder, RunSettings, Stopped, plan_run
+from tabnas.runs import describe_outcome as described
+from tabnas.runs._checkpoint import read_checkpoint, write_checkpoint
+from tests.runs.conftest import made_table
+
+LIMITS = {"parameters": 800}
+
+
+def planned(rows: int, **said: object):
+    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "refit": True}
+    return plan_run(data, RunSettings(**(settings | said)), resolved=SHORT)
+
+
+SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
+
+
+def bits(outcome: Outcome) -> dict[str, object]:
+    facts = described(outcome)
+    facts.pop("timings")
+    weights = {name: array.tobytes() for name, array in outcome.model.weights.items()}
+    return {"facts": json.dumps(facts), "weights": weights, "snapshots": outcome.snapshots}
+
+
+class StopsAt(Ledger):
+    """A ledger that is asked to stop at a certain tick."""
+
+    def __init__(self, folder: Path, run, tick: int) -> None:
+        super().__init__(folder, identity=run.identity())
+        self.ticks, self.at = 0, tick
+
+    def tick(self) -> None:
+        self.ticks += 1
+        if self.ticks == self.at:
+            self._stop = signal.SIGTERM
+        super().tick()
+
+
+@pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
+def test_a_run_can_be_stopped_anywhere(rows: int, tmp_path: Path) -> None:
+    run = planned(rows)
+    whole = StopsAt(tmp_path / "whole", run, -1)
+    expected = bits(run.execute(ledger=whole))
+    rng = np.random.default_rng(0)
+    for number, tick in enumerate(rng.integers(1, whole.ticks + 1, size=12)):
+        folder = tmp_path / str(number)
+        with pytest.raises(Stopped):
+            planned(rows).execute(ledger=StopsAt(folder, run, int(tick)))
+        again = planned(rows).execute(ledger=Ledger(folder, identity=run.identity()))
+        assert bits(again) == expected
+
+
+def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
+    run = planned(300)
+    expected = bits(run.execute())
+    stops = 0
+    while True:
+        try:
+            outcome = planned(300).execute(ledger=StopsAt(tmp_path, run, 40))
+            break
+        except Stopped:
+            stops += 1
+    assert stops > 5
+    assert bits(outcome) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda: planned(300, seed=1), "seed"),
+        (lambda: planned(301), "table"),
+        (lambda: planned(300, limits={"parameters": 900}), "limits"),
+    ],
+)
+def test_other_runs_are_refused(change: Callable[[], object], named: str, tmp_path: Path) -> None:
+    run = planned(300)
+    with pytest.raises(Stopped):
+        run.execute(ledger=StopsAt(tmp_path, run, 5))
+    with pytest.raises(TabnasError, match=rf"only as it began, however the.*{named}"):
+        Ledger(tmp_path, identity=change().identity())
+
+
+# -- checkpoints ---------------------------------------------------------------------------------
+
+
+def write(folder: Path, number: int) -> None:
+    write_checkpoint(folder, {"n": number}, {"x": np.full((2, 3), number), "y": np.array(1.5)})
+
+
+def test_the_newest_checkpoint_counts_and_one_before_is_kept(tmp_path: Path) -> None:
+    assert read_checkpoint(tmp_path) is None
+    for number in range(1, 5):
+        write(tmp_path, number)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["000003.checkpoint", "000004.checkpoint"]
+    facts, arrays, note = read_checkpoint(tmp_path)
+    assert (facts, note) == ({"n": 4}, "")
+    assert arrays["x"].tolist() == [[4, 4, 4]] * 2
+    assert arrays["y"].shape == ()
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "emptied", "other"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(how: str, tmp_path: Path) -> None:
+    write(tmp_path, 1)
+    write(tmp_path, 2)
+    path = tmp_path / "000002.checkpoint"
+    content = bytearray(path.read_bytes())
+    if how == "flipped":
+        content[len(content) // 2] ^= 1
+    path.write_bytes(
+        {"truncated": content[:-9], "flipped": content, "emptied": b"", "other": b"zip" * 99}[how]
+    )
+    facts, _, note = read_checkpoint(tmp_path)
+    assert facts == {"n": 1}
+    assert "000002.checkpoint is damaged" in note
+    (tmp_path / "000001.checkpoint").unlink()
+    with pytest.raises(TabnasError, match=r"every checkpoint .* is damaged"):
+        read_checkpoint(tmp_path)
+
+
+def test_a_disk_that_is_full_leaves_the_last_checkpoint_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 1)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path, 2)
+    monkeypatch.undo()
+    assert [p.name for p in tmp_path.iterdir()] == ["000001.checkpoint"]
+    assert read_checkpoint(tmp_path)[0] == {"n": 1}
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
+    write(elsewhere, 7)
+    folder.mkdir()
+    (folder / "000009.checkpoint").symlink_to(elsewhere / "000001.checkpoint")
+    assert read_checkpoint(folder) is None
+
+
+# -- folders -------------------------------------------------------------------------------------
+
+
+def test_one_process_to_a_folder(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run"), pytest.raises(TabnasError, match="another process"):
+        RunFolder(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with RunFolder(path) as folder:
+        folder.write_config({"settings": {}})
+        write(folder.checkpoint, 1)
+    assert (path / "config.toml").exists()
+    with pytest.raises(TabnasError, match="not finished; go on with tabnas resume"):
+        RunFolder(path)
+    with RunFolder(path, resume=True) as folder, pytest.raises(TabnasError, match="another proc"):
+        RunFolder(path, resume=True)
+    (path / "result.json").write_text("{}")
+    with pytest.raises(TabnasError, match="is finished"):
+        RunFolder(path, resume=True)
+    with pytest.raises(TabnasError, match="that was stopped"):
+        RunFolder(tmp_path / "other", resume=True)
+
+
+# -- real processes --------------------------------------------------------------------------------
+
+
+def tabnas(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "tabnas", *arguments, "--quiet"], cwd=folder)
+
+
+def test_killed_processes_leave_runs_that_end_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    """Killed (SIGKILL) soon after a checkpoint, also in the middle of writing the next one."""
+    parquet.write_table(made_table(4_000).drop(["value"]).arrow, tmp_path / "t.parquet")
+    asked = ["t.parquet", "--target", "kind", "--max-parameters", "900", "--seed", "3"]
+    often = ["--checkpoint-seconds", "0.05"]
+    assert tabnas("search", *asked, "--out", "whole", folder=tmp_path).wait() == 0
+    rng = np.random.default_rng(0)
+    process = tabnas("search", *asked, "--out", "killed", *often, folder=tmp_path)
+    kills = 0
+    while kills < 4 and _next_checkpoint(process, tmp_path / "killed" / "checkpoint"):
+        time.sleep(float(rng.uniform(0, 0.4)))
+        process.kill()
+        process.wait()
+        kills += 1
+        process = tabnas("resume", "killed", *often, folder=tmp_path)
+    assert process.wait() == 0
+    assert kills >= 2
+    for name in ("model/model.json", "model/weights.safetensors", "history.jsonl"):
+        whole, killed = ((tmp_path / run / name).read_bytes() for run in ("whole", "killed"))
+        assert whole == killed
+    results = [json.loads((tmp_path / r / "result.json").read_text()) for r in ("whole", "killed")]
+    for result in results:
+        result.pop("timings")
+    assert results[0] == results[1]
+    assert not (tmp_path / "killed" / "checkpoint").exists()
+
+
+def _next_checkpoint(process: subprocess.Popen[bytes], folder: Path) -> bool:
+    """Wait until the process has written one; whether it is still at work."""
+    before = set(folder.glob("*.checkpoint"))
+    while process.poll() is None:
+        if set(folder.glob("*.checkpoint")) - before:
+            return True
+        time.sleep(0.005)
+    return False
