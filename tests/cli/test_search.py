@@ -10,10 +10,12 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tabnas.cli._main import run
 from tabnas.data import TableEncoder
+from tabnas.runs import load_config
 from tests.cli.conftest import BRIEF, ROWS, change, made_columns, write_csv
 
 LIMIT = ["--max-parameters", "300"]
@@ -297,3 +299,32 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     for word in ("tabnas search train.csv", "--max-parameters", "--dry-run", "tabnas predict"):
         assert word in said
+
+
+def test_own_files_are_read_like_the_table(here: Path) -> None:
+    """Codes like 007 are texts there because of others, and stay so in files without those."""
+    rng = np.random.default_rng(0)
+    codes = rng.choice(["007", "012", "A3"], 400)
+    label = {"007": "01", "012": "02", "A3": "02"}
+    rows = [f"{c},{x},{label[c]}" for c, x in zip(codes, rng.random(400), strict=True)]
+    (here / "codes.csv").write_text("code,x,y\n" + "\n".join(rows) + "\nA3,0.5,A1" * 9 + "\n")
+    some = [row for row in rows if not row.startswith("A3")]
+    (here / "some.csv").write_text("code,x,y\n" + "\n".join(some) + "\n")
+    asked = ["search", "codes.csv", "--target", "y", *LIMIT, "--test", "some.csv", "--quiet"]
+    (here / "y").mkdir()  # a folder of the target's name is no file of the run
+    assert run([*asked, "--out", "found", "--time", "1", "--candidates", "1"]) == 0
+    result = json.loads((here / "found" / "result.json").read_text())
+    assert result["scores"]["network"]["metrics"]["accuracy"]["value"] == 1.0
+    assert load_config(here / "found")["data"]["target"] == "y"
+    assert run(["evaluate", "found", "some.csv"]) == 0
+
+
+def test_a_test_file_without_targets_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(here / "good.csv", made_columns())
+    columns = made_columns()
+    columns["kind"] = [""] * len(columns["kind"])
+    write_csv(here / "empty.csv", columns)
+    assert run(["search", "good.csv", *KIND, *LIMIT, "--test", "empty.csv", "--out", "run"]) == 2
+    assert "the test part must have rows with a target" in capsys.readouterr().err

@@ -104,3 +104,15 @@ def test_an_array_is_not_copied_as_a_whole() -> None:
     assert (table.names, table.named) == (["x0", "x1", "x2"], False)
     array[0, 1] = 99  # still the caller's memory
     assert table.column("x1").to_pylist() == [99, 4, 7, 10]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_that_is_damaged_gets_a_sentence(made: pa.Table, tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    parquet.write_table(made, path)
+    content = bytearray(path.read_bytes())
+    content[4:40] = bytes(36)  # the first page's header
+    path.write_bytes(content)
+    table = read_table(path)
+    with pytest.raises(TabnasError, match=r"the column 'a' of 'table.parquet' cannot be read"):
+        table.column("a")

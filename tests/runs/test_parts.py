@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabnas.data import NumberTarget, Shares, Table
+from tabnas.data import NumberTarget, Shares, Table, split_by_group
 from tabnas.errors import TabnasError
-from tabnas.runs import Labelled, RunSettings, prepare
+from tabnas.runs import Labelled, RunSettings, make_plan, prepare
+from tabnas.runs._candidates import folds
 from tests.runs.conftest import made_table
 
 LIMITS = {"parameters": 2_000}
@@ -64,18 +65,58 @@ def _test_rows(table: Table) -> np.ndarray:
     return np.isin(sizes, parts.test.encoded.numeric[:, column])
 
 
+def sizes_of(part, encoder) -> set[float]:
+    """What tells rows apart: their sizes, as they were."""
+    return set(part.encoded.numeric[:, encoder.features.index("size")].tolist())
+
+
 def test_a_split_by_time_tests_on_the_latest(table: Table) -> None:
-    parts = prepare(labelled(table), settings(order="time", order_column="day"))
-    assert "day" in parts.encoder.describe()
+    said = settings(order="time", order_column="day", scaling="none")
+    parts = prepare(labelled(table), said)
     assert not any("day" in feature for feature in parts.encoder.features)
-    assert len(parts.test) == 80
+    days = table.arrow.column("day").to_numpy()
+    sizes = table.arrow.column("size").to_numpy().astype(np.float32)
+    when = dict(zip(sizes.tolist(), days, strict=True))
+    train, validation, test = (
+        {when[size] for size in sizes_of(part, parts.encoder)}
+        for part in (parts.train, parts.validation, parts.test)
+    )
+    assert max(train) < min(validation)
+    assert max(validation) < min(test)
+    assert len(parts.test) == pytest.approx(80, abs=5)
+    assert parts.folds == 0  # folds would mix what comes before with what comes after
 
 
 def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
-    parts = prepare(labelled(table), settings(order="group", order_column="house", drop=("day",)))
+    said = settings(order="group", order_column="house", drop=("day",), scaling="none")
+    parts = prepare(labelled(table), said)
     assert not any("house" in feature for feature in parts.encoder.features)
+    houses = table.arrow.column("house").to_numpy()
+    sizes = table.arrow.column("size").to_numpy().astype(np.float32)
+    of = dict(zip(sizes.tolist(), houses, strict=True))
+    groups = [
+        {of[size] for size in sizes_of(part, parts.encoder)}
+        for part in (parts.train, parts.validation, parts.test)
+    ]
+    assert sum(map(len, groups)) == len(set(houses)) == 20
+    plan = make_plan(parts, said)
+    assert plan.folds == 5
+    seen: list[int] = []
+    for inside, outside in folds(parts, plan):
+        assert not set(parts.groups[inside]) & set(parts.groups[outside])
+        seen += outside.tolist()
+    assert sorted(seen) == list(range(len(parts.development)))
     with pytest.raises(TabnasError, match="must tell when each row was"):
         prepare(labelled(table), settings(order="time", order_column="colour"))
+
+
+def test_large_groups_leave_parts_near_their_shares() -> None:
+    groups = np.repeat([0, 1, 2, 3, 4, 5], [900, 20, 20, 20, 20, 20])
+    for seed in range(12):
+        split = split_by_group(groups, Shares(), np.random.default_rng(seed))
+        assert len(split.train) >= 900
+        assert len(split.validation)
+        assert len(split.test)
 
 
 def test_balanced_classes_weigh_the_same(table: Table) -> None:
@@ -97,6 +138,33 @@ def test_own_validation_and_test_rows_replace_the_shares() -> None:
     assert np.isin(
         parts.validation.encoded.numeric[:, column], parts.development.encoded.numeric
     ).all()
+
+
+def test_own_rows_must_fit_the_table() -> None:
+    train = labelled(made_table(300), "kind")
+    nothing = Labelled(train.features.take(np.arange(0)), train.target, train.truth[:0])
+    with pytest.raises(TabnasError, match="the test part must have rows"):
+        prepare(train, settings(), test=nothing)
+    other = Labelled.of(made_table(50).drop(["kind"]), "value")
+    with pytest.raises(TabnasError, match="must have the target of the table"):
+        prepare(train, settings(), validation=other)
+
+
+def test_weights_of_one_part_survive_another_without() -> None:
+    train, validation = (labelled(made_table(n, n), "kind") for n in (300, 100))
+    weight = np.linspace(0.0, 2.0, 300)
+    weighted = Labelled(train.features, train.target, train.truth, weight)
+    parts = prepare(weighted, settings(shares=Shares(test=0.0)), validation=validation)
+    assert len(parts.train) == 299  # the row that weighs nothing is left out
+    np.testing.assert_allclose(parts.train.examples.weight, weight[1:], rtol=1e-6)
+    assert (parts.validation.examples.weight == 1).all()
+    assert parts.folds == 0  # whoever brings validation rows wants them to choose
+
+
+def test_unscaled_columns_beyond_what_networks_bear_are_named(table: Table) -> None:
+    arrow = table.arrow.set_column(0, "size", pa.array(np.full(400, 1e20) * np.arange(400)))
+    with pytest.raises(TabnasError, match="the column 'size' must stay below 1e"):
+        prepare(labelled(Table(arrow)), settings(scaling="none"))
 
 
 def test_regression_is_scaled_inside_and_judged_in_its_own_units(table: Table) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -212,3 +213,55 @@ def test_iris_by_default() -> None:
         Labelled.of(iris.table, iris.target), RunSettings(limits={"parameters": 200})
     ).execute()
     assert found.scores["network"]["accuracy"].value >= 0.85
+
+
+@pytest.mark.parametrize(("target", "rows"), [("kind", 300), ("kind", 3_900), ("value", 300)])
+def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: int) -> None:
+    """Nothing of them reaches the search, the choice or the training: bit for bit."""
+    table = made_table(rows)
+    data = Labelled.of(table.drop([{"kind": "value", "value": "kind"}[target]]), target)
+    settings = RunSettings(
+        limits={"parameters": 900}, candidates=1, baselines=False, scaling="none", drop=("day",)
+    )
+    resolved = {"search_epochs": 2, "epochs": 2, "candidates": 1}
+    run = plan_run(data, settings, resolved=resolved)
+    shown = run.parts.test.encoded.numeric[:, run.parts.encoder.features.index("size")]
+    sizes = table.arrow.column("size").to_numpy()
+    tested = np.isin(sizes.astype(np.float32), shown)
+    assert tested.sum() == len(run.parts.test)
+    truth = data.truth.copy()
+    if target == "value":  # classes decide on the split itself, which deals them out evenly
+        truth[tested] *= -3
+    arrow = data.features.arrow.set_column(
+        0, "size", pa.array(np.where(tested, 9.0 - 100 * sizes, sizes))
+    )
+    colours = np.where(tested, "never seen", np.array(arrow.column("colour").to_pylist()))
+    arrow = arrow.set_column(arrow.column_names.index("colour"), "colour", pa.array(colours))
+    other = plan_run(Labelled(Table(arrow), data.target, truth), settings, resolved=resolved)
+    first, second = run.execute(), other.execute()
+    assert first.scores != second.scores
+    assert first.model.architecture == second.model.architecture
+    assert first.model.encoder.to_dict() == second.model.encoder.to_dict()
+    for name, weights in first.model.weights.items():
+        np.testing.assert_array_equal(weights, second.model.weights[name])
+
+
+def test_a_metric_that_the_rows_do_not_define_is_refused_before_the_work() -> None:
+    rows = 4_000
+    table = Table.of(
+        {"x": np.arange(rows) % 17, "t": np.arange(rows), "y": ["a", "b"] * 1_200 + ["a"] * 1_600}
+    )
+    settings = RunSettings(limits={"parameters": 300}, metric="auc", order="time", order_column="t")
+    with pytest.raises(TabnasError, match="auc must be defined"):
+        plan_run(Labelled.of(table, "y"), settings)
+
+
+def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object, **options: object) -> None:
+        raise ValueError("no trees today")
+
+    monkeypatch.setattr("tabnas.runs._pipeline.boosted_prediction", broken)
+    found = outcome(labelled("kind"))
+    assert found.boosted is None
+    assert set(found.scores) == {"network", "trivial"}
+    assert "no trees today" in describe_outcome(found)["notes"][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,11 @@ class Model:
         task = network_task(self.encoder, self.target, self.dimensions)
         set_field = object.__setattr__
         set_field(self, "dimensions", tuple(map(int, self.dimensions)))
-        set_field(self, "limits", checked_limits(self.limits))
+        # read-only, lest a limit be changed under a model that was checked against it
+        set_field(self, "limits", MappingProxyType(checked_limits(self.limits)))
         refuse_broken(self.limits, costs_of(task, self.architecture), self.architecture)
         shapes = weight_shapes(task, self.architecture)
-        set_field(self, "weights", checked_weights(self.weights, shapes))
+        set_field(self, "weights", MappingProxyType(checked_weights(self.weights, shapes)))
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -158,7 +160,9 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew from the fields, so they are checked like any model."""
-        return _rebuilt, ({each.name: getattr(self, each.name) for each in fields(self)},)
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {n: dict(v) if isinstance(v, MappingProxyType) else v for n, v in given.items()}
+        return _rebuilt, (plain,)
 
 
 def _rebuilt(given: dict[str, Any]) -> Model:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Table, Target, fit_target, rows_with_target
-from tabnas.errors import TabnasError
 from tabnas.types import FloatArray
 
 
@@ -33,8 +32,6 @@ class Labelled:
         present = rows_with_target(column)
         if len(present) < len(table):
             column, table = column.take(present), table.take(present)
-        if not len(present) and len(table):
-            raise TabnasError(f"the target {name!r} must have values, but all are missing")
         if isinstance(target, str):
             target = fit_target(name, column, task=task)
         return cls(table.drop([name]), target, target.truth(column))
