@@ -15,7 +15,7 @@ from tabnas.data import ClassTarget, Shares, Table
 from tabnas.errors import TabnasError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
 from tabnas.estimators._choices import run_settings
-from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.runs import Labelled, Ledger, RunSettings, plan_run
 from tests.estimators.conftest import SMALL
 
 # -- what is learned -------------------------------------------------------------------------------
@@ -306,3 +306,29 @@ def test_verbose_prints_a_line_a_step(birds: Any, capsys: Any, caplog: Any) -> N
     assert [f"[tabnas] {record.getMessage()}" for record in caplog.records] == printed
     TabNASClassifier(**SMALL).fit(*birds)
     assert capsys.readouterr().out == ""
+
+
+def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
+    birds: Any, tmp_path: Any, monkeypatch: Any
+) -> None:
+    whole = TabNASClassifier(**SMALL).fit(*birds)
+    ticks = 0
+
+    def tick(ledger: Ledger) -> None:
+        nonlocal ticks
+        ticks += 1
+        if ticks == 400:
+            ledger._save()
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "tick", tick)
+        with pytest.raises(KeyboardInterrupt):
+            TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
+    assert (tmp_path / "run" / "checkpoint").is_dir()
+    resumed = TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
+    assert same(whole.model_, resumed.model_)
+    loaded = TabNASClassifier.load(tmp_path / "run")
+    assert same(whole.model_, loaded.model_)
+    with pytest.raises(TabnasError, match="is finished"):
+        TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")

@@ -15,19 +15,23 @@ from tabnas.estimators._choices import LIMITED, run_settings
 from tabnas.estimators._features import categorical_kinds, checked_table
 from tabnas.estimators._telling import Telling
 from tabnas.model import Model, save_model
-from tabnas.runs import Labelled, describe_outcome, load_run_model, plan_run
+from tabnas.runs import Labelled, describe_outcome, load_run_model, plan_run, run_in_folder
 
 
 class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     """The common part; scikit-learn finds the parameters in the classes' own `__init__`."""
 
-    def _search(self, data: Labelled) -> Self:
+    def _search(self, data: Labelled, folder: str | Path | None) -> Self:
         """Find the best architecture within the limits, train it, and keep what was found."""
         kinds = categorical_kinds(data.features, self.categorical_features)
         telling = Telling(self.verbose)
-        run = plan_run(data, run_settings(self, kinds))
-        telling.begin(run)
-        outcome = run.execute(telling)
+        settings = run_settings(self, kinds)
+        if folder is None:
+            run = plan_run(data, settings)
+            telling.begin(run)
+            outcome = run.execute(telling)
+        else:
+            outcome = run_in_folder(folder, data, settings, observe=telling, begin=telling.begin)
         telling.end(outcome)
         self._keep(outcome.model)
         self.n_iter_ = outcome.chosen.stop_after

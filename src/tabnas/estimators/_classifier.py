@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -55,7 +56,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         candidates are chosen by cross-validation on all rows.
     candidates : int or None, default=None
         How many of the most promising architectures are trained alone to choose from; None is
-        three.
+        three, and up to three simpler ones where rows are few.
     time : float or None, default=None
         About how many seconds `fit` may take. With it, results depend on the machine; None does as
         much work as pays by default.
@@ -146,7 +147,14 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        resume: str | Path | None = None,
+    ) -> Self:
         """Find and train the network.
 
         Parameters
@@ -157,6 +165,10 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
             The labels: texts, integers, whole floats or truth values; at least two of each.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             What each row weighs in training and in choosing. Rows that weigh nothing are left out.
+        resume : str, Path or None, default=None
+            A folder for the run: checkpoints while it goes on, model and result in the end. If it
+            holds a run of the same table and parameters that was stopped, that one is gone on with,
+            to the same bits. Parameters must then fix the seed by `random_state`.
         """
         table = checked_table(self, X, reset=True)
         labels = answers(self, y, len(table))
@@ -169,7 +181,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
                 "at least two classes must weigh something, however one class has all the weight: "
                 f"{target.classes[shown[0]]!r}"
             )
-        self._search(data)
+        self._search(data, resume)
         self.classes_ = classes
         return self
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from tabnas.runs._candidates import Candidate, trial_of
-from tabnas.runs._folder import RunFolder, load_config, load_result, load_run_model
+from tabnas.runs._folder import (
+    RunFolder,
+    load_config,
+    load_result,
+    load_run_model,
+    run_in_folder,
+)
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger, Stopped
 from tabnas.runs._limit_effect import LimitEffect
@@ -37,5 +43,6 @@ __all__ = [
     "make_plan",
     "plan_run",
     "prepare",
+    "run_in_folder",
     "trial_of",
 ]

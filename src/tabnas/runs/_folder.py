@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +17,13 @@ import tomli_w
 
 from tabnas.errors import TabnasError
 from tabnas.model import Model, load_model, save_model
+from tabnas.runs._labelled import Labelled
+from tabnas.runs._ledger import Ledger
 from tabnas.runs._lock import NAME as LOCK
 from tabnas.runs._lock import FolderLock
-from tabnas.runs._pipeline import Outcome
+from tabnas.runs._pipeline import Observer, Outcome, PlannedRun, plan_run
 from tabnas.runs._result import describe_outcome
+from tabnas.runs._settings import RunSettings
 
 CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
 CHECKPOINT = "checkpoint"
@@ -155,6 +158,30 @@ class RunFolder:
             os.replace(aside, self.path / name)
         finally:
             aside.unlink(missing_ok=True)
+
+
+def run_in_folder(
+    path: str | Path,
+    data: Labelled,
+    settings: RunSettings,
+    *,
+    observe: Observer | None = None,
+    begin: Callable[[PlannedRun], None] | None = None,
+) -> Outcome:
+    """A run from Python that leaves a folder, or goes on with one that was stopped there.
+
+    `begin` is told of the plan before the work.
+    """
+    stopped = (Path(path) / CONFIG).exists()
+    with RunFolder(path, resume=stopped) as folder:
+        resolved = load_config(path).get("plan") if stopped else None
+        run = plan_run(data, settings, resolved=resolved)
+        folder.write_config({"settings": settings.to_dict(), "plan": run.plan.resolved})
+        if begin is not None:
+            begin(run)
+        outcome = run.execute(observe, Ledger(folder.checkpoint, identity=run.identity()))
+        folder.finish(outcome)
+    return outcome
 
 
 def load_run_model(path: str | Path) -> Model:
