@@ -69,6 +69,11 @@ class RunFolder:
                 f"the folder {self.given!r} cannot be written ({error.strerror or error}); "
                 "name another with --out"
             ) from None
+        except TabnasError:  # another process is at work there: nothing of it is ours to clear
+            raise
+        except BaseException:  # a signal came just now
+            self._clear()
+            raise
 
     def _refuse_occupied(self) -> None:
         if self.path.exists() and not self.path.is_dir():
