@@ -14,8 +14,9 @@ from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger, Stopped
 from tabnas.runs._limit_effect import LimitEffect
 from tabnas.runs._parts import Part, Parts, prepare
-from tabnas.runs._pipeline import Observer, Outcome, PlannedRun, Progress, plan_run
+from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._plan import Plan, make_plan
+from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._result import describe_outcome
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._trace import Snapshot

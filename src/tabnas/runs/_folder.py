@@ -21,7 +21,8 @@ from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger
 from tabnas.runs._lock import NAME as LOCK
 from tabnas.runs._lock import FolderLock
-from tabnas.runs._pipeline import Observer, Outcome, PlannedRun, plan_run
+from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
+from tabnas.runs._progress import Observer
 from tabnas.runs._result import describe_outcome
 from tabnas.runs._settings import RunSettings
 

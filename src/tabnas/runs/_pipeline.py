@@ -39,29 +39,12 @@ from tabnas.runs._ledger import Ledger
 from tabnas.runs._limit_effect import LimitEffect, limit_effects
 from tabnas.runs._parts import Part, Parts, prepare
 from tabnas.runs._plan import Plan, make_plan
+from tabnas.runs._progress import Observer, Progress, share_of, watching
 from tabnas.runs._proposals import proposals
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._trace import Snapshot, Trace, TracedSearch, describe
-from tabnas.search import Round, Search, one_shot_losses
+from tabnas.runs._trace import Snapshot, TracedSearch
+from tabnas.search import Search, one_shot_losses
 from tabnas.space import Architecture
-
-Phase = Literal["search", "candidates", "final training", "comparison", "refit"]
-TOLD_EVERY = 0.1  # seconds: often enough for people
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What an observer is told while a run goes on."""
-
-    phase: Phase
-    done: float  # of the phase, from 0 to 1
-    snapshot: Snapshot | None = None  # of the search
-    epoch: float | None = None
-    rows_a_second: float | None = None
-    note: str = ""
-
-
-Observer = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +215,7 @@ def _searched(run: PlannedRun, tell: Observer, ledger: Ledger) -> _Found:
     )
     traced = TracedSearch(search)
     ledger.begin("search", traced)
-    search.run(_watching(search, traced.trace, tell, ledger.tick))
+    search.run(watching(search, traced.trace, tell, ledger.tick))
     architectures = proposals(search, plan)
     found = _Found(
         tuple(architectures),
@@ -261,7 +244,7 @@ def _tried(
             continue
         trial = trial_of(architecture, run.parts, run.plan, run.metric)
         ledger.begin(name, trial)
-        share = _share_of("candidates", k, len(architectures), str(architecture), tell)
+        share = share_of("candidates", k, len(architectures), str(architecture), tell)
         candidate = trial.run(share, ledger.tick)
         if not candidate.loss < best:
             candidate = replace(candidate, weights=None)
@@ -288,7 +271,7 @@ def _trained_finally(
     if name not in ledger:
         trainer = final_trainer(chosen, part.examples, run.plan)
         ledger.begin(name, trainer)
-        share = _share_of(name, 0, 1, str(chosen.architecture), tell)
+        share = share_of(name, 0, 1, str(chosen.architecture), tell)
         trainer.run(lambda result: share(result.epochs / chosen.stop_after), ledger.tick)
         ledger.enter(name, {}, trainer.net.weights())
     return ledger.arrays(name)
@@ -337,40 +320,6 @@ def _compared(
             judge("boosted trees", lambda: predictions)
     tell(Progress("comparison", 1.0))
     return scores, boosted, notes
-
-
-def _watching(
-    search: Search, trace: Trace, tell: Observer, tick: Callable[[], None]
-) -> Callable[[Round], None]:
-    """Takes the snapshots of a search, and tells people a few times a second."""
-    began = told = perf_counter()
-    rows_of_a_step = search.settings.batch_size * search.settings.workers
-
-    def watch(now: Round) -> None:
-        nonlocal told
-        taken = trace.snapshot(now) if trace.due() else None
-        tick()
-        moment = perf_counter()
-        if moment - told < TOLD_EVERY and search.progress < 1:
-            return
-        told = moment
-        tell(
-            Progress(
-                "search",
-                search.progress,
-                taken or describe(search, now),
-                epoch=search.progress * search.settings.epochs,
-                rows_a_second=search.step * rows_of_a_step / (moment - began),
-            )
-        )
-
-    return watch
-
-
-def _share_of(
-    phase: Phase, index: int, total: int, note: str, tell: Observer
-) -> Callable[[float], None]:
-    return lambda done: tell(Progress(phase, (index + done) / total, note=note))
 
 
 @contextmanager

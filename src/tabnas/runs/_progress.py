@@ -1,0 +1,63 @@
+"""What observers of a run are told while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal
+
+from tabnas.runs._trace import Snapshot, Trace, describe
+from tabnas.search import Round, Search
+
+Phase = Literal["search", "candidates", "final training", "comparison", "refit"]
+TOLD_EVERY = 0.1  # seconds: often enough for people
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What an observer is told while a run goes on."""
+
+    phase: Phase
+    done: float  # of the phase, from 0 to 1
+    snapshot: Snapshot | None = None  # of the search
+    epoch: float | None = None
+    rows_a_second: float | None = None
+    note: str = ""
+
+
+Observer = Callable[[Progress], None]
+
+
+def watching(
+    search: Search, trace: Trace, tell: Observer, tick: Callable[[], None]
+) -> Callable[[Round], None]:
+    """Takes the snapshots of a search, and tells people a few times a second."""
+    began = told = perf_counter()
+    rows_of_a_step = search.settings.batch_size * search.settings.workers
+
+    def watch(now: Round) -> None:
+        nonlocal told
+        taken = trace.snapshot(now) if trace.due() else None
+        tick()
+        moment = perf_counter()
+        if moment - told < TOLD_EVERY and search.progress < 1:
+            return
+        told = moment
+        tell(
+            Progress(
+                "search",
+                search.progress,
+                taken or describe(search, now),
+                epoch=search.progress * search.settings.epochs,
+                rows_a_second=search.step * rows_of_a_step / (moment - began),
+            )
+        )
+
+    return watch
+
+
+def share_of(
+    phase: Phase, index: int, total: int, note: str, tell: Observer
+) -> Callable[[float], None]:
+    return lambda done: tell(Progress(phase, (index + done) / total, note=note))
