@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tabnas.model._baselines import Boosted, EncodedRows, boosted_prediction, trivial_prediction
+from tabnas.model._calibration import fit_temperature, tempered
 from tabnas.model._files import load_model, save_model
 from tabnas.model._metrics import METRICS, Metric, default_metric, metric_named, metrics_for
 from tabnas.model._model import Model, probabilities
@@ -20,6 +21,7 @@ __all__ = [
     "boosted_prediction",
     "default_metric",
     "examples",
+    "fit_temperature",
     "load_model",
     "metric_named",
     "metrics_for",
@@ -28,5 +30,6 @@ __all__ = [
     "probabilities",
     "save_model",
     "score",
+    "tempered",
     "trivial_prediction",
 ]

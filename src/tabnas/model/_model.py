@@ -28,6 +28,9 @@ CHUNK = 1 << 16
 class Model:
     """A trained network from table to answers.
 
+    The network's outputs are calibrated as they are: the temperature of its probabilities, fitted
+    on rows held out, is in the weights of the output layer.
+
     The limits are sacred: a model that breaks one of its own cannot be made, loaded or unpickled.
     A limit on something measured, such as a latency, cannot be checked again here and is kept.
     """
@@ -169,7 +172,7 @@ def _rebuilt(given: dict[str, Any]) -> Model:
     return Model(**given)
 
 
-def probabilities(raw: Float32Array) -> FloatArray:
+def probabilities(raw: FloatArray | Float32Array) -> FloatArray:
     """[rows, classes] from logits [rows, outputs], where a single one is that of the second class.
 
     >>> probabilities(np.zeros((1, 1), np.float32)).tolist()

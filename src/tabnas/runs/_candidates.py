@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
-from tabnas.model import Metric, Model, primary_loss
+from tabnas.model import Metric, Model, fit_temperature, primary_loss
 from tabnas.nets import Examples, SuperNet, Trainer, Training, TrainingResult
 from tabnas.runs._parts import Part, Parts
 from tabnas.runs._plan import Plan
@@ -33,6 +33,7 @@ class Candidate:
     architecture: Architecture
     loss: float  # by the metric, to be minimised
     stop_after: int  # the epoch after which training did best
+    temperature: float  # by which its outputs are to be divided; 1 for quantities
     seconds: float
     weights: Weights | None  # None where folds were trained, each on some of the rows
 
@@ -51,6 +52,15 @@ class Trial(ABC):
     @abstractmethod
     def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
         """Train to the end, from where it stands; `tick` is called before every step."""
+
+    def _judged(self, outputs: NDArray[np.float32], rows: Part) -> tuple[float, float]:
+        """The loss of calibrated outputs on rows held out, and their temperature."""
+        parts, temperature = self.parts, 1.0
+        if isinstance(parts.target, ClassTarget):
+            temperature = fit_temperature(outputs, rows.truth, rows.weight)
+        prediction = parts.target_prediction(outputs / np.float32(temperature))
+        loss = primary_loss(self.metric, parts.target, rows.truth, prediction, rows.weight)
+        return loss, temperature
 
     @abstractmethod
     def state(self) -> Mapping[str, NDArray[Any]]:
@@ -80,15 +90,15 @@ class AloneTrial(Trial):
     def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
         began, epochs = perf_counter(), self.plan.training.epochs
         result = self._trainer.run(lambda result: observe(result.epochs / epochs), tick)
-        net, parts = self._trainer.net, self.parts
-        prediction = predicted(net, self.architecture, parts, parts.validation)
-        judges = parts.validation
+        outputs = self._trainer.net.logits(self.architecture, self.parts.validation.examples)
+        loss, temperature = self._judged(outputs, self.parts.validation)
         return Candidate(
             architecture=self.architecture,
-            loss=primary_loss(self.metric, parts.target, judges.truth, prediction, judges.weight),
+            loss=loss,
             stop_after=result.best_epoch,
+            temperature=temperature,
             seconds=perf_counter() - began,
-            weights=net.weights(),
+            weights=self._trainer.net.weights(),
         )
 
     def state(self) -> Mapping[str, NDArray[Any]]:
@@ -135,13 +145,13 @@ class FoldsTrial(Trial):
                 break
             self._begin(self._fold + 1)
         best = int(np.argmin([self._learned_loss(epoch) for epoch in range(epochs)]))
-        rows, target = self.parts.development, self.parts.target
         # over all rows at once, since a fold may lack a class
-        prediction = self.parts.target_prediction(self._outputs[best])
+        loss, temperature = self._judged(self._outputs[best], self.parts.development)
         return Candidate(
             architecture=self.architecture,
-            loss=primary_loss(self.metric, target, rows.truth, prediction, rows.weight),
+            loss=loss,
             stop_after=best + 1,
+            temperature=temperature,
             seconds=perf_counter() - began,
             weights=None,
         )

@@ -23,6 +23,7 @@ from tabnas.model import (
     metric_named,
     primary_loss,
     score,
+    tempered,
     trivial_prediction,
 )
 from tabnas.nets import SuperNet
@@ -142,6 +143,7 @@ def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
             weights = _trained_finally(
                 "final training", chosen, parts.development, run, tell, ledger
             )
+        weights = tempered(weights, chosen.temperature)
     scores: dict[str, Scores] = {}
     boosted: Boosted | None = None
     notes: list[str] = []
@@ -152,6 +154,7 @@ def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
     if run.settings.refit and not trained_on_all:
         with _timed(seconds, "refit"):
             weights = _trained_finally("refit", chosen, parts.everything, run, tell, ledger)
+            weights = tempered(weights, chosen.temperature)
     return Outcome(
         model=finished(weights, chosen.architecture, parts, plan),
         settings=run.settings,
@@ -254,7 +257,7 @@ def _tried(
                 tried[earlier] = replace(tried[earlier], weights=None)
         best = min(best, candidate.loss)
         tried.append(candidate)
-        facts = {n: getattr(candidate, n) for n in ("loss", "stop_after", "seconds")}
+        facts = {n: getattr(candidate, n) for n in ("loss", "stop_after", "temperature", "seconds")}
         ledger.enter(name, facts, candidate.weights)
     return tried
 

@@ -38,6 +38,7 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
                 "costs": _costs(space, candidate.architecture),
                 outcome.metric.name: outcome.metric.loss(candidate.loss),
                 "epochs": candidate.stop_after,
+                "temperature": candidate.temperature,
                 "one_shot_loss": one_shot,
             }
             for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)

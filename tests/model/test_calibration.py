@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas.model import fit_temperature, probabilities, tempered
+
+
+def drawn(seed: int, rows: int, outputs: int, heat: float):
+    """Logits, and labels drawn from what they would say at temperature `heat`."""
+    rng = np.random.default_rng(seed)
+    logits = 3 * rng.standard_normal((rows, outputs)).astype(np.float32)
+    chances = probabilities(logits / heat)
+    labels = (rng.random((rows, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    return logits, labels.clip(max=chances.shape[1] - 1)
+
+
+@pytest.mark.parametrize("outputs", [1, 3, 10])
+@pytest.mark.parametrize("heat", [0.5, 1.0, 2.0, 5.0])
+def test_finds_the_temperature_that_the_labels_were_drawn_at(outputs, heat) -> None:
+    logits, labels = drawn(0, 20_000, outputs, heat)
+    assert fit_temperature(logits, labels) == pytest.approx(heat, rel=0.1)
+
+
+@given(st.integers(0, 1_000), st.integers(1, 60), st.integers(1, 5), st.floats(0.3, 8))
+def test_no_other_temperature_is_more_probable(seed, rows, outputs, heat) -> None:
+    logits, labels = drawn(seed, rows, outputs, heat)
+    weight = np.random.default_rng(seed + 1).random(rows) + 0.01
+
+    def badness(log_t: float) -> float:
+        chance = probabilities(logits / np.exp(log_t))[np.arange(rows), labels]
+        return -(weight / weight.mean()) @ np.log(chance) + log_t**2 / 2
+
+    found = np.log(fit_temperature(logits, labels, weight))
+    grid = np.linspace(-2.9, 2.9, 300)
+    assert badness(found) <= min(map(badness, grid)) + 1e-6
+
+
+def test_weights_count_like_repeated_rows_where_rows_are_many() -> None:
+    logits, labels = drawn(3, 5_000, 4, 2.0)
+    counts = np.random.default_rng(0).integers(0, 4, len(labels))
+    repeated = np.repeat(np.arange(len(labels)), counts)
+    weighted = fit_temperature(logits, labels, counts)
+    assert weighted == pytest.approx(fit_temperature(logits[repeated], labels[repeated]), rel=0.01)
+
+
+def test_a_few_perfect_rows_do_not_make_it_certain() -> None:
+    logits = np.array([[4.0], [-4.0], [4.0]], np.float32)
+    assert 0.5 < fit_temperature(logits, [1, 0, 1]) < 1
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-30, 1e30])
+def test_is_finite_whatever_the_logits(size) -> None:
+    logits = np.array([[size, -size, 0.0]] * 4, np.float32)
+    for labels in ([0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 2, 0]):
+        assert 0.04 < fit_temperature(logits, labels) < 21
+
+
+def test_rows_without_weight_say_nothing() -> None:
+    logits, labels = drawn(1, 50, 3, 1.0)
+    assert fit_temperature(logits, labels, np.zeros(50)) == 1.0
+
+
+def test_tempered_weights_divide_the_outputs(iris) -> None:
+    model, heat = iris.model, 2.5
+    calm = replace(model, weights=tempered(model.weights, heat))
+    np.testing.assert_allclose(calm.raw(iris.table), model.raw(iris.table) / heat, atol=1e-5)
+    np.testing.assert_array_equal(calm.predict(iris.table), model.predict(iris.table))
+    assert calm.costs == model.costs
