@@ -5,7 +5,13 @@ import pytest
 
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.policy import Policy
-from tabnas.search import CHILDREN, FeasibleChildren, PaperChildren, TighteningChildren
+from tabnas.search import (
+    CHILDREN,
+    FeasibleChildren,
+    PaperChildren,
+    SeveralChildren,
+    TighteningChildren,
+)
 
 SPACE = SearchSpace([[4, 8, 16], [0, 4, 8, 16], [0, 8]], inputs=10, outputs=2)
 FEASIBLE = FeasibleSet(SPACE, Budget(parameters=250))
@@ -55,6 +61,15 @@ def test_the_limit_tightens() -> None:
     assert 1 < loads[0] <= 4
     assert loads[-2] <= 1
     assert loads[-1] <= 1
+
+
+def test_several_limits_come_by_turns() -> None:
+    tight = FeasibleSet(SPACE, Budget(parameters=120))
+    choices = drawn(SeveralChildren(FEASIBLE, others=[tight]), 0.9)
+    assert FEASIBLE.contains(choices).all()
+    share = tight.count() / FEASIBLE.count()
+    expected = 0.5 + 0.5 * share  # what the tight limit draws, and what the other one happens to
+    assert tight.contains(choices).mean() == pytest.approx(expected, abs=0.04)
 
 
 def test_refusals() -> None:

@@ -8,6 +8,7 @@ from tabnas.search._children import (
     Children,
     FeasibleChildren,
     PaperChildren,
+    SeveralChildren,
     TighteningChildren,
 )
 from tabnas.search._history import History, Look
@@ -32,6 +33,7 @@ __all__ = [
     "Round",
     "Search",
     "SearchSettings",
+    "SeveralChildren",
     "TighteningChildren",
     "additive_qualities",
     "best_within",

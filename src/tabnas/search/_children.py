@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import ClassVar, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -104,6 +104,30 @@ class TighteningChildren(Children):
         return self._levels[level].draw(policy, n, rng)
 
 
+class SeveralChildren(Children):
+    """Children of several limits by turns, for one SuperNet that serves them all.
+
+    Each is drawn as `TighteningChildren` of its limit would; the limits come in random order.
+    """
+
+    name = "several"
+
+    def __init__(
+        self, feasible: FeasibleSet, *, others: Sequence[FeasibleSet] = (), **options: Any
+    ) -> None:
+        super().__init__(feasible)
+        self._rules = [TighteningChildren(allowed, **options) for allowed in (feasible, *others)]
+
+    def draw(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
+        turns = rng.integers(len(self._rules), size=n)
+        drawn = np.empty((n, len(self.feasible.space.candidates)), np.int64)
+        for k, rule in enumerate(self._rules):
+            mine = turns == k
+            if mine.any():
+                drawn[mine] = rule.draw(progress, policy, int(mine.sum()), rng)
+        return drawn
+
+
 class _Members:
     """Draws from a set, by the policy or uniformly; what the latter needs is worked out once."""
 
@@ -123,6 +147,7 @@ def _relaxed(feasible: FeasibleSet, kappa: float) -> FeasibleSet:
 
 
 CHILDREN: dict[str, Callable[..., Children]] = {
-    rule.name: rule for rule in (PaperChildren, FeasibleChildren, TighteningChildren)
+    rule.name: rule
+    for rule in (PaperChildren, FeasibleChildren, TighteningChildren, SeveralChildren)
 }
 """Every rule by name: called with the feasible set and the rule's own options."""

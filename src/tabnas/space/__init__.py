@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabnas.space._architecture import Architecture
 from tabnas.space._budget import Budget, Limit
-from tabnas.space._default_space import default_space, relax
+from tabnas.space._default_space import default_space, relax, spanning_space
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
@@ -36,4 +36,5 @@ __all__ = [
     "TableCost",
     "default_space",
     "relax",
+    "spanning_space",
 ]

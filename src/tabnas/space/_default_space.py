@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from tabnas.errors import whole
 from tabnas.space._architecture import Architecture
@@ -57,6 +58,27 @@ def default_space(
         widest = min(fits, center << OCTAVES_ABOVE)
         candidates.append([ABSENT, *(w for w in LADDER if narrowest <= w <= widest)])
     return SearchSpace(candidates or [[ABSENT]], **ends)
+
+
+def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
+    """Every width that one of the spaces has; they have the same inputs and outputs.
+
+    >>> small, large = (
+    ...     default_space(Budget(parameters=limit), inputs=30, outputs=1) for limit in (500, 5_000)
+    ... )
+    >>> [space.candidates[0][1] for space in (small, large, spanning_space([small, large]))]
+    [2, 10, 2]
+    >>> [space.candidates[0][-1] for space in (small, large, spanning_space([small, large]))]
+    [28, 256, 256]
+    """
+    first = spaces[0]
+    layers = zip_longest(*(space.candidates for space in spaces), fillvalue=(ABSENT,))
+    return SearchSpace(
+        [sorted(set().union(*candidates)) for candidates in layers],
+        inputs=first.inputs,
+        outputs=first.outputs,
+        embedding_parameters=first.embedding_parameters,
+    )
 
 
 def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:
