@@ -1,0 +1,130 @@
+"""Whether one temperature, fitted on rows held out, makes probabilities truer on test rows.
+
+    python benchmarks/calibration.py --data ../shared/data --out results
+
+Every run is made once; the same network is then scored on the same test rows with and without its
+temperature. Tables of a few thousand rows or fewer are fitted on the rows that folds held out,
+larger ones on the validation rows. At most 20,000 rows of each table are taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+
+from tabnas.data import Table, load_dataset, read_table
+from tabnas.model import probabilities, score
+from tabnas.nets import SuperNet
+from tabnas.paper import provenance
+from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.streams import stream
+
+SHIPPED = {"breast_cancer": 1_000, "digits": 5_000, "iris": 200, "wine": 500}
+FILES = {
+    "adult": ("income", 5_000),
+    "connect4": ("outcome", 10_000),
+    "covertype": ("cover_type", 20_000),
+    "letter": ("letter", 6_000),
+    "sleep": ("stage", 10_000),
+}
+MOST_ROWS = 20_000
+BINS = 10
+
+
+def calibration_error(chances: np.ndarray, labels: np.ndarray) -> float:
+    """How far the said chance of the likeliest class is from its share, over bins of rows."""
+    said, right = chances.max(axis=1), chances.argmax(axis=1) == labels
+    order = np.argsort(said)
+    bins = np.array_split(order, BINS)
+    return sum(len(b) * abs(said[b].mean() - right[b].mean()) for b in bins) / len(labels)
+
+
+def table_of(name: str, folder: Path, seed: int) -> tuple[Table, str, int]:
+    if name in SHIPPED:
+        found = load_dataset(name)
+        return found.table, found.target, SHIPPED[name]
+    target, limit = FILES[name]
+    table = read_table(folder / f"{name}.parquet")
+    rows = stream(seed, "benchmark rows").permutation(len(table))[:MOST_ROWS]
+    return table.take(np.sort(rows)), target, limit
+
+
+def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
+    table, target, limit = table_of(name, folder, seed)
+    settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
+    run = plan_run(Labelled.of(table, target), settings)
+    found = run.execute()
+    test, temperature = run.parts.test, found.chosen.temperature
+    net = SuperNet.standalone(found.model.architecture, run.parts.task)
+    net.load_weights(found.model.weights)
+    logits = net.logits(found.model.architecture, test.examples)
+    facts: dict[str, float | str | int] = {
+        "table": name,
+        "seed": seed,
+        "fitted on": "folds" if run.plan.folds else "validation",
+        "rows": len(run.parts.development if run.plan.folds else run.parts.validation),
+        "temperature": temperature,
+    }
+    for kind, raw in (("with", logits), ("without", logits * np.float32(temperature))):
+        chances = probabilities(raw)
+        facts[f"log loss {kind}"] = score(run.parts.target, test.truth, chances)["log_loss"].value
+        facts[f"error {kind}"] = calibration_error(chances, test.truth)
+    return facts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tables", nargs="*", default=[*SHIPPED, *FILES])
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    rows = []
+    for name in options.tables:
+        for seed in range(options.seeds):
+            rows.append(measure(name, options.data, seed))
+            print(rows[-1], flush=True)
+    facts = provenance("python benchmarks/calibration.py --data ... --out results")
+    (options.out / "calibration.json").write_text(
+        json.dumps(facts | {"rows": rows}, indent=1) + "\n"
+    )
+    (options.out / "calibration.md").write_text(report(facts, rows, options.seeds))
+
+
+def report(facts, rows, seeds: int) -> str:
+    lines = [
+        "# Calibrated probabilities",
+        "",
+        f"`{facts['command']}`, {facts['date']}. Means over {seeds} seeds, on test rows. The "
+        "calibration error is the mean distance between the said chance of the likeliest class "
+        f"and how often it is right, over {BINS} bins of equally many rows (with few test rows "
+        "most of it is chance).",
+        "",
+        "| table | fitted on | temperature | log loss without | with | error without | with |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(row["table"] for row in rows):
+        own = [row for row in rows if row["table"] == name]
+        temperatures = [row["temperature"] for row in own]
+        figures = [
+            f"{mean(row[f'{what} {kind}'] for row in own):.4f}"
+            for what in ("log loss", "error")
+            for kind in ("without", "with")
+        ]
+        lines.append(
+            f"| {name} | {own[0]['rows']:,} rows, {own[0]['fitted on']} | "
+            f"{min(temperatures):.2f} to {max(temperatures):.2f} | {' | '.join(figures)} |"
+        )
+    better = sum(row["log loss with"] < row["log loss without"] for row in rows)
+    return (
+        "\n".join([*lines, "", f"Log loss is lower with it in {better} of {len(rows)} runs."])
+        + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
