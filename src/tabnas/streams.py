@@ -7,6 +7,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from tabnas.errors import TabnasError
+
 HALF = 64
 LOW = (1 << HALF) - 1
 
@@ -41,8 +43,13 @@ def position(rng: np.random.Generator) -> NDArray[np.uint64]:
 
 
 def move_to(rng: np.random.Generator, place: NDArray[np.uint64]) -> None:
-    """Go on where another stream stood."""
-    low, high, step_low, step_high, held, number = (int(part) for part in place)
+    """Go on where another stream stood; what cannot be a place is refused."""
+    shaped = place.shape == (6,) and place.dtype == np.uint64
+    low, high, step_low, step_high, held, number = place.tolist() if shaped else [LOW] * 6
+    if held > 1 or number >= 1 << 32:
+        raise TabnasError(
+            "the place of a random stream must be the six numbers of one, however others were given"
+        )
     rng.bit_generator.state = {
         "bit_generator": "PCG64",
         "state": {"state": high << HALF | low, "inc": step_high << HALF | step_low},

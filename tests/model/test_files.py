@@ -457,4 +457,11 @@ def test_weights_with_a_right_digest_end_in_a_sentence_or_a_model(data, original
     document = json.loads(original[DOCUMENT])
     del document["sha256"], document["kind"]
     document["weights"]["sha256"] = digest(bytes(content))
-    attempt(tmp_path / "model", {DOCUMENT: render_document(document), WEIGHTS: bytes(content)})
+    files = {DOCUMENT: render_document(document), WEIGHTS: bytes(content)}
+    model = attempt(tmp_path / "model", files)
+    if model is not None:  # the weights are others, and nothing else is
+        assert {n: a.shape for n, a in model.weights.items()} == {
+            name: tuple(shape) for name, shape in document["weights"]["shapes"].items()
+        }
+        assert all(np.isfinite(array).all() for array in model.weights.values())
+        assert model.costs["parameters"] <= model.limits["parameters"]

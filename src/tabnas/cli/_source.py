@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
-    from tabnas.runs import PlannedRun, RunSettings
+    from tabnas.runs import Observer, PlannedRun, RunSettings
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,11 @@ class Source:
     test: Path | None
 
     def planned(
-        self, settings: RunSettings, resolved: Mapping[str, int] | None = None
+        self,
+        settings: RunSettings,
+        resolved: Mapping[str, Any] | None = None,
+        *,
+        observe: Observer = lambda progress: None,
     ) -> PlannedRun:
         """Read everything and settle the plan; tables are let go as soon as they are encoded."""
         from tabnas.cli._tables import named_table
@@ -48,6 +52,7 @@ class Source:
             validation=others.get("validation"),
             test=others.get("test"),
             resolved=resolved,
+            observe=observe,
         )
 
     @classmethod
@@ -55,9 +60,12 @@ class Source:
         """The inverse of `to_dict`."""
         if not isinstance(given, Mapping) or not isinstance(given.get("data"), str):
             raise TabnasError("config.toml must say where the data is, however it does not")
+        for name, value in given.items():
+            if name not in cls.__annotations__ or not isinstance(value, str) or "\0" in value:
+                raise TabnasError(f"config.toml, data: {name!r} is unknown or not a text")
 
         def file(name: str) -> Path | None:
-            return Path(str(given[name])) if name in given else None
+            return Path(given[name]) if name in given else None
 
         return cls(
             data=given["data"],

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from tabnas.data import TableEncoder, target_from_dict
 from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.files import read_inside
 from tabnas.model._document import digest, parse_document, render_document
 from tabnas.model._model import Model
 from tabnas.model._shapes import Shapes, weight_shapes
@@ -127,7 +128,7 @@ def _sync(folder: Path) -> None:
 def load_model(folder: str | Path) -> Model:
     """Read what `save_model` wrote; files from anywhere may be given, none can do harm."""
     root = Path(folder)
-    content = parse_document(_read(root, DOCUMENT, most=MAX_DOCUMENT), DOCUMENT)
+    content = parse_document(read_inside(root, DOCUMENT, "model", most=MAX_DOCUMENT), DOCUMENT)
     with _named("architecture"):
         architecture = Architecture.parse(_expect(content["architecture"], str))
     with _named("encoder"):
@@ -161,37 +162,13 @@ def _read_weights(root: Path, said: dict[str, Any], shapes: Shapes) -> dict[str,
             "others are listed"
         )
     size = sum(4 * prod(shape) for shape in shapes.values())
-    data = _read(root, WEIGHTS, least=size, most=size + MAX_HEADER)
+    data = read_inside(root, WEIGHTS, "model", least=size, most=size + MAX_HEADER)
     if digest(data) != said["sha256"]:
         raise TabnasError(
             f"{WEIGHTS} must be the file that was saved, however its digest is another; it is "
             "damaged or belongs to another model"
         )
     return unpack_weights(data, shapes, WEIGHTS)
-
-
-def _read(root: Path, name: str, *, most: int, least: int = 0) -> bytes:
-    """A file of the folder, if it really lies there and has a size that can be right."""
-    try:
-        path = (root / name).resolve(strict=True)
-        if not path.is_relative_to(root.resolve()) or not path.is_file():
-            raise TabnasError(
-                f"{name} must be a file of the model's folder, however it is a link out of it or "
-                "no file"
-            )
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if not least <= size <= most:
-                raise TabnasError(
-                    f"{name} must have {least:,} to {most:,} bytes, however it has {size:,}"
-                )
-            return file.read(size)
-    except (OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, TabnasError):
-            raise
-        raise TabnasError(
-            f"{str(root)!r} must be the folder of a model, however {name} cannot be read: {error}"
-        ) from None
 
 
 @contextmanager

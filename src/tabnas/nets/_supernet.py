@@ -19,6 +19,7 @@ from tabnas.nets._optimizers import Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
 from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
+from tabnas.states import counts, floats
 from tabnas.types import IntArray
 
 ChildLike = Architecture | Sequence[int] | IntArray
@@ -193,12 +194,17 @@ class SuperNet:
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state of a network with the same space, task and kind of optimiser."""
-        _check_names("state", state, {name: array.shape for name, array in self.state().items()})
-        for name, array in state.items():
-            if name.startswith("steps") and (array.dtype.kind not in "iu" or np.min(array) < 0):
-                raise TabnasError(f"{name} must count steps, however it holds other numbers")
-        self._engine.load_state(state)
-        self.steps = int(state["steps"])
+        own = self.state()
+        _check_names("state", state, {name: array.shape for name, array in own.items()})
+        # the kernels take step counts for indices, so that one out of range would be read as such
+        checked: State = {
+            name: counts(state, name, array.shape)
+            if name.startswith("steps")
+            else floats(state, name, array.shape, finite=False, dtype=np.float32)
+            for name, array in own.items()
+        }
+        self._engine.load_state(checked)
+        self.steps = int(checked["steps"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Networks go from process to process as their settings and state."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -17,10 +18,12 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from tabnas.errors import TabnasError
+from tabnas.files import refuse_links
 
 MAGIC = b"tabnas checkpoint 1\n"
 DIGEST = 32
 ENDING = ".checkpoint"
+NUMBER = re.compile("[0-9]{6,15}")
 KEPT = 2  # the newest, and the one before in case it is damaged
 
 Arrays = dict[str, NDArray[Any]]
@@ -32,6 +35,7 @@ class DamagedCheckpointError(TabnasError):
 
 def write_checkpoint(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write the next checkpoint: aside, synced, renamed; older ones go once it is there."""
+    refuse_links(folder.parent, folder.name)
     folder.mkdir(parents=True, exist_ok=True)
     written = _existing(folder)
     number = 1 + (int(written[-1].stem) if written else 0)
@@ -49,15 +53,18 @@ def write_checkpoint(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str
         _sync_folder(folder)
     finally:
         aside.unlink(missing_ok=True)
-    for old in _existing(folder)[:-KEPT]:
+    left_by_the_killed = folder.glob(f".*{ENDING}.*")
+    for old in (*_existing(folder)[:-KEPT], *left_by_the_killed):
         old.unlink(missing_ok=True)
 
 
 def read_checkpoint(folder: Path) -> tuple[dict[str, Any], Arrays, str] | None:
     """The newest checkpoint that is whole, and a note if a newer one is not; None if there is none.
 
-    Facts are plain JSON, arrays plain numbers: reading runs no code.
+    Facts are plain JSON, arrays plain numbers: reading runs no code, and takes no more memory than
+    the file is long. The digest tells damage, not intent: what is read must be checked by its user.
     """
+    refuse_links(folder.parent, folder.name)
     note = ""
     for path in reversed(_existing(folder)):
         try:
@@ -86,7 +93,7 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
         arrays = load_tensors(payload)
         header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
         facts = json.loads(header["__metadata__"]["facts"])
-    except (SafetensorError, ValueError, KeyError, TypeError):
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError):
         raise DamagedCheckpointError(f"the checkpoint {path.name} is malformed") from None
     if not isinstance(facts, dict):
         raise DamagedCheckpointError(f"the checkpoint {path.name} is malformed")
@@ -94,11 +101,13 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def _existing(folder: Path) -> list[Path]:
-    """All checkpoints, oldest first; links are none of ours."""
+    """All checkpoints, oldest first; links, pipes and folders are none of ours."""
     if not folder.is_dir():
         return []
-    found = [p for p in folder.glob(f"*{ENDING}") if p.stem.isdecimal() and not p.is_symlink()]
-    return sorted(found, key=lambda path: int(path.stem))
+    found = [p for p in folder.glob(f"*{ENDING}") if NUMBER.fullmatch(p.stem)]
+    return sorted(
+        (p for p in found if p.is_file() and not p.is_symlink()), key=lambda path: int(path.stem)
+    )
 
 
 def _sync_folder(folder: Path) -> None:

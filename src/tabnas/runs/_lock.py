@@ -15,8 +15,10 @@ class FolderLock:
     """Held until it is released or the process ends, however it ends."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / NAME
-        self._file: IO[bytes] = self._path.open("ab")
+        path = folder / NAME
+        if path.exists() and not path.is_file():  # to open a pipe would be to wait for its reader
+            raise TabnasError(f"{str(path)!r} must be a file, however it is none; remove it")
+        self._file: IO[bytes] = path.open("ab")
         try:
             _lock(self._file)
         except OSError:

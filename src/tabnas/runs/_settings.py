@@ -10,11 +10,16 @@ from typing import Any, Literal, get_args
 
 from tabnas.data import Scaling, Shares
 from tabnas.errors import TabnasError, did_you_mean, whole
-from tabnas.space import COSTS, Budget
+from tabnas.latency import COST_NAMES
+from tabnas.space import COSTS, Budget, Cost, Limit
 
 Order = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
 MOST_WORKERS = 64
+MOST_LAYERS = 32
+MOST_WIDTHS = 500
+MOST_WIDTH = 1 << 14
+MOST_CANDIDATES = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +27,9 @@ class RunSettings:
     """One run: a table, a limit, and whatever else somebody cares about."""
 
     limits: Mapping[str, float]
-    """The most of each cost, by its name: {"parameters": 20_000}."""
+    """The most of each cost, by its name: {"parameters": 20_000, "latency_us": 50}."""
+    latency_table: str | None = None
+    """A file of `tabnas latency` from another machine, to keep limits on latency there."""
     layers: int | None = None
     """The most hidden layers. Without it, three."""
     widths: tuple[int, ...] | None = None
@@ -60,39 +67,75 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
+        self._refuse_other_types()
         set_field(self, "limits", dict(self.limits))
         set_field(self, "kinds", dict(self.kinds))
         set_field(self, "drop", tuple(self.drop))
         if not self.limits:
-            known = ", ".join(f"max_{name}" for name in COSTS)
+            known = ", ".join(f"max_{name}" for name in (*COSTS, *COST_NAMES))
             raise TabnasError(
                 f"a run must have at least one limit, however none was given: {known}"
             )
         self.budget  # noqa: B018 - refuses unknown costs and impossible limits
+        self._refuse_impossible_latencies()
         whole("seed", self.seed, least=0)
         if whole("workers", self.workers, least=1) > MOST_WORKERS:
             raise TabnasError(
                 f"workers must be at most {MOST_WORKERS}, however {self.workers} was given; more "
                 "than there are cores only wait for one another"
             )
-        for name in ("layers", "candidates"):
+        for name, most in (("layers", MOST_LAYERS), ("candidates", MOST_CANDIDATES)):
             if getattr(self, name) is not None:
-                whole(name, getattr(self, name), least=1)
+                _at_most(most, name, whole(name, getattr(self, name), least=1))
         if self.widths is not None:
-            if not isinstance(self.widths, Iterable) or isinstance(self.widths, str):
-                raise TabnasError(
-                    f"widths must be several numbers, however {self.widths!r} was given"
-                )
             set_field(self, "widths", tuple(self.widths))
+            _at_most(MOST_WIDTHS, "the number of widths", len(self.widths))
+            for width in self.widths:
+                _at_most(MOST_WIDTH, "a width", whole("a width", width, least=0))
         if self.time is not None and not (_is_number(self.time) and 0 < self.time < inf):
             raise TabnasError(f"the time must be positive seconds, however {self.time!r} was given")
         _one_of("order of a split", self.order, get_args(Order))
+        _one_of("scaling", self.scaling, get_args(Scaling))
         if self.class_weight is not None:
             _one_of("class weight", self.class_weight, get_args(ClassWeight))
         if (self.order == "random") != (self.order_column is None):
             raise TabnasError(
                 "a split by time or by group needs the name of its column, and a random one none"
             )
+
+    def _refuse_impossible_latencies(self) -> None:
+        limits = {name: most for name, most in self.limits.items() if name in COST_NAMES}
+        for name, most in limits.items():
+            if not _is_number(most) or not 0 < most < inf:
+                raise TabnasError(
+                    f"the limit on {name} must be a positive number of microseconds, however "
+                    f"{most!r} was given"
+                )
+        if self.latency_table is not None and not limits:
+            raise TabnasError(
+                "a latency table must serve a limit on latency, however none was given; set "
+                + " or ".join(f"max_{name}" for name in COST_NAMES)
+            )
+
+    def _refuse_other_types(self) -> None:
+        """Files can hold anything; whatever reads a setting later may rely on its type."""
+        for name in ("limits", "kinds"):
+            _typed(name, getattr(self, name), Mapping, "names with what is said of each")
+        for name in ("widths", "drop"):
+            if getattr(self, name) is not None:
+                _typed(name, getattr(self, name), Iterable, "a list")
+        _typed("shares", self.shares, Shares, "shares of the rows")
+        for name in ("refit", "baselines"):
+            _typed(name, getattr(self, name), bool, "true or false")
+        for name in ("metric", "class_weight", "order_column", "latency_table"):
+            if getattr(self, name) is not None:
+                _typed(name, getattr(self, name), str, "a text")
+        for name in ("order", "scaling", "engine"):
+            _typed(name, getattr(self, name), str, "a text")
+        for column in self.drop:
+            _typed("a column to drop", column, str, "a text")
+        for column, kind in self.kinds.items():
+            _typed(f"the kind of {column!r}", kind, str, "a text")
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, fit for TOML, which knows no None."""
@@ -108,25 +151,41 @@ class RunSettings:
     def from_dict(cls, said: Mapping[str, Any]) -> RunSettings:
         """The inverse of `to_dict`; what is unknown or malformed is refused."""
         known = {each.name for each in fields(cls)}
+        _typed("the settings of a run", said, Mapping, "a section of names and values")
         for name in said:
             if name not in known:
                 raise TabnasError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
         try:
-            changed: dict[str, Any] = {n: tuple(said[n]) for n in ("widths", "drop") if n in said}
-            if "shares" in said:
-                changed["shares"] = Shares(**said["shares"])
-            return cls(**{**said, **changed})
-        except (TypeError, AttributeError) as error:
+            shares = {"shares": Shares(**said["shares"])} if "shares" in said else {}
+            return cls(**{**said, **shares})
+        except (TypeError, AttributeError, ArithmeticError) as error:
             raise TabnasError(f"the settings of the run are malformed: {error}") from None
 
     @property
     def budget(self) -> Budget:
-        """The limits, as the search takes them."""
-        return Budget(**self.limits)
+        """The limits on what can be computed, without those on latency."""
+        return Budget(**{name: m for name, m in self.limits.items() if name not in COST_NAMES})
+
+    def budget_with(self, latencies: Mapping[str, Cost]) -> Budget:
+        """All limits, in the order in which they were given; a plan finds the latencies."""
+        known = COSTS | dict(latencies)
+        return Budget(*(Limit(known[name], most) for name, most in self.limits.items()))
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _typed(what: str, given: Any, kind: type, words: str) -> None:
+    if not isinstance(given, kind) or (kind is Iterable and isinstance(given, str | Mapping)):
+        shown = repr(given) if isinstance(given, str | Real | None) else type(given).__name__
+        raise TabnasError(f"{what} must be {words}, however {shown[:80]} was given")
+
+
+def _at_most(most: int, what: str, given: int) -> None:
+    """More would take memory or time that nobody has; better refused than died of."""
+    if given > most:
+        raise TabnasError(f"{what} must be at most {most:,}, however {given:,} was given")
 
 
 def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:

@@ -1,0 +1,73 @@
+"""Files that may come from anybody: read only from where they belong, and never more than fits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+from tabnas.errors import TabnasError
+
+
+def read_inside(root: Path, name: str, owner: str, *, most: int, least: int = 0) -> bytes:
+    """A regular file of the folder `root` that has a size that can be right.
+
+    A link out of the folder, a device or a pipe is refused unread; `owner` is what errors call the
+    thing whose folder it is.
+    """
+    try:
+        path = (root / name).resolve(strict=True)
+        if not path.is_relative_to(root.resolve()) or not path.is_file():
+            raise TabnasError(
+                f"{name} must be a file of the {owner}'s folder, however it is a link out of it or "
+                "no file"
+            )
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if not least <= size <= most:
+                raise TabnasError(
+                    f"{name} must have {least:,} to {most:,} bytes, however it has {size:,}"
+                )
+            return file.read(size)
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, TabnasError):
+            raise
+        raise TabnasError(
+            f"{str(root)!r} must be the folder of a {owner}, however {name} cannot be read: {error}"
+        ) from None
+
+
+def refuse_links(root: Path, *names: str) -> None:
+    """What is written to a folder must not land elsewhere by way of a link that lies in it."""
+    for name in names:
+        if (root / name).is_symlink():
+            raise TabnasError(
+                f"{name} must lie in the folder {str(root)!r} itself, however it is a link; "
+                "remove it, or put there what it points to"
+            )
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A file that appears whole or not at all, also if the machine is lost meanwhile."""
+    aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    try:
+        with aside.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def user_cache() -> Path:
+    """The user's folder for what can be made again; not made by asking."""
+    if os.name == "nt":
+        given, usual = "LOCALAPPDATA", "~/AppData/Local"
+    elif sys.platform == "darwin":
+        given, usual = "", "~/Library/Caches"
+    else:
+        given, usual = "XDG_CACHE_HOME", "~/.cache"
+    said = Path(os.environ.get(given, ""))
+    return (said if said.is_absolute() else Path(usual).expanduser()) / "tabnas"

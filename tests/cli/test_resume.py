@@ -1,0 +1,39 @@
+"""`tabnas resume` on folders that somebody else has made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tabnas.cli._main import MISTAKE, run
+
+LIMITS = "[settings.limits]\nparameters = 300\n"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "",
+        "x = ",
+        "data = 3",
+        "[data]\ndata = 3",
+        "[data]\ndata = '../../t.csv'",
+        "[data]\ndata = 'iris'\nsettings = 3",
+        "settings = 3\n[data]\ndata = 'iris'",
+        "[data]\ndata = 'iris'\n[settings]\nlayers = 1000000000\n" + LIMITS,
+        "[data]\ndata = 'iris'\n[settings]\nkinds = {species = 'petal'}\n" + LIMITS,
+        "plan = 'short'\n[data]\ndata = 'iris'\n" + LIMITS,
+        "plan = {epochs = 1000000000, search_epochs = 1, candidates = 1}\n[data]\ndata = 'iris'\n"
+        + LIMITS,
+    ],
+)
+def test_forged_configs_end_in_a_sentence(
+    config: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.toml").write_text(config)
+    assert run(["resume", str(tmp_path)]) == MISTAKE
+    said = capfd.readouterr().err
+    assert said.startswith("tabnas: ")
+    assert said.count("\n") == 1
+    assert (tmp_path / "config.toml").read_text() == config
