@@ -13,8 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pyarrow import parquet
+import tomli_w
+from pyarrow import csv, parquet
 
+from tabnas.cli import _main as cli
+from tabnas.data import _separated, _stored, read_table
 from tabnas.errors import TabnasError
 from tabnas.runs import Labelled, Ledger, Outcome, RunFolder, RunSettings, Stopped, plan_run
 from tabnas.runs import describe_outcome as described
@@ -38,6 +41,14 @@ def bits(outcome: Outcome) -> dict[str, object]:
     facts.pop("timings")
     weights = {name: array.tobytes() for name, array in outcome.model.weights.items()}
     return {"facts": json.dumps(facts), "weights": weights, "snapshots": outcome.snapshots}
+
+
+def left(folder: Path) -> dict[str, object]:
+    """All that a finished run has left in its folder, but its settings and times."""
+    result = json.loads((folder / "result.json").read_text())
+    assert result.pop("timings")
+    files = [*(folder / "model").iterdir(), folder / "history.jsonl"]
+    return {file.name: file.read_bytes() for file in files} | {"result": result}
 
 
 class StopsAt(Ledger):
@@ -151,6 +162,14 @@ def test_a_disk_that_is_full_leaves_the_last_checkpoint_whole(
     assert read_checkpoint(tmp_path)[0] == {"n": 1}
 
 
+def test_what_a_killed_process_left_half_written_goes_with_the_next(tmp_path: Path) -> None:
+    write(tmp_path, 1)
+    (tmp_path / ".000002.checkpoint.0123abcd").write_bytes(b"half")
+    assert read_checkpoint(tmp_path)[0] == {"n": 1}
+    write(tmp_path, 2)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["000001.checkpoint", "000002.checkpoint"]
+
+
 def test_links_are_not_followed(tmp_path: Path) -> None:
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
     write(elsewhere, 7)
@@ -185,7 +204,172 @@ def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
         RunFolder(tmp_path / "other", resume=True)
 
 
+@pytest.mark.parametrize("place", ["file/run", "/proc/nowhere/run"])
+def test_folders_that_cannot_be_made_are_refused(place: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TabnasError, match=r"cannot be written .*name another with --out"):
+        RunFolder(tmp_path / place)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_checkpoints_that_cannot_be_written_end_the_run_in_a_sentence(tmp_path: Path) -> None:
+    run = planned(300)
+    (tmp_path / "checkpoint").touch()  # in the way of the folder
+    ledger = Ledger(tmp_path / "checkpoint", identity=run.identity(), every=0)
+    with pytest.raises(TabnasError, match=r"no checkpoint can be written.*go on from it"):
+        run.execute(ledger=ledger)
+
+
+# -- data that vanishes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for module in (_stored, _separated):
+        monkeypatch.setattr(module, "LARGE", 1)  # read column by column
+    path = tmp_path / f"table.{kind}"
+    table = made_table(300).drop(["value"]).arrow
+    (parquet.write_table if kind == "parquet" else csv.write_csv)(table, path)
+    asked = {"limits": LIMITS, "baselines": False}
+    config = {"data": {"data": str(path), "target": "kind"}, "settings": asked, "plan": SHORT}
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.toml").write_text(tomli_w.dumps(config))
+    resume = ["resume", str(tmp_path / "stopped"), "--quiet"]
+    tick, aside = Ledger.tick, tmp_path / "elsewhere"
+    assert cli.run(["resume", str(tmp_path / "whole"), "--quiet"]) == 0
+
+    def vanishing(ledger: Ledger) -> None:
+        if path.exists():  # at the first tick: training goes on without the file
+            path.rename(aside)
+            ledger.ticks = 0
+        ledger.ticks += 1
+        if ledger.ticks == 50:
+            ledger._stop = signal.SIGTERM
+        tick(ledger)
+
+    monkeypatch.setattr(Ledger, "tick", vanishing)
+    assert cli.run(resume) == 143
+    monkeypatch.setattr(Ledger, "tick", tick)
+    checkpoint = tmp_path / "stopped" / "checkpoint"
+    before = {file.name: file.read_bytes() for file in checkpoint.iterdir()}
+    assert before
+    capsys.readouterr()
+    assert cli.run(resume) == 2
+    assert f"there is no file {str(path)!r}" in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in checkpoint.iterdir()} == before
+    aside.rename(path)
+    assert cli.run(resume) == 0
+    assert left(tmp_path / "stopped") == left(tmp_path / "whole")
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_stored, "LARGE", 1)
+    path = tmp_path / "table.parquet"
+    parquet.write_table(made_table(300).arrow, path)
+    table = read_table(path)
+    os.truncate(path, 100)
+    with pytest.raises(TabnasError, match=r"the column 'kind' of 'table.parquet' cannot be read"):
+        Labelled.of(table, "kind")
+
+
+FULL = """
+import resource, sys
+from tabnas.cli._main import run
+from tabnas.data import _separated
+_separated.LARGE = 1
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)  # no file may be larger
+sys.exit(run(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("room", "kind", "said"),
+    [
+        (100, "parquet", "the run cannot be written to 'run': File too large"),
+        (3_000, "parquet", "no checkpoint can be written to"),
+        (3_000, "csv", "set TMPDIR to another folder"),
+    ],
+)
+def test_where_there_is_no_room_a_run_ends_in_a_sentence(
+    room: int, kind: str, said: str, tmp_path: Path
+) -> None:
+    table = made_table(1_000).drop(["value"]).arrow
+    (parquet.write_table if kind == "parquet" else csv.write_csv)(table, tmp_path / f"t.{kind}")
+    asked = ["search", f"t.{kind}", "--target", "kind", "--max-parameters", "900", "--out", "run"]
+    often = ["--checkpoint-seconds", "0", "--quiet"]
+    command = [sys.executable, "-c", FULL, str(room), *asked, *often]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 # -- real processes --------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+
+
+def dying(folder: str, phase: str, place: str) -> None:
+    """In a process of its own: a run that kills itself while it writes a checkpoint of a phase."""
+    sync, rename, remove = os.fsync, os.replace, Path.unlink
+    run = planned(300)
+    ledger = Ledger(Path(folder), identity=run.identity(), every=0)
+
+    def is_time(here: str) -> bool:
+        return here == place and ledger._running is not None and ledger._running[0] == phase
+
+    def die(here: str) -> None:
+        if is_time(here):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def fsync(handle: int) -> None:
+        if is_time("half of it written"):
+            os.truncate(handle, os.fstat(handle).st_size // 2)
+        die("half of it written")
+        sync(handle)
+
+    def replace(source: Path, target: Path) -> None:
+        die("not yet renamed")
+        rename(source, target)
+        die("just renamed")
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if path.stem.isdecimal():
+            die("the oldest not yet removed")
+        remove(path, missing_ok)
+
+    os.fsync, os.replace, Path.unlink = fsync, replace, unlink  # type: ignore[assignment]
+    run.execute(ledger=ledger)
+
+
+def test_death_while_a_checkpoint_is_written(tmp_path: Path) -> None:
+    """One run, killed at every stage of writing a checkpoint, in each of its phases once."""
+    for phase, place in (
+        ("search", "half of it written"),
+        ("candidate 1", "not yet renamed"),
+        ("candidate 2", "half of it written"),
+        ("final training", "just renamed"),
+        ("refit", "the oldest not yet removed"),
+    ):
+        call = f"from {__name__} import dying; dying({str(tmp_path)!r}, {phase!r}, {place!r})"
+        died = subprocess.run([sys.executable, "-c", call], cwd=ROOT, capture_output=True)
+        assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+        found = read_checkpoint(tmp_path)
+        if phase == "search":
+            assert found is None  # it was the first
+        else:
+            assert found[2] == ""  # whole
+    run = planned(300)
+    outcome = run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+    assert bits(outcome) == bits(planned(300).execute())
 
 
 def tabnas(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
@@ -209,13 +393,7 @@ def test_killed_processes_leave_runs_that_end_as_if_nothing_had_happened(tmp_pat
         process = tabnas("resume", "killed", *often, folder=tmp_path)
     assert process.wait() == 0
     assert kills >= 2
-    for name in ("model/model.json", "model/weights.safetensors", "history.jsonl"):
-        whole, killed = ((tmp_path / run / name).read_bytes() for run in ("whole", "killed"))
-        assert whole == killed
-    results = [json.loads((tmp_path / r / "result.json").read_text()) for r in ("whole", "killed")]
-    for result in results:
-        result.pop("timings")
-    assert results[0] == results[1]
+    assert left(tmp_path / "killed") == left(tmp_path / "whole")
     assert not (tmp_path / "killed" / "checkpoint").exists()
 
 

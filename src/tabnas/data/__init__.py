@@ -5,6 +5,7 @@ from __future__ import annotations
 from tabnas.data._datasets import Dataset, Listing, data_folder, list_datasets, load_dataset
 from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
 from tabnas.data._kinds import Kind, find_kind
+from tabnas.data._moments import seconds
 from tabnas.data._ordering import group_numbers, moments
 from tabnas.data._readers import CRITEO_COLUMNS, read_table
 from tabnas.data._splits import (
@@ -26,7 +27,7 @@ from tabnas.data._targets import (
     rows_with_target,
     target_from_dict,
 )
-from tabnas.data._values import MISSING_MARKS
+from tabnas.data._values import MISSING_MARKS, numbers, texts, truths
 from tabnas.data.columns import Scaling
 
 __all__ = [
@@ -53,12 +54,16 @@ __all__ = [
     "list_datasets",
     "load_dataset",
     "moments",
+    "numbers",
     "read_table",
     "refuse_lonely_classes",
     "rows_with_target",
+    "seconds",
     "split_by_group",
     "split_by_time",
     "split_random",
     "split_stratified",
     "target_from_dict",
+    "texts",
+    "truths",
 ]

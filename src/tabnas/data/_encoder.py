@@ -154,7 +154,7 @@ class TableEncoder:
 
         Takes all rows or those of the numbers `rows`, and copies one column at a time.
         """
-        table = self._matched(table)
+        table = self.matched(table)
         length = len(table) if rows is None else len(rows)
         numeric = np.empty((length, len(self.features)), np.float32)
         categorical = np.empty((length, len(self.categories)), np.int32)
@@ -170,7 +170,7 @@ class TableEncoder:
             at_category += bool(column.categories)
         return Encoded(numeric, categorical)
 
-    def _matched(self, table: Table) -> Table:
+    def matched(self, table: Table) -> Table:
         """The table with the training table's names: by name, or by position if it has none."""
         if not (table.named and self.named):
             if len(table.names) != len(self.names):

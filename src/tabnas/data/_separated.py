@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv as python_csv
 import gzip
+import os
 import re
+import tempfile
 from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -132,19 +133,32 @@ def _spooled(path: Path, form: _Form) -> Table:
 
     The temporary file has no name any more once it is open, so nothing is left behind.
     """
-    with TemporaryDirectory(prefix="tabnas-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tabnas-") as folder:
         spool = Path(folder) / "table.parquet"
+        writing = False
         try:
             with (
                 csv.open_csv(path, **form.options(block_size=BLOCK)) as reader,
                 parquet.ParquetWriter(spool, reader.schema, compression="lz4") as writer,
             ):
                 for batch in reader:
+                    writing = True
                     writer.write_batch(batch)
+                    writing = False
+                writing = True  # the end of it
         except pa.ArrowInvalid as error:
             if "columns, got" not in str(error):
                 raise
             return _read(path, form)  # which names the row
+        except OSError as error:
+            if not writing:
+                raise
+            problem = os.strerror(error.errno) if error.errno else error
+            raise TabnasError(
+                f"{path.name!r} is read by way of a temporary file, since it is large, however "
+                f"there is no room for that in {tempfile.gettempdir()!r} ({problem}); "
+                "set TMPDIR to another folder"
+            ) from None
         return stored_table(spool)
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from math import exp, inf, log
 
 import numpy as np
-from numba import njit
 
+from tabnas.compiling import compiled
 from tabnas.feasible._diagram import Index
 from tabnas.types import FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArray:
     """[batch, nodes + 1]: the probability of taking a node's choice and then any path from it."""
     nodes = len(first) - 1
@@ -35,7 +35,7 @@ def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArr
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def marginals(
     first: Index, child: Index, choice: Index, p: FloatArray, value: FloatArray
 ) -> FloatArray:
@@ -64,7 +64,7 @@ def marginals(
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> FloatArray:
     """The logarithm of `values`."""
     nodes = len(first) - 1
@@ -86,29 +86,37 @@ def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> 
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_marginals(
     first: Index, child: Index, choice: Index, log_p: FloatArray, value: FloatArray
 ) -> FloatArray:
-    """`marginals` of log-probabilities and `log_values`; the result itself is linear."""
+    """`marginals` of log-probabilities and `log_values`; the result itself is linear.
+
+    The shares of a node's children are found from one another. Of the node's own value, which is
+    their sum, rounding could have left less than one of them: logits may be of any size.
+    """
     nodes = len(first) - 1
     result = np.zeros_like(log_p)
     visited = np.empty(nodes + 1)  # the probability of passing through each node, given V
     for b in range(len(log_p)):
-        lb, v, m = log_p[b], value[b], result[b]
+        v, m = value[b], result[b]
         visited[:] = 0.0
         visited[0] = 1.0
         for n in range(nodes):
             m[choice[n]] += visited[n]
             if visited[n] == 0.0:
                 continue
+            largest, total = -inf, 0.0
             for e in range(first[n], first[n + 1]):
-                # v[n] holds the choice of n, which is taken already
-                visited[child[e]] += visited[n] * exp(v[child[e]] - v[n] + lb[choice[n]])
+                largest = max(largest, v[child[e]])
+            for e in range(first[n], first[n + 1]):
+                total += exp(v[child[e]] - largest)
+            for e in range(first[n], first[n + 1]):
+                visited[child[e]] += visited[n] * exp(v[child[e]] - largest) / total
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample(
     first: Index,
     child: Index,
@@ -152,7 +160,7 @@ def sample(
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_values(first: Index, child: Index, gain: FloatArray) -> FloatArray:
     """[nodes + 1]: the largest sum of `gain`, [edges], from each node to the terminal."""
     nodes = len(first) - 1
@@ -164,7 +172,7 @@ def best_values(first: Index, child: Index, gain: FloatArray) -> FloatArray:
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
     """[batch, n, layers]: independent choices, by `cdf` [batch, layers, choices] and uniforms."""
     batch, count, layers = uniform.shape
@@ -180,7 +188,7 @@ def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_softmax(logits: FloatArray) -> FloatArray:
     """`l_j - log sum_j exp l_j` in every row of [n, choices]; NaN without a finite largest one."""
     result = np.empty_like(logits)
@@ -198,7 +206,7 @@ def log_softmax(logits: FloatArray) -> FloatArray:
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def chain_sums(terms: IntArray, starts: IntArray, columns: IntArray, choices: IntArray) -> IntArray:
     """[n]: the sums of a chain's terms along choices, [n, layers].
 

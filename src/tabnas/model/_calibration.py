@@ -44,7 +44,7 @@ def fit_temperature(raw: Float32Array, truth: ArrayLike, weight: ArrayLike | Non
     def badness(log_temperature: float) -> float:
         chance = probabilities(logits / np.exp(log_temperature))[np.arange(len(labels)), labels]
         surprise = -np.log(np.maximum(chance, np.finfo(np.float64).tiny))
-        return float(share @ surprise + (log_temperature / SPREAD) ** 2 / 2)
+        return float((share * surprise).sum() + (log_temperature / SPREAD) ** 2 / 2)
 
     bound = np.log(WARMEST)
     best = minimize_scalar(badness, bounds=(-bound, bound), method="bounded")

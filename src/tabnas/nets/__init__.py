@@ -6,11 +6,13 @@ from tabnas.nets._errors import MissingTorchError, NonFiniteLossError
 from tabnas.nets._examples import Examples
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._schedules import Constant, Cosine, Schedule
+from tabnas.nets._shape import NORM_EPSILON
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
 from tabnas.nets._training import EarlyStopping, Shuffle, Trainer, Training, TrainingResult, train
 
 __all__ = [
+    "NORM_EPSILON",
     "SGD",
     "Adam",
     "Constant",

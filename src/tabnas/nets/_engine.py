@@ -14,12 +14,19 @@ from tabnas.types import IntArray
 Rows = slice | IntArray
 State = dict[str, NDArray[Any]]
 
+LARGEST_NORM = 1e18
+"""Of a gradient. One above it has exploded: its square, which Adam keeps, would leave float32, and
+an element whose average is infinite never moves again."""
+
 
 class Engine(Protocol):
     """Weights, optimiser state and the arithmetic on them."""
 
     def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
-        """One step of one child; returns the loss before it. Not finite: nothing has moved."""
+        """One step of one child; returns the loss before it. Not finite: nothing has moved.
+
+        A gradient that exploded counts as an infinite loss.
+        """
 
     def train_step_workers(
         self, children: Sequence[Child], examples: Examples, rows: Sequence[Rows], rate: float

@@ -6,14 +6,14 @@ from tabnas.errors import TabnasError
 
 
 class NonFiniteLossError(TabnasError):
-    """A training step met a loss that is infinite or not a number; its update was not made."""
+    """A training step met a loss, or a gradient, that float32 cannot hold; nothing was moved."""
 
     def __init__(self, step: int, loss: float, learning_rate: float) -> None:
         super().__init__(
-            f"the loss of training step {step} is {loss} and the step was not taken: training has "
-            f"diverged. A learning rate well below {learning_rate:g} usually helps; otherwise "
-            "look for extreme values among the inputs, targets or row weights, and standardise "
-            "numeric columns and regression targets."
+            f"the loss or slope of training step {step} is {loss} and the step was not taken: "
+            f"training has diverged. A learning rate well below {learning_rate:g} usually helps; "
+            "otherwise look for extreme values among the inputs, targets or row weights, and "
+            "standardise numeric columns and regression targets."
         )
         self.step = step
 

@@ -15,6 +15,7 @@ from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._supernet import ChildLike, SuperNet
+from tabnas.states import counts, floats, part, refuse_other_names
 from tabnas.streams import stream
 from tabnas.types import IntArray
 
@@ -168,7 +169,8 @@ class Trainer:
         rows = self._shuffle.rows(self.step)
         rate = self.training.schedule(step=self.step, steps=self.steps)
         examples = self.examples
-        weight = float(examples.weight[rows].sum()) if len(examples.weight) else len(rows)
+        weighed = len(examples.weight) > 0
+        weight = float(examples.weight[rows].sum(dtype=np.float64)) if weighed else len(rows)
         if weight > 0:  # rows that all weigh nothing have nothing to teach
             self._total += weight * self.net.train_step(self.child, examples, rows, rate)
         self.step += 1
@@ -207,16 +209,22 @@ class Trainer:
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on where a training of the same network, data and settings stood."""
-
-        def part(name: str) -> dict[str, NDArray[Any]]:
-            return {k.removeprefix(name): v for k, v in state.items() if k.startswith(name)}
-
-        self.net.load_state(part("net/"))
-        self._best_weights = part("best/")
-        self.step = int(state["step"])
-        self._total = float(state["total"])
-        validated = state["validation_losses"].tolist()
-        self.result = TrainingResult(state["training_losses"].tolist(), validated)
+        step = int(counts(state, "step", most=self.steps))
+        epochs = step // self._shuffle.steps_per_epoch
+        judged = epochs if self.validation is not None else 0
+        trained = floats(state, "training_losses", (epochs,)).tolist()
+        validated = floats(state, "validation_losses", (judged,)).tolist()
+        total = float(floats(state, "total"))
+        best = part(state, "best")
+        shapes = {name: array.shape for name, array in self.net.weights().items()} if judged else {}
+        refuse_other_names(best, shapes)
+        self._best_weights = {
+            name: floats(best, name, shape, dtype=np.float32) for name, shape in shapes.items()
+        }
+        self.net.load_state(part(state, "net"))
+        self.step = step
+        self._total = total
+        self.result = TrainingResult(trained, validated)
         self.result.best_epoch = self.result.epochs
         if validated:
             self.result.best_loss = min(validated)

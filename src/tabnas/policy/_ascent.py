@@ -10,6 +10,7 @@ from math import inf, isfinite
 import numpy as np
 
 from tabnas.errors import TabnasError
+from tabnas.states import floats, refuse_other_names
 from tabnas.types import BoolArray, FloatArray
 
 
@@ -43,8 +44,10 @@ class Climber(ABC):
 
     def load_state(self, state: Mapping[str, FloatArray]) -> None:
         """Go on from a state of the same kind of ascent."""
-        for name, value in self.state().items():
-            setattr(self, name, np.array(state[name], np.float64).reshape(value.shape))
+        own = self.state()
+        refuse_other_names(state, own)
+        for name, value in own.items():
+            setattr(self, name, floats(state, name, value.shape))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +100,11 @@ class _AdamClimber(Climber):
         self.mean = np.zeros_like(self.logits)
         self.square = np.zeros_like(self.logits)
         self.steps = np.zeros(self.logits.shape[:-2])
+
+    def load_state(self, state: Mapping[str, FloatArray]) -> None:
+        super().load_state(state)
+        if (self.square < 0).any() or (self.steps < 0).any():
+            raise TabnasError("squares and steps of an ascent must not be negative, but some are")
 
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
         from tabnas.policy import _kernels

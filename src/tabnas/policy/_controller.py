@@ -14,10 +14,15 @@ from tabnas.policy._ascent import Adam, Ascent
 from tabnas.policy._moving_average import MovingAverage
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards import Reward
+from tabnas.states import floats, part, refuse_other_names
 from tabnas.streams import move_to, position
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Baseline = Literal["average", "others"]
+
+LARGEST_REWARD = 1e150
+"""The ascent keeps squares of what a reward differs from others by: beyond it they overflow, and a
+logit whose average is infinite never moves again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +117,10 @@ class Controller:
         active = (number > 0) & known
 
         rewards = np.where(counts, self.reward.value(quality, choices), 0.0)
-        if not np.isfinite(rewards).all():
+        if not (np.abs(rewards) <= LARGEST_REWARD).all():
             raise TabnasError(
-                f"the reward {self.reward.name!r} must be finite, however it is not for every "
-                "architecture; does one cost nothing?"
+                f"the reward {self.reward.name!r} must be finite and at most {LARGEST_REWARD:g}, "
+                "however it is not for every architecture; does one cost nothing?"
             )
         reward = rewards.sum(axis=-1) / np.maximum(number, 1)
         if self.average_first:
@@ -149,11 +154,11 @@ class Controller:
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from the state of a controller with the same settings."""
-        climber = {name.removeprefix("ascent/"): value for name, value in state.items()}
-        self._climber.load_state(climber)
+        refuse_other_names(state, self.state())
+        self._climber.load_state(part(state, "ascent"))
         shape = self.average.total.shape
-        self.average.total = np.array(state["average/total"]).reshape(shape)
-        self.average.weight = np.array(state["average/weight"]).reshape(shape)
+        self.average.total = floats(state, "average/total", shape)
+        self.average.weight = floats(state, "average/weight", shape)
         move_to(self._rng, state["random"])
         self.policy = Policy(self.reward.feasible, self._climber.logits)
 

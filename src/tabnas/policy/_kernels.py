@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numba import njit
 
+from tabnas.compiling import compiled
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def policy_gradient(
     choices: IntArray, advantage: FloatArray, expectation: FloatArray
 ) -> FloatArray:
@@ -29,7 +29,7 @@ def policy_gradient(
     return gradient
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def adam_ascent(
     logits: FloatArray,
     mean: FloatArray,

@@ -47,7 +47,7 @@ class Policy:
     def entropy(self) -> FloatArray:
         """The entropy of the policy over all choices, in nats: [...]."""
         log_p = np.where(self.probabilities > 0, self.log_p, 0.0)
-        return np.asarray(-(self.probabilities * log_p).sum(axis=(-2, -1)))
+        return np.asarray(0.0 - (self.probabilities * log_p).sum(axis=(-2, -1)))
 
     def sample(self, n: int, rng: np.random.Generator) -> IntArray:
         """Independent choices, feasible or not, [..., n, layers]."""

@@ -9,8 +9,8 @@ from tabnas.data._state import damaged
 from tabnas.data.columns._boolean import BooleanColumn
 from tabnas.data.columns._categorical import CategoricalColumn
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
-from tabnas.data.columns._datetime import DatetimeColumn
-from tabnas.data.columns._numeric import NumericColumn, Scaling
+from tabnas.data.columns._datetime import CYCLES, DAY, FARTHEST, DatetimeColumn
+from tabnas.data.columns._numeric import FAR, SMOOTH_LIMIT, NumericColumn, Scaling
 
 COLUMNS: dict[str, type[EncodedColumn]] = {
     str(column.kind): column
@@ -27,6 +27,11 @@ def column_from_dict(state: Any) -> EncodedColumn:
 
 
 __all__ = [
+    "CYCLES",
+    "DAY",
+    "FAR",
+    "FARTHEST",
+    "SMOOTH_LIMIT",
     "BooleanColumn",
     "CategoricalColumn",
     "DatetimeColumn",

@@ -15,6 +15,7 @@ from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.types import FloatArray, IntArray
 
 DAY = 86_400.0
+FARTHEST = 3.0  # scaled moments stay within; far beyond the years of training nothing is known
 CYCLES = {  # in days, and the day since 1970-01-01 on which one begins (a Monday for weeks)
     "year": (365.2425, 0.0),
     "week": (7.0, 4.0),
@@ -73,9 +74,9 @@ class DatetimeColumn(EncodedColumn):
             numeric[:, -1] = missing
 
     def _position(self, moments: IntArray) -> FloatArray:
-        # far beyond the years seen in training nothing is known; stay near them
         with np.errstate(over="ignore"):
-            return np.asarray(np.clip((moments / DAY - self.center) / self.scale, -3, 3))
+            position = (moments / DAY - self.center) / self.scale
+        return np.asarray(np.clip(position, -FARTHEST, FARTHEST))
 
     def _waves(self, moments: IntArray) -> list[FloatArray]:
         waves = []

@@ -182,7 +182,7 @@ class CompiledEngine:
         except KERNEL_ERRORS as error:
             raise _explained(error, examples) from None
         if not isfinite(loss):
-            raise TabnasError(f"the loss is {loss}: it has no gradient")
+            raise TabnasError(f"the loss, or its slope, is {loss}: it has no gradient")
         named = views(self._shape, self._layout, self._gradients[0])
         unit = 0
         for column, (name, size) in enumerate(self._shape.embeddings.items()):

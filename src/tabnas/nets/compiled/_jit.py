@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba.core import event
 
+from tabnas.compiling import kept
+from tabnas.nets._engine import LARGEST_NORM
 from tabnas.nets._shape import NORM_EPSILON
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -47,23 +49,10 @@ def inlined(function: Function) -> Function:
 
 
 def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
-    """Compile a function that Python calls, for these types; the machine code is kept on disk.
-
-    Numba's cache looks at the text of the kernel's own file and at the values in its closure. A
-    kernel must close over `SOURCES`, so that a change to what it calls compiles it anew, too.
-    """
+    """Compile a function that Python calls, for these types; the machine code is kept on disk."""
 
     def compile_(function: Function) -> Function:
-        signature = result(*arguments)
-        try:
-            compiled: Function = _njit(signature, cache=True, **OPTIONS)(function)
-        except RuntimeError as error:
-            if "cannot cache" not in str(error):
-                raise
-            logger.warning(
-                "no folder can be written for compiled kernels: NUMBA_CACHE_DIR sets one"
-            )
-            compiled = _njit(signature, **OPTIONS)(function)
+        compiled: Function = kept(_njit(**OPTIONS)(function), SOURCES, result(*arguments))
         return compiled
 
     return compile_
@@ -76,11 +65,12 @@ def address(array: Any) -> int:
 
 
 def _sources() -> str:
-    """A digest of all kernel code."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    digest.update(repr(NORM_EPSILON).encode())  # the only constant from elsewhere
+    """A digest of all kernel code: each kernel is compiled from most of it."""
+    digest = sha256()
+    for path in sorted(files(__package__).iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".py"):
+            digest.update(path.read_bytes())
+    digest.update(repr((NORM_EPSILON, LARGEST_NORM)).encode())  # the constants from elsewhere
     return digest.hexdigest()
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
+from math import inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
+from tabnas.nets._engine import LARGEST_NORM
 from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._apply import update_dense, update_embeddings
-from tabnas.nets.compiled._jit import SOURCES, announced, inner, kernel
+from tabnas.nets.compiled._bounds import squared_norm
+from tabnas.nets.compiled._jit import announced, inner, kernel
 from tabnas.nets.compiled._layout import Plan, Size
 from tabnas.nets.compiled._losses import loss_and_slopes, total_weight
 from tabnas.nets.compiled._signals import signal, watch
@@ -62,7 +64,7 @@ def _gradient(
     numeric: Float32Array, categorical: Int32Array, labels: Int32Array, values: Float32Array,
     weight: Float32Array, rows: IntArray, start: int, count: int,
 ) -> float:  # fmt: skip
-    """Forward and, if the loss is finite, backward; returns the loss."""
+    """Forward and, if the loss is finite, backward; returns the loss, inf if its slope exploded."""
     _check_rows(rows, start, count, numeric.shape[0])
     whole = total_weight(weight, rows, start, count)
     if not whole > 0.0:
@@ -82,6 +84,8 @@ def _gradient(
             plan, parameters[0], child, x, x_stride, logits, count, places, space, gradients,
             embedding_slopes,
         )  # fmt: skip
+        if not squared_norm(plan, child, gradients, embedding_slopes, count) < LARGEST_NORM**2:
+            return inf
     return loss
 
 
@@ -111,8 +115,8 @@ class Kernels(NamedTuple):
     signal_and_watch: Callable[..., None]
 
 
-def _build(sources: str) -> Kernels:
-    """Define the kernels over a digest of all they are made of (see `kernel`)."""
+def _build() -> Kernels:
+    """Compile the kernels, or load what an earlier process has compiled."""
 
     @kernel(
         types.float64, *_NETWORK, *_OPTIMIZER, *_BATCH, *_EXAMPLES, _INTS2, types.int64, _INTS,
@@ -132,10 +136,10 @@ def _build(sources: str) -> Kernels:
 
         With worker >= 0: forward and backward of that worker's child; its gradient goes to its
         own place, the loss is returned. With counts (rows per worker): the update by the average
-        gradient; after a loss that is not finite, nothing moves. With a board, worker 0 tells the
-        others on it that they can have Python's lock.
+        gradient; after a loss that is not finite, which stands for an exploded gradient, too,
+        nothing moves. With a board, worker 0 tells the others on it that they can have Python's
+        lock.
         """
-        _ = sources
         if board.size > 0 and worker == 0:
             signal(board, 0)
         plan = Plan(sizes, matrices, edges, heads, columns)
@@ -165,7 +169,6 @@ def _build(sources: str) -> Kernels:
 
         The rows go through the network in pieces that fit the workspace.
         """
-        _ = sources
         plan = Plan(sizes, matrices, edges, heads, columns)
         _check_rows(rows, start, count, numeric.shape[0])
         wants_logits = out.size > 0
@@ -198,7 +201,6 @@ def _build(sources: str) -> Kernels:
     @kernel(types.void, _INTS, types.int64, types.int64, types.int64)
     def signal_and_watch(board: IntArray, own: int, other: int, seen: int) -> None:
         """Report an event of one's own (unless -1), then wait for one of another thread's."""
-        _ = sources
         if own >= 0:
             signal(board, own)
         watch(board, other, seen)
@@ -207,4 +209,4 @@ def _build(sources: str) -> Kernels:
 
 
 with announced():
-    KERNELS = _build(SOURCES)
+    KERNELS = _build()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tabnas.errors import TabnasError
-from tabnas.nets._engine import Rows, State
+from tabnas.nets._engine import LARGEST_NORM, Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
@@ -79,7 +79,7 @@ class TorchEngine:
     def _backward(
         self, child: Child, examples: Examples, rows: Rows
     ) -> tuple[float, dict[str, Tensor], dict[str, Any]]:
-        """Loss, gradients, and which part of each array they belong to."""
+        """Loss, inf if its slope exploded; gradients, and the parts of the arrays they are of."""
         used: dict[str, Any] = {
             name: tuple(slice(size) for size in shape)
             for name, shape in self._shape.child_shapes(child).items()
@@ -100,7 +100,11 @@ class TorchEngine:
         loss = self._loss(leaves, child, x, batch)
         loss.backward()  # type: ignore[no-untyped-call]
         gradients = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
-        return float(loss.detach()), gradients, used
+        squares = torch.stack([torch.sum(torch.square(g)) for g in gradients.values()])
+        value = float(loss.detach())
+        if isfinite(value) and not float(squares.sum()) < LARGEST_NORM**2:
+            value = inf
+        return value, gradients, used
 
     @torch.no_grad()
     def _move(self, name: str, parts: list[tuple[Tensor, Any]], workers: int, rate: float) -> None:
@@ -155,7 +159,7 @@ class TorchEngine:
         """The gradient of every array the child uses, in the child's shapes."""
         loss, gradients, used = self._backward(child, examples, rows)
         if not isfinite(loss):
-            raise TabnasError(f"the loss is {loss}: it has no gradient")
+            raise TabnasError(f"the loss, or its slope, is {loss}: it has no gradient")
         whole = {}
         for name, shape in self._shape.child_shapes(child).items():
             tensor = torch.zeros(shape, device=self._device)

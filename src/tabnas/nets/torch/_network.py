@@ -37,4 +37,5 @@ def mean_loss(kind: Loss, logits: Tensor, target: Tensor, weight: Tensor | None)
     losses = row_losses(kind, logits, target)
     if weight is None:
         return losses.mean()
-    return (losses * weight).sum() / weight.sum()
+    share = weight / weight.max()  # only proportions matter, and a sum of weights could overflow
+    return (losses * share).sum() / share.sum()

@@ -1,0 +1,179 @@
+"""One seed, the same bits: whoever asks, in whatever process, with however many threads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tomli_w
+from pyarrow import parquet
+from threadpoolctl import threadpool_limits
+
+import tabnas
+from tabnas import Budget, FeasibleSet, SearchSpace
+from tabnas.data import read_table
+from tabnas.model import _baselines as baselines
+from tabnas.model import boosted_prediction
+from tabnas.nets import Examples, Inputs, Task
+from tabnas.runs import Labelled, RunSettings, prepare, run_in_folder
+from tabnas.search import History, Look, Search, SearchSettings, additive_qualities
+from tests.runs.conftest import made_table
+
+SETTINGS = RunSettings(limits={"parameters": 800}, seed=5)
+SHORT = {"search_epochs": 3, "epochs": 3, "candidates": 2}
+
+
+def begun(folder: Path, table: Path) -> Path:
+    """The folder of a short run that was killed before it came to anything."""
+    folder.mkdir()
+    data = {"data": str(table), "target": "kind"}
+    config = {"data": data, "settings": SETTINGS.to_dict(), "plan": SHORT}
+    (folder / "config.toml").write_text(tomli_w.dumps(config))
+    return folder
+
+
+def bits(folder: Path) -> dict[str, Any]:
+    """All that a run has left, but its settings and times."""
+    result = json.loads((folder / "result.json").read_text())
+    assert result.pop("timings")
+    files = [*(folder / "model").iterdir(), folder / "history.jsonl"]
+    assert len(files) == 3
+    return {file.name: file.read_bytes() for file in files} | {"result": json.dumps(result)}
+
+
+@pytest.mark.parametrize("rows", [600, 12_000], ids=["folds", "validation"])
+def test_command_line_python_hashes_and_threads_make_no_difference(
+    rows: int, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.parquet"
+    parquet.write_table(made_table(rows).drop(["value"]).arrow, table)
+    processes = []
+    for hashes, threads in (("1", "1"), ("2", "2")):
+        folder = begun(tmp_path / threads, table)
+        counts = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads)
+        command = [sys.executable, "-m", "tabnas", "resume", str(folder), "--quiet"]
+        env = os.environ | counts | {"PYTHONHASHSEED": hashes}
+        processes.append(subprocess.Popen(command, env=env))
+    python = begun(tmp_path / "python", table)
+    run_in_folder(python, Labelled.of(read_table(table), "kind"), SETTINGS)
+    assert [process.wait() for process in processes] == [0, 0]
+    assert bits(tmp_path / "1") == bits(tmp_path / "2") == bits(python)
+    assert json.loads(bits(python)["result"])["boosted_trees"]["trees"]
+
+
+@pytest.mark.parametrize("target", ["kind", "value"])
+def test_boosted_trees_do_not_depend_on_threads(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(baselines, "FEW_ROWS", 0)  # else one thread does it
+    other = {"kind": "value", "value": "kind"}[target]
+    settings = RunSettings(limits={"parameters": 800})
+    parts = prepare(Labelled.of(made_table(15_000).drop([other]), target), settings)
+    assert parts.test is not None
+
+    def predicted(threads: int) -> Any:
+        with threadpool_limits(threads, user_api="openmp"):
+            return boosted_prediction(
+                parts.target, parts.encoder.categories, parts.train.rows, [parts.test.encoded]
+            ).predictions[0]
+
+    assert np.array_equal(predicted(1), predicted(2))
+
+
+def test_the_additive_model_does_not_depend_on_threads() -> None:
+    """At this size, OpenBLAS left to itself solves in other bits with two threads."""
+    space = SearchSpace.uniform(layers=10, inputs=9, outputs=1)
+    rng = np.random.default_rng(0)
+    history = History()
+    for step in range(2_500):
+        history.add(Look(step, rng.integers(20, size=(8, 10)), rng.normal(size=8)))
+
+    def worths(threads: int) -> Any:
+        with threadpool_limits(threads, user_api="blas"):
+            return additive_qualities(space, history)
+
+    assert np.array_equal(worths(1), worths(2))
+
+
+# -- streams ---------------------------------------------------------------------------------------
+
+
+class Watched(Search):
+    """A search that remembers the rows of its steps."""
+
+    def __init__(self, **changes: Any) -> None:
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(200, 3)).astype(np.float32)
+        examples = Examples(
+            Task(inputs=Inputs(numeric=3), loss="logistic"), numeric=x, target=x[:, 0] > 0
+        )
+        space = SearchSpace.uniform(layers=2, widths=[2, 4, 8], inputs=3, outputs=1)
+        plain = SearchSettings(epochs=3, batch_size=16, seed=4)
+        super().__init__(
+            FeasibleSet(space, Budget(parameters=60)), examples, examples, replace(plain, **changes)
+        )
+        self.began: Mapping[str, Any] = {k: v.copy() for k, v in self.net.weights().items()}
+        self.children_drawn: list[Any] = []
+        self.rows_seen: list[Any] = []
+        shuffled, draw = self._shuffle.rows, self.children.draw
+
+        def rows(step: int) -> Any:
+            self.rows_seen.append(shuffled(step))
+            return self.rows_seen[-1]
+
+        def drawn(*given: Any) -> Any:
+            self.children_drawn.append(draw(*given))
+            return self.children_drawn[-1]
+
+        self._shuffle.rows = rows  # type: ignore[method-assign]
+        self.children.draw = drawn  # type: ignore[method-assign]
+        self.run()
+
+
+@pytest.mark.parametrize(
+    ("changes", "children_stay"),
+    [
+        ({"looks": 5}, True),  # draws more from the stream of the policy
+        ({"look_rows": 7}, True),  # and from that of the validation rows
+        ({"children": "feasible"}, False),  # and from that of the children
+        ({"warmup": 0.9}, True),
+    ],
+    ids=str,
+)
+def test_who_draws_more_shifts_nobody_else(changes: dict[str, Any], children_stay: bool) -> None:
+    plain, changed = Watched(), Watched(**changes)
+    assert plain.began.keys() == changed.began.keys()
+    for name, weights in plain.began.items():
+        assert np.array_equal(weights, changed.began[name])
+    assert np.array_equal(np.concatenate(plain.rows_seen), np.concatenate(changed.rows_seen))
+    same_children = np.array_equal(plain.children_drawn, changed.children_drawn)
+    assert same_children == children_stay
+    qualities = [search.history.evaluated()[2].tolist() for search in (plain, changed)]
+    assert qualities[0] != qualities[1]  # the change was one
+
+
+def test_workers_make_the_same_bits_however_they_are_scheduled() -> None:
+    once, again = (Watched(workers=3).net.weights() for _ in range(2))
+    assert all(np.array_equal(weights, again[name]) for name, weights in once.items())
+
+
+ROOMS = ("data", "nets", "search", "model", "runs")  # that a run goes through
+
+
+def test_the_page_names_every_stream() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "determinism.md").read_text()
+    root = Path(tabnas.__file__).parent
+    sources = [file for room in ROOMS for file in (root / room).rglob("*.py")]
+    calls = re.compile(r'\bstream\(.+?, f?"([a-z ]+)')
+    names = {name for file in sources for name in calls.findall(file.read_text())}
+    assert {"split", "trees", "weights", "policy"} <= names
+    assert {name for name in names if f"`{name}" not in page} == set()
