@@ -11,8 +11,10 @@ from tabnas.search._children import (
     SeveralChildren,
     TighteningChildren,
 )
+from tabnas.search._divergence import SearchDivergedError
 from tabnas.search._history import History, Look
-from tabnas.search._search import Round, Search
+from tabnas.search._policy_search import FrozenSearch, PolicySearch, Round
+from tabnas.search._search import Search
 from tabnas.search._selection import (
     SELECTIONS,
     best_within,
@@ -27,11 +29,14 @@ __all__ = [
     "SELECTIONS",
     "Children",
     "FeasibleChildren",
+    "FrozenSearch",
     "History",
     "Look",
     "PaperChildren",
+    "PolicySearch",
     "Round",
     "Search",
+    "SearchDivergedError",
     "SearchSettings",
     "SeveralChildren",
     "TighteningChildren",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,17 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Examples, Shuffle, SuperNet
-from tabnas.policy import REWARDS, Controller
+from tabnas.nets import Examples, NonFiniteLossError, Shuffle, SuperNet
 from tabnas.search._children import CHILDREN
-from tabnas.search._history import History, Look
+from tabnas.search._divergence import refuse_divergence
+from tabnas.search._policy_search import PolicySearch, Round
 from tabnas.search._settings import SearchSettings
+from tabnas.states import counts, part, refuse_other_names
 from tabnas.streams import move_to, position, stream
 from tabnas.types import IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class Round:
-    """What an observer is told: some weight steps, then perhaps one policy step."""
-
-    step: int  # weight steps done so far
-    loss: float  # mean training loss of the children of this round
-    look: Look | None  # None while the policy is frozen
-
-
-class Search:
+class Search(PolicySearch):
     """One search: `run()` it, then ask its policy, its history and its net.
 
     >>> from tabnas import Budget, SearchSpace
@@ -55,13 +47,9 @@ class Search:
         *,
         engine: str = "compiled",
     ) -> None:
-        if not (len(training) and len(validation)):
-            raise TabnasError("a search must have training and validation rows")
-        self.feasible = feasible
-        self.training = training
-        self.validation = validation
-        self.settings = settings
-        self.net = SuperNet(
+        if not len(training):
+            raise TabnasError("a search must have training rows, however there are none")
+        net = SuperNet(
             feasible.space,
             training.task,
             optimizer=settings.optimizer,
@@ -69,20 +57,13 @@ class Search:
             engine=engine,
             workers=settings.workers,
         )
+        super().__init__(feasible, net, validation, settings)
+        self.training = training
         self.children = CHILDREN[settings.children](feasible, **settings.children_options)
-        self.controller = Controller(
-            REWARDS[settings.reward](feasible, **settings.reward_options),
-            settings.ascent,
-            rng=stream(settings.seed, "policy"),
-            workers=settings.looks,
-            baseline=settings.baseline,
-            average_first=settings.average_first,
-        )
-        self.history = History()
         self.step = 0
         rows_of_a_step = settings.batch_size * settings.workers
         self._shuffle = Shuffle(len(training), rows_of_a_step, settings.seed)
-        self._streams = {name: stream(settings.seed, name) for name in ("children", "validation")}
+        self._streams["children"] = stream(settings.seed, "children")
 
     @property
     def steps(self) -> int:
@@ -90,18 +71,24 @@ class Search:
         return self.settings.epochs * self._shuffle.steps_per_epoch
 
     @property
+    def policy_steps(self) -> int:
+        """About how many policy steps a search of this length makes."""
+        return ceil(self.steps * (1 - self.settings.warmup) / self.settings.every)
+
+    @property
     def progress(self) -> float:
-        """How much of the search is done, from 0 to 1."""
         return self.step / self.steps
 
     def run(self, observe: Callable[[Round], None] | None = None) -> None:
-        """Search to the end, from where it stands; `observe` is told of every round."""
+        """Search to the end, from where it stands; `observe` is told of every round.
+
+        A weight step whose loss or gradient is not finite moves nothing and is counted in the
+        history; too many of them end the search with a `SearchDivergedError`.
+        """
         while self.step < self.steps:
             frozen = self.progress < self.settings.warmup
             loss = self._train()
-            look = None if frozen else self._learn()
-            if look is not None:
-                self.history.add(look)
+            look = None if frozen else self.learn(self.step)
             if observe is not None:
                 observe(Round(self.step, loss, look))
 
@@ -120,60 +107,45 @@ class Search:
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on where a search of the same data and settings stood."""
-
-        def part(name: str) -> dict[str, NDArray[Any]]:
-            begin = f"{name}/"
-            return {k.removeprefix(begin): v for k, v in state.items() if k.startswith(begin)}
-
-        self.net.load_state(part("net"))
-        self.controller.load_state(part("controller"))
-        self.history.load_state(part("history"))
-        for name, place in part("stream").items():
+        step = int(counts(state, "step", most=self.steps))
+        places = part(state, "stream")
+        refuse_other_names(places, self._streams)
+        self.net.load_state(part(state, "net"))
+        self.controller.load_state(part(state, "controller"))
+        self.history.load_state(part(state, "history"), self.feasible.space)
+        for name, place in places.items():
             move_to(self._streams[name], place)
-        self.step = int(state["step"])
+        self.step = step
 
-    def _train(self) -> float:
-        """The weight updates of a round: children x, each on its own rows; returns their loss."""
+    def _train(self) -> float | None:
+        """The weight updates of a round; returns the mean loss of those that were made."""
         workers = self.settings.workers
         count = min(self.settings.every, self.steps - self.step)
         # the policy stands still within a round, so all its children can be drawn together
         drawn = self.children.draw(
             self.progress, self.controller.policy, count * workers, self._streams["children"]
         ).reshape(count, workers, -1)
-        total = 0.0
+        losses: list[float] = []
         for children in drawn:
             rate = self.settings.schedule(step=self.step, steps=self.steps)
             rows = self._shuffle.rows(self.step)
+            self.step += 1
             weight = self.training.weight
             if len(weight) and not weight[rows].any():
-                pass  # rows that all weigh nothing have nothing to teach
-            elif workers == 1:
-                total += self.net.train_step(children[0], self.training, rows, rate)
-            else:
-                parts = [part for part in np.array_split(rows, workers) if len(part)]
-                some = list(children[: len(parts)])
-                losses = self.net.train_step_workers(some, self.training, parts, rate)
-                total += sum(losses) / len(losses)
-            self.step += 1
-        return total / count
+                continue  # rows that all weigh nothing have nothing to teach
+            try:
+                losses.append(self._train_step(children, rows, rate))
+                self.history.skipped_in_a_row = 0
+            except NonFiniteLossError:  # nothing has moved
+                self.history.skip()
+                refuse_divergence(self.history, self.steps, rate)
+        return sum(losses) / len(losses) if losses else None
 
-    def _learn(self) -> Look:
-        """A policy update: architectures y, the quality of each on one validation batch."""
-        choices = self.controller.suggest()
-        rows = self._validation_rows()
-        quality = np.full(len(choices), np.nan)
-        for k in np.nonzero(self.controller.counts(choices))[0]:
-            quality[k] = 1 - self.net.loss(choices[k], self.validation, rows)
-        self.controller.update(choices, quality)
-        return Look(self.step, choices, quality)
-
-    def _validation_rows(self) -> IntArray | slice:
-        """The rows on which one policy step compares its architectures.
-
-        NOTE[DIFF]: the paper's workers have a validation batch each. Here they share one, so that
-        what differs between them is the architecture and not the difficulty of the rows.
-        """
-        size = self.settings.look_rows or self.settings.batch_size
-        if size >= len(self.validation):
-            return slice(None)
-        return self._streams["validation"].integers(len(self.validation), size=size)
+    def _train_step(self, children: IntArray, rows: IntArray, rate: float) -> float:
+        """One weight update by the children x, each on its own rows; returns their loss."""
+        if len(children) == 1:
+            return self.net.train_step(children[0], self.training, rows, rate)
+        parts = [part for part in np.array_split(rows, len(children)) if len(part)]
+        some = list(children[: len(parts)])
+        losses = self.net.train_step_workers(some, self.training, parts, rate)
+        return sum(losses) / len(losses)

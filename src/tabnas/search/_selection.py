@@ -9,7 +9,7 @@ import numpy as np
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.search._additive import additive_qualities
-from tabnas.search._search import Search
+from tabnas.search._policy_search import PolicySearch
 from tabnas.space import COSTS, Architecture
 from tabnas.streams import stream
 from tabnas.types import FloatArray
@@ -23,58 +23,57 @@ NEAR = 0.85
 """The share of the tightest limit from which on an architecture makes use of it."""
 
 
-def select_largest(search: Search, n: int) -> list[Architecture]:
+def select_largest(search: PolicySearch, n: int, within: FeasibleSet) -> list[Architecture]:
     """Algorithm 3: of 500 draws from the final policy, the n different ones that cost most.
 
     NOTE[DIFF]: draws are from P(. | V) where that is exact, so all 500 are feasible, and "cost" is
     the first limited one, not always the number of parameters.
     """
-    feasible = search.feasible
     policy = search.controller.policy
-    drawn = feasible.sample(DRAWS, policy.log_p, rng=stream(search.settings.seed, "selection"))
-    limits = feasible.budget.limits
+    drawn = within.sample(DRAWS, policy.log_p, rng=stream(search.settings.seed, "selection"))
+    limits = within.budget.limits
     cost = limits[0].cost if limits else COSTS["parameters"]
     unique = dict.fromkeys(drawn)
-    return sorted(unique, key=lambda one: -cost(feasible.space, one))[:n]
+    return sorted(unique, key=lambda one: -cost(within.space, one))[:n]
 
 
-def select_most_likely(search: Search, n: int) -> list[Architecture]:
+def select_most_likely(search: PolicySearch, n: int, within: FeasibleSet) -> list[Architecture]:
     """The n feasible architectures that the final policy likes best."""
-    return search.controller.policy.most_likely(n)
+    return within.most_likely(n, search.controller.policy.log_p)
 
 
-def select_additive(search: Search, n: int) -> list[Architecture]:
+def select_additive(search: PolicySearch, n: int, within: FeasibleSet) -> list[Architecture]:
     """The n best of V by an additive model of the qualities seen, maximised exactly."""
     worths = additive_qualities(search.feasible.space, search.history)
-    return search.feasible.most_likely(n, worths)
+    return within.most_likely(n, worths)
 
 
-def select_one_shot(search: Search, n: int) -> list[Architecture]:
+def select_one_shot(search: PolicySearch, n: int, within: FeasibleSet) -> list[Architecture]:
     """The n of lowest one-shot loss, two thirds of them among those that use the limit up.
 
     Wide layers get fewer updates than the first units that all children share, so large networks
     are better than they look; but not always, and so the last third is free.
     """
-    pool = candidate_pool(search)
+    pool = candidate_pool(search, within)
     losses = dict(zip(pool, one_shot_losses(search, pool), strict=True))
-    space, feasible = search.feasible.space, search.feasible
-    loads = feasible.load(np.array([space.choices(one) for one in pool]))
+    loads = within.load(np.array([within.space.choices(one) for one in pool]))
     ranked = sorted(pool, key=losses.__getitem__)
     using = [one for one in ranked if loads[pool.index(one)] >= NEAR][: -(-2 * n // 3)]
     others = [one for one in ranked if one not in using]
     return sorted([*using, *others[: n - len(using)]], key=losses.__getitem__)
 
 
-def candidate_pool(search: Search) -> list[Architecture]:
+def candidate_pool(search: PolicySearch, within: FeasibleSet | None = None) -> list[Architecture]:
     """What the policy and the additive model like best, and draws from the policy, each once."""
-    drawn = search.feasible.sample(
+    within = within or search.feasible
+    drawn = within.sample(
         2 * POOL, search.controller.policy.log_p, rng=stream(search.settings.seed, "pool")
     )
-    named = [*select_most_likely(search, POOL), *select_additive(search, POOL), *drawn]
-    return list(dict.fromkeys(named))
+    liked = [rule(search, POOL, within) for rule in (select_most_likely, select_additive)]
+    return list(dict.fromkeys([*liked[0], *liked[1], *drawn]))
 
 
-def best_within(search: Search, allowed: FeasibleSet) -> tuple[Architecture, float]:
+def best_within(search: PolicySearch, allowed: FeasibleSet) -> tuple[Architecture, float]:
     """The architecture of lowest one-shot loss, and that loss, in another set of the same space."""
     worths = additive_qualities(search.feasible.space, search.history)
     pool = [one for one in candidate_pool(search) if one in allowed]
@@ -84,17 +83,21 @@ def best_within(search: Search, allowed: FeasibleSet) -> tuple[Architecture, flo
     return pool[best], float(losses[best])
 
 
-def one_shot_losses(search: Search, architectures: Sequence[Architecture]) -> FloatArray:
-    """The loss of each with the SuperNet's weights, all on the same validation rows."""
+def one_shot_losses(search: PolicySearch, architectures: Sequence[Architecture]) -> FloatArray:
+    """The loss of each with the SuperNet's weights, all on the same validation rows.
+
+    What is not finite is infinite, so that it is never the lowest.
+    """
     rows: slice | np.ndarray = slice(None)
     total = len(search.validation)
     if total > JUDGED_ROWS:
         chooser = stream(search.settings.seed, "judged rows")
         rows = np.sort(chooser.choice(total, JUDGED_ROWS, replace=False))
-    return np.array([search.net.loss(one, search.validation, rows) for one in architectures])
+    losses = np.array([search.net.loss(one, search.validation, rows) for one in architectures])
+    return np.where(np.isfinite(losses), losses, np.inf)
 
 
-SELECTIONS: dict[str, Callable[[Search, int], list[Architecture]]] = {
+SELECTIONS: dict[str, Callable[[PolicySearch, int, FeasibleSet], list[Architecture]]] = {
     "largest": select_largest,
     "most_likely": select_most_likely,
     "additive": select_additive,
@@ -103,8 +106,13 @@ SELECTIONS: dict[str, Callable[[Search, int], list[Architecture]]] = {
 """Every rule by name."""
 
 
-def select(search: Search, n: int, *, by: str = "one_shot") -> list[Architecture]:
-    """At most n different feasible architectures, best first, by one of the `SELECTIONS`."""
+def select(
+    search: PolicySearch, n: int, *, by: str = "one_shot", within: FeasibleSet | None = None
+) -> list[Architecture]:
+    """At most n different feasible architectures, best first, by one of the `SELECTIONS`.
+
+    `within` is another set of the same space, tighter than the one that was searched.
+    """
     if by not in SELECTIONS:
         raise TabnasError(f"there is no selection {by!r}; {did_you_mean(by, SELECTIONS)}")
-    return SELECTIONS[by](search, whole("n", n, least=1))
+    return SELECTIONS[by](search, whole("n", n, least=1), within or search.feasible)

@@ -1,0 +1,168 @@
+"""Numbers of every size: a run ends in a finite model, or in a sentence."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.data import Table
+from tabnas.errors import TabnasError
+from tabnas.nets import SGD, Constant, Examples
+from tabnas.runs import Labelled, Outcome, PlannedRun, RunSettings, describe_outcome, plan_run
+from tests.runs.conftest import made_table
+
+WORK = {"search_epochs": 3, "epochs": 4, "candidates": 2}
+
+
+def planned(table: Table, target: str, weight: object = None, **said: object) -> PlannedRun:
+    data = Labelled.of(table, target)
+    if weight is not None:
+        data = replace(data, weight=np.asarray(weight))
+    given = {"limits": {"parameters": 400}, "baselines": False} | said
+    return plan_run(data, RunSettings(**given), resolved=WORK)
+
+
+def numbers(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=(2, rows))
+    return {"x": x, "z": z, "y": x * z + x + 0.1 * rng.normal(size=rows)}
+
+
+def assert_sound(outcome: Outcome) -> None:
+    assert all(np.isfinite(array).all() for array in outcome.model.weights.values())
+    assert all(np.isfinite(candidate.loss) for candidate in outcome.candidates)
+    json.dumps(describe_outcome(outcome), allow_nan=False)
+    for snapshot in outcome.snapshots:
+        json.dumps(snapshot.to_dict(), allow_nan=False)
+
+
+# -- tables of every size ------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(
+    sizes=st.tuples(*[st.floats(-300, 300)] * 2),
+    target=st.floats(-300, 300),
+    outlier=st.floats(-10, 300),
+    where=st.sampled_from(["x", "z", "y", None]),
+    weight=st.one_of(st.none(), st.tuples(st.floats(-40, 0), st.floats(0, 38))),
+    scaling=st.sampled_from(["robust", "standard", "none"]),
+    classes=st.booleans(),
+    seed=st.integers(0, 5),
+)
+def test_a_run_ends_finite_or_in_a_sentence(
+    sizes, target, outlier, where, weight, scaling, classes, seed
+):
+    columns = numbers(seed=seed)
+    rng = np.random.default_rng(seed)
+    for name, size in zip("xzy", (*sizes, target), strict=True):
+        columns[name] = columns[name] * 10.0**size
+    if where is not None:
+        columns[where][3] = 10.0**outlier
+    if classes:
+        columns["y"] = np.where(columns["y"] > 0, "high", "low")
+    drawn = None if weight is None else 10 ** rng.uniform(*weight, size=len(columns["x"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            outcome = planned(Table.of(columns), "y", drawn, scaling=scaling).execute()
+        except TabnasError:
+            return
+    assert_sound(outcome)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 60])
+def test_labels_that_are_nearly_constant(rows: int) -> None:
+    columns = numbers()
+    columns["y"] = np.where(np.arange(120) < rows, "rare", "usual")
+    assert_sound(planned(Table.of(columns), "y").execute())
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_units_do_not_matter(size: float) -> None:
+    """Nothing but the unit of a column and of the target: the same network, to rounding."""
+    plain, scaled = numbers(), numbers()
+    scaled["x"] = scaled["x"] * size
+    scaled["y"] = scaled["y"] * size
+    first, second = (planned(Table.of(columns), "y").execute() for columns in (plain, scaled))
+    assert first.model.architecture == second.model.architecture
+    assert second.chosen.loss / size == pytest.approx(first.chosen.loss, rel=0.02)
+
+
+# -- trainings that diverge ----------------------------------------------------------------------
+
+
+def unscaled() -> Table:
+    """A linear network of such a column has no gradient that float32 can hold."""
+    columns = numbers()
+    columns["x"] = columns["x"] * 1e14
+    return Table.of(columns)
+
+
+def test_a_candidate_that_diverges_is_left_out_with_a_note() -> None:
+    outcome = planned(unscaled(), "y", scaling="none").execute()
+    assert "the candidate linear was left out: its training diverged" in outcome.notes
+    assert "linear" not in {str(candidate.architecture) for candidate in outcome.candidates}
+    assert len(outcome.candidates) == len(outcome.one_shot) > 0
+    assert_sound(outcome)
+
+
+def wild(run: PlannedRun) -> PlannedRun:
+    """The same run with steps far too long for stand-alone networks."""
+    training = replace(run.plan.training, schedule=Constant(1e25))
+    return replace(run, plan=replace(run.plan, training=training, optimizer=SGD()))
+
+
+@pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
+def test_if_all_candidates_diverge_the_error_says_where_to_look(rows: int) -> None:
+    run = wild(planned(made_table(rows).drop(["kind"]), "value"))
+    with pytest.raises(TabnasError, match=r"every candidate diverged.*the largest number .* of"):
+        run.execute()
+
+
+def test_a_search_that_diverges_says_where_to_look() -> None:
+    run = planned(made_table(300).drop(["kind"]), "value")
+    search = replace(run.plan.search, schedule=Constant(1e25), optimizer=SGD())
+    run = replace(run, plan=replace(run.plan, search=search))
+    with pytest.raises(TabnasError, match=r"search has diverged.*the largest number .* of the"):
+        run.execute()
+
+
+def spoilt(examples: Examples) -> Examples:
+    """The rows, one of them with a target beyond float32's squares."""
+    values = examples.values.copy()
+    values[0] = 1e25
+    return Examples(
+        examples.task, numeric=examples.numeric, categorical=examples.categorical, target=values
+    )
+
+
+def test_skipped_steps_are_told_and_noted() -> None:
+    """With folds, the search alone sees the training part."""
+    run = planned(made_table(300).drop(["kind"]), "value")
+    train = run.parts.train
+    parts = replace(run.parts)
+    vars(parts)["train"] = replace(train, examples=spoilt(train.examples))
+    told: list[str] = []
+    outcome = replace(run, parts=parts).execute(lambda progress: told.append(progress.note))
+    assert "skipped steps: 3" in told  # once an epoch
+    assert any("steps that the search skipped: 3," in note for note in outcome.notes)
+    assert_sound(outcome)
+
+
+def test_a_refit_that_diverges_leaves_the_model_that_was_judged() -> None:
+    run = planned(made_table(300).drop(["kind"]), "value", refit=True)
+    test = run.parts.test
+    parts = replace(run.parts, test=replace(test, examples=spoilt(test.examples)))
+    outcome = replace(run, parts=parts).execute()
+    plain = planned(made_table(300).drop(["kind"]), "value").execute()
+    assert any("training on all rows diverged" in note for note in outcome.notes)
+    assert not outcome.trained_on_all
+    for name, array in plain.model.weights.items():
+        np.testing.assert_array_equal(outcome.model.weights[name], array)
