@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from tabnas.estimators._telling import Telling
 from tabnas.model import Model, save_model
 from tabnas.runs import Labelled, describe_outcome, load_run_model, plan_run, run_in_folder
 
+if TYPE_CHECKING:
+    from tabnas.export import Exported
+
 
 class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     """The common part; scikit-learn finds the parameters in the classes' own `__init__`."""
@@ -27,13 +30,15 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         telling = Telling(self.verbose)
         settings = run_settings(self, kinds)
         if folder is None:
-            run = plan_run(data, settings)
+            run = plan_run(data, settings, observe=telling)
             telling.begin(run)
             outcome = run.execute(telling)
         else:
             outcome = run_in_folder(folder, data, settings, observe=telling, begin=telling.begin)
         telling.end(outcome)
         self._keep(outcome.model)
+        feasible = outcome.plan.feasible
+        self.costs_ |= feasible.budget.costs(feasible.space, self.architecture_)
         self.n_iter_ = outcome.chosen.stop_after
         self.result_ = describe_outcome(outcome)
         self.candidates_ = self.result_["candidates"]
@@ -68,6 +73,48 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         save_model(self.model_, folder, overwrite=overwrite)
+
+    def export_onnx(
+        self,
+        path: str | Path,
+        X: Any = None,  # noqa: N803
+        y: Any = None,
+        *,
+        weights_only: bool = False,
+        int8: bool = False,
+        margin: float = 0.01,
+    ) -> Exported:
+        """Write the fitted model as one ONNX file, from the columns of X to the answers.
+
+        It is written only if it answers as `predict` and `predict_proba` do.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write; ends in .onnx. A file there is replaced.
+        X : table or array, optional
+            Real rows to compare on, besides rows made up of what the model knows.
+        y : array-like, optional
+            Their target, which `int8` is measured by.
+        weights_only : bool, default=False
+            Without preprocessing: encoded rows in, the network's outputs out.
+        int8 : bool, default=False
+            Store matrices in 8 bits, if it costs at most `margin` of the score.
+        margin : float, default=0.01
+            As a share of the log loss, or of the RMSE.
+        """
+        from tabnas.export import export_onnx
+
+        check_is_fitted(self)
+        return export_onnx(
+            self.model_,
+            path,
+            check=None if X is None else self._asked(X),
+            answers=y,
+            weights_only=weights_only,
+            int8=int8,
+            margin=margin,
+        )
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

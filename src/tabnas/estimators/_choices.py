@@ -13,7 +13,14 @@ from tabnas.data import Shares
 from tabnas.errors import TabnasError, whole
 from tabnas.runs import RunSettings
 
-LIMITED = ("parameters", "dense_parameters", "flops", "bytes")
+LIMITED = (
+    "parameters",
+    "dense_parameters",
+    "flops",
+    "bytes",
+    "latency_us",
+    "batch_latency_us",
+)
 """The costs that have a parameter `max_...`."""
 
 
@@ -29,6 +36,7 @@ def run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
     class_weight = getattr(estimator, "class_weight", None)
     return RunSettings(
         limits=limits,
+        latency_table=None if estimator.latency_table is None else str(estimator.latency_table),
         layers=estimator.layers,
         widths=estimator.widths,
         metric=estimator.metric,

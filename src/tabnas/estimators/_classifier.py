@@ -37,6 +37,15 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         The most operations for one row.
     max_bytes : int or None, default=None
         The most bytes of weights.
+    max_latency_us : float or None, default=None
+        The most microseconds that a call for one row may take, from the table's columns to the
+        answer, of the model as an ONNX file in onnxruntime, on one thread of this machine. The
+        model that is returned was measured.
+    max_batch_latency_us : float or None, default=None
+        The same for a call of 256 rows.
+    latency_table : str, Path or None, default=None
+        A file of `tabnas latency --out` from another machine, to keep the latency there. Then it
+        is predicted and cannot be measured.
     layers : int or None, default=None
         The most hidden layers; None is three.
     widths : sequence of int or None, default=None
@@ -80,7 +89,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
     model_ : Model
         The network with its encoder.
     costs_ : dict of str to float
-        What the network uses of every cost.
+        What the network uses of every cost; latencies as predicted.
     classes_ : ndarray
         The labels, in the order of `predict_proba`.
     n_features_in_ : int
@@ -117,6 +126,9 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         max_dense_parameters: int | None = None,
         max_flops: int | None = None,
         max_bytes: int | None = None,
+        max_latency_us: float | None = None,
+        max_batch_latency_us: float | None = None,
+        latency_table: str | Path | None = None,
         layers: int | None = None,
         widths: Sequence[int] | None = None,
         metric: str | None = None,
@@ -134,6 +146,9 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         self.max_dense_parameters = max_dense_parameters
         self.max_flops = max_flops
         self.max_bytes = max_bytes
+        self.max_latency_us = max_latency_us
+        self.max_batch_latency_us = max_batch_latency_us
+        self.latency_table = latency_table
         self.layers = layers
         self.widths = widths
         self.metric = metric

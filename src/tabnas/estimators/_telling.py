@@ -35,7 +35,8 @@ class Telling:
 
     def end(self, outcome: Outcome) -> None:
         """Say what was found."""
-        costs, limits = outcome.model.costs, outcome.model.limits
+        feasible, limits = outcome.plan.feasible, outcome.model.limits
+        costs = feasible.budget.costs(feasible.space, outcome.model.architecture)
         kept = ", ".join(f"{costs[name]:,} of {most:,} {name}" for name, most in limits.items())
         self._say(
             f"found: {outcome.model.architecture}, {kept}, "

@@ -1,0 +1,166 @@
+"""From a model to one file, tried out before it is written."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import onnx
+
+from tabnas.data import Table
+from tabnas.errors import TabnasError
+from tabnas.export._build import Built, build
+from tabnas.export._engine import Engine, EngineName
+from tabnas.export._int8 import Quantised, meant, measured, quantise
+from tabnas.export._network import centred
+from tabnas.export._parity import Parity, check_parity
+from tabnas.model import Model, default_metric, metric_named
+
+ENDING = ".onnx"
+MARGIN = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """A file that was written: what it takes and gives, its size, and how it was checked."""
+
+    path: Path
+    bytes: int
+    parameters: int
+    inputs: dict[str, str]  # name: type, [rows, 1] each; of weights only, [rows, width]
+    outputs: dict[str, str]
+    opsets: dict[str, int]  # of operations that a runtime must know
+    parity: Parity
+    int8: Quantised | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, fit for JSON."""
+        return asdict(self) | {"path": str(self.path)}
+
+
+def export_onnx(
+    model: Model,
+    path: str | Path,
+    *,
+    check: Any = None,
+    answers: Any = None,
+    weights_only: bool = False,
+    int8: bool = False,
+    margin: float = MARGIN,
+    metric: str | None = None,
+    engine: EngineName | None = None,
+) -> Exported:
+    """Write a model as one ONNX file, once it has been seen to answer as the model does.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to write; ends in .onnx. A file there is replaced, at once or not at all.
+    check : table, optional
+        Real rows to compare the file with the model on, besides rows made up of what the encoder
+        knows: every category, missing and unseen values, extremes.
+    answers : array-like, optional
+        The target of these rows, if the table has no column of its name. Only int8 needs it.
+    weights_only : bool
+        Without preprocessing: encoded rows in, the network's outputs and what follows out.
+    int8 : bool
+        Store matrices in 8 bits. The score of both files is measured on the rows of `check`, whose
+        target must be known.
+    margin : float
+        How much of the score int8 may cost, as a share of it.
+    metric : str, optional
+        What int8 is judged by: log loss for classes or RMSE, unless given.
+    engine : {"onnxruntime", "reference"}, optional
+        What computes the file for the comparison: ONNX Runtime if it is installed, else ONNX's
+        reference.
+    """
+    path = _refuse_unwritable(Path(path))
+    if not 0 <= margin < float("inf"):
+        raise TabnasError(f"the margin must be at least 0, however {margin!r} was given")
+    task = model.target.task
+    judge = default_metric(task) if metric is None else metric_named(metric, task)
+    rows = None if check is None else Table.of(check)
+    truth = _answers(model, rows, answers)
+    weights = centred(model.weights)
+    built = build(model, weights, weights_only=weights_only)
+    tried = _opened(built, engine)
+    parity = check_parity(model, built, tried, rows)
+    quantised = None
+    if int8:
+        small = quantise(weights)
+        rounded = build(model, small, weights_only=weights_only)
+        again = _opened(rounded, engine)
+        parity = check_parity(meant(model, small), rounded, again, rows)
+        pair = (built, tried), (rounded, again)
+        quantised = measured(model, judge, rows, truth, *pair, margin)
+        built = rounded
+    data = built.data
+    _write(path, data)
+    return Exported(
+        path=path,
+        bytes=len(data),
+        parameters=int(model.costs["parameters"]),
+        inputs=built.inputs,
+        outputs={answer.name: answer.dtype for answer in built.outputs},
+        opsets=built.opsets,
+        parity=parity,
+        int8=quantised,
+    )
+
+
+def onnx_bytes(model: Model) -> bytes:
+    """The file that `export_onnx` would write for a model, neither tried out nor written."""
+    return build(model, centred(model.weights), weights_only=False).data
+
+
+def _answers(model: Model, rows: Table | None, given: Any) -> Any:
+    """The target column of the rows, or None if it is not known."""
+    name = model.target.name
+    if rows is None or (given is None and not (rows.named and name in rows)):
+        return None
+    if given is None:
+        return rows.column(name)
+    column = Table.of({name: given}).column(name)
+    if len(column) != len(rows):
+        raise TabnasError(
+            f"there must be an answer for each of the {len(rows):,} rows to check on, however "
+            f"{len(column):,} were given"
+        )
+    return column
+
+
+def _opened(built: Built, engine: EngineName | None) -> Engine:
+    """The file as an engine loads it; what is no valid ONNX is refused before."""
+    onnx.checker.check_model(built.proto, full_check=True)
+    return Engine(built.data, engine)
+
+
+def _refuse_unwritable(path: Path) -> Path:
+    if path.suffix.lower() != ENDING:
+        raise TabnasError(f"the file must end in {ENDING}, however {path.name!r} was given")
+    if path.is_dir():
+        raise TabnasError(f"the path must be a file's, however {str(path)!r} is a folder")
+    return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write aside and rename: the file appears whole or not at all."""
+    aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as error:
+        raise TabnasError(
+            f"{str(path)!r} cannot be written ({error.strerror or error}); name another"
+        ) from None
+    finally:
+        with suppress(OSError):  # it is gone if all went well
+            aside.unlink()

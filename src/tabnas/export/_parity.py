@@ -1,0 +1,137 @@
+"""Whether a file answers as the model does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.data import NumberTarget, Table
+from tabnas.errors import TabnasError
+from tabnas.export._answers import LABEL, PROBABILITIES, VALUE
+from tabnas.export._build import Built
+from tabnas.export._engine import Arrays, Engine
+from tabnas.export._inputs import encoded_inputs
+from tabnas.export._network import CODES, NUMERIC
+from tabnas.export._probes import probe_rows
+from tabnas.model import Model
+from tabnas.types import BoolArray, FloatArray
+
+TOLERANCE = 1e-4
+"""The largest difference allowed: of a probability, or in deviations of a quantity."""
+LARGE = 10.0
+"""Inputs of the network beyond this are less exact in float32, and allow proportionally more."""
+MOST_ROWS = 10_000
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parity:
+    """What a file was tried on, and how far it was off."""
+
+    engine: str
+    rows: int  # of the table that was given
+    made_rows: int
+    difference: float
+    tolerance: float = TOLERANCE
+
+
+def check_parity(model: Model, built: Built, engine: Engine, rows: Table | None) -> Parity:
+    """Compare a file with the model on rows made up, and on those given; disagreement raises."""
+    made = _answerable(model, probe_rows(model.encoder))
+    difference = _compare(model, built, engine, made, "made-up rows")
+    given = 0
+    if rows is not None and len(rows):
+        rows = sampled(rows, MOST_ROWS)
+        given = len(rows)
+        difference = max(difference, _compare(model, built, engine, rows, "rows given"))
+    return Parity(engine=engine.name, rows=given, made_rows=len(made), difference=difference)
+
+
+def sampled(rows: Table, most: int) -> Table:
+    """At most so many of the rows, evenly from first to last."""
+    if len(rows) <= most:
+        return rows
+    return rows.take(np.linspace(0, len(rows) - 1, most).astype(np.int64))
+
+
+def file_inputs(model: Model, built: Built, rows: Table) -> Arrays:
+    """The rows as the file takes them."""
+    if not built.weights_only:
+        return encoded_inputs(model.encoder, rows)
+    encoded = model.encoder.encode(rows)
+    arrays: Arrays = {NUMERIC: encoded.numeric, CODES: encoded.categorical.astype(np.int64)}
+    return {name: arrays[name] for name in built.inputs}
+
+
+def prediction(model: Model, built: Built, outputs: Arrays) -> FloatArray:
+    """What `score` takes, from a file's outputs."""
+    name = built.name_of(PROBABILITIES if model.classes else VALUE)
+    assert name is not None
+    said = np.asarray(outputs[name], np.float64)
+    return said if model.classes else said[:, 0]
+
+
+def _compare(model: Model, built: Built, engine: Engine, rows: Table, where: str) -> float:
+    outputs = engine.run(file_inputs(model, built, rows))
+    said = prediction(model, built, outputs)
+    ours = model.predict_proba(rows) if model.classes else model.predict(rows)
+    difference = _difference(model, said, ours)
+    allowed = _allowed(model, rows, ours)
+    wrong = ~(difference <= allowed)
+    label = built.name_of(LABEL)
+    if label is not None:
+        wrong |= _mislabelled(outputs[label], model, ours, allowed)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise TabnasError(
+            f"the file must answer as the model does, within {allowed[row]:.1g}, however row "
+            f"{row + 1} of the {where} differs by {difference[row]:.2g} in {engine.name}; "
+            "nothing was written. This is a fault of tabnas or of that engine, not of yours"
+        )
+    return float(difference.max(initial=0.0))
+
+
+def _difference(model: Model, said: FloatArray, ours: FloatArray) -> FloatArray:
+    with np.errstate(all="ignore"):  # what is not finite is found by the comparison
+        if not isinstance(model.target, NumberTarget):
+            return np.asarray(np.abs(said - ours).max(axis=1))
+        return np.asarray(np.abs(said / 2 - ours / 2) / model.target.scale * 2)
+
+
+def _allowed(model: Model, rows: Table, ours: FloatArray) -> FloatArray:
+    numeric = model.encoder.encode(rows).numeric
+    largest = np.abs(numeric).max(axis=1, initial=0.0).astype(np.float64)
+    allowed = TOLERANCE * np.maximum(1.0, largest / LARGE)
+    if isinstance(model.target, NumberTarget):  # units far from 0 have few digits for differences
+        with np.errstate(over="ignore"):
+            allowed += ROUNDING * np.abs(ours) / model.target.scale
+    return np.asarray(allowed)
+
+
+def _mislabelled(
+    labels: NDArray[np.generic], model: Model, ours: FloatArray, allowed: FloatArray
+) -> BoolArray:
+    """Which labels are others than ours, where the best two classes are not as good as equal."""
+    best = np.sort(ours, axis=1)[:, -2:]
+    expected = np.array(model.classes, dtype=labels.dtype)[ours.argmax(axis=1)]
+    return np.asarray((labels != expected) & (best[:, 1] - best[:, 0] > 2 * allowed))
+
+
+def _answerable(model: Model, rows: Table) -> Table:
+    """The rows that the model itself can answer: without scaling, extremes may be too much."""
+    try:
+        model.raw(rows)
+        return rows
+    except TabnasError:
+        kept = [number for number in range(len(rows)) if _answers(model, rows, number)]
+        return rows.take(np.array(kept, np.int64))
+
+
+def _answers(model: Model, rows: Table, number: int) -> bool:
+    try:
+        model.raw(rows.take(np.array([number])))
+    except TabnasError:
+        return False
+    return True

@@ -1,0 +1,157 @@
+"""Random models over random tables, untrained: what a file must answer does not depend on that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, Target
+from tabnas.errors import TabnasError
+from tabnas.model import Model, network_task
+from tabnas.nets import SGD, SuperNet
+from tabnas.space import Architecture
+
+ROWS = 12
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-100, 100),
+    st.sampled_from([0.0, -0.0, 1e300, -1e300, 5e-324, 2.0**53 + 2]),
+)
+TEXTS = st.one_of(
+    st.sampled_from(["Bern", "Basel", "Zürich", "東京", "007", "x y", "NA?", "1.5", "true"]),
+    st.text(st.characters(codec="utf-8"), max_size=5).map(str.strip),
+)
+MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 1, 1)).map(
+    lambda moment: moment.replace(microsecond=0)
+)
+KINDS = {
+    "numeric": (NUMBERS, pa.float64()),
+    "boolean": (st.booleans(), pa.bool_()),
+    "text": (TEXTS, pa.string()),
+    "integers": (st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(0, 4), pa.int64()),
+    "datetime": (MOMENTS, pa.timestamp("s")),
+}
+NAMES = st.one_of(
+    st.sampled_from(["age", "label", "probabilities", "value", "raw", "layer.1.weight", "Größe €"]),
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=6),
+).map(str.strip)
+CLASSES = st.sampled_from(
+    [
+        ("no", "yes"),
+        ("a", "b", "c"),
+        ("été", "東", "x", "y"),
+        (False, True),
+        (-3, 7),
+        (0, 1, 2),
+        (0.5, 1.5),
+        (0.25, 0.5, 1e300),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A model, the rows that its encoder was fitted on, and other rows."""
+
+    model: Model
+    seen: Table
+    other: Table
+
+
+@st.composite
+def columns(draw: st.DrawFn, kind: str) -> tuple[pa.Array, pa.Array]:
+    """Two columns of a kind, one to fit on and one that may hold anything, both with gaps."""
+    values, type_ = KINDS[kind]
+    some = st.lists(st.one_of(st.none(), values, values), min_size=ROWS, max_size=ROWS)
+    pool = draw(st.lists(values, min_size=2, max_size=4))
+    repeated = st.lists(st.sampled_from([None, *pool]), min_size=ROWS, max_size=ROWS)
+    return pa.array(draw(repeated | some), type_), pa.array(draw(some | repeated), type_)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Drawn:
+    """Models of every task over columns of every kind."""
+    names = draw(st.lists(NAMES.filter(bool), min_size=1, max_size=5, unique=True))
+    kinds = [draw(st.sampled_from(sorted(KINDS))) for _ in names]
+    pairs = [draw(columns(kind)) for kind in kinds]
+    seen, other = (
+        Table(pa.table({n: pair[i] for n, pair in zip(names, pairs, strict=True)})) for i in (0, 1)
+    )
+    forced = {
+        name: "categorical"
+        for name, kind in zip(names, kinds, strict=True)
+        if kind in ("text", "integers") or (kind == "boolean" and draw(st.booleans()))
+    }
+    encoder = TableEncoder.fit(
+        _with_one_sure_column(seen),
+        kinds=forced,
+        scaling=draw(st.sampled_from(["robust", "standard", "none"])),
+        min_count=draw(st.integers(1, 2)),
+    )
+    model = untrained(
+        encoder,
+        draw(targets()),
+        draw(st.lists(st.integers(1, 9), max_size=3)),
+        dimensions=[draw(st.integers(1, 3)) for _ in encoder.categories],
+        seed=draw(st.integers(0, 100)),
+    )
+    return Drawn(model, _with_one_sure_column(seen), _with_one_sure_column(other))
+
+
+@st.composite
+def targets(draw: st.DrawFn) -> Target:
+    if draw(st.booleans()):
+        return ClassTarget(name="answer", classes=draw(CLASSES))
+    center, scale = draw(st.sampled_from([(0.0, 1.0), (1e6, 3.0), (-1e300, 1e307), (1e-9, 1e-12)]))
+    return NumberTarget(name="answer", center=center, scale=scale)
+
+
+def untrained(
+    encoder: TableEncoder,
+    target: Target,
+    widths: list[int],
+    *,
+    dimensions: list[int] | None = None,
+    seed: int = 0,
+    **limits: float,
+) -> Model:
+    """A model of random weights."""
+    dimensions = [2] * len(encoder.categories) if dimensions is None else dimensions
+    task = network_task(encoder, target, dimensions)
+    architecture = Architecture(tuple(widths))
+    rng = np.random.default_rng(seed)
+    net = SuperNet.standalone(architecture, task, optimizer=SGD())
+    weights = {
+        name: rng.normal(size=array.shape, scale=1 / math.sqrt(array.shape[0]))
+        + (1 if name.endswith("scale") else 0)
+        for name, array in net.weights().items()
+    }
+    return Model(
+        encoder=encoder,
+        target=target,
+        architecture=architecture,
+        dimensions=tuple(dimensions),
+        weights=weights,
+        limits=limits,
+    )
+
+
+def answers(model: Model, table: Table) -> bool:
+    """Whether the model itself has finite answers: without scaling it may not."""
+    try:
+        model.raw(table)
+    except TabnasError:
+        return False
+    return True
+
+
+def _with_one_sure_column(table: Table) -> Table:
+    """A column that is never constant, lest nothing be left to learn from."""
+    name = "sure" + "_" * max(map(len, table.names))
+    return Table(table.arrow.append_column(name, pa.array(np.arange(ROWS) % 3 * 0.5)))

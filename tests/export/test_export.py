@@ -1,0 +1,246 @@
+"""One file: what it says of itself, when it is written, and when it is not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import onnx
+import pytest
+
+import tabnas
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, read_table
+from tabnas.data.columns import NumericColumn
+from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.export import Engine, export_onnx, onnx_inputs
+from tabnas.model import Model
+from tests.conftest import SHARED, needs_shared
+from tests.export.strategies import untrained
+
+
+def table_of(rows: int = 400) -> Table:
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=rows)
+    return Table.of(
+        {
+            "size": np.where(rng.random(rows) < 0.1, np.nan, size),
+            "colour": rng.choice(["red", "blue", "green"], size=rows).tolist(),
+            "kind": ["high" if value > 0 else "low" for value in size],
+            "value": 100 + 3 * size,
+        }
+    )
+
+
+@pytest.fixture
+def model() -> Model:
+    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
+    target = ClassTarget(name="kind", classes=("high", "low"))
+    return untrained(encoder, target, [64, 32], parameters=4_000, latency_us=7.5)
+
+
+def test_the_file_says_what_it_is(model: Model, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "m.onnx"
+    exported = export_onnx(model, path, check=table_of())
+    assert exported.path == path
+    assert exported.bytes == path.stat().st_size
+    assert exported.parameters == model.costs["parameters"]
+    assert exported.opsets == {"ai.onnx": 17, "ai.onnx.ml": 3}
+    assert exported.parity.rows == 400
+    assert exported.parity.difference < 1e-5
+    json.dumps(exported.to_dict())
+    loaded = onnx.load(path)
+    assert [value.name for value in loaded.graph.output] == list(exported.outputs)
+    assert (loaded.producer_name, loaded.producer_version) == ("tabnas", tabnas.__version__)
+    told = {prop.key.removeprefix("tabnas."): prop.value for prop in loaded.metadata_props}
+    assert told["architecture"] == "64-32"
+    assert json.loads(told["costs"]) == model.costs
+    assert json.loads(told["limits"]) == {"parameters": 4_000, "latency_us": 7.5}
+    assert json.loads(told["classes"]) == ["high", "low"]
+    assert (told["target"], told["task"], told["form"]) == ("kind", "binary", "table")
+    floats = [t for t in loaded.graph.initializer if t.data_type == onnx.TensorProto.FLOAT]
+    trained = [t for t in floats if t.name.startswith(("layer.", "head.", "embedding."))]
+    assert sum(int(np.prod(t.dims)) for t in trained) == model.costs["parameters"]
+
+
+def test_equal_models_give_equal_bytes(model: Model, tmp_path: Path) -> None:
+    for name in ("a.onnx", "b.onnx"):
+        export_onnx(model, tmp_path / name)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+def test_weights_only_takes_encoded_rows_and_says_their_order(model: Model, tmp_path: Path) -> None:
+    exported = export_onnx(model, tmp_path / "m.onnx", check=table_of(), weights_only=True)
+    assert exported.inputs == {"numeric": "float32", "codes": "int64"}
+    assert exported.outputs == {"raw": "float32", "probabilities": "float32"}
+    data = (tmp_path / "m.onnx").read_bytes()
+    told = {prop.key: prop.value for prop in onnx.load_from_string(data).metadata_props}
+    assert json.loads(told["tabnas.numeric_features"]) == ["size", "size is missing"]
+    assert json.loads(told["tabnas.code_columns"]) == ["colour"]
+    encoder = TableEncoder.from_dict(json.loads(told["tabnas.encoder"]))
+    encoded = encoder.encode(table_of())
+    codes = encoded.categorical.astype(np.int64)
+    said = Engine(data).run({"numeric": encoded.numeric, "codes": codes})
+    np.testing.assert_allclose(said["raw"], model.raw(table_of()), atol=1e-5)
+
+
+def test_weights_only_of_a_quantity_gives_values_too(tmp_path: Path) -> None:
+    encoder = TableEncoder.fit(table_of(), drop=["kind", "value", "colour"])
+    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [])
+    exported = export_onnx(model, tmp_path / "m.onnx", weights_only=True)
+    assert exported.inputs == {"numeric": "float32"}
+    assert exported.outputs == {"raw": "float32", "value": "float64"}
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+class Shifted(NumericColumn):
+    """Encodes otherwise than the file, which takes it for an ordinary one."""
+
+    @classmethod
+    def fit(cls, name: str, column: object) -> Shifted:
+        fitted = NumericColumn.fit(name, column)
+        return cls.from_dict({key: v for key, v in fitted.to_dict().items() if key != "kind"})
+
+    def encode(self, column: object, numeric: np.ndarray, codes: np.ndarray) -> None:
+        super().encode(column, numeric, codes)
+        numeric[:, 0] += 0.5
+
+
+def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
+    shifted = Shifted.fit("x", Table.of({"x": [1.0, 2.0, 5.0]}).column("x"))
+    encoder = TableEncoder((shifted,), (), (), ("x",), True)
+    model = untrained(encoder, NumberTarget(name="y", center=0, scale=1), [])
+    with pytest.raises(TabnasError, match=r"of the made-up rows differs .*; nothing was written"):
+        export_onnx(model, tmp_path / "m.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_there_outlives_a_refusal(model: Model, tmp_path: Path) -> None:
+    export_onnx(model, tmp_path / "m.onnx")
+    before = (tmp_path / "m.onnx").read_bytes()
+    with pytest.raises(TabnasError, match="int8 weights must be measured on rows with the target"):
+        export_onnx(model, tmp_path / "m.onnx", int8=True)
+    assert (tmp_path / "m.onnx").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_the_limit_is_checked_once_more(model: Model, tmp_path: Path) -> None:
+    object.__setattr__(model, "limits", MappingProxyType({"parameters": 10}))
+    with pytest.raises(InfeasibleError, match="the limit on parameters must be kept, at most 10"):
+        export_onnx(model, tmp_path / "m.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
+    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
+    model = untrained(encoder, ClassTarget(name="y", classes=(1, 2**63)), [])
+    with pytest.raises(TabnasError, match="must be integers of 64 bits"):
+        export_onnx(model, tmp_path / "m.onnx")
+    export_onnx(model, tmp_path / "m.onnx", weights_only=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("m.pb", {}, "must end in .onnx, however 'm.pb'"),
+        ("folder.onnx", {}, "is a folder"),
+        ("file/m.onnx", {}, "cannot be written"),
+        ("m.onnx", {"margin": -1}, "margin must be at least 0"),
+        ("m.onnx", {"margin": float("nan")}, "margin must be at least 0"),
+        ("m.onnx", {"metric": "rmse"}, "metric of a binary target"),
+        ("m.onnx", {"engine": "onnxruntme"}, "did you mean 'onnxruntime'"),
+        ("m.onnx", {"check": {"size": [1.0]}}, "must have the column 'colour'"),
+        ("m.onnx", {"check": table_of(3), "answers": ["high"]}, "for each of the 3 rows"),
+    ],
+)
+def test_what_cannot_be(
+    model: Model, tmp_path: Path, name: str, options: dict[str, object], sentence: str
+) -> None:
+    (tmp_path / "folder.onnx").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(TabnasError, match=sentence):
+        export_onnx(model, tmp_path / name, **options)  # type: ignore[arg-type]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder.onnx"]
+
+
+def test_without_onnxruntime_the_reference_checks(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    exported = export_onnx(model, tmp_path / "m.onnx", check=table_of())
+    assert exported.parity.engine.endswith("(reference)")
+    with pytest.raises(TabnasError, match=r"pip install 'tabnas\[onnxruntime\]'"):
+        export_onnx(model, tmp_path / "m.onnx", engine="onnxruntime")
+
+
+# -- int8 ----------------------------------------------------------------------------------------
+
+
+def test_int8_is_smaller_and_its_score_measured(model: Model, tmp_path: Path) -> None:
+    exported = export_onnx(
+        model, tmp_path / "m.onnx", check=table_of(), int8=True, margin=0.05, metric="log_loss"
+    )
+    small = exported.int8
+    assert small is not None
+    assert exported.bytes == (tmp_path / "m.onnx").stat().st_size
+    assert exported.bytes < 0.6 * small.float32_bytes
+    assert small.rows == 400
+    assert small.int8_score != small.float32_score
+    assert abs(small.int8_score - small.float32_score) <= 0.05 * small.float32_score
+    told = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert told["tabnas.weights"] == "int8"
+    said = Engine((tmp_path / "m.onnx").read_bytes()).run(onnx_inputs(model, table_of()))
+    np.testing.assert_allclose(said["probabilities"], model.predict_proba(table_of()), atol=0.05)
+
+
+def test_int8_by_answers_given_apart(model: Model, tmp_path: Path) -> None:
+    table = table_of()
+    kinds = table.column("kind").to_pylist()
+    apart, together = (
+        export_onnx(model, tmp_path / "m.onnx", int8=True, margin=9, check=rows, answers=given).int8
+        for rows, given in ((table.drop(["kind"]), kinds), (table, None))
+    )
+    assert apart == together
+
+
+def test_int8_beyond_the_margin_is_refused_with_the_numbers(tmp_path: Path) -> None:
+    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
+    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [8])
+    # the answers are the model's own, so that float32 has no error at all and int8 has some
+    own = model.predict(table_of())
+    with pytest.raises(TabnasError, match=r"must keep rmse within 1\.00% of .*, however it is"):
+        export_onnx(model, tmp_path / "m.onnx", check=table_of(), answers=own, int8=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_int8_leaves_rows_without_a_target_out(model: Model, tmp_path: Path) -> None:
+    kinds = ["high", "low", None, ""] * 100
+    options = {"int8": True, "margin": 9.0, "check": table_of().drop(["kind"])}
+    exported = export_onnx(model, tmp_path / "m.onnx", answers=kinds, **options)  # type: ignore[arg-type]
+    assert exported.int8 is not None
+    assert exported.int8.rows == 200
+    with pytest.raises(TabnasError, match="however none were given"):
+        export_onnx(model, tmp_path / "m.onnx", answers=[None] * 400, **options)  # type: ignore[arg-type]
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "target"), [("adult", "income"), ("california_housing", None)])
+def test_real_tables(name: str, target: str | None, tmp_path: Path) -> None:
+    table = read_table(SHARED / "data" / f"{name}.parquet")
+    target = target or table.names[-1]
+    encoder = TableEncoder.fit(table, drop=[target], rows=np.arange(2_000))
+    found = (
+        ClassTarget(name=target, classes=("<=50K", ">50K"))
+        if name == "adult"
+        else NumberTarget(name=target, center=2.0, scale=1.0)
+    )
+    model = replace(untrained(encoder, found, [48, 24]), limits={"parameters": 20_000})
+    for weights_only in (False, True):
+        exported = export_onnx(model, tmp_path / "m.onnx", check=table, weights_only=weights_only)
+        assert exported.parity.rows == 10_000
+        assert exported.parity.difference < 2e-5

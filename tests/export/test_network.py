@@ -1,0 +1,125 @@
+"""The bare network as a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.errors import TabnasError
+from tabnas.export import Engine, network_model
+from tabnas.export._graph import Graph
+from tabnas.export._int8 import quantise
+from tabnas.export._network import Int8, add_network, centred, network_inputs
+from tabnas.nets import NORM_EPSILON, SGD, Embedding, Examples, Inputs, SuperNet, Task
+from tabnas.space import Architecture
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> Task:
+    """Numbers, or embeddings, of the same and of other dimensions, or both."""
+    embedding = st.builds(Embedding, categories=st.integers(1, 5), dimension=st.integers(1, 3))
+    embeddings = draw(st.lists(embedding, max_size=5))
+    numeric = draw(st.integers(0 if embeddings else 1, 4))
+    loss, outputs = draw(st.sampled_from([("logistic", 1), ("softmax", 3), ("squared_error", 1)]))
+    inputs = Inputs(numeric=numeric, embeddings=embeddings)
+    return Task(inputs=inputs, loss=loss, outputs=outputs)
+
+
+def made_rows(task: Task, rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    numeric = rng.normal(size=(rows, task.inputs.numeric)).astype(np.float32)
+    codes = [rng.integers(e.categories, size=rows) for e in task.inputs.embeddings]
+    return numeric, np.array(codes, np.int64).reshape(-1, rows).T
+
+
+def fed(task: Task, numeric: np.ndarray, codes: np.ndarray) -> dict[str, np.ndarray]:
+    arrays = {"numeric": numeric} if task.inputs.numeric else {}
+    return arrays | ({"codes": codes} if task.inputs.embeddings else {})
+
+
+@settings(max_examples=50)
+@given(task=tasks(), widths=st.lists(st.integers(1, 9), max_size=3), seed=st.integers(0, 99))
+def test_answers_as_the_engine_does(task: Task, widths: list[int], seed: int) -> None:
+    architecture = Architecture(tuple(widths))
+    net = SuperNet.standalone(architecture, task, optimizer=SGD(), seed=seed)
+    proto = network_model(architecture, task, net.weights())
+    onnx.checker.check_model(proto, full_check=True)
+    numeric, codes = made_rows(task, 7, seed)
+    rows = Examples(task, numeric=numeric, categorical=codes.astype(np.int32))
+    expected = net.logits(architecture, rows)
+    for engine in ("onnxruntime", "reference"):
+        said = Engine(proto.SerializeToString(), engine).run(fed(task, numeric, codes))
+        np.testing.assert_allclose(said["raw"], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_large_mean_before_the_normalisation_costs_no_digits() -> None:
+    """Runtimes that compute the variance in one pass get weights of mean 0."""
+    task, architecture = Task(inputs=Inputs(numeric=3), loss="logistic"), Architecture((8,))
+    net = SuperNet.standalone(architecture, task, optimizer=SGD())
+    weights = net.weights()
+    weights["layer.1.bias"] += 1e3
+    x, _ = made_rows(task, 50)
+    wide = {name: array.astype(np.float64) for name, array in weights.items()}
+    z = x @ wide["layer.1.weight"] + wide["layer.1.bias"]
+    z -= z.mean(axis=1, keepdims=True)
+    z /= np.sqrt((z**2).mean(axis=1, keepdims=True) + NORM_EPSILON)
+    hidden = np.maximum(z * wide["layer.1.scale"] + wide["layer.1.shift"], 0)
+    expected = hidden @ wide["head.1.weight"] + wide["head.1.bias"]
+
+    def error(proto: onnx.ModelProto) -> float:
+        said = Engine(proto.SerializeToString(), "onnxruntime").run({"numeric": x})["raw"]
+        return float(np.abs(said - expected).max())
+
+    graph = Graph()
+    raw = add_network(graph, architecture, task, weights, *network_inputs(graph, task))
+    graph.output(raw, "float32", [1], "")
+    assert error(network_model(architecture, task, weights)) < 1e-5
+    assert error(graph.finished("", {})) > 1e-4  # as they are: why it is done
+
+
+def test_few_nodes() -> None:
+    """Three a layer, and embeddings of the same dimension looked up at once."""
+    embeddings = [Embedding(categories=9, dimension=d) for d in (2, 3, 2, 2, 3)]
+    task = Task(inputs=Inputs(numeric=4, embeddings=embeddings), loss="softmax", outputs=3)
+    architecture = Architecture((8, 4))
+    net = SuperNet.standalone(architecture, task, optimizer=SGD())
+    nodes = [n.op_type for n in network_model(architecture, task, net.weights()).graph.node]
+    looked_up = ["Gather", "Add", "Gather", "Reshape"]
+    layer = ["Gemm", "LayerNormalization", "Relu"]
+    assert nodes == [*looked_up, *looked_up, "Concat", *layer, *layer, "Gemm"]
+
+
+def test_no_parameters_come_or_go() -> None:
+    task = Task(
+        inputs=Inputs(numeric=2, embeddings=[Embedding(categories=5, dimension=2)] * 2),
+        loss="logistic",
+    )
+    architecture = Architecture((3,))
+    weights = SuperNet.standalone(architecture, task, optimizer=SGD()).weights()
+    for stored in (weights, centred(weights), quantise(weights)):
+        graph = Graph()
+        add_network(graph, architecture, task, stored, *network_inputs(graph, task))
+        assert graph.parameters == sum(array.size for array in weights.values())
+
+
+def test_weights_of_another_architecture_are_refused() -> None:
+    task = Task(inputs=Inputs(numeric=2), loss="logistic")
+    weights = SuperNet.standalone(Architecture((3,)), task, optimizer=SGD()).weights()
+    with pytest.raises(TabnasError, match=r"must be those of .* 3-3, however head\.2\.bias"):
+        network_model(Architecture((3, 3)), task, weights)
+
+
+def test_int8_is_what_it_stands_for() -> None:
+    numbers = np.array([[1.0, -50.0, 0.0], [0.5, 25.0, 0.0]], np.float32)
+    found = quantise({"head.0.weight": numbers, "embedding.0": numbers, "head.0.bias": numbers[0]})
+    matrix, table = found["head.0.weight"], found["embedding.0"]
+    assert isinstance(matrix, Int8)
+    assert isinstance(table, Int8)
+    assert matrix.values.tolist() == [[127, -127, 0], [64, 64, 0]]
+    assert table.values.tolist() == [[3, -127, 0], [1, 64, 0]]
+    assert np.abs(matrix.floats - numbers).max() <= 25 / 127
+    assert found["head.0.bias"] is not None
+    assert not isinstance(found["head.0.bias"], Int8)

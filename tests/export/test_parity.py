@@ -1,0 +1,136 @@
+"""Files answer as their models do, whatever the table, the network and the engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder
+from tabnas.errors import TabnasError
+from tabnas.export import Engine, EngineName, onnx_inputs
+from tabnas.export._build import build
+from tabnas.export._int8 import meant, quantise
+from tabnas.export._network import centred
+from tabnas.export._parity import TOLERANCE, check_parity, sampled
+from tabnas.export._probes import probe_rows
+from tabnas.model import Model
+from tests.export.strategies import Drawn, answers, models, untrained
+
+ENGINES: tuple[EngineName, ...] = ("onnxruntime", "reference")
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(drawn=models())
+def test_any_model(drawn: Drawn, engine: EngineName, weights_only: bool) -> None:
+    built = build(drawn.model, centred(drawn.model.weights), weights_only=weights_only)
+    onnx.checker.check_model(built.proto, full_check=True)
+    tried = Engine(built.data, engine)
+    for rows in (drawn.seen, drawn.other):
+        real = rows if answers(drawn.model, rows) else None
+        check_parity(drawn.model, built, tried, real)  # raises if they disagree
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(drawn=models())
+def test_int8_answers_as_the_rounded_model_does(drawn: Drawn) -> None:
+    small = quantise(centred(drawn.model.weights))
+    built = build(drawn.model, small, weights_only=False)
+    check_parity(meant(drawn.model, small), built, Engine(built.data), None)
+
+
+def labelled(labels: tuple[object, ...]) -> tuple[Model, Table]:
+    table = Table.of({"x": [0.1, 2.0, -3.0, 0.5], "c": ["a", "b", "a", None]})
+    encoder = TableEncoder.fit(table, min_count=1)
+    return untrained(encoder, ClassTarget(name="y", classes=labels), [4]), table
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("labels", [("no", "yes"), (3, 5), (0.5, 1.5, 2.5), (False, True)], ids=str)
+def test_labels_keep_their_type(labels: tuple[object, ...], engine: EngineName) -> None:
+    model, table = labelled(labels)
+    built = build(model, model.weights, weights_only=False)
+    said = Engine(built.data, engine).run(onnx_inputs(model, table))
+    assert said["label"].tolist() == model.predict(table).tolist()
+    assert all(type(label) is type(labels[0]) for label in said["label"].tolist())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_any_number_of_rows(rows: int, engine: EngineName) -> None:
+    model, table = labelled(("a", "b", "c"))
+    few = Table(table.arrow.slice(0, rows))
+    for weights_only in (False, True):
+        built = build(model, model.weights, weights_only=weights_only)
+        check_parity(model, built, Engine(built.data, engine), few)
+    said = Engine(build(model, model.weights, weights_only=False).data, engine).run(
+        onnx_inputs(model, few)
+    )
+    assert said["label"].shape == (rows,)
+    assert said["probabilities"].shape == (rows, 3)
+
+
+def test_values_have_a_column_and_their_own_units() -> None:
+    model, table = labelled(("a", "b"))
+    target = NumberTarget(name="y", center=1e12, scale=5.0)
+    model = untrained(model.encoder, target, [4])
+    built = build(model, model.weights, weights_only=False)
+    value = Engine(built.data).run(onnx_inputs(model, table))["value"]
+    assert value.shape == (4, 1)
+    assert value.dtype == np.float64
+    np.testing.assert_allclose(value[:, 0], model.predict(table), rtol=0, atol=1e-3)
+
+
+def test_whole_numbers_beyond_float32_count() -> None:
+    first = 2**40
+    table = Table.of({"account": [first + i for i in range(8)]})
+    model = untrained(TableEncoder.fit(table), NumberTarget(name="y", center=0, scale=1), [])
+    built = build(model, model.weights, weights_only=False)
+    said = Engine(built.data).run(onnx_inputs(model, table))["value"]
+    assert len(np.unique(said)) == 8
+    np.testing.assert_allclose(said[:, 0], model.predict(table), atol=TOLERANCE)
+
+
+def test_disagreement_is_told_with_its_row() -> None:
+    model, table = labelled(("a", "b"))
+    other = untrained(model.encoder, model.target, [4], seed=1)
+    built = build(other, other.weights, weights_only=False)
+    with pytest.raises(TabnasError, match=r"must answer as the model does, within 0.0001, however"):
+        check_parity(model, built, Engine(built.data), table)
+
+
+def test_another_label_of_the_same_probabilities_is_told() -> None:
+    model, table = labelled(("a", "b"))
+    other = Model(
+        encoder=model.encoder,
+        target=ClassTarget(name="y", classes=("c", "d")),
+        architecture=model.architecture,
+        dimensions=model.dimensions,
+        weights=model.weights,
+    )
+    built = build(other, other.weights, weights_only=False)
+    with pytest.raises(TabnasError, match="must answer as the model does"):
+        check_parity(model, built, Engine(built.data), table)
+
+
+def test_made_up_rows_have_every_category_and_the_odd_ones() -> None:
+    words = [f"w{i}" for i in range(200)]
+    table = Table.of({"w": words, "x": np.arange(200.0), "b": [True, False] * 100})
+    encoder = TableEncoder.fit(table, kinds={"w": "categorical"}, min_count=1)
+    rows = probe_rows(encoder)
+    made = rows.column("w").to_pylist()
+    assert set(words) < set(made)
+    assert None in made
+    assert {None, 1e300} < set(rows.column("x").to_pylist())
+    assert set(rows.column("b").to_pylist()) == {True, False, None}
+    assert set(encoder.encode(rows).categorical[:, 0]) == set(range(201))
+
+
+def test_samples_are_spread() -> None:
+    table = Table(pa.table({"x": np.arange(1000)}))
+    assert sampled(table, 3).column("x").to_pylist() == [0, 499, 999]
+    assert sampled(table, 1000) is table
