@@ -318,7 +318,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
         nonlocal ticks
         ticks += 1
         if ticks == 400:
-            ledger._save()
+            ledger.save()
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:

@@ -154,7 +154,7 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
         folder.write_config({"settings": small.settings.to_dict()})
         result = folder.finish(small)
     assert sorted(p.name for p in path.iterdir()) == [
-        "config.toml", "history.jsonl", "model", "result.json",
+        "config.toml", "history.jsonl", "model", "report.html", "result.json",
     ]  # fmt: skip
     assert list(path.parent.iterdir()) == [path]
     assert load_result(path) == json.loads(json.dumps(result))
@@ -260,7 +260,7 @@ def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.Mon
     def broken(*arguments: object, **options: object) -> None:
         raise ValueError("no trees today")
 
-    monkeypatch.setattr("tabnas.runs._pipeline.boosted_prediction", broken)
+    monkeypatch.setattr("tabnas.runs._judging.boosted_prediction", broken)
     found = outcome(labelled("kind"))
     assert found.boosted is None
     assert set(found.scores) == {"network", "trivial"}

@@ -55,7 +55,12 @@ def count(
         tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16 \
           --max-parameters 5000 --max-flops 9000
     """
-    limits = given_limits(max_parameters, max_dense_parameters, max_flops, max_bytes)
+    limits = given_limits(
+        parameters=max_parameters,
+        dense_parameters=max_dense_parameters,
+        flops=max_flops,
+        bytes=max_bytes,
+    )
     space = SearchSpace.uniform(
         layers=layers,
         inputs=inputs,

@@ -18,8 +18,11 @@ from tabnas.cli import _paper
 from tabnas.cli._count import count
 from tabnas.cli._datasets import datasets
 from tabnas.cli._evaluate import evaluate
+from tabnas.cli._export import export
+from tabnas.cli._latency import latency
 from tabnas.cli._mistakes import sentence
 from tabnas.cli._predict import predict
+from tabnas.cli._report import report
 from tabnas.cli._resume import resume
 from tabnas.cli._running import EndedError
 from tabnas.cli._search import search
@@ -39,7 +42,10 @@ app.command()(search)
 app.command()(resume)
 app.command()(predict)
 app.command()(evaluate)
+app.command()(export)
+app.command()(report)
 app.command()(count)
+app.command()(latency)
 app.command()(datasets)
 app.add_typer(_paper.app, name="paper")
 

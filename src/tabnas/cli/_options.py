@@ -27,6 +27,20 @@ MaxFlops = Annotated[
 MaxBytes = Annotated[
     int | None, typer.Option(help="Limit on bytes of weights.", rich_help_panel="Limits")
 ]
+MaxLatencyUs = Annotated[
+    float | None,
+    typer.Option(
+        help="Limit on microseconds of a call for one row, measured on this machine.",
+        rich_help_panel="Limits",
+    ),
+]
+MaxBatchLatencyUs = Annotated[
+    float | None,
+    typer.Option(
+        help="Limit on microseconds of a call for 256 rows.",
+        rich_help_panel="Limits",
+    ),
+]
 CheckpointSeconds = Annotated[
     float,
     typer.Option(help="Seconds from one checkpoint to the next.", min=0.0, rich_help_panel="Work"),
@@ -34,16 +48,8 @@ CheckpointSeconds = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 
 
-def given_limits(
-    parameters: int | None, dense_parameters: int | None, flops: int | None, size: int | None
-) -> dict[str, int]:
+def given_limits(**limits: float | None) -> dict[str, float]:
     """The limits that were given, by the name of their cost; there must be one."""
-    limits = {
-        "parameters": parameters,
-        "dense_parameters": dense_parameters,
-        "flops": flops,
-        "bytes": size,
-    }
     given = {name: most for name, most in limits.items() if most is not None}
     if not given:
         raise TabnasError("give at least one limit, for example --max-parameters 20000")

@@ -103,4 +103,5 @@ class _Bars:
 def _note(told: Told) -> str:
     if told.epoch is None or told.rows_a_second is None:
         return plain(told.note, longest=24)
-    return f"epoch {told.epoch:.0f}, {told.rows_a_second:,.0f} rows/s"
+    pace = f"epoch {told.epoch:.0f}, {told.rows_a_second:,.0f} rows/s"
+    return f"{pace}, {told.note}" if told.note else pace

@@ -20,7 +20,8 @@ def resume(
     """Go on with a run that was stopped, killed, or lost its machine.
 
     It ends with the same bits as if nothing had happened. The table and the version of tabnas must
-    be those that it began with; everything else is in the folder.
+    be those that it began with; everything else is in the folder. The folder may be somebody
+    else's: the table that its config.toml names is read, and nothing outside it is written.
 
         tabnas resume runs/income
     """

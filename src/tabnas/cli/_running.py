@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -35,7 +35,7 @@ def carry_out(
     every: float,
     quiet: bool,
     as_json: bool,
-    resolved: Mapping[str, int] | None = None,
+    resolved: Mapping[str, Any] | None = None,
 ) -> None:
     """Do the work of a run, or the rest of it; `every` is the seconds between checkpoints."""
     from tabnas.cli._progress import showing
@@ -43,10 +43,10 @@ def carry_out(
     from tabnas.runs import Ledger, Stopped
 
     console = Console(stderr=True)
-    cost = settings.budget.limits[0].cost.name
+    cost = next(iter(settings.limits))
     try:
         with showing(console, quiet=quiet or as_json, cost=cost) as tell:
-            run = source.planned(settings, resolved)
+            run = source.planned(settings, resolved, observe=tell)
             config = {"data": source.to_dict(), "settings": settings.to_dict()}
             folder.write_config(config | {"plan": run.plan.resolved})
             ledger = Ledger(folder.checkpoint, identity=run.identity(), every=every)

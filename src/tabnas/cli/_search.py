@@ -13,9 +13,11 @@ from rich.console import Console
 from tabnas.cli._options import (
     CheckpointSeconds,
     Json,
+    MaxBatchLatencyUs,
     MaxBytes,
     MaxDenseParameters,
     MaxFlops,
+    MaxLatencyUs,
     MaxParameters,
     given_limits,
     parse_names,
@@ -43,6 +45,16 @@ def search(
     max_dense_parameters: MaxDenseParameters = None,
     max_flops: MaxFlops = None,
     max_bytes: MaxBytes = None,
+    max_latency_us: MaxLatencyUs = None,
+    max_batch_latency_us: MaxBatchLatencyUs = None,
+    latency_table: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of `tabnas latency` from another machine, to keep latencies there.",
+            show_default="measured here",
+            rich_help_panel="Limits",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME"),
@@ -175,6 +187,10 @@ def search(
         tabnas search sales.parquet --target sold --max-flops 60000 \
           --max-bytes 80000 --time 300 --time-column day --out runs/sales
 
+    At most 50 microseconds from a row's columns to its answer, measured on this machine:
+
+        tabnas search train.csv --target income --max-latency-us 50
+
     A dataset that comes with scikit-learn, only to see what would be done:
 
         tabnas search digits --max-parameters 5000 --dry-run
@@ -182,6 +198,7 @@ def search(
     The folder then holds the model (for `tabnas predict` and `tabnas evaluate`), the scores on test
     rows that nothing was chosen by (result.json), and all that was asked (config.toml).
     """
+    from tabnas.cli._progress import showing
     from tabnas.cli._running import carry_out
     from tabnas.cli._summary import facts_of_plan, show_plan
     from tabnas.cli._tables import default_folder
@@ -203,7 +220,15 @@ def search(
                 "--numeric name it; remove one"
             )
     settings = RunSettings(
-        limits=given_limits(max_parameters, max_dense_parameters, max_flops, max_bytes),
+        limits=given_limits(
+            parameters=max_parameters,
+            dense_parameters=max_dense_parameters,
+            flops=max_flops,
+            bytes=max_bytes,
+            latency_us=max_latency_us,
+            batch_latency_us=max_batch_latency_us,
+        ),
+        latency_table=None if latency_table is None else str(latency_table),
         layers=layers,
         widths=None if widths is None else tuple(parse_widths(widths)),
         metric=metric,
@@ -224,7 +249,8 @@ def search(
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
     if dry_run:
-        facts = facts_of_plan(source.planned(settings))
+        with showing(Console(stderr=True), quiet=quiet or as_json, cost="") as tell:
+            facts = facts_of_plan(source.planned(settings, observe=tell))
         if as_json:
             typer.echo(json.dumps(facts, indent=2))
         else:

@@ -13,6 +13,7 @@ from tabnas.cli._text import plain, shown
 from tabnas.runs import PlannedRun
 
 MOST_DIGITS = 7
+LONGEST_NOTE = 500
 
 
 def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
@@ -83,9 +84,7 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
     table = _two_columns()
     table.add_row("architecture", f"[bold]{result['architecture']}[/bold]")
     for name, cost in result["costs"].items():
-        limit = cost["limit"]
-        held = "" if limit is None else f" of {limit:,} ({cost['value'] / limit:.0%})"
-        table.add_row(name, f"{cost['value']:,}{held}")
+        table.add_row(name, _held(name, cost, result))
     console.print(table)
     console.print()
     if result["scores"]:
@@ -93,14 +92,33 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
         console.print()
     _show_candidates(console, result)
     _show_limit_effects(console, result)
+    for note in result["notes"]:
+        console.print(shown(f"note: {note}", longest=LONGEST_NOTE))
     timings = result["timings"]
     console.print(
         f"searched in {_duration(timings['search'])}, {_counted(result['candidates'])} "
         f"trained in {_duration(timings['candidates'])}"
     )
     where = plain(folder, longest=200)
-    console.print(f"{where}: model/, result.json, history.jsonl, config.toml", markup=False)
+    held = "report.html, model/, result.json, history.jsonl, config.toml"
+    console.print(f"{where}: {held}", markup=False)
     console.print(f"next: tabnas predict {where} new.csv --out predictions.csv", markup=False)
+
+
+def _held(name: str, cost: dict[str, float], result: dict[str, Any]) -> str:
+    """A cost beside its limit: the share, whether it binds, and what was measured of it."""
+    value, limit = cost["value"], cost["limit"]
+    whole = isinstance(value, int)
+    said = f"{value:,}" if whole else f"{value:,.1f}"
+    if limit is None:
+        return said
+    said += f" of {limit:,} ({value / limit:.0%})"
+    if any(name in step["breaks"] for step in result["wider"]):
+        said += ", binds"
+    measured = result["timings"].get(f"measured {name}")
+    if measured is not None:
+        return f"{said}, measured {measured:,.1f}"
+    return said if whole else f"{said}, predicted"
 
 
 def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:

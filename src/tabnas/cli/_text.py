@@ -22,6 +22,6 @@ def plain(words: object, *, longest: int = LONGEST) -> str:
     return safe if len(safe) <= longest else safe[: longest - 1] + "…"
 
 
-def shown(words: object, style: str = "") -> Text:
+def shown(words: object, style: str = "", *, longest: int = LONGEST) -> Text:
     """The same for rich, which is to find no markup in it."""
-    return Text(plain(words), style=style)
+    return Text(plain(words, longest=longest), style=style)

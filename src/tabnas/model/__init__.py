@@ -8,6 +8,7 @@ from tabnas.model._files import load_model, save_model
 from tabnas.model._metrics import METRICS, Metric, default_metric, metric_named, metrics_for
 from tabnas.model._model import Model, probabilities
 from tabnas.model._scores import Score, Scores, primary_loss, score
+from tabnas.model._shapes import weight_shapes
 from tabnas.model._task import examples, network_task
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "score",
     "tempered",
     "trivial_prediction",
+    "weight_shapes",
 ]

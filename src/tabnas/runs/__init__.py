@@ -6,9 +6,11 @@ from tabnas.runs._candidates import Candidate, trial_of
 from tabnas.runs._folder import (
     RunFolder,
     load_config,
+    load_history,
     load_result,
     load_run_model,
     run_in_folder,
+    write_report,
 )
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger, Stopped
@@ -19,6 +21,7 @@ from tabnas.runs._plan import Plan, make_plan
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._result import describe_outcome
 from tabnas.runs._settings import RunSettings
+from tabnas.runs._splitting import split_rows
 from tabnas.runs._trace import Snapshot
 
 __all__ = [
@@ -39,11 +42,14 @@ __all__ = [
     "Stopped",
     "describe_outcome",
     "load_config",
+    "load_history",
     "load_result",
     "load_run_model",
     "make_plan",
     "plan_run",
     "prepare",
     "run_in_folder",
+    "split_rows",
     "trial_of",
+    "write_report",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
 from tabnas.model import Metric, Model, fit_temperature, primary_loss
-from tabnas.nets import Examples, SuperNet, Trainer, Training, TrainingResult
+from tabnas.nets import Examples, NonFiniteLossError, SuperNet, Trainer, Training, TrainingResult
 from tabnas.runs._parts import Part, Parts
 from tabnas.runs._plan import Plan
 from tabnas.space import Architecture
+from tabnas.states import counts, floats, part
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
@@ -31,11 +33,23 @@ class Candidate:
     """An architecture trained alone, once or once a fold."""
 
     architecture: Architecture
-    loss: float  # by the metric, to be minimised
+    loss: float  # by the metric, to be minimised; infinite if training diverged
     stop_after: int  # the epoch after which training did best
     temperature: float  # by which its outputs are to be divided; 1 for quantities
     seconds: float
     weights: Weights | None  # None where folds were trained, each on some of the rows
+
+    @classmethod
+    def diverged(cls, architecture: Architecture) -> Candidate:
+        """One that has no weights worth keeping, and is worse than any other."""
+        return cls(
+            architecture=architecture,
+            loss=inf,
+            stop_after=1,
+            temperature=1.0,
+            seconds=0.0,
+            weights=None,
+        )
 
 
 class Trial(ABC):
@@ -51,7 +65,10 @@ class Trial(ABC):
 
     @abstractmethod
     def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
-        """Train to the end, from where it stands; `tick` is called before every step."""
+        """Train to the end, from where it stands; `tick` is called before every step.
+
+        Raises a `NonFiniteLossError` if the training diverges.
+        """
 
     def _judged(self, outputs: NDArray[np.float32], rows: Part) -> tuple[float, float]:
         """The loss of calibrated outputs on rows held out, and their temperature."""
@@ -145,6 +162,8 @@ class FoldsTrial(Trial):
                 break
             self._begin(self._fold + 1)
         best = int(np.argmin([self._learned_loss(epoch) for epoch in range(epochs)]))
+        if not np.isfinite(self._outputs[best]).all():
+            raise NonFiniteLossError(self._trainer.step, inf, self.plan.training.schedule.rate)
         # over all rows at once, since a fold may lack a class
         loss, temperature = self._judged(self._outputs[best], self.parts.development)
         return Candidate(
@@ -159,6 +178,8 @@ class FoldsTrial(Trial):
     def _learned_loss(self, epoch: int) -> float:
         """What training minimises, on rows held out: smoother than what people choose by."""
         rows, outputs = self.parts.development.examples, self._outputs[epoch]
+        if not np.isfinite(outputs).all():
+            return inf
         weight = rows.weight if len(rows.weight) else None
         if isinstance(self.parts.target, ClassTarget):
             truth = self.parts.development.truth
@@ -173,11 +194,11 @@ class FoldsTrial(Trial):
         return trainer | {"fold": np.array(self._fold), "outputs": self._outputs}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._begin(int(state["fold"]))
-        self._outputs = np.array(state["outputs"])
-        begin = "trainer/"
-        trainer = {k.removeprefix(begin): v for k, v in state.items() if k.startswith(begin)}
-        self._trainer.load_state(trainer)
+        self._begin(int(counts(state, "fold", most=len(self._folds) - 1)))
+        self._outputs = floats(
+            state, "outputs", self._outputs.shape, finite=False, dtype=np.float32
+        )
+        self._trainer.load_state(part(state, "trainer"))
 
 
 def folds(parts: Parts, plan: Plan) -> Iterator[tuple[IntArray, IntArray]]:

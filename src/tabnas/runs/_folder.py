@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tomllib
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from uuid import uuid4
 
 import tomli_w
 
 from tabnas.errors import TabnasError
+from tabnas.files import read_inside, refuse_links, write_whole
 from tabnas.model import Model, load_model, save_model
+from tabnas.report import render_report
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger
 from tabnas.runs._lock import NAME as LOCK
 from tabnas.runs._lock import FolderLock
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._progress import Observer
-from tabnas.runs._result import describe_outcome
+from tabnas.runs._result import FORMAT, describe_outcome
 from tabnas.runs._settings import RunSettings
 
 CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
+REPORT = "report.html"
 CHECKPOINT = "checkpoint"
 MODEL_FILE = "model.json"
+MOST_CONFIG, MOST_RESULT = 16 << 20, 256 << 20  # bytes that are read
 CONFIG_HEADING = """\
 # What was asked of this run: the rows, and every setting that was given or has a fixed default.
 # What followed from the table by rule (widths, epochs, batch size) is in result.json under "plan".
@@ -40,13 +43,15 @@ class RunFolder:
     """A place for a run, taken before the work begins so that it cannot fail for that at the end.
 
     Used as a context, it is locked: one process to a folder. What ends before there was anything to
-    go on from leaves nothing behind.
+    go on from leaves nothing behind. Somebody else may have made a folder that is gone on with, so
+    links in it are refused: nothing outside is ever written or removed.
 
         config.toml     all that is needed to make the run again, or to go on with it
         checkpoint/     where it stands, while it is not finished
         history.jsonl   one line for each snapshot of the search
         model/          the model: `tabnas.load_model`
         result.json     what was found; there once the run is finished
+        report.html     the same for people; made from the files above, and can be made again
     """
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
@@ -60,6 +65,7 @@ class RunFolder:
             self._refuse_unresumable()
         else:
             self._refuse_occupied()
+        refuse_links(self.path, CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, RESULT, LOCK)
         try:
             self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
@@ -134,10 +140,13 @@ class RunFolder:
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Say what the run is, before it begins."""
-        self._write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
+        try:
+            self._write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
+        except OSError as error:
+            raise self._unwritable(error) from None
 
     def finish(self, outcome: Outcome) -> dict[str, Any]:
-        """Write everything, `result.json` last; returns what went there."""
+        """Write everything, `result.json` last, then its report; returns what went there."""
         result = describe_outcome(outcome)
         try:
             snapshots = (json.dumps(snapshot.to_dict()) for snapshot in outcome.snapshots)
@@ -145,25 +154,23 @@ class RunFolder:
             save_model(outcome.model, self.path / MODEL, overwrite=True)
             self._write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
         except OSError as error:
-            raise TabnasError(
-                f"the run cannot be written to {self.given!r}: {error.strerror or error}"
-            ) from None
+            raise self._unwritable(error) from None
         self._finished = True
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         (self.path / LOCK).unlink(missing_ok=True)  # nobody goes on with a finished run
+        try:
+            write_report(self.path)
+        except Exception as error:  # the model is there and is kept, whatever befalls its picture
+            warnings.warn(f"the run is finished, but has no {REPORT}: {error}", stacklevel=2)
         return result
 
+    def _unwritable(self, error: OSError) -> TabnasError:
+        return TabnasError(
+            f"the run cannot be written to {self.given!r}: {error.strerror or error}"
+        )
+
     def _write(self, name: str, text: str) -> None:
-        """A file that appears whole or not at all."""
-        aside = self.path / f".{name}.{uuid4().hex[:8]}"
-        try:
-            with aside.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(aside, self.path / name)
-        finally:
-            aside.unlink(missing_ok=True)
+        write_whole(self.path / name, text)
 
 
 def run_in_folder(
@@ -171,7 +178,7 @@ def run_in_folder(
     data: Labelled,
     settings: RunSettings,
     *,
-    observe: Observer | None = None,
+    observe: Observer = lambda progress: None,
     begin: Callable[[PlannedRun], None] | None = None,
 ) -> Outcome:
     """A run from Python that leaves a folder, or goes on with one that was stopped there.
@@ -181,13 +188,27 @@ def run_in_folder(
     stopped = (Path(path) / CONFIG).exists()
     with RunFolder(path, resume=stopped) as folder:
         resolved = load_config(path).get("plan") if stopped else None
-        run = plan_run(data, settings, resolved=resolved)
+        run = plan_run(data, settings, resolved=resolved, observe=observe)
         folder.write_config({"settings": settings.to_dict(), "plan": run.plan.resolved})
         if begin is not None:
             begin(run)
         outcome = run.execute(observe, Ledger(folder.checkpoint, identity=run.identity()))
         folder.finish(outcome)
     return outcome
+
+
+def write_report(path: str | Path) -> Path:
+    """Make the report of a finished run from what its folder holds; returns where it is."""
+    page = render_report(load_result(path), load_history(path), load_config(path))
+    file = Path(path) / REPORT
+    refuse_links(file.parent, REPORT)
+    try:
+        write_whole(file, page)
+    except OSError as error:
+        raise TabnasError(
+            f"the report cannot be written to {str(path)!r}: {error.strerror or error}"
+        ) from None
+    return file
 
 
 def load_run_model(path: str | Path) -> Model:
@@ -200,6 +221,7 @@ def load_run_model(path: str | Path) -> Model:
             "name one that a search has written"
         )
     if (folder / MODEL).is_dir():
+        refuse_links(folder, MODEL)
         folder /= MODEL
     elif not (folder / MODEL_FILE).exists():
         raise TabnasError(
@@ -216,25 +238,48 @@ def load_run_model(path: str | Path) -> Model:
 
 
 def load_result(path: str | Path) -> dict[str, Any]:
-    """`result.json` of a finished run."""
+    """`result.json` of a finished run, as it stands there."""
     file = Path(path) / RESULT
-    try:
-        result = json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise TabnasError(f"{str(path)!r} is no finished run: it has no {RESULT}") from None
-    except ValueError as error:
-        raise TabnasError(f"{str(file)!r} cannot be read: {error}") from None
-    if not isinstance(result, dict):
+    if not file.exists():
+        raise TabnasError(f"{str(path)!r} is no finished run: it has no {RESULT}")
+    result = _parsed(file, json.loads, most=MOST_RESULT)
+    version = result.get("format") if isinstance(result, dict) else None
+    if type(version) is not int:
         raise TabnasError(f"{str(file)!r} must hold the facts of a run, however it holds others")
-    return result
+    if version > FORMAT:
+        raise TabnasError(
+            f"{str(file)!r} must have at most format {FORMAT}, however it has {version}: it was "
+            "written by a newer tabnas; update this one"
+        )
+    return dict(result)
+
+
+def load_history(path: str | Path) -> list[Any]:
+    """`history.jsonl` of a run, one element a line; none where there is no such file."""
+    file = Path(path) / HISTORY
+    if not file.exists():
+        return []
+    snapshots: list[Any] = _parsed(
+        file, lambda text: [json.loads(line) for line in text.splitlines()], most=MOST_RESULT
+    )
+    return snapshots
 
 
 def load_config(path: str | Path) -> dict[str, Any]:
     """`config.toml` of a run."""
     file = Path(path) / CONFIG
+    if not file.exists():
+        raise TabnasError(f"{str(path)!r} is no run: it has no {CONFIG}")
+    config: dict[str, Any] = _parsed(file, tomllib.loads, most=MOST_CONFIG)
+    return config
+
+
+def _parsed(file: Path, parse: Callable[[str], Any], *, most: int) -> Any:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise TabnasError(f"{str(path)!r} is no run: it has no {CONFIG}") from None
+        return parse(read_inside(file.parent, file.name, "run", most=most).decode())
+    except RecursionError:
+        raise TabnasError(f"{str(file)!r} cannot be read: it is nested too deep") from None
     except ValueError as error:
+        if isinstance(error, TabnasError):
+            raise
         raise TabnasError(f"{str(file)!r} cannot be read: {error}") from None

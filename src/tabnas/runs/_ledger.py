@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.runs._checkpoint import Arrays, read_checkpoint, write_checkpoint
+from tabnas.states import part
 
 EVERY = 60.0  # seconds from one checkpoint to the next
+MALFORMED = (
+    KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError,
+)  # fmt: skip
 
 
 class Resumable(Protocol):
@@ -25,6 +29,28 @@ class Resumable(Protocol):
     def state(self) -> Mapping[str, NDArray[Any]]: ...
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+class Entries(Protocol):
+    """What the steps of a run need of a ledger, or of a section of one."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def facts(self, name: str) -> Any: ...
+
+    def arrays(self, name: str) -> Arrays: ...
+
+    def enter(
+        self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
+    ) -> None: ...
+
+    def forget_arrays(self, name: str) -> None: ...
+
+    def begin(self, name: str, work: Resumable) -> None: ...
+
+    def tick(self) -> None: ...
+
+    def save(self) -> None: ...
 
 
 class Ledger:
@@ -70,8 +96,7 @@ class Ledger:
 
     def arrays(self, name: str) -> Arrays:
         """The arrays of an entry."""
-        begin = f"{name}/"
-        return {k.removeprefix(begin): a for k, a in self._arrays.items() if k.startswith(begin)}
+        return part(self._arrays, name)
 
     def enter(
         self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
@@ -91,19 +116,21 @@ class Ledger:
     def begin(self, name: str, work: Resumable) -> None:
         """Start with some work, or go on where another process left it."""
         if self._left is not None and self._left[0] == name:
-            work.load_state(self._left[1])
+            with believed():
+                work.load_state(self._left[1])
             self._left = None
         self._running = (name, work)
 
     def tick(self) -> None:
         """Write a checkpoint if it is time to, or if the process shall stop, which it does then."""
         if self._stop:
-            self._save()
+            self.save()
             raise Stopped(self._stop)
         if self._folder is not None and monotonic() - self._last >= self._every:
-            self._save()
+            self.save()
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Write a checkpoint now."""
         if self._folder is None:
             return
         running = None if self._running is None else self._running[0]
@@ -126,11 +153,16 @@ class Ledger:
         if found is None:
             return
         facts, arrays, self.note = found
-        _refuse_other_identity(facts.get("identity", {}), self._identity)
-        self._facts = facts["done"]
-        self._arrays = _part(arrays, "done/")
-        if facts["running"] is not None:
-            self._left = (facts["running"], _part(arrays, "running/"))
+        with believed():
+            identity, done, running = (facts[name] for name in ("identity", "done", "running"))
+            plain = all(isinstance(value, str | int) for value in identity.values())
+            if not plain or not isinstance(done, dict) or not isinstance(running, str | None):
+                raise TabnasError("it does not say what is done and what is under way")
+        _refuse_other_identity(identity, self._identity)
+        self._facts = done
+        self._arrays = part(arrays, "done")
+        if running is not None:
+            self._left = (running, part(arrays, "running"))
 
     # -- being asked to stop -----------------------------------------------------------------------
 
@@ -160,6 +192,43 @@ class Ledger:
                 signal.signal(number, handler)
 
 
+class Section:
+    """Entries of a ledger under a name of their own, for steps that are done more than once."""
+
+    def __init__(self, ledger: Ledger, name: str) -> None:
+        self._ledger = ledger
+        self._name = name
+
+    def _full(self, name: str) -> str:
+        return f"{self._name}/{name}"
+
+    def __contains__(self, name: str) -> bool:
+        return self._full(name) in self._ledger
+
+    def facts(self, name: str) -> Any:
+        return self._ledger.facts(self._full(name))
+
+    def arrays(self, name: str) -> Arrays:
+        return self._ledger.arrays(self._full(name))
+
+    def enter(
+        self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
+        self._ledger.enter(self._full(name), facts, arrays)
+
+    def forget_arrays(self, name: str) -> None:
+        self._ledger.forget_arrays(self._full(name))
+
+    def begin(self, name: str, work: Resumable) -> None:
+        self._ledger.begin(self._full(name), work)
+
+    def tick(self) -> None:
+        self._ledger.tick()
+
+    def save(self) -> None:
+        self._ledger.save()
+
+
 class Stopped(KeyboardInterrupt):
     """The run was asked to stop, and can be gone on with."""
 
@@ -168,8 +237,21 @@ class Stopped(KeyboardInterrupt):
         self.signal = number
 
 
-def _part(arrays: Arrays, begin: str) -> Arrays:
-    return {k.removeprefix(begin): array for k, array in arrays.items() if k.startswith(begin)}
+@contextmanager
+def believed() -> Iterator[None]:
+    """Around what takes the content of a checkpoint at its word.
+
+    A whole checkpoint can still be one that nobody's run has written: an error in here is the
+    file's, and becomes a sentence.
+    """
+    try:
+        yield
+    except MALFORMED as error:
+        problem = error if isinstance(error, TabnasError) else f"it is malformed, {error!r}"
+        raise TabnasError(
+            "the checkpoint must be one that this run has written, however it cannot be "
+            f"({_short(problem, 300)}); make the run again from its start"
+        ) from None
 
 
 def _refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -182,6 +264,6 @@ def _refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> N
             )
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, longest: int = 60) -> str:
     said = str(value)
-    return said if len(said) <= 60 else said[:57] + "..."
+    return said if len(said) <= longest else said[: longest - 3] + "..."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
-from tabnas.search import Search, best_within
+from tabnas.search import PolicySearch, best_within
 from tabnas.space import Architecture, Budget, Limit
 
 FACTORS = (0.5, 1.0, 2.0)
@@ -21,7 +22,7 @@ class LimitEffect:
     one_shot_loss: float
 
 
-def limit_effects(search: Search) -> list[LimitEffect]:
+def limit_effects(search: PolicySearch) -> list[LimitEffect]:
     """One-shot estimates at half the limit, the limit, and twice; without those nobody can meet.
 
     From what the search has seen, and the SuperNet's weights: estimates for an outlook, not
@@ -36,6 +37,8 @@ def limit_effects(search: Search) -> list[LimitEffect]:
         except InfeasibleError:
             continue
         found = LimitEffect(factor, *best_within(search, within))
+        if not isfinite(found.one_shot_loss):
+            continue
         effects.append(min([*effects[-1:], found], key=lambda effect: effect.one_shot_loss))
         effects[-1] = replace(effects[-1], factor=factor)
     return effects

@@ -17,12 +17,14 @@ from tabnas.data import (
     ClassTarget,
     Encoded,
     NumberTarget,
+    Table,
     TableEncoder,
     Target,
     group_numbers,
     refuse_lonely_classes,
 )
 from tabnas.errors import TabnasError
+from tabnas.latency import COST_NAMES
 from tabnas.model import EncodedRows, examples, network_task, probabilities
 from tabnas.nets import Examples, Task
 from tabnas.runs._embedding_rule import fit_embeddings
@@ -37,6 +39,7 @@ SMALL_TABLE = 3_000
 """Up to so many rows for learning and choosing, candidates are chosen by cross-validation."""
 FOLDS = 5
 HUGE = 1e15
+SAMPLE_ROWS = max(COST_NAMES.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,7 @@ class Parts:
     test: Part | None  # None where a caller judges by other means
     folds: int = 0  # to choose candidates by; 0: the validation part
     groups: IntArray | None = None  # of the development rows, which no fold may tear apart
+    sample: Table | None = None  # rows as they are in the table, for limits on latency
 
     @cached_property
     def train(self) -> Part:
@@ -185,6 +189,7 @@ def prepare(
         test=tested if test is None else part(test),
         folds=_fold_count(settings, learned, groups, own_validation=validation is not None),
         groups=groups,
+        sample=_sample(data.features, shown) if settings.limits.keys() & COST_NAMES else None,
     )
 
 
@@ -252,6 +257,12 @@ def _part(
     if balance is not None:
         weight = balance[truth] if own is None else own * balance[truth]
     return Part(examples(task, encoded, learned, weight), encoded, truth, own)
+
+
+def _sample(features: Table, rows: IntArray) -> Table:
+    """Copies of the first of these rows, so that the table itself can be let go."""
+    taken = features.take(rows[:SAMPLE_ROWS])
+    return Table(taken.arrow.combine_chunks(), named=features.named)
 
 
 def _joined(first: Part, second: Part) -> Part:

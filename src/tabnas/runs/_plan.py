@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from math import ceil
 from time import perf_counter
+from typing import Any
 
 from tabnas.errors import InfeasibleError, TabnasError, whole
 from tabnas.feasible import FeasibleSet
+from tabnas.latency import Measure, measure_models
 from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, Training
 from tabnas.policy import Adam as PolicyAdam
+from tabnas.runs._latency import LatencyPlan, plan_latency
 from tabnas.runs._parts import SMALL_TABLE, Parts
 from tabnas.runs._settings import RunSettings
 from tabnas.search import SearchSettings
-from tabnas.space import SearchSpace, default_space
+from tabnas.space import COSTS, Budget, Cost, SearchSpace, default_space
 from tabnas.streams import stream
 
 # Chosen on thirteen tables (results/training.md).
@@ -37,6 +41,7 @@ SIMPLER_TRIED = 3  # networks at most, on small tables: see _proposals
 MOST_STRETCH = 4.0
 """More time goes into longer trainings, up to this factor, then into more candidates."""
 MOST_CANDIDATES = 24
+MOST_WEIGHTS = 1 << 28  # of a SuperNet: 3 GB with its moments
 PACE_SECONDS = 0.15
 
 # How much longer a phase takes than its bare training steps do; measured on five tables.
@@ -65,6 +70,7 @@ class Plan:
     pace: Callable[[], float]  # measures `seconds_a_step`, once
     rows: int  # of the training part
     comparison_seconds: float  # that boosted trees may take, about
+    latency: LatencyPlan | None = None  # if there are limits on latency
 
     @property
     def seconds_a_step(self) -> float:
@@ -91,25 +97,41 @@ class Plan:
         return epochs * ceil(self.rows / self.training.batch_size)
 
     @property
-    def resolved(self) -> dict[str, int]:
+    def resolved(self) -> dict[str, Any]:
         """What depends on the time that was wished for, and on how fast this machine is."""
-        return {
+        numbers = {
             "search_epochs": self.search.epochs,
             "epochs": self.training.epochs,
             "candidates": self.candidates,
         }
+        return numbers if self.latency is None else numbers | {"latency": self.latency.resolved}
 
-    def resolved_to(self, numbers: Mapping[str, int]) -> Plan:
+    @property
+    def costs(self) -> dict[str, Cost]:
+        """Every cost of an architecture that is known before it is trained."""
+        return COSTS | dict(self.latency.costs if self.latency else {})
+
+    def resolved_to(self, numbers: Mapping[str, Any]) -> Plan:
         """The plan with the numbers of another process."""
         try:
-            return replace(
-                self,
-                search=replace(self.search, epochs=numbers["search_epochs"]),
-                training=replace(self.training, epochs=numbers["epochs"]),
-                candidates=whole("candidates", numbers["candidates"], least=1),
+            epochs, search_epochs, candidates = (
+                whole(f"the planned {name}", numbers[name], least=1)
+                for name in ("epochs", "search_epochs", "candidates")
             )
         except (KeyError, TypeError):
             raise TabnasError("the plan of the run is malformed; begin a new run") from None
+        most = int(MOST_STRETCH * MOST_EPOCHS)
+        if max(epochs, search_epochs) > most or candidates > max(MOST_CANDIDATES, self.candidates):
+            raise TabnasError(
+                f"the plan of the run must be one that follows from its settings, at most {most:,} "
+                "epochs, however more work was given; begin a new run"
+            )
+        return replace(
+            self,
+            search=replace(self.search, epochs=search_epochs),
+            training=replace(self.training, epochs=epochs),
+            candidates=candidates,
+        )
 
     def within(self, seconds: float) -> Plan:
         """The plan stretched or shrunk to about that time.
@@ -129,10 +151,20 @@ class Plan:
 
 
 def make_plan(
-    parts: Parts, settings: RunSettings, resolved: Mapping[str, int] | None = None
+    parts: Parts,
+    settings: RunSettings,
+    resolved: Mapping[str, Any] | None = None,
+    *,
+    measure: Measure = measure_models,
+    tell: Callable[[float], None] = lambda done: None,
 ) -> Plan:
-    """What to do with these parts; `resolved` is what an earlier process made of the time."""
-    feasible = _feasible(make_space(parts, settings), settings)
+    """What to do with these parts; `resolved` is what an earlier process made of the time.
+
+    `measure` is what finds the latency of models, `tell` is told how far that is.
+    """
+    latency = plan_latency(parts, settings, resolved, measure=measure, tell=tell)
+    budget = settings.budget_with(latency.costs if latency else {})
+    feasible = _feasible(make_space(parts, settings, budget), budget)
     rows = len(parts.train)
     batch_size = default_batch_size(rows)
     epochs = default_epochs(rows, batch_size)
@@ -165,13 +197,14 @@ def make_plan(
         pace=cache(lambda: _pace(parts, feasible, batch_size, settings)),
         rows=rows,
         comparison_seconds=_comparison_seconds(parts, settings),
+        latency=latency,
     )
     if resolved is not None:
         return plan.resolved_to(resolved)
     return plan if settings.time is None else plan.within(settings.time)
 
 
-def make_space(parts: Parts, settings: RunSettings) -> SearchSpace:
+def make_space(parts: Parts, settings: RunSettings, budget: Budget) -> SearchSpace:
     """The user's widths, or those that follow from inputs, outputs and limits."""
     inputs = parts.task.inputs
     ends = {
@@ -181,13 +214,21 @@ def make_space(parts: Parts, settings: RunSettings) -> SearchSpace:
     }
     layers = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:
-        return default_space(settings.budget, **ends, **layers)
-    return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
+        return default_space(budget, **ends, **layers)
+    space = SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
+    widest = [inputs.width, *map(max, space.candidates), parts.task.outputs]
+    if sum(a * b for a, b in pairwise(widest)) > MOST_WEIGHTS:
+        raise TabnasError(
+            f"the widest network of a search must have at most {MOST_WEIGHTS:,} weights, since all "
+            f"share its memory, however widths up to {max(settings.widths):,} give more; name "
+            "smaller widths or fewer layers"
+        )
+    return space
 
 
-def _feasible(space: SearchSpace, settings: RunSettings) -> FeasibleSet:
+def _feasible(space: SearchSpace, budget: Budget) -> FeasibleSet:
     try:
-        return FeasibleSet(space, settings.budget)
+        return FeasibleSet(space, budget)
     except InfeasibleError as error:
         raise InfeasibleError(f"{error}; raise the limit, or leave out columns") from None
 

@@ -10,7 +10,7 @@ from typing import Literal
 from tabnas.runs._trace import Snapshot, Trace, describe
 from tabnas.search import Round, Search
 
-Phase = Literal["search", "candidates", "final training", "comparison", "refit"]
+Phase = Literal["measuring", "search", "candidates", "final training", "comparison", "refit"]
 TOLD_EVERY = 0.1  # seconds: often enough for people
 
 
@@ -51,6 +51,7 @@ def watching(
                 taken or describe(search, now),
                 epoch=search.progress * search.settings.epochs,
                 rows_a_second=search.step * rows_of_a_step / (moment - began),
+                note=f"skipped steps: {skipped:,}" if (skipped := search.history.skipped) else "",
             )
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
 from tabnas.runs._plan import Plan
-from tabnas.search import Search, best_within, select
+from tabnas.search import PolicySearch, best_within, select
 from tabnas.space import Architecture, relax
 
 LINEAR = Architecture(())
@@ -13,22 +13,24 @@ SIMPLER = (1 / 2, 1 / 8)
 """Shares of the limit's room within which small tables try simpler networks, too."""
 
 
-def proposals(search: Search, plan: Plan) -> list[Architecture]:
+def proposals(search: PolicySearch, plan: Plan, feasible: FeasibleSet) -> list[Architecture]:
     """The search's own candidates; on small tables, unless told, some simpler networks as well.
+
+    `feasible` is the set that was searched, or a tighter one.
 
     With few rows a network far below the limit often generalises better, which one-shot losses on
     few validation rows cannot tell. Trainings are short there, and cross-validation decides.
     """
-    chosen = select(search, plan.candidates)
+    chosen = select(search, plan.candidates, within=feasible)
     if not plan.simpler:
         return chosen
-    budget, space = plan.feasible.budget, plan.feasible.space
+    budget, space = feasible.budget, feasible.space
     for share in SIMPLER:
         try:
             within = FeasibleSet(space, relax(budget, space, share))
         except InfeasibleError:
             continue
         chosen.append(best_within(search, within)[0])
-    if LINEAR in plan.feasible:
+    if LINEAR in feasible:
         chosen.append(LINEAR)
     return list(dict.fromkeys(chosen))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
+from math import isfinite
 from typing import Any
 
 from tabnas.data import ClassTarget
 from tabnas.runs._pipeline import Outcome
-from tabnas.space import COSTS, Architecture, SearchSpace
+from tabnas.runs._plan import Plan
+from tabnas.runs._wider import steps_wider
+from tabnas.space import Architecture
 
 FORMAT = 1
 NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")
@@ -31,15 +34,16 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
             "nodes": outcome.boosted.nodes,
             "rows": outcome.boosted.rows,
         },
+        "diagnostics": outcome.diagnostics,
         "notes": list(outcome.notes),
         "candidates": [
             {
                 "architecture": str(candidate.architecture),
-                "costs": _costs(space, candidate.architecture),
+                "costs": _costs(plan, candidate.architecture),
                 outcome.metric.name: outcome.metric.loss(candidate.loss),
                 "epochs": candidate.stop_after,
                 "temperature": candidate.temperature,
-                "one_shot_loss": one_shot,
+                "one_shot_loss": one_shot if isfinite(one_shot) else None,
             }
             for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
         ],
@@ -53,6 +57,10 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
             }
             for effect in outcome.effects
         ],
+        "wider": [
+            {"architecture": str(step.architecture), "breaks": list(step.breaks)}
+            for step in steps_wider(space, outcome.model.architecture, plan.feasible.budget)
+        ],
         "rows": {
             "training": len(parts.train),
             "validation": len(parts.validation),
@@ -63,16 +71,17 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
         "seed": outcome.settings.seed,
         "versions": {name: version(name) for name in NAMED_VERSIONS}
         | {"python": platform.python_version()},
-        "timings": {name: round(value, 3) for name, value in outcome.seconds.items()},
+        "timings": {name: round(value, 3) for name, value in outcome.seconds.items()}
+        | {f"measured {name}": round(value, 3) for name, value in outcome.measured_us.items()},
     }
 
 
 def describe_costs(outcome: Outcome) -> dict[str, dict[str, float | None]]:
-    """Every cost of the model, with its limit where it has one."""
+    """Every cost of the model, latencies as predicted, with its limit where it has one."""
     limits = outcome.model.limits
     return {
         name: {"value": value, "limit": limits.get(name)}
-        for name, value in outcome.model.costs.items()
+        for name, value in _costs(outcome.plan, outcome.model.architecture).items()
     }
 
 
@@ -104,5 +113,5 @@ def _target(outcome: Outcome) -> dict[str, Any]:
     return said
 
 
-def _costs(space: SearchSpace, architecture: Architecture) -> dict[str, float]:
-    return {name: cost(space, architecture) for name, cost in COSTS.items()}
+def _costs(plan: Plan, architecture: Architecture) -> dict[str, float]:
+    return {name: cost(plan.feasible.space, architecture) for name, cost in plan.costs.items()}

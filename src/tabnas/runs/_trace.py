@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.search import Round, Search
+from tabnas.runs._recall import recalled
+from tabnas.search import PolicySearch, Round, Search
+from tabnas.states import counts
 
 SNAPSHOTS = 100
 """How often the policy is written down over a search."""
@@ -22,7 +24,7 @@ class Snapshot:
 
     step: int
     progress: float
-    training_loss: float
+    training_loss: float | None  # None: no step could be taken
     quality: float | None  # mean of the last looks; None while the policy is frozen
     feasible_probability: float  # P(V) of the policy
     entropy: float
@@ -38,13 +40,18 @@ class Snapshot:
 class Trace:
     """Watches a search and takes snapshots, evenly over its steps."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: PolicySearch) -> None:
         self._search = search
         self.snapshots: list[Snapshot] = []
 
     def due(self) -> bool:
         """Whether the next snapshot is."""
         return len(self.snapshots) <= self._search.progress * SNAPSHOTS
+
+    def watch(self, round: Round) -> None:
+        """Take a snapshot if one is due."""
+        if self.due():
+            self.snapshot(round)
 
     def snapshot(self, round: Round) -> Snapshot:
         """Write down where the search stands."""
@@ -67,12 +74,12 @@ class TracedSearch:
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on where another stood."""
-        taken = json.loads(state["snapshots"].tobytes())
-        self.trace.snapshots = [Snapshot(**snapshot) for snapshot in taken]
+        text = counts(state, "snapshots", (None,), most=255).astype(np.uint8).tobytes()
+        self.trace.snapshots = [recalled(Snapshot, taken) for taken in json.loads(text)]
         self.search.load_state({k: v for k, v in state.items() if k != "snapshots"})
 
 
-def describe(search: Search, round: Round) -> Snapshot:
+def describe(search: PolicySearch, round: Round) -> Snapshot:
     """Where a search stands after a round."""
     policy, space = search.controller.policy, search.feasible.space
     favourite = policy.most_likely()[0]

@@ -1,0 +1,55 @@
+"""Latency as a cost: additive along the chain, so the feasible set stays exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tabnas.errors import TabnasError
+from tabnas.latency._terms import Terms
+from tabnas.space import ChainCost, SearchSpace
+
+COST_NAMES = {"latency_us": 1, "batch_latency_us": 256}
+"""What limits and results call it, and how many rows a call has."""
+
+
+@dataclass(frozen=True, repr=False)
+class LatencyCost(ChainCost):
+    """Microseconds that a call takes, as a table of measured terms predicts.
+
+    >>> from tabnas.space import Architecture
+    >>> terms = Terms(call_us=9, layer_us=2, unit_us=0, output_us=0, weight_us=0.001)
+    >>> space = SearchSpace([[0, 8]], inputs=100, outputs=1)
+    >>> LatencyCost("latency_us", terms)(space, Architecture((8,)))
+    11.8671875
+    """
+
+    # 8 ns: far below what can be measured, and coarse enough for costs to coincide, which keeps
+    # feasible sets small
+    resolution: ClassVar[float] = 2.0**-7
+
+    name: str
+    terms: Terms
+    overhead_us: float | None = None
+    """What a call takes besides its layers, preprocessing included; None: what a bare call does."""
+
+    def __post_init__(self) -> None:
+        if self.name not in COST_NAMES:
+            raise TabnasError(
+                f"a latency must be called {' or '.join(COST_NAMES)}, however {self.name!r} was "
+                "given"
+            )
+
+    @property
+    def rows(self) -> int:
+        """How many rows a call has."""
+        return COST_NAMES[self.name]
+
+    def layer(self, fan_in: int, width: int) -> float:
+        return self.terms.layer(fan_in, width)
+
+    def head(self, fan_in: int, outputs: int) -> float:
+        return self.terms.head(fan_in, outputs)
+
+    def fixed(self, space: SearchSpace) -> float:
+        return self.terms.call_us if self.overhead_us is None else self.overhead_us

@@ -1,0 +1,48 @@
+"""On what a latency was measured: all that it depends on, and nothing private."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from tabnas.latency._runtime import THREADS, runtime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A processor with a version of the runtime: latencies of another one are others."""
+
+    processor: str
+    system: str
+    onnxruntime: str  # its version
+    threads: int = THREADS
+
+    @classmethod
+    def here(cls) -> Machine:
+        """The one that this process runs on."""
+        return cls(
+            processor=processor_name(),
+            system=f"{platform.system()} {platform.machine()}".strip(),
+            onnxruntime=str(runtime().__version__),
+        )
+
+    @property
+    def key(self) -> str:
+        """A short name that no other machine has."""
+        said = (self.processor, self.system, self.onnxruntime, self.threads)
+        return sha256(repr(said).encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        threads = "one thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.processor}, {self.system}, onnxruntime {self.onnxruntime}, {threads}"
+
+
+def processor_name() -> str:
+    """The processor's name; Linux tells it in a file only."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine() or "unknown"

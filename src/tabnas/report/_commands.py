@@ -1,0 +1,179 @@
+"""What to type to use a model, and to make its run again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from tabnas.errors import TabnasError
+from tabnas.report._given import Given, shown
+from tabnas.report._words import harmless
+
+PREDICT = "tabnas predict . new.csv --out predictions.csv\ntabnas evaluate . labelled.csv"
+LOAD = """\
+from tabnas import load_model
+from tabnas.data import read_table
+
+model = load_model("model")
+rows = read_table("new.csv", text=model.text_columns)  # or a pandas or polars frame
+"""
+LABELS = LOAD + (
+    "model.predict(rows)        # labels\n"
+    "model.predict_proba(rows)  # [rows, classes], in the order of model.classes\n"
+)
+VALUES = LOAD + "model.predict(rows)  # values in the target's own units\n"
+AGAIN = """\
+from tabnas.data import Table
+from tabnas.runs import Labelled, RunSettings, load_config, run_in_folder
+
+settings = RunSettings.from_dict(load_config(".")["settings"])
+table = Table.of(frame)  # the same rows, the target among the columns
+run_in_folder("again", Labelled.of(table, {target!r}), settings)
+"""
+DEFAULTS: Mapping[str, Any] = {
+    "drop": [],
+    "engine": "compiled",
+    "baselines": True,
+    "kinds": {},
+    "order": "random",
+    "refit": False,
+    "scaling": "robust",
+    "shares": {"validation": 0.2, "test": 0.2},
+    "workers": 1,
+}
+"""What the command line does when nothing is said; what is not among its options must be so."""
+OPTIONS = ("layers", "metric", "class_weight", "time", "candidates", "scaling", "workers")
+KNOWN = {*DEFAULTS, *OPTIONS, "limits", "widths", "order_column", "seed"}
+WIDEST = 76
+
+
+class UnsayableError(Exception):
+    """Something was asked in Python that the command line has no words for."""
+
+
+def use_in_python(task: str) -> str:
+    """Code that loads the model and asks it."""
+    return VALUES if task == "regression" else LABELS
+
+
+def source_name(config: Mapping[str, Any]) -> str:
+    """The name of the table, without the folders it lies in; none if it came from Python."""
+    data = Given("config.toml", config).get("data")
+    return "" if data is None else shown(PurePath(_text(data["data"])).name)
+
+
+def make_again(config: Mapping[str, Any], target: str) -> str:
+    """The command line of a run, or the Python that goes on from its settings."""
+    given = Given("config.toml", config)
+    try:
+        return _command(given)
+    except UnsayableError:
+        return AGAIN.format(target=target)
+
+
+def _command(given: Given) -> str:
+    """Every option on a line of its own, if they do not fit on one."""
+    data, settings = given.get("data"), given["settings"]
+    if data is None or set(_mapping(settings)) - KNOWN:
+        raise UnsayableError
+    said = {**DEFAULTS, **_mapping(settings)}
+    for name in ("engine", "baselines"):
+        if said[name] != DEFAULTS[name]:
+            raise UnsayableError
+    words = ["tabnas search " + _quoted(_text(data["data"]))]
+    for name in ("target", "task"):
+        one = data.get(name)
+        if one is not None:
+            words.append(_option(name, _text(one)))
+    for name, limit in _mapping(settings["limits"]).items():
+        words.append(_option(f"max_{name}", _whole(limit)))
+    for name in OPTIONS:
+        if said.get(name, DEFAULTS.get(name)) != DEFAULTS.get(name):
+            value = said[name]
+            words.append(_option(name, f"{value:g}" if isinstance(value, float) else str(value)))
+    if "widths" in said:
+        words.append(_option("widths", _joined(settings["widths"], str)))
+    words += _split(data, settings, said) + _columns(settings)
+    if said["refit"]:
+        words.append("--refit")
+    words.append(_option("seed", str(settings["seed"].count())))
+    words.append("--out again")
+    line = " ".join(words)
+    return line if len(line) <= WIDEST else " \\\n    ".join(words)
+
+
+def _split(data: Given, settings: Given, said: Mapping[str, Any]) -> list[str]:
+    """How the rows were dealt out."""
+    words = []
+    shares = said["shares"] if isinstance(said["shares"], Mapping) else {}
+    for name in ("validation", "test"):
+        file = data.get(name)
+        if file is not None:
+            words.append(_option(name, _text(file)))
+        elif shares.get(name) != DEFAULTS["shares"][name]:
+            if not (isinstance(shares.get(name), float) and 0 < shares[name] < 1):
+                raise UnsayableError
+            words.append(_option(name, str(shares[name])))
+    if said["order"] in ("time", "group"):
+        words.append(_option(f"{said['order']}_column", _text(settings["order_column"])))
+    return words
+
+
+def _columns(settings: Given) -> list[str]:
+    """Columns that were left out or of which the kind was told."""
+    words = []
+    drop, kinds = settings.get("drop"), settings.get("kinds")
+    if drop is not None and drop.each():
+        words.append(_option("drop", _joined(drop, _name)))
+    if kinds is not None:
+        told = _mapping(kinds)
+        for kind in ("categorical", "numeric"):
+            names = [name for name, one in told.items() if one == kind]
+            if names:
+                words.append(_option(kind, ",".join(map(_name, names))))
+        if set(map(str, told.values())) - {"categorical", "numeric"}:
+            raise UnsayableError
+    return words
+
+
+def _option(name: str, value: str) -> str:
+    option = f"--{name.replace('_', '-')}"
+    joint = "=" if value.startswith("-") else " "
+    return f"{option}{joint}{_quoted(value)}"
+
+
+def _quoted(value: str) -> str:
+    if harmless(value) != value:  # nobody should copy what cannot be seen
+        raise UnsayableError
+    return shlex.quote(value)
+
+
+def _name(value: Any) -> str:
+    """A column that can stand in a list with commas."""
+    if not isinstance(value, str) or "," in value or value != value.strip() or not value:
+        raise UnsayableError
+    return value
+
+
+def _joined(given: Given, word: Any) -> str:
+    return ",".join(word(one.value) for one in given.each())
+
+
+def _text(given: Given) -> str:
+    if not isinstance(given.value, str):
+        raise TabnasError(f"{given.where} must be a text, however it is not")
+    return given.value
+
+
+def _whole(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UnsayableError
+    return str(value)
+
+
+def _mapping(given: Given) -> Mapping[str, Any]:
+    if not isinstance(given.value, Mapping):
+        raise TabnasError(f"{given.where} must be names with values, however it is not")
+    return given.value

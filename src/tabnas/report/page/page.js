@@ -1,0 +1,19 @@
+"use strict";
+// Copy buttons; the page is complete without them.
+for (const button of document.querySelectorAll("button.copy")) {
+  const code = document.getElementById(button.dataset.copies);
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const told = document.getElementById("said");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+      told.textContent = "Copied to the clipboard.";
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = "Selected";
+      told.textContent = "The text is selected; copy it with the keyboard.";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+}

@@ -1,0 +1,172 @@
+"""Several limits, one SuperNet: what every bit of cost buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from tabnas.errors import TabnasError
+from tabnas.feasible import FeasibleSet
+from tabnas.runs._finding import Found, found_by, run_search
+from tabnas.runs._judging import references
+from tabnas.runs._labelled import Labelled
+from tabnas.runs._ledger import Ledger, Section, believed
+from tabnas.runs._parts import prepare
+from tabnas.runs._phases import timed
+from tabnas.runs._pipeline import Outcome, PlannedRun, conclude, metric_of
+from tabnas.runs._plan import make_plan
+from tabnas.runs._progress import Observer
+from tabnas.runs._settings import RunSettings
+from tabnas.runs._trace import Trace
+from tabnas.search import FrozenSearch
+from tabnas.space import spanning_space
+
+CANDIDATES = 2
+"""Architectures trained alone for each limit, beside the best of the limit before
+(results/tradeoff.md)."""
+MOST_LIMITS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedTradeoff:
+    """A trade-off of which everything is settled but the training."""
+
+    cost: str  # whose limit varies
+    limits: tuple[float, ...]  # the tightest first
+    runs: tuple[PlannedRun, ...]  # one for each limit, on the same rows and in the same space
+    seconds: float  # that it took to get here
+
+    @property
+    def resolved(self) -> Mapping[str, Any]:
+        """What a process that goes on must not settle anew."""
+        return self.runs[-1].plan.resolved
+
+    def identity(self) -> dict[str, Any]:
+        """What a trade-off must have in common with another to go on with it."""
+        limits = {"the limits": f"{self.cost} <= {', '.join(map(str, self.limits))}"}
+        return self.runs[-1].identity() | limits
+
+    def execute(
+        self, observe: Observer | None = None, ledger: Ledger | None = None
+    ) -> tuple[Outcome, ...]:
+        """One outcome for each limit; with a ledger's folder, stoppable at any moment."""
+        ledger = ledger or Ledger()
+        with ledger.watching_signals():
+            return _execute(self, observe or (lambda progress: None), ledger)
+
+
+def plan_tradeoff(
+    data: Labelled,
+    settings: RunSettings,
+    limits: Sequence[float],
+    *,
+    cost: str = "parameters",
+    validation: Labelled | None = None,
+    test: Labelled | None = None,
+    resolved: Mapping[str, Any] | None = None,
+) -> PlannedTradeoff:
+    """Settle what is to be done for several limits on one cost; other limits stay as they are.
+
+    All networks share the rows, the columns' encoding and the widths to choose from. Embeddings are
+    made for the tightest limit, so that every network of the curve reads the same inputs.
+    """
+    began = perf_counter()
+    ascending = _checked(limits)
+    if settings.time is not None:
+        raise TabnasError("a trade-off has no time to keep; leave it out")
+    wanted = [
+        replace(
+            settings,
+            limits={**settings.limits, cost: limit},
+            candidates=settings.candidates or CANDIDATES,
+        )
+        for limit in ascending
+    ]
+    parts = prepare(data, wanted[0], validation=validation, test=test)
+    metric = metric_of(settings, parts)
+    plans = []
+    for one in wanted:
+        plans.append(make_plan(parts, one, resolved))
+        resolved = plans[0].resolved  # measured, if at all, once
+    space = spanning_space([plan.feasible.space for plan in plans])
+    sets = [FeasibleSet(space, plan.feasible.budget) for plan in plans]
+    plans = [replace(plan, feasible=own) for plan, own in zip(plans, sets, strict=True)]
+    shared = replace(
+        plans[-1].search, children="several", children_options={"others": tuple(sets[:-1])}
+    )
+    plans[-1] = replace(plans[-1], search=shared)
+    runs = [
+        PlannedRun(one, parts, plan, metric, 0.0) for one, plan in zip(wanted, plans, strict=True)
+    ]
+    return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - began)
+
+
+def _checked(limits: Sequence[float]) -> tuple[float, ...]:
+    ascending = tuple(sorted(set(limits)))
+    if not 2 <= len(ascending) <= MOST_LIMITS:
+        raise TabnasError(
+            f"a trade-off must have 2 to {MOST_LIMITS} different limits, however "
+            f"{len(ascending)} {'was' if len(ascending) == 1 else 'were'} given"
+        )
+    return ascending
+
+
+def _execute(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> tuple[Outcome, ...]:
+    shared = {"preparation": tradeoff.seconds}
+    with timed(shared, "search"):
+        found = _searched(tradeoff, tell, ledger)
+    with timed(shared, "comparison"):
+        beside = references(tradeoff.runs[-1], tell)
+    outcomes: list[Outcome] = []
+    known: set[Any] = set()
+    for limit, run, own in zip(tradeoff.limits, tradeoff.runs, found, strict=True):
+        # what fits into a tighter limit fits into this one, and the best of it is at hand
+        earlier = [(outcomes[-1].chosen, outcomes[-1].one_shot[0])] if outcomes else []
+        new = own.without(known)
+        known |= set(own.architectures)
+        outcomes.append(
+            conclude(
+                run,
+                new,
+                _telling(tell, f"limit {limit:,}: "),
+                Section(ledger, f"limit {limit}"),
+                {} if outcomes else dict(shared),
+                earlier=earlier,
+                beside=beside,
+            )
+        )
+    return tuple(outcomes)
+
+
+def _searched(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> list[Found]:
+    """One SuperNet, trained by children of all limits, and a policy for each of them."""
+    *tighter, loosest = tradeoff.runs
+    if "search" in ledger:
+        with believed():
+            facts = ledger.facts("search")
+            return [
+                Found.of(own, run.plan.feasible)
+                for own, run in zip(facts, tradeoff.runs, strict=True)
+            ]
+    search, trace = run_search(loosest, tell, ledger)
+    found: list[Found] = []
+    for run in tighter:
+        policy = FrozenSearch(
+            run.plan.feasible,
+            search.net,
+            search.validation,
+            run.plan.search,
+            steps=search.policy_steps,
+        )
+        course = Trace(policy)
+        policy.run(course.watch)
+        found.append(found_by(policy, run, course, tell))
+    found.append(found_by(search, loosest, trace, tell))
+    ledger.enter("search", [own.to_dict() for own in found])
+    return found
+
+
+def _telling(tell: Observer, prefix: str) -> Observer:
+    return lambda progress: tell(replace(progress, note=prefix + progress.note))

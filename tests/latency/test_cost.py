@@ -1,0 +1,77 @@
+"""Latency as a cost: exact inference, alone and beside other limits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.feasible import FeasibleSet
+from tabnas.latency import LatencyCost, Terms
+from tabnas.space import Budget, Limit, SearchSpace, default_space
+from tabnas.testing import check_cost
+from tests.latency.conftest import TERMS, made_latency_table
+from tests.strategies import spaces
+
+us = st.floats(0, 100)
+
+
+@pytest.mark.parametrize("name", ["latency_us", "batch_latency_us"])
+@pytest.mark.parametrize("overhead_us", [None, 37.25])
+def test_it_is_a_cost_as_others_are(name: str, overhead_us: float | None) -> None:
+    check_cost(made_latency_table().cost(name, overhead_us))
+
+
+@settings(deadline=None)
+@given(spaces(), us, us, st.floats(0, 1), st.data())
+def test_the_feasible_set_is_that_of_enumeration(
+    space: SearchSpace, call: float, layer: float, unit: float, data: st.DataObject
+) -> None:
+    terms = Terms(call_us=call, layer_us=layer, unit_us=unit, output_us=unit, weight_us=unit / 9)
+    cost = LatencyCost("latency_us", terms)
+    everything = list(FeasibleSet(space, Budget()))
+    chosen = data.draw(st.sampled_from(everything))
+    others = {"parameters": 1.5, "flops": 1.2, "bytes": 1.4}
+    free = FeasibleSet(space, Budget())
+    named = {n: factor * free._cost(n)(space, chosen) for n, factor in others.items()}
+    budget = Budget(Limit(cost, cost(space, chosen)), **named)
+    feasible = FeasibleSet(space, budget, method="chain")
+    within = {one for one in everything if budget.admits(space, one)}
+    assert set(feasible) == within
+    assert chosen in feasible
+    assert cost(space, feasible.dearest(cost)) == max(cost(space, one) for one in within)
+
+
+def test_four_limits_at_once_stay_exact() -> None:
+    table = made_latency_table()
+    limits = [Limit(table.cost("latency_us"), 30), Limit(table.cost("batch_latency_us"), 400)]
+    budget = Budget(*limits, parameters=20_000, flops=60_000)
+    space = default_space(budget, inputs=54, outputs=7)
+    feasible = FeasibleSet(space, budget)
+    assert feasible.method == "chain"
+    every = FeasibleSet(space, Budget())
+    assert feasible.count() == sum(budget.admits(space, one) for one in every)
+
+
+def test_the_overhead_takes_the_place_of_the_bare_call() -> None:
+    space = SearchSpace([[8]], inputs=4, outputs=1)
+    bare, whole = (LatencyCost("latency_us", TERMS[1], each) for each in (None, 40.0))
+    (one,) = FeasibleSet(space, Budget())
+    assert whole(space, one) - bare(space, one) == 40.0 - TERMS[1].call_us
+
+
+def test_a_limit_below_the_overhead_is_refused() -> None:
+    cost = LatencyCost("latency_us", TERMS[1], 40.0)
+    space = SearchSpace([[0, 8]], inputs=4, outputs=1)
+    with pytest.raises(InfeasibleError, match="the cheapest, linear, has 40"):
+        FeasibleSet(space, Budget(Limit(cost, 30)))
+
+
+def test_names() -> None:
+    table = made_latency_table()
+    assert table.cost("batch_latency_us").rows == 256
+    with pytest.raises(TabnasError, match="latency_us or batch_latency_us"):
+        table.cost("latency")
+    with pytest.raises(TabnasError, match="latency_us or batch_latency_us"):
+        LatencyCost("latency_ms", TERMS[1])

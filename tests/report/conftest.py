@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+WIDTHS = [[8, 16, 32], [0, 8, 16], [0, 8, 16]]
+
+
+def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
+    """What a run writes to result.json, of made-up numbers."""
+    numbers = task == "regression"
+    metric = "rmse" if numbers else "log_loss"
+    names = ["rmse", "mae", "r2"] if numbers else ["accuracy", "balanced_error", "log_loss", "auc"]
+    classes = [] if numbers else ["no", "yes"] if task == "binary" else ["auk", "emu", "owl"]
+    scores = {
+        judge: {
+            "task": task,
+            "rows": 90,
+            "metrics": {n: {"value": v, "low": v - 0.05, "high": v + 0.04} for n in names},
+        }
+        for judge, v in (("network", 0.8), ("trivial", 0.3), ("boosted trees", 0.82))
+    }
+    result = {
+        "format": 1,
+        "architecture": "16-8",
+        "costs": {
+            "parameters": {"value": 480, "limit": 500},
+            "flops": {"value": 900, "limit": 2_000},
+            "bytes": {"value": 1_920, "limit": None},
+        },
+        "target": {"name": "bird", "task": task} | ({} if numbers else {"classes": classes}),
+        "metric": metric,
+        "scores": scores,
+        "boosted_trees": None,
+        "diagnostics": made_diagnostics(classes),
+        "notes": ["the moon could not be judged on the test rows"],
+        "candidates": [
+            {
+                "architecture": architecture,
+                "costs": {"parameters": cost, "flops": 2 * cost, "bytes": 4 * cost},
+                metric: loss,
+                "epochs": 12,
+                "temperature": 1.1,
+                "one_shot_loss": 3 * loss,
+            }
+            for architecture, cost, loss in (("16-8", 480, 0.2), ("8", 150, 0.3), ("16", 300, 0.4))
+        ],
+        "chosen_by": "5-fold cross-validation",
+        "trained_on_all_rows": False,
+        "limit_effects": [
+            {"factor": f, "architecture": "8", "one_shot_loss": 0.5 / f} for f in (0.5, 1.0, 2.0)
+        ],
+        "wider": [
+            {"architecture": "32-8", "breaks": ["parameters"]},
+            {"architecture": "16-8-8", "breaks": []},
+        ],
+        "rows": {"training": 300, "validation": 100, "test": 90},
+        "columns": {"size": "numeric: scaled", "colour": "categorical: 3 categories"},
+        "plan": {
+            "inputs": 10,
+            "outputs": max(1, len(classes)),
+            "embedding_parameters": 6,
+            "widths": WIDTHS,
+            "architectures": 27,
+            "feasible": 20,
+            "search_epochs": 30,
+            "epochs": 40,
+            "batch_size": 32,
+            "learning_rate": 0.01,
+            "candidates": 3,
+            "folds": 5,
+        },
+        "seed": 0,
+        "versions": {"tabnas": "0.1.0", "python": "3.11.7"},
+        "timings": {"search": 1.5, "candidates": 2.5},
+    }
+    return deepcopy(result | changes)
+
+
+def made_diagnostics(classes: list[str]) -> dict[str, Any]:
+    """Mistakes, probabilities and importances."""
+    importance = {
+        "rows": 90,
+        "repeats": 5,
+        "columns": {
+            "size": {"increase": 0.5, "deviation": 0.1},
+            "colour": {"increase": -0.01, "deviation": 0.02},
+        },
+    }
+    said: dict[str, Any] = {"rows": "test", "count": 90, "importance": importance}
+    if not classes:
+        return said | {
+            "residuals": {
+                "quantiles": {"0.025": -2.0, "0.25": -0.5, "0.5": 0.1, "0.75": 0.6, "0.975": 2.1},
+                "histogram": {"edges": [-2.0, 0.0, 2.0], "counts": [40, 50]},
+                "truth": [1.0, 2.0, 3.0],
+                "prediction": [1.1, 1.8, 3.3],
+            }
+        }
+    size = len(classes)
+    counts = [[20 if i == j else i + j for j in range(size)] for i in range(size)]
+    bins = [
+        {
+            "low": low,
+            "high": low + 0.1,
+            "rows": 30,
+            "probability": low + 0.05,
+            "share": low,
+            "share_low": max(0.0, low - 0.1),
+            "share_high": min(1.0, low + 0.1),
+        }
+        for low in (0.0, 0.5, 0.9)
+    ]
+    of = "second class" if size == 2 else "likeliest class"
+    return said | {
+        "confusion": {"classes": classes, "pooled": 0, "right": 60, "counts": counts},
+        "reliability": {"of": of, "gap": 0.03, "bins": bins},
+    }
+
+
+def made_history(widths: list[list[int]] = WIDTHS, snapshots: int = 20) -> list[dict[str, Any]]:
+    """The course of a search, of made-up numbers."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for k in range(snapshots):
+        drawn = [rng.dirichlet(np.full(len(layer), 3.0)) for layer in widths]
+        lines.append(
+            {
+                "step": k,
+                "progress": (k + 1) / snapshots,
+                "training_loss": math.exp(-k / 5),
+                "quality": None if k < snapshots // 4 else 0.5 + k / 100,
+                "feasible_probability": 0.3 + k / 100,
+                "entropy": 2.0,
+                "favourite": "16-8",
+                "favourite_cost": 480,
+                "probabilities": [np.round(layer, 6).tolist() for layer in drawn],
+            }
+        )
+    return lines
+
+
+def made_config(**settings: Any) -> dict[str, Any]:
+    """What a run writes to config.toml."""
+    said = {
+        "limits": {"parameters": 500, "flops": 2_000},
+        "shares": {"validation": 0.2, "test": 0.2},
+        "order": "random",
+        "kinds": {},
+        "drop": [],
+        "scaling": "robust",
+        "refit": False,
+        "baselines": True,
+        "seed": 0,
+        "workers": 1,
+        "engine": "compiled",
+    }
+    return {"data": {"data": "birds.csv", "target": "bird"}, "settings": said | settings}

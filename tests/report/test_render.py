@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.errors import TabnasError
+from tabnas.report import render_report
+from tests.report.conftest import made_config, made_history, made_result
+from tests.report.pages import checked
+
+TASKS = ["binary", "multiclass", "regression"]
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{ 7*7 }}\x00\x1b\ud800"
+
+
+def rendered(result: Any = None, history: Any = None, config: Any = None) -> str:
+    return render_report(
+        made_result() if result is None else result,
+        made_history() if history is None else history,
+        made_config() if config is None else config,
+    )
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_matter_is_on_the_page(task: str) -> None:
+    page = checked(rendered(made_result(task)))
+    figures = ["limits", "network", "scores", "preferences", "feasible-probability", "quality"]
+    figures += ["candidates", "estimates", "importance", "treatment", "use", "again"]
+    figures += ["residuals"] if task == "regression" else ["confusion", "reliability"]
+    assert set(figures) <= set(page.ids)
+    assert "Every limit holds" in page.text
+    assert "A network of 2 hidden layers, 16-8, with 480 of 500 parameters (96 %)" in page.text
+
+
+def test_the_same_facts_give_the_same_page() -> None:
+    assert rendered() == rendered()
+
+
+def test_nothing_but_copying_needs_the_script() -> None:
+    buttons = re.findall(r"<button[^>]*>", rendered())
+    assert len(buttons) == 3
+    assert all(button.endswith(" hidden>") for button in buttons)
+
+
+def test_a_page_is_small() -> None:
+    widths = [list(range(8, 168, 8))] * 4
+    plan = made_result()["plan"] | {"widths": widths}
+    result = made_result(plan=plan, columns={f"column {k}": "numeric: scaled" for k in range(60)})
+    assert len(rendered(result, made_history(widths, 100)).encode()) < 300_000
+
+
+def test_which_limit_binds() -> None:
+    text = checked(rendered()).text
+    assert (
+        "the limit on parameters forbids 1 and the limit on operations a row forbids none" in text
+    )
+    assert "So parameters binds; operations a row could be tighter without a change." in text
+
+
+def test_a_broken_limit_is_not_hidden() -> None:
+    costs = {"parameters": {"value": 501, "limit": 500}}
+    text = checked(rendered(made_result(costs=costs))).text
+    assert "A limit does not hold" in text
+    assert "Every limit holds" not in text
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_missing_is_said(task: str) -> None:
+    bare = made_result(
+        task, scores={}, diagnostics=None, candidates=[], wider=[], limit_effects=[], notes=[]
+    )
+    text = checked(rendered(bare, [])).text
+    assert "No rows were kept for a test" in text
+    assert "There is no record of the search" in text
+    assert "No rows were kept to" in text
+
+
+def test_a_run_that_an_older_version_wrote() -> None:
+    result = made_result()
+    for key in ("diagnostics", "wider"):
+        del result[key]
+    checked(rendered(result))
+
+
+# -- anything may stand in a file ----------------------------------------------------------------
+
+
+def test_words_from_files_stay_words() -> None:
+    result = made_result(
+        columns={EVIL: EVIL},
+        notes=[EVIL],
+        chosen_by=EVIL,
+        versions={EVIL: EVIL},
+    )
+    result["target"] = {"name": EVIL, "task": "multiclass", "classes": [EVIL, "b", "c"]}
+    result["diagnostics"]["confusion"]["classes"][0] = EVIL
+    result["diagnostics"]["importance"]["columns"] = {EVIL: {"increase": 1.0, "deviation": 0.0}}
+    config = made_config(drop=[EVIL])
+    config["data"] = {"data": EVIL, "target": EVIL}
+    page = checked(rendered(result, config=config))
+    assert "<script>alert(1)</script>" in page.text
+    assert "{{ 7*7 }}" in page.text
+    assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {f"column {k}": "numeric: scaled" for k in range(2_000)},
+        {"x" * 5_000 + str(k): "numeric: " + "y" * 5_000 for k in range(40)},
+    ],
+    ids=["many", "long"],
+)
+def test_many_columns_and_long_names(columns: dict[str, str]) -> None:
+    result = made_result(columns=columns)
+    result["diagnostics"]["importance"]["columns"] = {
+        name: {"increase": k / 10, "deviation": 0.1} for k, name in enumerate(columns)
+    }
+    page = rendered(result)
+    checked(page)
+    assert len(page) < 500_000
+
+
+def test_many_classes() -> None:
+    result = made_result()
+    result["target"]["classes"] = list(range(1_000))
+    names = list(range(19))
+    counts = [[i * j % 7 for j in range(20)] for i in range(20)]
+    result["diagnostics"]["confusion"] = {
+        "classes": names,
+        "pooled": 981,
+        "right": 3,
+        "counts": counts,
+    }
+    assert "981 others" in checked(rendered(result)).text
+
+
+def test_many_layers() -> None:
+    widths = [[0, 8, 16, 32]] * 40
+    result = made_result(architecture="-".join(["16"] * 40))
+    result["plan"] |= {"widths": widths, "architectures": 3**40, "feasible": None}
+    page = rendered(result, made_history(widths, 100))
+    assert "36 further layers" in checked(page).text
+    assert len(page) < 500_000
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "where"),
+    [
+        ("costs", [], "result.json: costs must be names with values"),
+        ("costs", {}, "costs must name a cost"),
+        ("costs", {"flops": {"value": "9", "limit": 1}}, "costs.flops.value must be a number"),
+        ("architecture", "8-<b>", "result.json: architecture must be widths joined by hyphens"),
+        ("candidates", [{}], r"candidates\[0\] must have 'architecture'"),
+        ("seed", True, "result.json: seed must be a whole number"),
+        ("seed", -1, "result.json: seed must be from 0"),
+        ("trained_on_all_rows", 1, "trained_on_all_rows must be true or false"),
+        ("columns", {"a": 1}, "result.json: columns.a must be a text"),
+    ],
+)
+def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
+    with pytest.raises(TabnasError, match=where):
+        rendered(made_result(**{key: value}))
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to everything inside a value."""
+    if way:
+        yield way
+    if isinstance(value, dict):
+        for key, inside in value.items():
+            yield from places(inside, (*way, key))
+    elif isinstance(value, list):
+        for k, inside in enumerate(value):
+            yield from places(inside, (*way, k))
+
+
+texts = st.one_of(st.text(), st.sampled_from([EVIL, "", "linear", "1-2", "9" * 5_000]))
+numbers = st.one_of(
+    st.integers(),
+    st.floats(),
+    st.sampled_from([10**400, -(10**400), 1e308, -1e308, 5e-324, 0, 2**63]),
+)
+leaves = st.one_of(st.none(), st.booleans(), numbers, texts)
+anything = st.recursive(
+    leaves,
+    lambda inside: st.one_of(
+        st.lists(inside, max_size=4), st.dictionaries(texts, inside, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+def forge(data: st.DataObject, whole: Any) -> None:
+    """Replace or remove something, anywhere."""
+    *way, last = data.draw(st.sampled_from(list(places(whole))))
+    inside = whole
+    for step in way:
+        inside = inside[step]
+    if data.draw(st.booleans()) and isinstance(inside, dict):
+        inside[last] = data.draw(anything)
+    elif data.draw(st.booleans()):
+        inside[last] = data.draw(numbers)
+    else:
+        del inside[last]
+
+
+@given(data=st.data(), task=st.sampled_from(TASKS))
+@settings(max_examples=200)
+def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) -> None:
+    whole = {
+        "result": made_result(task),
+        "history": made_history(snapshots=5),
+        "config": made_config(widths=[8, 16], order="time", order_column="day", drop=["a"]),
+    }
+    for _ in range(data.draw(st.integers(1, 3))):
+        forge(data, whole)
+    try:
+        page = render_report(*(whole.get(name, {}) for name in ("result", "history", "config")))
+    except TabnasError:
+        return
+    checked(page)
+
+
+@given(value=anything)
+def test_anything_instead_of_files(value: Any) -> None:
+    for files in (
+        (value, [], {}),
+        (made_result(), value, made_config()),
+        (made_result(), [value], made_config()),
+        (made_result(), [], value),
+    ):
+        try:
+            page = render_report(*files)
+        except TabnasError:
+            continue
+        checked(page)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+
+from tabnas.runs import Labelled, RunSettings, describe_outcome, plan_run
+from tabnas.runs._diagnostics import MOST_CLASSES, confusion, reliability, residuals, wilson
+from tests.runs.conftest import made_table
+
+SHORT = {"search_epochs": 3, "epochs": 15, "candidates": 1}
+
+
+def diagnosed(target: str, rows: int = 400, **said: object):
+    table = made_table(rows).drop(["value" if target == "kind" else "kind"])
+    settings = {"limits": {"parameters": 800}, "baselines": False, "candidates": 1}
+    run = plan_run(Labelled.of(table, target), RunSettings(**(settings | said)), resolved=SHORT)
+    return describe_outcome(run.execute())
+
+
+def test_classes_are_counted_on_test_rows() -> None:
+    result = diagnosed("kind")
+    found = result["diagnostics"]
+    counts = np.array(found["confusion"]["counts"])
+    assert found["rows"] == "test"
+    assert counts.sum() == found["count"] == result["rows"]["test"]
+    accuracy = result["scores"]["network"]["metrics"]["accuracy"]["value"]
+    assert np.trace(counts) / counts.sum() == pytest.approx(accuracy)
+    assert sum(one["rows"] for one in found["reliability"]["bins"]) == found["count"]
+
+
+def test_quantities_have_residuals() -> None:
+    result = diagnosed("value")
+    found = result["diagnostics"]["residuals"]
+    errors = np.array(found["truth"]) - np.array(found["prediction"])
+    rmse = result["scores"]["network"]["metrics"]["rmse"]["value"]
+    assert np.sqrt((errors**2).mean()) == pytest.approx(rmse, rel=1e-4)
+    assert sum(found["histogram"]["counts"]) == result["rows"]["test"]
+    assert "confusion" not in result["diagnostics"]
+
+
+def test_columns_that_matter_are_told_from_those_that_do_not() -> None:
+    columns = diagnosed("value", 1_500)["diagnostics"]["importance"]["columns"]
+    assert set(columns) == {"size", "warmth", "colour", "day", "house"}
+    for useful in ("size", "warmth"):
+        for useless in ("day", "house"):
+            assert columns[useful]["increase"] > 5 * abs(columns[useless]["increase"])
+
+
+def test_without_test_rows_validation_rows_serve_or_nothing_does() -> None:
+    from tabnas.data import Shares
+
+    no_test = Shares(validation=0.2, test=0.0)
+    assert diagnosed("kind", shares=no_test)["diagnostics"] is None
+    result = diagnosed("kind", 4_000, shares=no_test)
+    assert result["diagnostics"]["rows"] == "validation"
+    assert result["diagnostics"]["count"] == result["rows"]["validation"]
+
+
+def test_a_confusion_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    truth, said = rng.integers(5, size=(2, 300))
+    found = confusion(truth, said, tuple("abcde"))
+    assert found["counts"] == confusion_matrix(truth, said, labels=range(5)).tolist()
+    assert found["pooled"] == 0
+
+
+def test_the_rarest_classes_are_one() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.minimum(rng.geometric(0.05, size=5_000) - 1, 49)
+    said = rng.permutation(truth)
+    found = confusion(truth, said, tuple(range(50)))
+    counts = np.array(found["counts"])
+    assert counts.shape == (MOST_CLASSES, MOST_CLASSES)
+    assert counts.sum() == 5_000
+    assert len(found["classes"]) + found["pooled"] == 50
+    kept = found["classes"]
+    assert counts[:-1].sum(axis=1).tolist() == [int((truth == c).sum()) for c in kept]
+    assert found["right"] == int((truth == said).sum())
+
+
+def test_honest_probabilities_lie_within_their_intervals() -> None:
+    rng = np.random.default_rng(0)
+    chance = rng.random(20_000)
+    truth = (rng.random(20_000) < chance).astype(np.int64)
+    found = reliability(truth, np.stack([1 - chance, chance], axis=1), ("no", "yes"))
+    assert found["of"] == "second class"
+    assert found["gap"] < 0.02
+    inside = [one["share_low"] <= one["probability"] <= one["share_high"] for one in found["bins"]]
+    assert sum(inside) >= 9
+    sure = reliability(truth, np.stack([truth == 1, truth == 0], axis=1) * 1.0, ("no", "yes"))
+    assert sure["gap"] == 1.0
+
+
+@pytest.mark.parametrize(("share", "rows"), [(0.0, 1), (1.0, 1), (0.3, 10), (1.0, 10**6)])
+def test_an_interval_holds_its_share(share: float, rows: int) -> None:
+    low, high = wilson(share, rows)
+    assert 0 <= low <= share + 1e-9
+    assert share - 1e-9 <= high <= 1
+    assert low < high
+
+
+def test_many_rows_are_sampled_alike_every_time() -> None:
+    rng = np.random.default_rng(0)
+    truth, said = rng.normal(size=(2, 3_000))
+    found = residuals(truth, said, seed=1)
+    assert found == residuals(truth, said, seed=1)
+    assert found["truth"] != residuals(truth, said, seed=2)["truth"]
+    assert len(found["truth"]) == len(found["prediction"]) == 500
+    assert sum(found["histogram"]["counts"]) == 3_000
+
+
+def test_residuals_that_are_all_the_same() -> None:
+    found = residuals(np.ones(20), np.ones(20), seed=0)
+    assert sum(found["histogram"]["counts"]) == 20

@@ -1,0 +1,328 @@
+"""Limits on latency: resolved once, kept when measured, and never broken in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tabnas.data import Table
+from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.latency import COST_NAMES, Machine, Shape
+from tabnas.model import Model, load_model, save_model
+from tabnas.runs import Labelled, Ledger, Outcome, PlannedRun, RunSettings, Stopped, plan_run
+from tabnas.runs import describe_outcome as described
+from tests.latency.conftest import TERMS, made_latency_table
+from tests.runs.conftest import made_table
+from tests.runs.test_resume import StopsAt, bits
+
+OVERHEAD = {1: 30.0, 256: 500.0}
+CHOSEN = "the architecture of the model"
+SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
+True_us = Callable[[Model, float], float]
+
+
+class FakeMachine:
+    """Takes what the table predicts, or what is made of that, and remembers what was asked."""
+
+    def __init__(self, made_of: True_us = lambda model, us: us) -> None:
+        self.made_of = made_of
+        self.asked: list[tuple[str, int]] = []
+
+    def __call__(self, models: Sequence[Model], table: Table, rows: int) -> list[float]:
+        assert len(table) >= 1
+        self.asked += [(str(model.architecture), rows) for model in models]
+        return [self.made_of(model, self.predicted_us(model, rows)) for model in models]
+
+    def predicted_us(self, model: Model, rows: int = 1) -> float:
+        shape = Shape(model.task.inputs.width, model.architecture, model.task.outputs)
+        return TERMS[rows].predicted_us(shape) - TERMS[rows].call_us + OVERHEAD[rows]
+
+
+@pytest.fixture
+def table_file(tmp_path: Path) -> str:
+    path = tmp_path / "here.json"
+    path.write_text(made_latency_table(machine=Machine.here()).to_json())
+    return str(path)
+
+
+LIMITS = {"latency_us": 35.0, "parameters": 3_000}
+
+
+def settings_of(table_file: str, limits: dict[str, float], **said: object) -> RunSettings:
+    usual = {"candidates": 2, "baselines": False}
+    return RunSettings(limits=limits, latency_table=table_file, **(usual | said))
+
+
+def planned(
+    machine: FakeMachine,
+    table_file: str,
+    limits: dict[str, float] = LIMITS,
+    rows: int = 300,
+    **said: object,
+) -> PlannedRun:
+    """A short run: planned, and planned again from what that resolved."""
+    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    settings = settings_of(table_file, limits, **said)
+    before = plan_run(data, settings, measure=machine).plan.resolved
+    return plan_run(data, settings, measure=machine, resolved=before | SHORT)
+
+
+def true_us(machine: FakeMachine, outcome: Outcome) -> float:
+    return machine.made_of(outcome.model, machine.predicted_us(outcome.model))
+
+
+# -- the plan --------------------------------------------------------------------------------------
+
+
+def test_the_overhead_is_that_of_the_tables_own_file(table_file: str) -> None:
+    limits = {"latency_us": 40, "batch_latency_us": 900}
+    plan = planned(FakeMachine(), table_file, limits).plan
+    assert plan.latency is not None
+    for name, cost in plan.latency.costs.items():
+        rows = COST_NAMES[name]
+        assert cost.overhead_us == pytest.approx(OVERHEAD[rows])
+        assert cost.terms == TERMS[rows]
+    assert plan.feasible.method == "chain"
+    assert set(plan.costs) >= {"latency_us", "batch_latency_us", "parameters"}
+
+
+def test_a_plan_that_is_gone_on_with_measures_nothing(table_file: str) -> None:
+    machine = FakeMachine()
+    run = planned(machine, table_file)
+    asked = list(machine.asked)
+    Path(table_file).unlink()
+    again = plan_run(
+        Labelled.of(made_table(300).drop(["value"]), "kind"),
+        run.settings,
+        measure=machine,
+        resolved=run.plan.resolved,
+    )
+    assert machine.asked == asked
+    assert again.identity() == run.identity()
+    assert again.plan.feasible.budget == run.plan.feasible.budget
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        {},
+        {"machine": "x", "measured": "y"},
+        {"machine": 1, "measured": "y", "latency_us": {}},
+        {"machine": "x", "measured": "y", "latency_us": {"call_us": 1.0}},
+        {"machine": "x", "measured": "y", "latency_us": {"call_us": -1.0}},
+        {"machine": "x", "measured": "y", "latency_us": {"call_us": "1"}},
+        {"machine": "x", "measured": "y", "latency_us": 3},
+    ],
+)
+def test_a_plan_that_was_changed_is_refused(table_file: str, wrong: object) -> None:
+    data = Labelled.of(made_table(300).drop(["value"]), "kind")
+    with pytest.raises(TabnasError, match="begin a new run"):
+        plan_run(data, settings_of(table_file, LIMITS), resolved=SHORT | {"latency": wrong})
+
+
+def test_a_limit_that_the_columns_alone_exceed_is_refused_before_training(table_file: str) -> None:
+    with pytest.raises(InfeasibleError, match="the cheapest, linear, has 30"):
+        planned(FakeMachine(), table_file, {"latency_us": 20})
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"limits": {"latency_us": 0}}, "positive number of microseconds"),
+        ({"limits": {"latency_us": float("nan")}}, "positive number of microseconds"),
+        ({"limits": {"latency_us": "50"}}, "positive number of microseconds"),
+        ({"limits": {"parameters": 9}, "latency_table": "x.json"}, "must serve a limit on latency"),
+        ({"limits": {"latency_us": 9}, "latency_table": 3}, "must be a text"),
+    ],
+)
+def test_settings_that_cannot_be(said: dict[str, object], words: str) -> None:
+    with pytest.raises(TabnasError, match=words):
+        RunSettings(**said)
+
+
+def test_settings_come_back() -> None:
+    settings = RunSettings(limits={"latency_us": 50, "flops": 900}, latency_table="device.json")
+    assert RunSettings.from_dict(settings.to_dict()) == settings
+
+
+# -- the promise -----------------------------------------------------------------------------------
+
+
+def test_what_is_returned_was_measured_and_keeps_the_limit(table_file: str) -> None:
+    machine = FakeMachine()
+    outcome = planned(machine, table_file).execute()
+    asked = {architecture for architecture, _ in machine.asked}
+    assert {str(one.architecture) for one in outcome.candidates} <= asked
+    assert outcome.measured_us == {"latency_us": pytest.approx(true_us(machine, outcome))}
+    assert outcome.measured_us["latency_us"] <= LIMITS["latency_us"]
+    facts = described(outcome)
+    assert facts["costs"]["latency_us"]["limit"] == 35
+    assert facts["costs"]["latency_us"]["value"] == pytest.approx(
+        true_us(machine, outcome), rel=0.01
+    )
+    assert facts["timings"]["measured latency_us"] <= 35
+    assert not facts["notes"]
+
+
+def slower_in_layers(factor: float) -> True_us:
+    """Layers take more than the table says; the references of the plan do not show it."""
+    hidden = {"linear", "32", "32-32", "64-16"}
+    return lambda model, us: us if str(model.architecture) in hidden else 30 + factor * (us - 30)
+
+
+@pytest.mark.parametrize("factor", [1.5, 3.0])
+def test_a_table_that_is_wrong_is_tightened_until_the_limit_is_kept(
+    table_file: str, factor: float
+) -> None:
+    machine = FakeMachine(slower_in_layers(factor))
+    outcome = planned(machine, table_file, {"latency_us": 35.0}).execute()
+    assert true_us(machine, outcome) <= 35
+    assert all(machine.made_of(outcome.model, us) <= 35 for us in outcome.measured_us.values())
+    assert any("took longer than the limit when measured" in note for note in outcome.notes)
+
+
+def test_one_noisy_measurement_drops_nothing(table_file: str) -> None:
+    calls = count()
+    machine = FakeMachine(lambda model, us: us + (50 if next(calls) % 3 == 0 else 0))
+    run = planned(FakeMachine(), table_file)
+    object.__setattr__(run.plan.latency, "measure", machine)
+    outcome = run.execute()
+    assert outcome.measured_us["latency_us"] <= 35
+    assert not outcome.notes
+
+
+def test_where_nothing_keeps_the_limit_the_least_is_named(table_file: str) -> None:
+    run = planned(FakeMachine(), table_file)
+    object.__setattr__(run.plan.latency, "measure", FakeMachine(lambda model, us: us + 40))
+    with pytest.raises(InfeasibleError, match=r"latency_us <= 35, .* least .* is 7\d\.\d; raise"):
+        run.execute()
+
+
+class SlowWhenTrained(FakeMachine):
+    """The files of some architectures are slow once their weights are trained."""
+
+    slow: tuple[str, ...] = ()
+
+    def __call__(self, models: Sequence[Model], table: Table, rows: int) -> list[float]:
+        found = super().__call__(models, table, rows)
+        trained = [bool(model.limits) for model in models]
+        return [
+            us + 100 if done and str(model.architecture) in self.slow else us
+            for model, us, done in zip(models, found, trained, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
+@pytest.mark.parametrize("refit", [False, True])
+def test_a_model_over_the_limit_gives_way_to_the_next_candidate(
+    table_file: str, rows: int, refit: bool
+) -> None:
+    machine = SlowWhenTrained()
+    first = planned(machine, table_file, rows=rows, refit=refit).execute()
+    machine.slow = (str(first.model.architecture),)
+    second = planned(machine, table_file, rows=rows, refit=refit).execute()
+    assert second.model.architecture == first.candidates[1].architecture
+    assert second.chosen.architecture == second.model.architecture
+    assert second.measured_us["latency_us"] <= 35
+    assert any(f"{first.model.architecture} was left out" in note for note in second.notes)
+    assert described(second)["architecture"] == str(second.model.architecture)
+
+
+def test_no_candidate_left_is_an_error_that_can_be_gone_on_from(
+    table_file: str, tmp_path: Path
+) -> None:
+    machine = SlowWhenTrained()
+    run = planned(machine, table_file)
+    machine.slow = tuple(str(one.architecture) for one in run.execute().candidates)
+    ledger = Ledger(tmp_path / "run", identity=run.identity())
+    with pytest.raises(InfeasibleError, match="no network was measured to hold"):
+        run.execute(ledger=ledger)
+    machine.slow = ()  # the machine has less to do now
+    again = run.execute(ledger=Ledger(tmp_path / "run", identity=run.identity()))
+    assert again.measured_us["latency_us"] <= 35
+
+
+# -- going on --------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_gone_on_with_ends_with_the_same_bits(
+    table_file: str, tmp_path: Path
+) -> None:
+    machine = FakeMachine(slower_in_layers(1.5))
+    run = planned(machine, table_file, refit=True)
+    whole = StopsAt(tmp_path / "whole", run, -1)
+    expected = bits(run.execute(ledger=whole))
+    for number, tick in enumerate((3, whole.ticks // 2, whole.ticks)):
+        folder = tmp_path / str(number)
+        with pytest.raises(Stopped):
+            run.execute(ledger=StopsAt(folder, run, tick))
+        ledger = Ledger(folder, identity=run.identity())
+        searched = "search" in ledger
+        machine.asked.clear()
+        assert bits(run.execute(ledger=ledger)) == expected
+        if searched:  # of candidates nothing is measured again, only the finished model
+            assert len(machine.asked) == 1
+
+
+def test_a_finished_entry_is_not_measured_again(table_file: str, tmp_path: Path) -> None:
+    machine = FakeMachine()
+    run = planned(machine, table_file)
+    ledger = Ledger(tmp_path, identity=run.identity())
+    expected = bits(run.execute(ledger=ledger))
+    ledger.save()
+    machine.asked.clear()
+    again = run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+    assert machine.asked == []
+    assert bits(again) == expected
+
+
+@pytest.mark.parametrize(
+    ("architecture", "measured_us"),
+    [
+        ("999", {"latency_us": 1.0}),
+        (None, {"latency_us": 1.0}),
+        (CHOSEN, {"latency_us": 99.0}),
+        (CHOSEN, {"latency_us": "1"}),
+        (CHOSEN, {"other": 1.0}),
+        (CHOSEN, {}),
+        (CHOSEN, 3),
+    ],
+)
+def test_a_checkpoint_cannot_break_the_promise(
+    table_file: str, tmp_path: Path, architecture: object, measured_us: object
+) -> None:
+    run = planned(FakeMachine(), table_file)
+    ledger = Ledger(tmp_path, identity=run.identity())
+    found = run.execute(ledger=ledger)
+    said = str(found.model.architecture) if architecture == CHOSEN else architecture
+    ledger.enter("latency", {"architecture": said, "measured_us": measured_us})
+    ledger.save()
+    with pytest.raises(TabnasError, match="the checkpoint must be one"):
+        run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+
+
+# -- other machines --------------------------------------------------------------------------------
+
+
+def test_a_table_of_another_machine_predicts_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "device.json"
+    path.write_text(made_latency_table().to_json())
+    machine = FakeMachine()
+    outcome = planned(machine, str(path), {"latency_us": 60}).execute()
+    assert machine.asked == []
+    assert outcome.measured_us == {}
+    (note,) = (note for note in outcome.notes if "was not measured" in note)
+    assert "a processor, a system, onnxruntime 1.0, one thread, measured 2025-12-31" in note
+    # 8 for the call, 1 for the answer; 2 numbers and a house make 10 + 3 * 2; a colour; a day
+    assert outcome.plan.latency.costs["latency_us"].overhead_us == 8 + 1 + 16 + 3 + 24
+    assert described(outcome)["costs"]["latency_us"]["value"] <= 60
+
+
+def test_the_limit_stays_with_the_model(table_file: str, tmp_path: Path) -> None:
+    outcome = planned(FakeMachine(), table_file).execute()
+    save_model(outcome.model, tmp_path / "model")
+    assert load_model(tmp_path / "model").limits == {"latency_us": 35, "parameters": 3_000}
