@@ -7,17 +7,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: demo test clean
+.PHONY: demo test browser clean
 
 demo: $(VENV)/demo.stamp
 	@rm -rf runs/demo
 	$(BIN)/tabnas search digits --max-parameters 5000 --out runs/demo
 
-test: $(VENV)/dev.stamp
+test: $(VENV)/dev.stamp browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet --numprocesses 2
+
+# The report is tested in a real browser where one can be had; elsewhere those tests skip and say so.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && export DEBIAN_FRONTEND=noninteractive && \
+	  { apt-get update; apt-get install --yes --no-install-recommends \
+	    chromium chromium-driver fonts-dejavu-core; } >/dev/null 2>&1; } || \
+	echo "chromium is not installed and cannot be: tests of the report in a browser are skipped"
 
 $(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(INSTALL) .

@@ -36,6 +36,7 @@ import numba
 from numba.core import caching, compiler, serialize
 
 from tabnas import __version__
+from tabnas.files import user_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -152,7 +153,7 @@ def _folders(source: Path, *, make: bool = False) -> Iterator[Path]:
     if _config.CACHE_DIR:
         yield Path(_config.CACHE_DIR) / own
     yield source.parent / "__pycache__"
-    for find in (_user_cache, _temporary):
+    for find in (user_cache, _temporary):
         try:
             private = find()
             if make:
@@ -168,18 +169,6 @@ def _folders(source: Path, *, make: bool = False) -> Iterator[Path]:
                 f"{str(private)!r} must be your own and closed to others to keep compiled kernels, "
                 "however it is not; they go elsewhere"
             )
-
-
-def _user_cache() -> Path:
-    """Where programs keep what they can make again."""
-    if os.name == "nt":
-        given, usual = "LOCALAPPDATA", "~/AppData/Local"
-    elif sys.platform == "darwin":
-        given, usual = "", "~/Library/Caches"
-    else:
-        given, usual = "XDG_CACHE_HOME", "~/.cache"
-    said = Path(os.environ.get(given, ""))
-    return (said if said.is_absolute() else Path(usual).expanduser()) / "tabnas"
 
 
 def _temporary() -> Path:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tabnas.cli._main import run
-from tabnas.latency import Machine, kept_path, load_table
+from tabnas.latency import LatencyTable, Machine, kept_path, load_table, measure_machine
+from tabnas.runs import _latency as plan_of_latency
+from tests.cli.conftest import made_columns, write_csv
 from tests.latency.conftest import made_latency_table
 
 BRIEF = ["latency", "--seconds", "0.1"]
@@ -60,3 +64,39 @@ def test_mistakes(
     Path("wrong.json").write_text("{}")
     assert run(["latency", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_search_keeps_its_limit_and_shows_it(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the table of another machine: nothing here depends on how busy this one is."""
+    write_csv(Path("good.csv"), made_columns())
+    Path("device.json").write_text(made_latency_table().to_json())
+    search = ["search", "good.csv", "--target", "kind", "--drop", "value", "--out", "run"]
+    limits = ["--max-parameters", "300", "--max-latency-us", "70", "--max-batch-latency-us", "2000"]
+    table = ["--latency-table", "device.json"]
+    assert run([*search, *limits, *table, "--time", "0.1", "--candidates", "1"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("latency_us", "of 70", "of 2,000", "predicted", "note: the latency of the model"):
+        assert words in shown
+    result = json.loads(Path("run/result.json").read_text())
+    assert result["costs"]["latency_us"]["value"] <= 70
+    assert tomllib.loads(Path("run/config.toml").read_text())["plan"]["latency"]["machine"]
+
+
+def test_a_machine_that_was_not_measured_is_measured_first(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here))
+    monkeypatch.setattr(plan_of_latency, "measure_machine", brief)
+    search = ["search", "iris", "--max-latency-us", "1e6", "--dry-run"]
+    assert run(search) == 0
+    assert capsys.readouterr().err == "tabnas: measuring\n"
+    assert kept_path().exists()
+    monkeypatch.setattr(plan_of_latency, "measure_machine", None)  # nobody asks again
+    assert run(search) == 0
+    assert "latency_us <= 1,000,000" in capsys.readouterr().out
+
+
+def brief(**said: Any) -> LatencyTable:
+    return measure_machine(seconds=0.1, **said)

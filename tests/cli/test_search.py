@@ -210,7 +210,7 @@ def test_a_run_on_a_pipe(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "next: tabnas predict runs/good new.csv --out predictions.csv" in captured.out
     assert max(map(len, captured.out.splitlines())) <= 80
     written = {path.name for path in (here / "runs" / "good").iterdir()}
-    assert written == {"model", "result.json", "history.jsonl", "config.toml"}
+    assert written == {"model", "report.html", "result.json", "history.jsonl", "config.toml"}
     text = (here / "runs" / "good" / "result.json").read_text(encoding="utf-8")
     assert "größe" in text
     assert json.loads(text)["target"]["classes"] == ["hoch ☀", "tief"]
@@ -237,7 +237,7 @@ def test_a_dry_run_writes_and_trains_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write_csv(here / "good.csv", made_columns())
-    monkeypatch.setattr("tabnas.runs._pipeline.Search", None)
+    monkeypatch.setattr("tabnas.runs._finding.Search", None)
     assert run(["search", "good.csv", *KIND, *LIMIT, "--dry-run", *form]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""

@@ -96,6 +96,13 @@ def test_what_the_command_line_cannot_say_is_said_in_python(settings: dict[str, 
     assert make_again(made_config(**settings), "bird").startswith("from tabnas")
 
 
+def test_limits_on_latency_can_be_said() -> None:
+    config = made_config(limits={"latency_us": 12.5}, latency_table="there.json")
+    said = make_again(config, "bird")
+    assert "--max-latency-us 12.5" in said
+    assert "--latency-table there.json" in said
+
+
 def test_nothing_escapes_from_a_quoted_word() -> None:
     config = made_config(drop=["$(reboot)", "; ls"])
     config["data"] = {"data": "-rf", "target": "--x`id`"}

@@ -27,6 +27,7 @@ from tabnas.cli._resume import resume
 from tabnas.cli._running import EndedError
 from tabnas.cli._search import search
 from tabnas.cli._text import plain
+from tabnas.cli._tradeoff import tradeoff
 from tabnas.errors import TabnasError
 
 DONE, FAULT, MISTAKE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -39,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(search)
+app.command()(tradeoff)
 app.command()(resume)
 app.command()(predict)
 app.command()(evaluate)

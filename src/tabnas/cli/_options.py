@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from pathlib import Path
 from typing import Annotated
 
@@ -9,48 +10,162 @@ import typer
 
 from tabnas.errors import TabnasError
 
+LIMITS, SPACE, ROWS, COLUMNS, WORK = "Limits", "Architectures", "Rows", "Columns", "Work"
+"""Panels of the help."""
+
 MaxParameters = Annotated[
     int | None,
-    typer.Option(help="Limit on all trained numbers of the model.", rich_help_panel="Limits"),
+    typer.Option(help="Limit on all trained numbers of the model.", rich_help_panel=LIMITS),
 ]
 MaxDenseParameters = Annotated[
     int | None,
     typer.Option(
         help="Limit on weights and biases of dense layers only, as the paper counts.",
-        rich_help_panel="Limits",
+        rich_help_panel=LIMITS,
     ),
 ]
 MaxFlops = Annotated[
     int | None,
-    typer.Option(help="Limit on floating-point operations a row.", rich_help_panel="Limits"),
+    typer.Option(help="Limit on floating-point operations a row.", rich_help_panel=LIMITS),
 ]
 MaxBytes = Annotated[
-    int | None, typer.Option(help="Limit on bytes of weights.", rich_help_panel="Limits")
+    int | None, typer.Option(help="Limit on bytes of weights.", rich_help_panel=LIMITS)
 ]
 MaxLatencyUs = Annotated[
     float | None,
     typer.Option(
         help="Limit on microseconds of a call for one row, measured on this machine.",
-        rich_help_panel="Limits",
+        rich_help_panel=LIMITS,
     ),
 ]
 MaxBatchLatencyUs = Annotated[
     float | None,
     typer.Option(
         help="Limit on microseconds of a call for 256 rows.",
-        rich_help_panel="Limits",
+        rich_help_panel=LIMITS,
     ),
 ]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A CSV, TSV, Parquet or Feather file, or a name of `tabnas datasets`.",
+        metavar="DATA",
+    ),
+]
+Target = Annotated[str | None, typer.Option(help="The column to predict; a file needs it.")]
+LatencyTableFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of `tabnas latency` from another machine, to keep latencies there.",
+        show_default="measured here",
+        rich_help_panel=LIMITS,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME"),
+]
+Seed = Annotated[
+    int, typer.Option(help="The same seed gives the same result, without --time.", min=0)
+]
+Candidates = Annotated[
+    int | None,
+    typer.Option(
+        help="How many of the best architectures to train alone and choose from.",
+        show_default="3",
+        rich_help_panel=WORK,
+    ),
+]
+Layers = Annotated[
+    int | None,
+    typer.Option(help="The most hidden layers.", show_default="3", rich_help_panel=SPACE),
+]
+Widths = Annotated[
+    str | None,
+    typer.Option(
+        help="Candidate widths of every layer, like 0,8,16,32; 0 makes layers optional.",
+        show_default="by the limit",
+        rich_help_panel=SPACE,
+    ),
+]
+MetricName = Annotated[
+    str | None,
+    typer.Option(
+        help="What to choose by: accuracy, balanced_error, log_loss, auc for classes; "
+        "rmse, mae, r2 for quantities.",
+        show_default="log_loss or rmse",
+        rich_help_panel=WORK,
+    ),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(help="'balanced' gives every class the same weight.", rich_help_panel=WORK),
+]
+ValidationRows = Annotated[
+    str | None,
+    typer.Option(
+        help="A file, or a share of the rows, to choose by.",
+        show_default="0.2",
+        rich_help_panel=ROWS,
+    ),
+]
+TestRows = Annotated[
+    str | None,
+    typer.Option(
+        help="A file, or a share of the rows, that only the final scores see.",
+        show_default="0.2",
+        rich_help_panel=ROWS,
+    ),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="A column of dates or numbers to split by: the latest rows are the test.",
+        rich_help_panel=ROWS,
+    ),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="A column to split by: rows of one group stay together.", rich_help_panel=ROWS
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        help="'classification' or 'regression'.",
+        show_default="as the target looks",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Categorical = Annotated[
+    str | None,
+    typer.Option(help="Columns to take for categories: a,b.", rich_help_panel=COLUMNS),
+]
+Numeric = Annotated[
+    str | None, typer.Option(help="Columns to take for numbers: a,b.", rich_help_panel=COLUMNS)
+]
+Drop = Annotated[str | None, typer.Option(help="Columns to ignore: a,b.", rich_help_panel=COLUMNS)]
+ScalingName = Annotated[
+    str,
+    typer.Option(help="How numbers are scaled: robust, standard or none.", rich_help_panel=COLUMNS),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 CheckpointSeconds = Annotated[
     float,
-    typer.Option(help="Seconds from one checkpoint to the next.", min=0.0, rich_help_panel="Work"),
+    typer.Option(help="Seconds from one checkpoint to the next.", min=0.0, rich_help_panel=WORK),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 
 
+def some_limits(**limits: float | None) -> dict[str, float]:
+    """The limits that were given, by the name of their cost."""
+    return {name: most for name, most in limits.items() if most is not None}
+
+
 def given_limits(**limits: float | None) -> dict[str, float]:
-    """The limits that were given, by the name of their cost; there must be one."""
-    given = {name: most for name, most in limits.items() if most is not None}
+    """The same, of which there must be one."""
+    given = some_limits(**limits)
     if not given:
         raise TabnasError("give at least one limit, for example --max-parameters 20000")
     return given
@@ -68,6 +183,23 @@ def parse_widths(text: str) -> list[int]:
             )
         widths.append(int(part))
     return widths
+
+
+def parse_limits(text: str) -> list[float]:
+    """Limits from `2000,5000,10000`, in their order; whole ones are integers."""
+    limits: list[float] = []
+    for part in text.split(","):
+        try:
+            number = float(part.strip().replace("_", ""))
+        except ValueError:
+            number = nan
+        if not 0 < number < inf:
+            raise TabnasError(
+                "--limits takes positive numbers separated by commas, like 2000,5000; "
+                f"{part.strip()[:20]!r} is none"
+            )
+        limits.append(int(number) if number == int(number) else number)
+    return limits
 
 
 def parse_names(text: str | None) -> tuple[str, ...]:

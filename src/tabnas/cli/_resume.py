@@ -27,18 +27,36 @@ def resume(
     """
     from tabnas.cli._running import carry_out
     from tabnas.cli._source import Source
-    from tabnas.runs import RunFolder, RunSettings, load_config
+    from tabnas.cli._tradeoff import carry_out_tradeoff, tradeoff_of
+    from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, load_config
 
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
-    with RunFolder(run, resume=True) as folder:
+    several = tradeoff_of(load_config(run)) if (run / "config.toml").exists() else None
+    folder = RunFolder(run, resume=True) if several is None else TradeoffFolder(run, resume=True)
+    with folder:
         config = load_config(run)
+        source = Source.from_dict(config.get("data", {}))
+        settings = RunSettings.from_dict(config.get("settings", {}))
+        resolved = config.get("plan")
+        if several is not None and isinstance(folder, TradeoffFolder):
+            carry_out_tradeoff(
+                folder,
+                source,
+                settings,
+                *several,
+                every=checkpoint_seconds,
+                quiet=quiet,
+                as_json=as_json,
+                resolved=resolved,
+            )
+            return
         carry_out(
             folder,
-            Source.from_dict(config.get("data", {})),
-            RunSettings.from_dict(config.get("settings", {})),
+            source,
+            settings,
             every=checkpoint_seconds,
             quiet=quiet,
             as_json=as_json,
-            resolved=config.get("plan"),
+            resolved=resolved,
         )

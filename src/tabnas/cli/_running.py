@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -27,6 +28,19 @@ class EndedError(Exception):
         self.code = code
 
 
+@contextmanager
+def stoppable(console: Console, folder: str) -> Iterator[None]:
+    """Work that says how to go on with it when it is asked to stop."""
+    from tabnas.runs import Stopped
+
+    try:
+        yield
+    except Stopped as stopped:
+        console.print(f"tabnas: stopped; go on with: tabnas resume {plain(folder)}", markup=False)
+        ended = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
+        raise EndedError(ended) from None
+
+
 def carry_out(
     folder: RunFolder,
     source: Source,
@@ -40,25 +54,21 @@ def carry_out(
     """Do the work of a run, or the rest of it; `every` is the seconds between checkpoints."""
     from tabnas.cli._progress import showing
     from tabnas.cli._summary import show_result
-    from tabnas.runs import Ledger, Stopped
+    from tabnas.runs import Ledger
 
     console = Console(stderr=True)
     cost = next(iter(settings.limits))
-    try:
-        with showing(console, quiet=quiet or as_json, cost=cost) as tell:
-            run = source.planned(settings, resolved, observe=tell)
-            config = {"data": source.to_dict(), "settings": settings.to_dict()}
-            folder.write_config(config | {"plan": run.plan.resolved})
-            ledger = Ledger(folder.checkpoint, identity=run.identity(), every=every)
-            if ledger.note:
-                console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
-            outcome = run.execute(tell, ledger)
-    except Stopped as stopped:
-        console.print(
-            f"tabnas: stopped; go on with: tabnas resume {plain(folder.given)}", markup=False
-        )
-        ended = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
-        raise EndedError(ended) from None
+    with (
+        stoppable(console, folder.given),
+        showing(console, quiet=quiet or as_json, cost=cost) as tell,
+    ):
+        run = source.planned(settings, resolved, observe=tell)
+        config = {"data": source.to_dict(), "settings": settings.to_dict()}
+        folder.write_config(config | {"plan": run.plan.resolved})
+        ledger = Ledger(folder.checkpoint, identity=run.identity(), every=every)
+        if ledger.note:
+            console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
+        outcome = run.execute(tell, ledger)
     result = folder.finish(outcome)
     if as_json:
         typer.echo(json.dumps(result | {"folder": folder.given}, indent=2))

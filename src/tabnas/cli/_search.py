@@ -4,64 +4,58 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from tabnas.cli._asking import asked
 from tabnas.cli._options import (
+    WORK,
+    Candidates,
+    Categorical,
     CheckpointSeconds,
+    ClassWeight,
+    Data,
+    Drop,
+    GroupColumn,
     Json,
+    LatencyTableFile,
+    Layers,
     MaxBatchLatencyUs,
     MaxBytes,
     MaxDenseParameters,
     MaxFlops,
     MaxLatencyUs,
     MaxParameters,
+    MetricName,
+    Numeric,
+    Out,
+    Quiet,
+    ScalingName,
+    Seed,
+    Target,
+    TaskName,
+    TestRows,
+    TimeColumn,
+    ValidationRows,
+    Widths,
     given_limits,
-    parse_names,
-    parse_widths,
-    share_or_file,
 )
-from tabnas.cli._source import Source
-from tabnas.errors import TabnasError
-
-SPACE, ROWS, COLUMNS, WORK = "Architectures", "Rows", "Columns", "Work"
 
 
 def search(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A CSV, TSV, Parquet or Feather file, or a name of `tabnas datasets`.",
-            metavar="DATA",
-        ),
-    ],
-    target: Annotated[
-        str | None, typer.Option(help="The column to predict; a file needs it.")
-    ] = None,
+    data: Data,
+    target: Target = None,
     max_parameters: MaxParameters = None,
     max_dense_parameters: MaxDenseParameters = None,
     max_flops: MaxFlops = None,
     max_bytes: MaxBytes = None,
     max_latency_us: MaxLatencyUs = None,
     max_batch_latency_us: MaxBatchLatencyUs = None,
-    latency_table: Annotated[
-        Path | None,
-        typer.Option(
-            help="A file of `tabnas latency` from another machine, to keep latencies there.",
-            show_default="measured here",
-            rich_help_panel="Limits",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME"),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(help="The same seed gives the same result, without --time.", min=0)
-    ] = 0,
+    latency_table: LatencyTableFile = None,
+    out: Out = None,
+    seed: Seed = 0,
     time: Annotated[
         float | None,
         typer.Option(
@@ -71,14 +65,7 @@ def search(
             rich_help_panel=WORK,
         ),
     ] = None,
-    candidates: Annotated[
-        int | None,
-        typer.Option(
-            help="How many of the best architectures to train alone and choose from.",
-            show_default="3",
-            rich_help_panel=WORK,
-        ),
-    ] = None,
+    candidates: Candidates = None,
     refit: Annotated[
         bool,
         typer.Option(
@@ -91,85 +78,20 @@ def search(
         int,
         typer.Option(help="Networks trained side by side in a step.", min=1, rich_help_panel=WORK),
     ] = 1,
-    layers: Annotated[
-        int | None,
-        typer.Option(help="The most hidden layers.", show_default="3", rich_help_panel=SPACE),
-    ] = None,
-    widths: Annotated[
-        str | None,
-        typer.Option(
-            help="Candidate widths of every layer, like 0,8,16,32; 0 makes layers optional.",
-            show_default="by the limit",
-            rich_help_panel=SPACE,
-        ),
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="What to choose by: accuracy, balanced_error, log_loss, auc for classes; "
-            "rmse, mae, r2 for quantities.",
-            show_default="log_loss or rmse",
-            rich_help_panel=WORK,
-        ),
-    ] = None,
-    class_weight: Annotated[
-        str | None,
-        typer.Option(help="'balanced' gives every class the same weight.", rich_help_panel=WORK),
-    ] = None,
-    validation: Annotated[
-        str | None,
-        typer.Option(
-            help="A file, or a share of the rows, to choose by.",
-            show_default="0.2",
-            rich_help_panel=ROWS,
-        ),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option(
-            help="A file, or a share of the rows, that only the final scores see.",
-            show_default="0.2",
-            rich_help_panel=ROWS,
-        ),
-    ] = None,
-    time_column: Annotated[
-        str | None,
-        typer.Option(
-            help="A column of dates or numbers to split by: the latest rows are the test.",
-            rich_help_panel=ROWS,
-        ),
-    ] = None,
-    group_column: Annotated[
-        str | None,
-        typer.Option(
-            help="A column to split by: rows of one group stay together.", rich_help_panel=ROWS
-        ),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            help="'classification' or 'regression'.",
-            show_default="as the target looks",
-            rich_help_panel=COLUMNS,
-        ),
-    ] = None,
-    categorical: Annotated[
-        str | None,
-        typer.Option(help="Columns to take for categories: a,b.", rich_help_panel=COLUMNS),
-    ] = None,
-    numeric: Annotated[
-        str | None, typer.Option(help="Columns to take for numbers: a,b.", rich_help_panel=COLUMNS)
-    ] = None,
-    drop: Annotated[
-        str | None, typer.Option(help="Columns to ignore: a,b.", rich_help_panel=COLUMNS)
-    ] = None,
-    scaling: Annotated[
-        str,
-        typer.Option(
-            help="How numbers are scaled: robust, standard or none.", rich_help_panel=COLUMNS
-        ),
-    ] = "robust",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    layers: Layers = None,
+    widths: Widths = None,
+    metric: MetricName = None,
+    class_weight: ClassWeight = None,
+    validation: ValidationRows = None,
+    test: TestRows = None,
+    time_column: TimeColumn = None,
+    group_column: GroupColumn = None,
+    task: TaskName = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    drop: Drop = None,
+    scaling: ScalingName = "robust",
+    quiet: Quiet = False,
     as_json: Json = False,
     checkpoint_seconds: CheckpointSeconds = 60.0,
     dry_run: Annotated[
@@ -202,25 +124,11 @@ def search(
     from tabnas.cli._running import carry_out
     from tabnas.cli._summary import facts_of_plan, show_plan
     from tabnas.cli._tables import default_folder
-    from tabnas.data import Shares
-    from tabnas.runs import RunFolder, RunSettings
+    from tabnas.runs import RunFolder
 
-    if time_column and group_column:
-        raise TabnasError(
-            "rows must be split in one way, however both --time-column and --group-column were "
-            "given; remove one"
-        )
-    validation_share, validation_file = share_or_file("--validation", validation, 0.2)
-    test_share, test_file = share_or_file("--test", test, 0.2)
-    as_categories, as_numbers = parse_names(categorical), parse_names(numeric)
-    for name in as_categories:
-        if name in as_numbers:
-            raise TabnasError(
-                f"the column {name!r} must be of one kind, however both --categorical and "
-                "--numeric name it; remove one"
-            )
-    settings = RunSettings(
-        limits=given_limits(
+    settings, source = asked(
+        data,
+        given_limits(
             parameters=max_parameters,
             dense_parameters=max_dense_parameters,
             flops=max_flops,
@@ -228,24 +136,27 @@ def search(
             latency_us=max_latency_us,
             batch_latency_us=max_batch_latency_us,
         ),
+        target=target,
+        task=task,
+        validation=validation,
+        test=test,
+        time_column=time_column,
+        group_column=group_column,
+        categorical=categorical,
+        numeric=numeric,
+        drop=drop,
+        widths=widths,
         latency_table=None if latency_table is None else str(latency_table),
         layers=layers,
-        widths=None if widths is None else tuple(parse_widths(widths)),
         metric=metric,
-        class_weight=class_weight,  # type: ignore[arg-type]
-        shares=Shares(validation=validation_share, test=test_share),
-        order="time" if time_column else "group" if group_column else "random",
-        order_column=time_column or group_column,
-        kinds=dict.fromkeys(as_categories, "categorical") | dict.fromkeys(as_numbers, "numeric"),
-        drop=parse_names(drop),
-        scaling=scaling,  # type: ignore[arg-type]
+        class_weight=class_weight,
+        scaling=scaling,
         time=time,
         candidates=candidates,
         refit=refit,
         seed=seed,
         workers=workers,
     )
-    source = Source(data, target, task, validation_file, test_file)
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
     if dry_run:

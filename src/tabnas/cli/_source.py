@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
-    from tabnas.runs import Observer, PlannedRun, RunSettings
+    from tabnas.runs import Labelled, Observer, PlannedRun, PlannedTradeoff, RunSettings
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,33 @@ class Source:
         observe: Observer = lambda progress: None,
     ) -> PlannedRun:
         """Read everything and settle the plan; tables are let go as soon as they are encoded."""
+        from tabnas.runs import plan_run
+
+        rows, validation, test = self._rows(settings)
+        return plan_run(
+            rows, settings, validation=validation, test=test, resolved=resolved, observe=observe
+        )
+
+    def planned_tradeoff(
+        self,
+        settings: RunSettings,
+        limits: Sequence[float],
+        cost: str,
+        resolved: Mapping[str, Any] | None = None,
+    ) -> PlannedTradeoff:
+        """The same for several limits."""
+        from tabnas.runs import plan_tradeoff
+
+        rows, validation, test = self._rows(settings)
+        return plan_tradeoff(
+            rows, settings, limits, cost=cost, validation=validation, test=test, resolved=resolved
+        )
+
+    def _rows(self, settings: RunSettings) -> tuple[Labelled, Labelled | None, Labelled | None]:
+        """The table, and the files for validation and test where they were given."""
         from tabnas.cli._tables import named_table
         from tabnas.data import read_table
-        from tabnas.runs import Labelled, plan_run
+        from tabnas.runs import Labelled
 
         table, target = named_table(self.data, self.target)
         _refuse_target(table.known(target), settings)
@@ -46,14 +70,7 @@ class Source:
                     others[name] = Labelled.of(read_table(file, text=text), rows.target)
                 except TabnasError as error:
                     raise TabnasError(f"--{name} {str(file)!r}: {error}") from None
-        return plan_run(
-            rows,
-            settings,
-            validation=others.get("validation"),
-            test=others.get("test"),
-            resolved=resolved,
-            observe=observe,
-        )
+        return rows, others.get("validation"), others.get("test")
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Source:

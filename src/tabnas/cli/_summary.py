@@ -108,17 +108,24 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
 def _held(name: str, cost: dict[str, float], result: dict[str, Any]) -> str:
     """A cost beside its limit: the share, whether it binds, and what was measured of it."""
     value, limit = cost["value"], cost["limit"]
-    whole = isinstance(value, int)
-    said = f"{value:,}" if whole else f"{value:,.1f}"
     if limit is None:
-        return said
-    said += f" of {limit:,} ({value / limit:.0%})"
+        return _amount(value)
+    said = f"{_amount(value)} of {limit:,} ({value / limit:.0%})"
     if any(name in step["breaks"] for step in result["wider"]):
         said += ", binds"
     measured = result["timings"].get(f"measured {name}")
     if measured is not None:
         return f"{said}, measured {measured:,.1f}"
-    return said if whole else f"{said}, predicted"
+    return said if isinstance(value, int) else f"{said}, predicted"
+
+
+def _amount(cost: float) -> str:
+    """A cost: a count, or something measured, of which further digits mean nothing.
+
+    >>> _amount(20_000), _amount(61.3203125)
+    ('20,000', '61.3')
+    """
+    return f"{cost:,}" if isinstance(cost, int) else f"{cost:,.1f}"
 
 
 def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
@@ -149,7 +156,7 @@ def _show_candidates(console: Console, result: dict[str, Any]) -> None:
         table.add_row(
             candidate["architecture"],
             _number(candidate[metric], digits),
-            f"{candidate['costs'][limit]:,}",
+            _amount(candidate["costs"][limit]),
         )
     console.print(table)
     console.print()

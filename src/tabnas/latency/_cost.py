@@ -21,7 +21,7 @@ class LatencyCost(ChainCost):
     >>> terms = Terms(call_us=9, layer_us=2, unit_us=0, output_us=0, weight_us=0.001)
     >>> space = SearchSpace([[0, 8]], inputs=100, outputs=1)
     >>> LatencyCost("latency_us", terms)(space, Architecture((8,)))
-    11.8671875
+    11.875
     """
 
     # 8 ns: far below what can be measured, and coarse enough for costs to coincide, which keeps

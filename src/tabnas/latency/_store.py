@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 from tabnas.errors import TabnasError
-from tabnas.files import user_cache
+from tabnas.files import user_cache, write_whole
 from tabnas.latency._machine import Machine
 from tabnas.latency._table import MOST_BYTES, LatencyTable
 
@@ -38,19 +36,14 @@ def load_table(path: str | Path) -> LatencyTable:
 def save_table(table: LatencyTable, path: str | Path) -> Path:
     """Write a table, whole or not at all."""
     final = Path(path)
-    aside = final.with_name(f".{final.name}.{uuid4().hex[:8]}")
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(table.to_json(), encoding="utf-8")
-        os.replace(aside, final)
+        write_whole(final, table.to_json())
     except OSError as error:
         raise TabnasError(
             f"the latency table cannot be written to {str(path)!r} ({error.strerror or error}); "
             "name another file"
         ) from None
-    finally:
-        with suppress(OSError):  # it is gone if all went well
-            aside.unlink()
     return final
 
 

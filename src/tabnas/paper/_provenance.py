@@ -6,7 +6,8 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
 from os import cpu_count
-from pathlib import Path
+
+from tabnas.latency import processor_name
 
 
 def provenance(command: str) -> dict[str, object]:
@@ -14,18 +15,13 @@ def provenance(command: str) -> dict[str, object]:
     return {
         "command": command,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": {"processor": _processor(), "cores": cpu_count(), "system": platform.system()},
+        "machine": {
+            "processor": processor_name(),
+            "cores": cpu_count(),
+            "system": platform.system(),
+        },
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("tabnas", "numpy", "numba")},
         },
     }
-
-
-def _processor() -> str:
-    """The processor's name; Linux tells it in a file only."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or "unknown"

@@ -17,7 +17,7 @@ from tabnas import load_model
 from tabnas.data import read_table
 
 model = load_model("model")
-rows = read_table("new.csv", text=model.text_columns)  # or a pandas or polars frame
+rows = read_table("new.csv", text=model.text_columns)  # or any frame
 """
 LABELS = LOAD + (
     "model.predict(rows)        # labels\n"
@@ -45,7 +45,9 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """What the command line does when nothing is said; what is not among its options must be so."""
 OPTIONS = ("layers", "metric", "class_weight", "time", "candidates", "scaling", "workers")
-KNOWN = {*DEFAULTS, *OPTIONS, "limits", "widths", "order_column", "seed"}
+KNOWN = {*DEFAULTS, *OPTIONS, "latency_table", "limits", "widths", "order_column", "seed"}
+COUNTED = ("parameters", "dense_parameters", "flops", "bytes")
+TIMED = ("latency_us", "batch_latency_us")
 WIDEST = 76
 
 
@@ -88,7 +90,10 @@ def _command(given: Given) -> str:
         if one is not None:
             words.append(_option(name, _text(one)))
     for name, limit in _mapping(settings["limits"]).items():
-        words.append(_option(f"max_{name}", _whole(limit)))
+        words.append(_option(f"max_{name}", _limit(name, limit)))
+    table = settings.get("latency_table")
+    if table is not None:
+        words.append(_option("latency_table", _text(table)))
     for name in OPTIONS:
         if said.get(name, DEFAULTS.get(name)) != DEFAULTS.get(name):
             value = said[name]
@@ -167,10 +172,12 @@ def _text(given: Given) -> str:
     return given.value
 
 
-def _whole(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int):
+def _limit(name: str, value: Any) -> str:
+    """A number that the option takes: whole where something is counted."""
+    known = (int,) if name in COUNTED else (int, float) if name in TIMED else ()
+    if isinstance(value, bool) or not isinstance(value, known):
         raise UnsayableError
-    return str(value)
+    return repr(value)
 
 
 def _mapping(given: Given) -> Mapping[str, Any]:

@@ -143,7 +143,11 @@ def work_table(facts: RunFacts) -> Table:
         ["Seed", str(facts.seed)],
         ["Versions", ", ".join(f"{name} {version}" for name, version in facts.versions.items())],
     ]
-    spent = [f"{name} {duration(seconds)}" for name, seconds in facts.timings.items()]
+    began = "measured "  # latencies of the finished model stand among the times
+    latencies = {n.removeprefix(began): t for n, t in facts.timings.items() if n.startswith(began)}
+    said += [["Measured", f"{number(us)} {cost_words(name)}"] for name, us in latencies.items()]
+    phases = {n: t for n, t in facts.timings.items() if not n.startswith(began)}
+    spent = [f"{name} {duration(seconds)}" for name, seconds in phases.items()]
     return Table(
         title="The work in numbers",
         headings=["", ""],

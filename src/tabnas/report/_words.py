@@ -29,6 +29,8 @@ COSTS = {
     "dense_parameters": "dense parameters",
     "flops": "operations a row",
     "bytes": "bytes",
+    "latency_us": "microseconds for a row",
+    "batch_latency_us": "microseconds for 256 rows",
 }
 
 

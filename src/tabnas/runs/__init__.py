@@ -23,6 +23,9 @@ from tabnas.runs._result import describe_outcome
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._splitting import split_rows
 from tabnas.runs._trace import Snapshot
+from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
+from tabnas.runs._tradeoff_folder import TradeoffFolder
+from tabnas.runs._tradeoff_result import describe_tradeoff
 
 __all__ = [
     "Candidate",
@@ -35,18 +38,22 @@ __all__ = [
     "Parts",
     "Plan",
     "PlannedRun",
+    "PlannedTradeoff",
     "Progress",
     "RunFolder",
     "RunSettings",
     "Snapshot",
     "Stopped",
+    "TradeoffFolder",
     "describe_outcome",
+    "describe_tradeoff",
     "load_config",
     "load_history",
     "load_result",
     "load_run_model",
     "make_plan",
     "plan_run",
+    "plan_tradeoff",
     "prepare",
     "run_in_folder",
     "split_rows",

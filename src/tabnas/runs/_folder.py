@@ -54,6 +54,9 @@ class RunFolder:
         report.html     the same for people; made from the files above, and can be made again
     """
 
+    final = RESULT
+    """The file that says that all is done."""
+
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path).absolute()
         self.given = str(path)
@@ -90,7 +93,7 @@ class RunFolder:
         held = {p.name for p in self.path.iterdir()} if self.path.is_dir() else set()
         if held <= {LOCK}:
             return
-        if (self.path / CONFIG).exists() and not (self.path / RESULT).exists():
+        if (self.path / CONFIG).exists() and not (self.path / self.final).exists():
             raise TabnasError(
                 f"the folder {self.given!r} holds a run that is not finished; go on with "
                 f"tabnas resume {self.given}, or name another with --out"
@@ -101,8 +104,8 @@ class RunFolder:
         )
 
     def _refuse_unresumable(self) -> None:
-        if (self.path / RESULT).exists():
-            raise TabnasError(f"the run in {self.given!r} is finished: see its {RESULT}")
+        if (self.path / self.final).exists():
+            raise TabnasError(f"the run in {self.given!r} is finished: see its {self.final}")
         if not (self.path / CONFIG).exists():
             raise TabnasError(
                 f"{self.given!r} must be the folder of a run that was stopped, however it holds "
@@ -140,37 +143,36 @@ class RunFolder:
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Say what the run is, before it begins."""
-        try:
-            self._write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
-        except OSError as error:
-            raise self._unwritable(error) from None
+        self.write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
 
     def finish(self, outcome: Outcome) -> dict[str, Any]:
         """Write everything, `result.json` last, then its report; returns what went there."""
         result = describe_outcome(outcome)
-        try:
-            snapshots = (json.dumps(snapshot.to_dict()) for snapshot in outcome.snapshots)
-            self._write(HISTORY, "".join(f"{line}\n" for line in snapshots))
-            save_model(outcome.model, self.path / MODEL, overwrite=True)
-            self._write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise self._unwritable(error) from None
-        self._finished = True
-        shutil.rmtree(self.checkpoint, ignore_errors=True)
-        (self.path / LOCK).unlink(missing_ok=True)  # nobody goes on with a finished run
+        snapshots = (json.dumps(snapshot.to_dict()) for snapshot in outcome.snapshots)
+        self.write(HISTORY, "".join(f"{line}\n" for line in snapshots))
+        save_model(outcome.model, self.path / MODEL, overwrite=True)
+        self.write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        self.settle()
         try:
             write_report(self.path)
         except Exception as error:  # the model is there and is kept, whatever befalls its picture
             warnings.warn(f"the run is finished, but has no {REPORT}: {error}", stacklevel=2)
         return result
 
-    def _unwritable(self, error: OSError) -> TabnasError:
-        return TabnasError(
-            f"the run cannot be written to {self.given!r}: {error.strerror or error}"
-        )
+    def settle(self) -> None:
+        """Take away what was for going on: all is done."""
+        self._finished = True
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+        (self.path / LOCK).unlink(missing_ok=True)
 
-    def _write(self, name: str, text: str) -> None:
-        write_whole(self.path / name, text)
+    def write(self, name: str, text: str) -> None:
+        """Write one file, whole or not at all."""
+        try:
+            write_whole(self.path / name, text)
+        except OSError as error:
+            raise TabnasError(
+                f"the run cannot be written to {self.given!r}: {error.strerror or error}"
+            ) from None
 
 
 def run_in_folder(

@@ -189,7 +189,9 @@ def prepare(
         test=tested if test is None else part(test),
         folds=_fold_count(settings, learned, groups, own_validation=validation is not None),
         groups=groups,
-        sample=_sample(data.features, shown) if settings.limits.keys() & COST_NAMES else None,
+        sample=_sample(data.features, encoder, shown)
+        if settings.limits.keys() & COST_NAMES
+        else None,
     )
 
 
@@ -259,8 +261,10 @@ def _part(
     return Part(examples(task, encoded, learned, weight), encoded, truth, own)
 
 
-def _sample(features: Table, rows: IntArray) -> Table:
+def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:
     """Copies of the first of these rows, so that the table itself can be let go."""
+    if features.named:
+        features = features.select([column.name for column in encoder.columns])
     taken = features.take(rows[:SAMPLE_ROWS])
     return Table(taken.arrow.combine_chunks(), named=features.named)
 

@@ -155,6 +155,20 @@ def _words(facts: RunFacts, snapshots: Sequence[Snapshot]) -> list[str]:
             f"Up to {percent(max(frozen))} only weights are learned, and the probabilities stay as "
             "they begin."
         )
+    if _disagrees(facts, snapshots[-1]):
+        said.append(
+            "The model's width is not the likeliest everywhere: candidates also come from the "
+            "qualities that were seen, and the best of them, trained alone, became the model."
+        )
     if len(facts.plan.widths) > MOST_DRAWN:
         said.append(f"Only the first {MOST_DRAWN} layers are drawn.")
     return said
+
+
+def _disagrees(facts: RunFacts, last: Snapshot) -> bool:
+    """Whether a layer of the model has another width than the policy's likeliest."""
+    for k, (widths, chances) in enumerate(zip(facts.plan.widths, last.probabilities, strict=True)):
+        chosen = facts.widths[k] if k < len(facts.widths) else 0
+        if chosen in widths and chances[widths.index(chosen)] < max(chances):
+            return True
+    return False

@@ -1,0 +1,214 @@
+"""How well latency is predicted, and whether the promise of a limit is kept.
+
+    python benchmarks/latency.py --data ../shared/data --out results
+
+On a machine with nothing else to do. First the table of the machine, as `tabnas latency` makes it.
+Then networks that it has not seen, measured by themselves and in the files of real tables, whose
+overhead is measured as a run measures it. Then searches under several limits: the latency of
+the model that each returned, predicted, as the run measured it, and measured once more afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tabnas.data import Table, load_dataset, read_table
+from tabnas.errors import InfeasibleError
+from tabnas.latency import (
+    COST_NAMES,
+    Clock,
+    LatencyTable,
+    Shape,
+    measure_machine,
+    measure_models,
+    save_table,
+    untrained_model,
+)
+from tabnas.latency._survey import network_probe
+from tabnas.paper import provenance
+from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.space import Architecture
+from tabnas.streams import stream
+
+TABLES = {"adult": "income", "california_housing": "MedHouseVal"}
+SHIPPED = ("breast_cancer",)
+NETWORKS = 40  # of each kind
+MOST_ROWS = 20_000
+CALLS = {rows: name for name, rows in COST_NAMES.items()}
+ROOM_US = (3, 5, 8, 15)  # of a limit on single rows, beyond the overhead of the table
+
+
+def random_shapes(seed: str, inputs: int | None = None, outputs: int | None = None) -> list[Shape]:
+    """Networks of up to four layers, widths alike in every octave."""
+    rng = stream(0, seed)
+
+    def spread(most: int) -> int:
+        return round(2 ** rng.uniform(2, np.log2(most)))
+
+    return [
+        Shape(
+            inputs or spread(300),
+            Architecture(tuple(spread(512) for _ in range(rng.integers(0, 5)))),
+            outputs or int(rng.integers(1, 30)),
+        )
+        for _ in range(NETWORKS)
+    ]
+
+
+def errors(predicted: list[float], measured: list[float]) -> dict[str, float]:
+    found = np.abs(np.array(predicted) / np.array(measured) - 1)
+    return {
+        "networks": len(found),
+        "least_us": float(np.min(measured)),
+        "most_us": float(np.max(measured)),
+        "median_error": float(np.median(found)),
+        "p90_error": float(np.quantile(found, 0.9)),
+        "largest_error": float(np.max(found)),
+    }
+
+
+def bare_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, float]:
+    """The network by itself."""
+    shapes = random_shapes("benchmark networks")
+    measured = clock.latencies_us([network_probe(shape).calls[rows] for shape in shapes])
+    return errors([table.calls[rows].terms.predicted_us(shape) for shape in shapes], measured)
+
+
+def rows_of(name: str, folder: Path) -> Labelled:
+    if name in SHIPPED:
+        found = load_dataset(name)
+        return Labelled.of(found.table, found.target)
+    table: Table = read_table(folder / f"{name}.parquet")
+    rows = stream(0, "benchmark rows").permutation(len(table))[:MOST_ROWS]
+    return Labelled.of(table.take(np.sort(rows)), TABLES[name])
+
+
+def whole_files(data: Labelled, table_file: Path, rows: int, clock: Clock) -> dict[str, float]:
+    """Files with the table's preprocessing in them."""
+    settings = RunSettings(limits={CALLS[rows]: 1e6}, latency_table=str(table_file))
+    run = plan_run(data, settings)
+    parts, latency = run.parts, run.plan.latency
+    assert latency is not None
+    cost = latency.costs[CALLS[rows]]
+    shapes = random_shapes("benchmark files", parts.task.inputs.width, parts.task.outputs)
+    models = [
+        untrained_model(shape.architecture, parts.encoder, parts.target, parts.dimensions)
+        for shape in shapes
+    ]
+    assert parts.sample is not None
+    measured = measure_models(models, parts.sample, rows, clock=clock)
+    bare = [cost.terms.predicted_us(shape) - cost.terms.call_us for shape in shapes]
+    found = errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
+    return found | {"overhead_us": cost.overhead_us or 0.0}
+
+
+def promises(name: str, data: Labelled, table_file: Path, overhead_us: float) -> list[dict]:
+    """Searches under limits on single rows: what was promised, and what is true."""
+    found = []
+    for room_us in ROOM_US:
+        limit_us = round(overhead_us + room_us, 1)
+        settings = RunSettings(
+            limits={"latency_us": limit_us},
+            latency_table=str(table_file),
+            baselines=False,
+            time=20,
+        )
+        said = {"table": name, "limit_us": limit_us}
+        try:
+            outcome = plan_run(data, settings).execute()
+        except InfeasibleError as error:
+            found.append(said | {"refused": str(error)})
+            continue
+        plan, parts = outcome.plan, outcome.parts
+        assert plan.latency is not None
+        assert parts.sample is not None
+        cost = plan.latency.costs["latency_us"]
+        found.append(
+            said
+            | {
+                "architecture": str(outcome.model.architecture),
+                "predicted_us": cost(plan.feasible.space, outcome.model.architecture),
+                "measured_us": outcome.measured_us["latency_us"],
+                "afterwards_us": measure_models([outcome.model], parts.sample, 1)[0],
+                "notes": list(outcome.notes),
+            }
+        )
+        print(found[-1], flush=True)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    given = parser.parse_args()
+    clock = Clock(rounds=24)
+    table = measure_machine(seconds=given.seconds)
+    table_file = save_table(table, given.out / "latency_table.json")
+    facts: dict[str, object] = {
+        "provenance": provenance("python benchmarks/latency.py --data ... --out results"),
+        "table": json.loads(table.to_json()),
+    }
+    predictions, kept = [], []
+    for rows in CALLS:
+        bare = bare_networks(table, rows, clock)
+        predictions.append({"what": "network alone", "rows": rows, **bare})
+        print(predictions[-1], flush=True)
+    for name in (*SHIPPED, *TABLES):
+        data = rows_of(name, given.data)
+        for rows in CALLS:
+            found = whole_files(data, table_file, rows, clock)
+            predictions.append({"what": f"file for {name}", "rows": rows, **found})
+            print(predictions[-1], flush=True)
+            if rows == 1:
+                kept += promises(name, data, table_file, found["overhead_us"])
+    facts |= {"predictions": predictions, "promises": kept}
+    (given.out / "latency.json").write_text(json.dumps(facts, indent=1) + "\n")
+    (given.out / "latency.md").write_text(page(facts))
+    table_file.unlink()
+
+
+def page(facts: dict) -> str:
+    made = facts["provenance"]
+    lines = [
+        "# Latency",
+        "",
+        f"`{made['command']}`, {made['date']}, {made['machine']['processor']}, onnxruntime "
+        f"{facts['table']['machine']['onnxruntime']}, one thread. Random networks that nothing was "
+        "fitted to: relative error of the predicted latency.",
+        "",
+        "| what is called | rows a call | networks | from | to | median error | 90 % | all |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {p['what']} | {p['rows']} | {p['networks']} | {p['least_us']:,.0f} µs | "
+        f"{p['most_us']:,.0f} µs | **{p['median_error']:.1%}** | {p['p90_error']:.1%} | "
+        f"{p['largest_error']:.1%} |"
+        for p in facts["predictions"]
+    ]
+    lines += [
+        "",
+        "Searches under a limit on single rows. The run measures its model itself and may not "
+        "return one over the limit; it was measured once more afterwards.",
+        "",
+        "| table | limit | network | predicted | measured by the run | afterwards |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {p['table']} | {p['limit_us']} µs | refused | | | |"
+        if "refused" in p
+        else f"| {p['table']} | {p['limit_us']} µs | {p['architecture']} | "
+        f"{p['predicted_us']:.1f} µs | **{p['measured_us']:.1f} µs** | "
+        f"{p['afterwards_us']:.1f} µs |"
+        for p in facts["promises"]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

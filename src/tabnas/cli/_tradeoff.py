@@ -1,0 +1,248 @@
+"""`tabnas tradeoff`: several limits at once, and what each of them buys."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tabnas.cli._asking import asked
+from tabnas.cli._options import (
+    Candidates,
+    Categorical,
+    CheckpointSeconds,
+    ClassWeight,
+    Data,
+    Drop,
+    GroupColumn,
+    Json,
+    Layers,
+    MaxBatchLatencyUs,
+    MaxBytes,
+    MaxDenseParameters,
+    MaxFlops,
+    MaxLatencyUs,
+    MaxParameters,
+    MetricName,
+    Numeric,
+    Out,
+    Quiet,
+    ScalingName,
+    Seed,
+    Target,
+    TaskName,
+    TestRows,
+    TimeColumn,
+    ValidationRows,
+    Widths,
+    parse_limits,
+    some_limits,
+)
+from tabnas.cli._running import stoppable
+from tabnas.cli._source import Source
+from tabnas.cli._text import plain
+from tabnas.errors import TabnasError
+
+if TYPE_CHECKING:
+    from tabnas.runs import RunSettings, TradeoffFolder
+
+BAR = 20
+
+
+def tradeoff(
+    data: Data,
+    limits: Annotated[
+        str,
+        typer.Option(
+            help="The limits to find a network for: 2000,5000,10000.", rich_help_panel="Limits"
+        ),
+    ],
+    target: Target = None,
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="What the limits are on: parameters, dense_parameters, flops, bytes, latency_us "
+            "or batch_latency_us.",
+            rich_help_panel="Limits",
+        ),
+    ] = "parameters",
+    max_parameters: MaxParameters = None,
+    max_dense_parameters: MaxDenseParameters = None,
+    max_flops: MaxFlops = None,
+    max_bytes: MaxBytes = None,
+    max_latency_us: MaxLatencyUs = None,
+    max_batch_latency_us: MaxBatchLatencyUs = None,
+    out: Out = None,
+    seed: Seed = 0,
+    candidates: Candidates = None,
+    layers: Layers = None,
+    widths: Widths = None,
+    metric: MetricName = None,
+    class_weight: ClassWeight = None,
+    validation: ValidationRows = None,
+    test: TestRows = None,
+    time_column: TimeColumn = None,
+    group_column: GroupColumn = None,
+    task: TaskName = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    drop: Drop = None,
+    scaling: ScalingName = "robust",
+    quiet: Quiet = False,
+    as_json: Json = False,
+    checkpoint_seconds: CheckpointSeconds = 60.0,
+) -> None:
+    """Find the best network for each of several limits, and show what more cost buys.
+
+        tabnas tradeoff train.csv --target income --limits 2000,5000,10000,20000
+
+    One SuperNet is trained for all limits and each limit has a policy of its own, so this takes
+    less time than the searches one by one. Other limits hold for all networks:
+
+        tabnas tradeoff train.csv --target income --cost flops \
+          --limits 5000,20000,80000 --max-bytes 40000
+
+    The folder then holds the curve (tradeoff.json) and, for each limit, a run with its model and
+    report: `tabnas predict runs/train-tradeoff/limit-5000 new.csv`.
+    """
+    from tabnas.cli._tables import default_folder
+    from tabnas.runs import TradeoffFolder
+
+    several = parse_limits(limits)
+    fixed = some_limits(
+        parameters=max_parameters,
+        dense_parameters=max_dense_parameters,
+        flops=max_flops,
+        bytes=max_bytes,
+        latency_us=max_latency_us,
+        batch_latency_us=max_batch_latency_us,
+    )
+    settings, source = asked(
+        data,
+        fixed | {cost: several[0]},
+        target=target,
+        task=task,
+        validation=validation,
+        test=test,
+        time_column=time_column,
+        group_column=group_column,
+        categorical=categorical,
+        numeric=numeric,
+        drop=drop,
+        widths=widths,
+        layers=layers,
+        metric=metric,
+        class_weight=class_weight,
+        scaling=scaling,
+        candidates=candidates,
+        seed=seed,
+    )
+    if quiet:
+        warnings.simplefilter("ignore")  # until the command ends
+    given = default_folder(data)
+    with TradeoffFolder(out or given.with_name(f"{given.name}-tradeoff")) as folder:
+        carry_out_tradeoff(
+            folder,
+            source,
+            settings,
+            several,
+            cost,
+            every=checkpoint_seconds,
+            quiet=quiet,
+            as_json=as_json,
+        )
+
+
+def carry_out_tradeoff(
+    folder: TradeoffFolder,
+    source: Source,
+    settings: RunSettings,
+    limits: list[float],
+    cost: str,
+    *,
+    every: float,
+    quiet: bool,
+    as_json: bool,
+    resolved: Mapping[str, Any] | None = None,
+) -> None:
+    """Do the work of a trade-off, or the rest of it."""
+    from tabnas.cli._progress import showing
+    from tabnas.runs import Ledger
+
+    console = Console(stderr=True)
+    asked_for = {
+        "data": source.to_dict(),
+        "settings": settings.to_dict(),
+        "tradeoff": {"cost": cost, "limits": limits},
+    }
+    with (
+        stoppable(console, folder.given),
+        showing(console, quiet=quiet or as_json, cost=cost) as tell,
+    ):
+        planned = source.planned_tradeoff(settings, limits, cost, resolved)
+        folder.write_config(asked_for | {"plan": planned.resolved})
+        ledger = Ledger(folder.checkpoint, identity=planned.identity(), every=every)
+        if ledger.note:
+            console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
+        outcomes = planned.execute(tell, ledger)
+    facts = folder.finish_all(planned, outcomes, asked_for)
+    if as_json:
+        typer.echo(json.dumps(facts | {"folder": folder.given}, indent=2))
+    elif not quiet:
+        show_tradeoff(Console(), facts, folder.given)
+
+
+def tradeoff_of(config: Mapping[str, Any]) -> tuple[list[float], str] | None:
+    """Limits and cost of a trade-off that was stopped; None if the run is of one limit."""
+    said = config.get("tradeoff")
+    if said is None:
+        return None
+    limits = said.get("limits") if isinstance(said, Mapping) else None
+    cost = said.get("cost") if isinstance(said, Mapping) else None
+    numbers = isinstance(limits, list) and all(type(limit) in (int, float) for limit in limits)
+    if not numbers or not isinstance(cost, str):
+        raise TabnasError("config.toml, tradeoff: it must have a cost and limits in numbers")
+    return list(limits or []), cost
+
+
+def show_tradeoff(console: Console, facts: dict[str, Any], folder: str) -> None:
+    """Print the curve."""
+    metric, cost, models = facts["metric"], facts["cost"], facts["models"]
+    judged = all(model["scores"] for model in models)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("limit", "network", cost, f"{metric} {'on test rows' if judged else 'held out'}"):
+        table.add_column(title, justify="left" if title == "network" else "right")
+    table.add_column("")
+    values = [_value(model, metric) if judged else model["held_out"] for model in models]
+    for model, value in zip(models, values, strict=True):
+        span = model["scores"]["metrics"][metric] if judged else None
+        said = f"{value:.4g}" + (f" ({span['low']:.4g} to {span['high']:.4g})" if span else "")
+        table.add_row(
+            f"{model['limit']:,}",
+            model["architecture"] + (" *" if model["bottlenecks"] else ""),
+            f"{model['costs'][cost]['value']:,}",
+            said,
+            "" if model["pareto_optimal"] else "no better than a cheaper one",
+        )
+    console.print(table)
+    for name, scores in facts["beside"].items():
+        span = scores["metrics"].get(metric)
+        if span:
+            console.print(f"{name}: {span['value']:.4g}", style="dim")
+    if any(model["bottlenecks"] for model in models):
+        console.print("* has a layer narrower than its neighbours", style="dim")
+    where = plain(folder, longest=200)
+    console.print(f"{where}: tradeoff.html, tradeoff.json, limit-*/", markup=False)
+    last = models[-1]["folder"]
+    console.print(
+        f"next: tabnas predict {where}/{last} new.csv --out predictions.csv", markup=False
+    )
+
+
+def _value(model: dict[str, Any], metric: str) -> float:
+    return float(model["scores"]["metrics"][metric]["value"])

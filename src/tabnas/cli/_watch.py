@@ -1,0 +1,208 @@
+"""`tabnas watch`: follow a run from another window."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from time import sleep, time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.errors import MarkupError
+from rich.live import Live
+
+from tabnas.cli._running import INTERRUPTED, EndedError
+from tabnas.cli._text import plain
+from tabnas.errors import TabnasError
+
+if TYPE_CHECKING:
+    from tabnas.runs import Stand
+
+STOPPED = 3
+"""The exit code of a view whose run has ended without a result."""
+LOOKS = 0.5  # seconds from one to the next
+LONGEST_TEXT = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a folder says of its run, at a glance."""
+
+    state: Literal["running", "stopped", "finished", "gone"]
+    stand: Stand | None
+    resumable: bool
+
+
+def watch(
+    run: Annotated[
+        Path, typer.Argument(help="The folder of a run that is at work.", metavar="RUN")
+    ],
+    once: Annotated[bool, typer.Option("--once", help="Show where it stands, and end.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print where it stands as JSON for machines, and end.")
+    ] = False,
+) -> None:
+    """Follow a run from another window, until it ends.
+
+        tabnas watch runs/income
+
+    It reads the run's files and does nothing else, so it can be started and ended at any time. The
+    exit code is 0 when the run is finished and 3 when it has stopped without a result.
+    """
+    seen = look(run)
+    if seen.state == "gone":
+        raise TabnasError(
+            f"{plain(run)!r} must be the folder of a run, however there is none; name the one "
+            "that `tabnas search` was given with --out, or runs/NAME"
+        )
+    if as_json:
+        typer.echo(json.dumps(_for_machines(run, seen), indent=2, allow_nan=False))
+        return
+    console = Console()
+    if not once:
+        seen = _followed(console, run, seen)
+    _show_end(console, run, seen)
+    if seen.state in ("stopped", "gone") and not once:
+        raise EndedError(STOPPED)
+
+
+def look(run: Path) -> Seen:
+    """What the files of a run say; nothing is written and nobody is waited for."""
+    from tabnas.runs import CONFIG, RunFolder, TradeoffFolder, is_locked, read_stand
+
+    running = is_locked(run)  # before the rest: whoever let go has written it all
+    resumable = (run / CONFIG).exists()
+    finals = [run / folder.final for folder in (RunFolder, TradeoffFolder)]
+    if any(final.exists() for final in finals):
+        return Seen(state="finished", stand=None, resumable=False)
+    stand = read_stand(run)
+    if running:
+        return Seen(state="running", stand=stand, resumable=resumable)
+    known = resumable or stand is not None
+    return Seen(state="stopped" if known else "gone", stand=stand, resumable=resumable)
+
+
+def _followed(console: Console, run: Path, seen: Seen) -> Seen:
+    """Show a run while it is at work; returns what was seen last."""
+    try:
+        if not console.is_terminal:
+            return _while_running(run, seen, _lines(console))
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+            return _while_running(
+                run, seen, lambda now: live.update(_drawn(run, now), refresh=True)
+            )
+    except KeyboardInterrupt:
+        raise EndedError(INTERRUPTED) from None
+
+
+def _while_running(run: Path, seen: Seen, show: Callable[[Seen], None]) -> Seen:
+    while seen.state == "running":
+        show(seen)
+        sleep(LOOKS)
+        seen = look(run)
+    return seen
+
+
+def _lines(console: Console) -> Callable[[Seen], None]:
+    """A line whenever the phase, the favourite or a tenth of the phase is another."""
+    from tabnas.cli._stand import line
+
+    before: tuple[Any, ...] = ()
+
+    def show(seen: Seen) -> None:
+        nonlocal before
+        stand = seen.stand
+        if stand is None:
+            return
+        favourite = stand.snapshot.favourite if stand.snapshot else ""
+        now = (stand.phase, favourite, int(10 * stand.done) if isfinite(stand.done) else 0)
+        if now != before:
+            before = now
+            console.print(line(stand), markup=False, highlight=False, soft_wrap=True)
+
+    return show
+
+
+def _drawn(run: Path, seen: Seen) -> Any:
+    from tabnas.cli._stand import frame
+
+    if seen.stand is None:
+        return f"{plain(run)}: at work, and has not said on what"
+    return frame(seen.stand, str(run), time() - seen.stand.started)
+
+
+def _show_end(console: Console, run: Path, seen: Seen) -> None:
+    """The last that is to be said: a result, or where the run stands."""
+    if seen.state == "finished":
+        _show_finished(console, run)
+        return
+    if seen.state == "running":
+        console.print(_drawn(run, seen))
+        return
+    said = "stopped before there was anything to go on from; begin again with tabnas search"
+    if seen.resumable:
+        said = f"stopped; go on with: tabnas resume {plain(run, longest=200)}"
+        if seen.stand is not None:
+            from tabnas.cli._stand import line
+
+            said = f"{line(seen.stand)}\n{said}"
+    elif seen.state == "gone":
+        said = "the run has ended and left nothing behind; its own window says why"
+    console.print(said, markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_finished(console: Console, run: Path) -> None:
+    """The summary that the search itself ends with."""
+    from tabnas.cli._summary import show_result
+    from tabnas.runs import RunFolder, load_result
+
+    if not (run / RunFolder.final).exists():
+        console.print(f"{plain(run, longest=200)}: finished", markup=False)
+        return
+    try:
+        show_result(console, _made_plain(load_result(run)), str(run))
+    except (
+        ArithmeticError, AttributeError, LookupError, MarkupError, StopIteration, TypeError,
+        RecursionError,
+    ):  # fmt: skip
+        raise TabnasError(
+            f"the {RunFolder.final} of {plain(run)!r} must hold the facts of a run, however it "
+            "holds others"
+        ) from None
+
+
+def _made_plain(value: Any) -> Any:
+    """Without anything that a terminal would obey: the file may be anybody's."""
+    if isinstance(value, str):
+        return plain(value, longest=LONGEST_TEXT)
+    if isinstance(value, list):
+        return [_made_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {plain(name): _made_plain(one) for name, one in value.items()}
+    return value
+
+
+def _for_machines(run: Path, seen: Seen) -> dict[str, Any]:
+    from tabnas.runs import RunFolder, load_result
+
+    said: dict[str, Any] = {"folder": str(run), "state": seen.state}
+    if seen.stand is not None:
+        said |= seen.stand.to_dict()
+    if seen.state == "finished" and (run / RunFolder.final).exists():
+        said["result"] = load_result(run)
+    return {name: _finite(value) for name, value in said.items()}
+
+
+def _finite(value: Any) -> Any:
+    """Fit for JSON, which knows no numbers beyond the finite ones."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    return value

@@ -1,0 +1,163 @@
+"""Where a run stands, in a small file of its folder for whoever watches it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic, time
+from typing import Any
+
+from tabnas.errors import TabnasError
+from tabnas.files import read_inside
+from tabnas.runs._pipeline import PlannedRun
+from tabnas.runs._progress import Progress
+from tabnas.runs._recall import recalled
+from tabnas.runs._trace import Snapshot
+
+PROGRESS = "progress.json"
+ASIDE = f".{PROGRESS}"
+FORMAT = 1
+EVERY = 0.5  # seconds: twice a second is live to the eye
+POINTS = 100
+"""Of the course of the search, evenly over its steps."""
+MOST_BYTES = 4 << 20
+READING = "reading"
+"""What a run does before there is a plan."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stand:
+    """Where a run stood when it last said so."""
+
+    format: int = FORMAT
+    pid: int
+    started: float  # seconds since 1970
+    updated: float
+    phase: str = READING
+    done: float = 0.0  # of the phase, from 0 to 1
+    note: str = ""
+    epoch: float | None = None
+    rows_a_second: float | None = None
+    target: str = ""  # this and what follows are known once there is a plan
+    cost: str = ""  # by the first limit
+    limit: float | None = None
+    widths: list[list[int]]  # to choose from, by layer
+    course: list[list[float | None]]  # progress, quality, P(V) and entropy of the search so far
+    snapshot: Snapshot | None = None  # the latest of the search
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        latest = self.snapshot
+        return vars(self) | {"snapshot": None if latest is None else latest.to_dict()}
+
+
+class LiveFile:
+    """An observer that keeps `progress.json` while a run works.
+
+    Written twice a second at most, aside and then renamed, so that whoever reads finds it whole.
+    It is a view and nothing depends on it: what cannot be written is left unwritten. A run that
+    ends without a result leaves the file as the last that was seen of it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._last = -EVERY
+        now = time()
+        self._stand = Stand(pid=os.getpid(), started=now, updated=now, widths=[], course=[])
+        self._earlier = _earlier_course(folder)
+        self._course: list[list[float | None]] = []
+        self._write()
+
+    def plan(self, run: PlannedRun) -> None:
+        """What the run is to do is settled."""
+        limit = run.plan.feasible.budget.limits[0]
+        self._stand = replace(
+            self._stand,
+            target=run.parts.target.name,
+            cost=limit.cost.name,
+            limit=float(limit.at_most),
+            widths=[list(layer) for layer in run.plan.feasible.space.candidates],
+        )
+
+    def __call__(self, told: Progress) -> None:
+        """Take note, and write it down if that is due or a phase has begun."""
+        moment = monotonic()
+        if moment - self._last < EVERY and told.phase == self._stand.phase:
+            return
+        self._last = moment
+        if told.snapshot is not None:
+            self._extend(told.snapshot)
+        self._stand = replace(
+            self._stand,
+            updated=time(),
+            phase=told.phase,
+            done=told.done,
+            note=told.note,
+            epoch=told.epoch,
+            rows_a_second=told.rows_a_second,
+            course=self._course,
+            snapshot=told.snapshot or self._stand.snapshot,
+        )
+        self._write()
+
+    def _extend(self, now: Snapshot) -> None:
+        """Add to the course where it has moved on by one of its points."""
+        course = self._course
+        if not course:  # an earlier process may have come further than its last checkpoint
+            course += [point for point in self._earlier if (point[0] or 0.0) < now.progress]
+        if not course or now.progress - (course[-1][0] or 0.0) >= 1 / POINTS:
+            course.append([now.progress, now.quality, now.feasible_probability, now.entropy])
+
+    def _write(self) -> None:
+        aside = self._folder / ASIDE
+        try:
+            aside.unlink(missing_ok=True)  # a process was killed just then
+            with aside.open("x", encoding="utf-8") as file:
+                json.dump(self._stand.to_dict(), file)
+            os.replace(aside, self._folder / PROGRESS)
+        except OSError:  # nobody can watch, and the run goes on
+            return
+
+
+def read_stand(folder: str | Path) -> Stand | None:
+    """Where a run said that it stands; None if it has not said so.
+
+    The folder may be anybody's, and its run may be at work: the file is only read.
+    """
+    root = Path(folder)
+    if not (root / PROGRESS).exists():
+        return None
+    try:
+        facts = json.loads(read_inside(root, PROGRESS, "run", most=MOST_BYTES).decode())
+        version = facts.get("format") if isinstance(facts, dict) else None
+        if type(version) is not int:
+            raise TabnasError("it must say its format, however it does not")
+        if version > FORMAT:
+            raise TabnasError(f"its format {version} is that of a newer tabnas; update this one")
+        said = facts.pop("snapshot", None)
+        snapshot = None if said is None else recalled(Snapshot, said)
+        return _fitting(recalled(Stand, facts, snapshot=snapshot))
+    except (TabnasError, ValueError, RecursionError) as error:
+        raise TabnasError(f"{str(root / PROGRESS)!r} cannot be read: {error}") from None
+
+
+def _fitting(stand: Stand) -> Stand:
+    """The parts must fit to one another, or pictures of them could not be drawn."""
+    if any(len(point) != 4 for point in stand.course) or len(stand.course) > 2 * POINTS:
+        raise TabnasError(f"its course must be at most {2 * POINTS} points of four numbers")
+    if stand.snapshot is not None and stand.widths:
+        layers = [len(layer) for layer in stand.snapshot.probabilities]
+        if layers != [len(layer) for layer in stand.widths]:
+            raise TabnasError("it must have a probability for each width, however it has others")
+    return stand
+
+
+def _earlier_course(folder: Path) -> list[list[float | None]]:
+    """The course that an earlier process has left, if it can be read."""
+    try:
+        stand = read_stand(folder)
+    except TabnasError:
+        return []
+    return [] if stand is None else stand.course

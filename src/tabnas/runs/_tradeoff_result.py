@@ -1,0 +1,99 @@
+"""`tradeoff.json`: the curve of cost against quality, fit for people and for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tabnas.runs._pipeline import Outcome
+from tabnas.runs._result import describe_costs
+from tabnas.runs._tradeoff import PlannedTradeoff
+from tabnas.space import Architecture
+
+FORMAT = 1
+
+
+def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """All facts of a trade-off. Only `timings` differs between two of the same settings."""
+    first = outcomes[0]
+    metric = first.metric
+    models = []
+    for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
+        scores = outcome.scores.get("network")
+        models.append(
+            {
+                "limit": limit,
+                "folder": folder_name(limit),
+                "architecture": str(outcome.model.architecture),
+                "costs": describe_costs(outcome),
+                "held_out": metric.loss(outcome.chosen.loss),
+                "scores": None if scores is None else scores.to_dict(),
+                "bottlenecks": bottlenecks(outcome.model.architecture),
+            }
+        )
+    efficient = pareto_optimal(
+        [
+            (outcome.model.costs.get(tradeoff.cost, limit), outcome.chosen.loss)
+            for limit, outcome in zip(tradeoff.limits, outcomes, strict=True)
+        ]
+    )
+    for model, optimal in zip(models, efficient, strict=True):
+        model["pareto_optimal"] = optimal
+    return {
+        "format": FORMAT,
+        "target": {"name": first.parts.target.name, "task": first.parts.target.task},
+        "metric": metric.name,
+        "greater_is_better": metric.greater_is_better,
+        "cost": tradeoff.cost,
+        "models": models,
+        "beside": {n: s.to_dict() for n, s in first.scores.items() if n != "network"},
+        "rows": {
+            "training": len(first.parts.train),
+            "validation": len(first.parts.validation),
+            "test": 0 if first.parts.test is None else len(first.parts.test),
+        },
+        "seed": first.settings.seed,
+        "timings": {
+            name: round(sum(outcome.seconds.get(name, 0.0) for outcome in outcomes), 3)
+            for name in first.seconds
+        },
+    }
+
+
+def folder_name(limit: float) -> str:
+    """Where the run of one limit lies within the folder of the trade-off.
+
+    >>> folder_name(5_000), folder_name(12.5)
+    ('limit-5000', 'limit-12.5')
+    """
+    return f"limit-{limit:g}" if limit != int(limit) else f"limit-{int(limit)}"
+
+
+def bottlenecks(architecture: Architecture) -> list[int]:
+    """Numbers of the layers, from 1, that are narrower than the layers on both sides.
+
+    The paper finds them in what tight limits make (its section 2).
+
+    >>> bottlenecks(Architecture((64, 8, 32))), bottlenecks(Architecture((32, 16, 8)))
+    ([2], [])
+    """
+    widths = architecture.widths
+    return [
+        k + 1
+        for k in range(1, len(widths) - 1)
+        if widths[k] < widths[k - 1] and widths[k] < widths[k + 1]
+    ]
+
+
+def pareto_optimal(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Whether no other point (cost, loss) is as cheap and as good, and better in one of them.
+
+    >>> pareto_optimal([(1, 0.3), (2, 0.4), (3, 0.1)])
+    [True, False, True]
+    """
+    return [
+        not any(
+            other[0] <= point[0] and other[1] <= point[1] and other != point for other in points
+        )
+        for point in points
+    ]
