@@ -36,10 +36,10 @@ def test_a_report_is_made_again(
 
 
 def test_what_is_no_finished_run_is_refused(
-    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "is no finished run" in refused(["report", str(tmp_path)], capsys)
-    copy = shutil.copytree(finished / "classes", tmp_path / "copy")
+    assert "is no finished run" in refused(["report", "."], capsys)
+    copy = shutil.copytree(finished / "classes", here / "copy")
     result = json.loads((copy / "result.json").read_text(encoding="utf-8"))
     (copy / "result.json").write_text(json.dumps(result | {"candidates": 3}), encoding="utf-8")
     assert "candidates must be a list" in refused(["report", str(copy)], capsys)
@@ -48,10 +48,10 @@ def test_what_is_no_finished_run_is_refused(
 
 
 def test_a_report_is_not_written_through_a_link(
-    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copy = shutil.copytree(finished / "classes", tmp_path / "copy")
+    copy = shutil.copytree(finished / "classes", here / "copy")
     (copy / "report.html").unlink()
-    (copy / "report.html").symlink_to(tmp_path / "elsewhere")
+    (copy / "report.html").symlink_to(here / "elsewhere")
     assert "it is a link" in refused(["report", str(copy)], capsys)
-    assert not (tmp_path / "elsewhere").exists()
+    assert not (here / "elsewhere").exists()

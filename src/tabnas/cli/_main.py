@@ -28,6 +28,7 @@ from tabnas.cli._running import EndedError
 from tabnas.cli._search import search
 from tabnas.cli._text import plain
 from tabnas.cli._tradeoff import tradeoff
+from tabnas.cli._watch import watch
 from tabnas.errors import TabnasError
 
 DONE, FAULT, MISTAKE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 app.command()(search)
 app.command()(tradeoff)
+app.command()(watch)
 app.command()(resume)
 app.command()(predict)
 app.command()(evaluate)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tabnas.cli._options import CheckpointSeconds, Json
+from tabnas.errors import TabnasError
 
 
 def resume(
@@ -21,7 +22,8 @@ def resume(
 
     It ends with the same bits as if nothing had happened. The table and the version of tabnas must
     be those that it began with; everything else is in the folder. The folder may be somebody
-    else's: the table that its config.toml names is read, and nothing outside it is written.
+    else's: the table that its config.toml names is read, and nothing outside it is written. Events
+    for TensorBoard go on, too, if the run has a folder of them.
 
         tabnas resume runs/income
     """
@@ -58,5 +60,20 @@ def resume(
             every=checkpoint_seconds,
             quiet=quiet,
             as_json=as_json,
+            tensorboard=_has_events(folder.path),
             resolved=resolved,
         )
+
+
+def _has_events(folder: Path) -> bool:
+    """Whether to go on with events for TensorBoard; a machine without it goes on without them."""
+    from tabnas.runs import TENSORBOARD, refuse_without_tensorboard
+
+    if not (folder / TENSORBOARD).is_dir():
+        return False
+    try:
+        refuse_without_tensorboard()
+    except TabnasError as error:
+        warnings.warn(f"no more events are written: {error}", stacklevel=2)
+        return False
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -49,27 +49,34 @@ def carry_out(
     every: float,
     quiet: bool,
     as_json: bool,
+    tensorboard: bool = False,
     resolved: Mapping[str, Any] | None = None,
 ) -> None:
     """Do the work of a run, or the rest of it; `every` is the seconds between checkpoints."""
     from tabnas.cli._progress import showing
     from tabnas.cli._summary import show_result
-    from tabnas.runs import Ledger
+    from tabnas.runs import EventLog, Ledger, LiveFile
 
     console = Console(stderr=True)
     cost = next(iter(settings.limits))
-    with (
-        stoppable(console, folder.given),
-        showing(console, quiet=quiet or as_json, cost=cost) as tell,
-    ):
-        run = source.planned(settings, resolved, observe=tell)
-        config = {"data": source.to_dict(), "settings": settings.to_dict()}
-        folder.write_config(config | {"plan": run.plan.resolved})
-        ledger = Ledger(folder.checkpoint, identity=run.identity(), every=every)
-        if ledger.note:
-            console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
-        outcome = run.execute(tell, ledger)
-    result = folder.finish(outcome)
+    with ExitStack() as log:
+        with (
+            stoppable(console, folder.given),
+            showing(console, quiet=quiet or as_json, cost=cost) as show,
+        ):
+            live = LiveFile(folder.path, show)
+            run = source.planned(settings, resolved, observe=live)
+            live.plan(run)
+            config = {"data": source.to_dict(), "settings": settings.to_dict()}
+            folder.write_config(config | {"plan": run.plan.resolved})
+            ledger = Ledger(folder.checkpoint, identity=run.identity(), every=every)
+            if ledger.note:
+                console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
+            events = log.enter_context(EventLog(folder.path, run, live)) if tensorboard else None
+            outcome = run.execute(events or live, ledger)
+        result = folder.finish(outcome)
+        if events is not None:
+            events.finish(result)
     if as_json:
         typer.echo(json.dumps(result | {"folder": folder.given}, indent=2))
     elif not quiet:

@@ -94,6 +94,14 @@ def search(
     quiet: Quiet = False,
     as_json: Json = False,
     checkpoint_seconds: CheckpointSeconds = 60.0,
+    tensorboard: Annotated[
+        bool,
+        typer.Option(
+            "--tensorboard",
+            help="Also write events for TensorBoard, to the folder tensorboard of the run.",
+            rich_help_panel=WORK,
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the space and the plan, and train nothing.")
     ] = False,
@@ -124,8 +132,10 @@ def search(
     from tabnas.cli._running import carry_out
     from tabnas.cli._summary import facts_of_plan, show_plan
     from tabnas.cli._tables import default_folder
-    from tabnas.runs import RunFolder
+    from tabnas.runs import RunFolder, refuse_without_tensorboard
 
+    if tensorboard:
+        refuse_without_tensorboard()
     settings, source = asked(
         data,
         given_limits(
@@ -168,4 +178,12 @@ def search(
             show_plan(Console(), facts)
         return
     with RunFolder(out or default_folder(data)) as folder:
-        carry_out(folder, source, settings, every=checkpoint_seconds, quiet=quiet, as_json=as_json)
+        carry_out(
+            folder,
+            source,
+            settings,
+            every=checkpoint_seconds,
+            quiet=quiet,
+            as_json=as_json,
+            tensorboard=tensorboard,
+        )

@@ -112,7 +112,9 @@ def _phase(stand: Stand) -> Table:
     done = min(1.0, max(0.0, stand.done)) if isfinite(stand.done) else 0.0
     drawn = ProgressBar(total=1.0, completed=done, width=BAR, pulse=unknown)
     share = "" if unknown else _percent(done)
-    grid.add_row(plain(stand.phase, longest=LABEL), drawn, Text(share, justify="right"), _note(stand))
+    grid.add_row(
+        plain(stand.phase, longest=LABEL), drawn, Text(share, justify="right"), _note(stand)
+    )
     return grid
 
 

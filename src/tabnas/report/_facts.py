@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 from tabnas.errors import TabnasError
@@ -242,10 +243,10 @@ def _plan(given: Given) -> Plan:
 
 
 def _snapshot(given: Given) -> Snapshot:
-    quality = given.get("quality")
+    quality, loss = given.get("quality"), given.get("training_loss")
     return Snapshot(
         progress=given["progress"].number(),
-        training_loss=given["training_loss"].number(),
+        training_loss=nan if loss is None else loss.number(),  # no weight step was taken
         quality=None if quality is None else quality.number(),
         feasible_probability=given["feasible_probability"].number(),
         probabilities=tuple(

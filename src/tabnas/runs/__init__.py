@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tabnas.runs._candidates import Candidate, trial_of
 from tabnas.runs._folder import (
+    CONFIG,
     RunFolder,
     load_config,
     load_history,
@@ -15,6 +16,8 @@ from tabnas.runs._folder import (
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger, Stopped
 from tabnas.runs._limit_effect import LimitEffect
+from tabnas.runs._live import LiveFile, Stand, read_stand
+from tabnas.runs._lock import is_locked
 from tabnas.runs._parts import Part, Parts, prepare
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._plan import Plan, make_plan
@@ -22,16 +25,21 @@ from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._result import describe_outcome
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._splitting import split_rows
+from tabnas.runs._tensorboard import TENSORBOARD, EventLog, refuse_without_tensorboard
 from tabnas.runs._trace import Snapshot
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
 from tabnas.runs._tradeoff_folder import TradeoffFolder
 from tabnas.runs._tradeoff_result import describe_tradeoff
 
 __all__ = [
+    "CONFIG",
+    "TENSORBOARD",
     "Candidate",
+    "EventLog",
     "Labelled",
     "Ledger",
     "LimitEffect",
+    "LiveFile",
     "Observer",
     "Outcome",
     "Part",
@@ -43,10 +51,12 @@ __all__ = [
     "RunFolder",
     "RunSettings",
     "Snapshot",
+    "Stand",
     "Stopped",
     "TradeoffFolder",
     "describe_outcome",
     "describe_tradeoff",
+    "is_locked",
     "load_config",
     "load_history",
     "load_result",
@@ -55,6 +65,8 @@ __all__ = [
     "plan_run",
     "plan_tradeoff",
     "prepare",
+    "read_stand",
+    "refuse_without_tensorboard",
     "run_in_folder",
     "split_rows",
     "trial_of",

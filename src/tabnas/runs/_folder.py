@@ -20,16 +20,20 @@ from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_report
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger
+from tabnas.runs._live import ASIDE, PROGRESS, LiveFile
 from tabnas.runs._lock import NAME as LOCK
 from tabnas.runs._lock import FolderLock
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._progress import Observer
 from tabnas.runs._result import FORMAT, describe_outcome
 from tabnas.runs._settings import RunSettings
+from tabnas.runs._tensorboard import TENSORBOARD
 
 CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
 REPORT = "report.html"
 CHECKPOINT = "checkpoint"
+OWN = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, RESULT, LOCK, PROGRESS, TENSORBOARD)
+"""What a run writes to its folder."""
 MODEL_FILE = "model.json"
 MOST_CONFIG, MOST_RESULT = 16 << 20, 256 << 20  # bytes that are read
 CONFIG_HEADING = """\
@@ -48,6 +52,8 @@ class RunFolder:
 
         config.toml     all that is needed to make the run again, or to go on with it
         checkpoint/     where it stands, while it is not finished
+        progress.json   the same in a few numbers, for `tabnas watch`
+        tensorboard/    the same as events, if that was asked for
         history.jsonl   one line for each snapshot of the search
         model/          the model: `tabnas.load_model`
         result.json     what was found; there once the run is finished
@@ -68,7 +74,7 @@ class RunFolder:
             self._refuse_unresumable()
         else:
             self._refuse_occupied()
-        refuse_links(self.path, CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, RESULT, LOCK)
+        refuse_links(self.path, *OWN)
         try:
             self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
@@ -91,7 +97,7 @@ class RunFolder:
                 f"{self.given!r} must be a folder, however it is a file; name another with --out"
             )
         held = {p.name for p in self.path.iterdir()} if self.path.is_dir() else set()
-        if held <= {LOCK}:
+        if held <= {LOCK, PROGRESS, ASIDE}:
             return
         if (self.path / CONFIG).exists() and not (self.path / self.final).exists():
             raise TabnasError(
@@ -135,8 +141,9 @@ class RunFolder:
         if self.path in self._made:
             shutil.rmtree(self.path, ignore_errors=True)
         elif not self._resumed:  # it was there, and empty
-            for name in (CONFIG, LOCK):
+            for name in (CONFIG, LOCK, PROGRESS, ASIDE):
                 (self.path / name).unlink(missing_ok=True)
+            shutil.rmtree(self.path / TENSORBOARD, ignore_errors=True)
         for parent in self._made:
             with suppress(OSError):
                 parent.rmdir()
@@ -163,7 +170,8 @@ class RunFolder:
         """Take away what was for going on: all is done."""
         self._finished = True
         shutil.rmtree(self.checkpoint, ignore_errors=True)
-        (self.path / LOCK).unlink(missing_ok=True)
+        for name in (LOCK, PROGRESS, ASIDE):
+            (self.path / name).unlink(missing_ok=True)
 
     def write(self, name: str, text: str) -> None:
         """Write one file, whole or not at all."""
@@ -190,11 +198,13 @@ def run_in_folder(
     stopped = (Path(path) / CONFIG).exists()
     with RunFolder(path, resume=stopped) as folder:
         resolved = load_config(path).get("plan") if stopped else None
-        run = plan_run(data, settings, resolved=resolved, observe=observe)
+        live = LiveFile(folder.path, observe)
+        run = plan_run(data, settings, resolved=resolved, observe=live)
+        live.plan(run)
         folder.write_config({"settings": settings.to_dict(), "plan": run.plan.resolved})
         if begin is not None:
             begin(run)
-        outcome = run.execute(observe, Ledger(folder.checkpoint, identity=run.identity()))
+        outcome = run.execute(live, Ledger(folder.checkpoint, identity=run.identity()))
         folder.finish(outcome)
     return outcome
 

@@ -12,7 +12,7 @@ from typing import Any
 from tabnas.errors import TabnasError
 from tabnas.files import read_inside
 from tabnas.runs._pipeline import PlannedRun
-from tabnas.runs._progress import Progress
+from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._recall import recalled
 from tabnas.runs._trace import Snapshot
 
@@ -54,20 +54,27 @@ class Stand:
 
 
 class LiveFile:
-    """An observer that keeps `progress.json` while a run works.
+    """An observer that keeps `progress.json` while a run works, and passes on what it is told.
 
     Written twice a second at most, aside and then renamed, so that whoever reads finds it whole.
     It is a view and nothing depends on it: what cannot be written is left unwritten. A run that
     ends without a result leaves the file as the last that was seen of it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, observe: Observer) -> None:
         self._folder = folder
+        self._observe = observe
         self._last = -EVERY
-        now = time()
-        self._stand = Stand(pid=os.getpid(), started=now, updated=now, widths=[], course=[])
-        self._earlier = _earlier_course(folder)
-        self._course: list[list[float | None]] = []
+        now, earlier = time(), _earlier(folder)
+        self._course = [] if earlier is None else earlier.course
+        self._stand = Stand(
+            pid=os.getpid(),
+            started=now,
+            updated=now,
+            widths=[] if earlier is None else earlier.widths,
+            course=self._course,
+            snapshot=None if earlier is None else earlier.snapshot,
+        )
         self._write()
 
     def plan(self, run: PlannedRun) -> None:
@@ -82,7 +89,8 @@ class LiveFile:
         )
 
     def __call__(self, told: Progress) -> None:
-        """Take note, and write it down if that is due or a phase has begun."""
+        """Pass it on, and write it down if that is due or a phase has begun."""
+        self._observe(told)
         moment = monotonic()
         if moment - self._last < EVERY and told.phase == self._stand.phase:
             return
@@ -105,8 +113,8 @@ class LiveFile:
     def _extend(self, now: Snapshot) -> None:
         """Add to the course where it has moved on by one of its points."""
         course = self._course
-        if not course:  # an earlier process may have come further than its last checkpoint
-            course += [point for point in self._earlier if (point[0] or 0.0) < now.progress]
+        while course and (course[-1][0] or 0.0) > now.progress:
+            course.pop()  # an earlier process came further than its last checkpoint
         if not course or now.progress - (course[-1][0] or 0.0) >= 1 / POINTS:
             course.append([now.progress, now.quality, now.feasible_probability, now.entropy])
 
@@ -154,10 +162,9 @@ def _fitting(stand: Stand) -> Stand:
     return stand
 
 
-def _earlier_course(folder: Path) -> list[list[float | None]]:
-    """The course that an earlier process has left, if it can be read."""
+def _earlier(folder: Path) -> Stand | None:
+    """What an earlier process has left, if it can be read."""
     try:
-        stand = read_stand(folder)
+        return read_stand(folder)
     except TabnasError:
-        return []
-    return [] if stand is None else stand.course
+        return None
