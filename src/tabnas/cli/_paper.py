@@ -45,3 +45,30 @@ def toy(
     Console().print(table)
     typer.echo(f"{summary['optimum']} is the best architecture within the limit.")
     typer.echo(f"Written: {out / 'summary.json'}, figure-1.png, tuning.png")
+
+
+@app.command(name="ground-truth")
+def ground_truth(
+    name: Annotated[str, typer.Argument(help="The table: adult, california, connect4, ...")],
+    data: Annotated[Path, typer.Option(help="The folder that holds the table's file.")],
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(
+        "results/ground_truth"
+    ),
+    most: Annotated[
+        int | None,
+        typer.Option(help="Stop after so many trainings.", min=1, show_default="all of them"),
+    ] = None,
+) -> None:
+    """Train every architecture of a table's space alone, with several seeds, to judge searches by.
+
+    Takes about an hour on one core. What is done is kept: the same command goes on from there.
+    """
+    from tabnas.paper import GroundTruthMaker
+
+    console = Console(stderr=True)
+    maker = GroundTruthMaker(name, data=data, out=out, most=most)
+    with console.status(f"{name}: reading the table") as status:
+        maker.make(
+            lambda done, total: status.update(f"{name}: {done:,} of {total:,} trainings done")
+        )
+    typer.echo(f"Written: {maker.file}")

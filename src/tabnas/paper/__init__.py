@@ -1,8 +1,23 @@
-"""The paper's experiments."""
+"""The experiments of the paper, and what searches are judged by."""
 
 from __future__ import annotations
 
+from tabnas.paper._ground_truth import (
+    GroundTruth,
+    ground_truth,
+    ground_truth_tables,
+    read_ground_truth,
+)
+from tabnas.paper._ground_truth_making import GroundTruthMaker
 from tabnas.paper._provenance import provenance
 from tabnas.paper._toy import run_toy
 
-__all__ = ["provenance", "run_toy"]
+__all__ = [
+    "GroundTruth",
+    "GroundTruthMaker",
+    "ground_truth",
+    "ground_truth_tables",
+    "provenance",
+    "read_ground_truth",
+    "run_toy",
+]

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from tabnas import Budget, TabnasError
+from tabnas.feasible import FeasibleSet
+from tabnas.paper import GroundTruthMaker, ground_truth, ground_truth_tables, read_ground_truth
+from tabnas.space import COSTS, Architecture
+from tests.conftest import SHARED, needs_shared
+
+LETTER = ground_truth("letter")
+
+
+def test_what_comes_with_tabnas_is_complete() -> None:
+    wanted = ground_truth_tables()["letter"]
+    assert set(LETTER.architectures) == set(FeasibleSet(LETTER.space, Budget()))
+    assert len(LETTER.architectures) >= 500
+    for part in ("validation", "test"):
+        assert LETTER.losses[part].shape == (len(LETTER.architectures), wanted.seeds)
+        assert np.isfinite(LETTER.losses[part]).all()
+        assert (LETTER.losses[part] > 0).all()
+        assert ((LETTER.errors[part] >= 0) & (LETTER.errors[part] <= 1)).all()
+    assert {"command", "date", "machine", "versions", "training"} <= set(LETTER.provenance)
+
+
+def test_costs_are_those_of_the_space() -> None:
+    for name, cost in COSTS.items():
+        found = [cost(LETTER.space, one) for one in LETTER.architectures]
+        assert LETTER.costs[name].tolist() == found
+
+
+def test_seeds_differ() -> None:
+    assert (LETTER.losses["validation"].std(axis=1) > 0).all()
+    assert (LETTER.deviation() > 0).all()
+
+
+@pytest.mark.parametrize("limit", [1_000, 4_000, 20_000])
+def test_regret_is_zero_for_the_best_and_never_less(limit: int) -> None:
+    budget = Budget(parameters=limit)
+    inside = [one for one in LETTER.architectures if budget.admits(LETTER.space, one)]
+    regrets = [LETTER.regret(one, budget) for one in inside]
+    assert min(regrets) == 0
+    means = LETTER.losses["validation"].mean(axis=1)
+    best = inside[int(np.argmin(regrets))]
+    assert means[LETTER.architectures.index(best)] == min(
+        means[LETTER.architectures.index(one)] for one in inside
+    )
+
+
+def test_regret_of_what_is_over_the_limit_is_refused() -> None:
+    with pytest.raises(TabnasError, match="must be within"):
+        LETTER.regret(Architecture((128, 128, 128)), Budget(parameters=1_000))
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(TabnasError, match="did you mean 'letter'"):
+        ground_truth("leter")
+
+
+@needs_shared
+def test_making_goes_on_and_gives_what_is_kept(tmp_path) -> None:
+    def make(most: int) -> None:
+        GroundTruthMaker("letter", data=SHARED / "data", out=tmp_path, most=most).make()
+
+    make(2)
+    begun = pq.read_table(tmp_path / "letter.parquet").to_pylist()
+    make(3)
+    rows = pq.read_table(tmp_path / "letter.parquet").to_pylist()
+    assert rows[:2] == begun
+    assert len(rows) == 3
+    found = read_ground_truth(tmp_path / "letter.parquet")
+    for row, one in zip(rows, found.architectures, strict=True):
+        # the same settings; another processor may round otherwise
+        kept = LETTER.losses["validation"][LETTER.architectures.index(one), 0]
+        assert row["validation_loss"] == pytest.approx(kept, rel=0.2)
