@@ -23,12 +23,13 @@ from tabnas.latency import (
     Clock,
     LatencyTable,
     Shape,
+    calm_latencies_us,
     measure_machine,
     measure_models,
     save_table,
     untrained_model,
 )
-from tabnas.latency._survey import network_probe
+from tabnas.latency._probes import network_call
 from tabnas.paper import provenance
 from tabnas.runs import Labelled, RunSettings, plan_run
 from tabnas.space import Architecture
@@ -74,8 +75,10 @@ def errors(predicted: list[float], measured: list[float]) -> dict[str, float]:
 def bare_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, float]:
     """The network by itself."""
     shapes = random_shapes("benchmark networks")
-    measured = clock.latencies_us([network_probe(shape).calls[rows] for shape in shapes])
-    return errors([table.calls[rows].terms.predicted_us(shape) for shape in shapes], measured)
+    terms = table.calls[rows].terms
+    calls = [network_call(shape, rows) for shape in shapes]
+    measured = calm_latencies_us(calls, rows, terms, clock=clock)
+    return errors([terms.predicted_us(shape) for shape in shapes], measured)
 
 
 def rows_of(name: str, folder: Path) -> Labelled:
@@ -100,7 +103,7 @@ def whole_files(data: Labelled, table_file: Path, rows: int, clock: Clock) -> di
         for shape in shapes
     ]
     assert parts.sample is not None
-    measured = measure_models(models, parts.sample, rows, clock=clock)
+    measured = measure_models(models, parts.sample, rows, cost.terms, clock=clock)
     bare = [cost.terms.predicted_us(shape) - cost.terms.call_us for shape in shapes]
     found = errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
     return found | {"overhead_us": cost.overhead_us or 0.0}
@@ -122,6 +125,7 @@ def promises(name: str, data: Labelled, table_file: Path, overhead_us: float) ->
             outcome = plan_run(data, settings).execute()
         except InfeasibleError as error:
             found.append(said | {"refused": str(error)})
+            print(found[-1], flush=True)
             continue
         plan, parts = outcome.plan, outcome.parts
         assert plan.latency is not None
@@ -133,7 +137,7 @@ def promises(name: str, data: Labelled, table_file: Path, overhead_us: float) ->
                 "architecture": str(outcome.model.architecture),
                 "predicted_us": cost(plan.feasible.space, outcome.model.architecture),
                 "measured_us": outcome.measured_us["latency_us"],
-                "afterwards_us": measure_models([outcome.model], parts.sample, 1)[0],
+                "afterwards_us": measure_models([outcome.model], parts.sample, 1, cost.terms)[0],
                 "notes": list(outcome.notes),
             }
         )

@@ -51,7 +51,7 @@ def test_one_slow_call_among_many_does_not_count() -> None:
 
 def test_calls_before_the_slice_are_not_timed() -> None:
     time = Time()
-    taken = iter([500.0, 500.0, 5.0])
+    taken = iter([500.0, 500.0, 5.0, 5.0, 5.0])
     clock = Clock(timer_ns=time, rounds=1, slice_us=1.0, warm_calls=2)
     assert clock.latencies_us([time.call(lambda: next(taken))]) == [5.0]
 

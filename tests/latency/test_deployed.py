@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from tabnas.data import Table, TableEncoder, fit_target
 from tabnas.errors import TabnasError
-from tabnas.latency import Clock, Machine, measure_models, untrained_model
+from tabnas.latency import Clock, Machine, Terms, measure_models, untrained_model
+from tabnas.latency._clock import Call, Tell
 from tabnas.space import Architecture
 
 TABLE = Table.of({"size": [1.0, 2.5, np.nan, 4.0], "colour": ["red", "blue", "red", "blue"]})
@@ -22,11 +25,39 @@ def model_of(*widths: int):
     return untrained_model(Architecture(widths), encoder, target, [2] * len(encoder.categories))
 
 
+EASY = Terms(call_us=1e9, layer_us=0, unit_us=0, output_us=0, weight_us=0)
+
+
 @pytest.mark.parametrize("rows", [1, 256])
 def test_every_model_gets_a_latency(rows: int) -> None:
-    found = measure_models([model_of(), model_of(8, 4)], TABLE, rows, clock=QUICK)
+    found = measure_models([model_of(), model_of(8, 4)], TABLE, rows, EASY, clock=QUICK)
     assert len(found) == 2
     assert min(found) > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Busy(Clock):
+    """A machine that is busy at first: then everything takes longer, the yardstick, too."""
+
+    slowness: Iterator[float]
+
+    def latencies_us(self, calls: Sequence[Call], tell: Tell = print) -> list[float]:
+        factor = next(self.slowness)
+        return [factor * 40.0, factor * 50.0, factor * 10.0][-len(calls) :]
+
+
+@pytest.mark.parametrize(
+    ("slowness", "factor"),
+    [([1.0], 1.0), ([1.8, 2.5, 1.0], 1.0), ([1.8, 1.1], 1.1), ([3, 2, *range(4, 14)], 2.0)],
+    ids=["calm", "busy at first", "calm enough", "always busy"],
+)
+def test_a_busy_machine_is_waited_for(slowness: list[float], factor: float) -> None:
+    terms = replace(EASY, call_us=10.0)
+    clock = Busy(slowness=iter(slowness))  # has no more answers than should be asked for
+    models = [model_of(), model_of(4)]
+    found = measure_models(models, TABLE, 1, terms, clock=clock, pause_seconds=0)
+    assert found == pytest.approx([40 * factor, 50 * factor])
+    assert next(clock.slowness, None) is None
 
 
 def test_untrained_models_are_the_same_every_time() -> None:
@@ -37,6 +68,6 @@ def test_untrained_models_are_the_same_every_time() -> None:
 def test_without_the_runtime_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(TabnasError, match=r'pip install "tabnas\[onnxruntime\]"'):
-        measure_models([model_of()], TABLE, 1)
+        measure_models([model_of()], TABLE, 1, EASY)
     with pytest.raises(TabnasError, match="onnxruntime"):
         Machine.here()

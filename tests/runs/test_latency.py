@@ -10,7 +10,7 @@ import pytest
 
 from tabnas.data import Table
 from tabnas.errors import InfeasibleError, TabnasError
-from tabnas.latency import COST_NAMES, Machine, Shape
+from tabnas.latency import COST_NAMES, Machine, Shape, Terms
 from tabnas.model import Model, load_model, save_model
 from tabnas.runs import Labelled, Ledger, Outcome, PlannedRun, RunSettings, Stopped, plan_run
 from tabnas.runs import describe_outcome as described
@@ -31,8 +31,11 @@ class FakeMachine:
         self.made_of = made_of
         self.asked: list[tuple[str, int]] = []
 
-    def __call__(self, models: Sequence[Model], table: Table, rows: int) -> list[float]:
+    def __call__(
+        self, models: Sequence[Model], table: Table, rows: int, terms: Terms
+    ) -> list[float]:
         assert len(table) >= 1
+        assert terms == TERMS[rows]
         self.asked += [(str(model.architecture), rows) for model in models]
         return [self.made_of(model, self.predicted_us(model, rows)) for model in models]
 
@@ -207,8 +210,10 @@ class SlowWhenTrained(FakeMachine):
 
     slow: tuple[str, ...] = ()
 
-    def __call__(self, models: Sequence[Model], table: Table, rows: int) -> list[float]:
-        found = super().__call__(models, table, rows)
+    def __call__(
+        self, models: Sequence[Model], table: Table, rows: int, terms: Terms
+    ) -> list[float]:
+        found = super().__call__(models, table, rows, terms)
         trained = [bool(model.limits) for model in models]
         return [
             us + 100 if done and str(model.architecture) in self.slow else us

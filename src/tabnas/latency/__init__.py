@@ -5,7 +5,7 @@ from __future__ import annotations
 from tabnas.latency._clock import Clock
 from tabnas.latency._columns import ColumnTerms
 from tabnas.latency._cost import COST_NAMES, LatencyCost
-from tabnas.latency._deployed import Measure, measure_models, untrained_model
+from tabnas.latency._deployed import Measure, calm_latencies_us, measure_models, untrained_model
 from tabnas.latency._machine import Machine, processor_name
 from tabnas.latency._store import kept_path, load_table, save_table, table_here
 from tabnas.latency._survey import measure_machine
@@ -23,6 +23,7 @@ __all__ = [
     "Measure",
     "Shape",
     "Terms",
+    "calm_latencies_us",
     "fit_terms",
     "kept_path",
     "load_table",

@@ -28,6 +28,7 @@ class Clock:
 
     rounds: int = 12
     slice_us: float = 8_000.0
+    fewest_calls: int = 3  # of a slice, however long they take
     warm_calls: int = 2
     timer_ns: Callable[[], int] = perf_counter_ns
 
@@ -46,7 +47,7 @@ class Clock:
             call()
         taken_ns: list[int] = []
         spent_ns = 0
-        while spent_ns < 1_000 * self.slice_us:
+        while spent_ns < 1_000 * self.slice_us or len(taken_ns) < self.fewest_calls:
             began = self.timer_ns()
             call()
             taken_ns.append(max(1, self.timer_ns() - began))

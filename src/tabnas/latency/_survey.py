@@ -16,11 +16,11 @@ from tabnas.latency._columns import fit_column_terms
 from tabnas.latency._cost import COST_NAMES
 from tabnas.latency._deployed import untrained_model
 from tabnas.latency._machine import Machine
+from tabnas.latency._probes import network_call
 from tabnas.latency._runtime import call_of
 from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import Shape, fit_terms
-from tabnas.model import Model, weight_shapes
-from tabnas.nets import Inputs, Task
+from tabnas.model import Model
 from tabnas.space import Architecture
 from tabnas.streams import stream
 from tabnas.types import FloatArray
@@ -104,24 +104,7 @@ def random_network(number: int) -> Probe:
         architecture=_random_architecture(rng, MOST_LAYERS),
         outputs=int(rng.choice(OUTPUTS)),
     )
-    return network_probe(shape)
-
-
-def network_probe(shape: Shape) -> Probe:
-    """The bare network of that shape."""
-    from tabnas.export import network_model
-
-    task = Task(inputs=Inputs(numeric=shape.inputs), loss="squared_error", outputs=shape.outputs)
-    rng = stream(0, f"latency weights/{shape.architecture}")
-    weights = {
-        name: rng.normal(scale=size[0] ** -0.5, size=size).astype(np.float32)
-        for name, size in weight_shapes(task, shape.architecture).items()
-    }
-    model = network_model(shape.architecture, task, weights).SerializeToString()
-    numbers = rng.normal(size=(max(COST_NAMES.values()), shape.inputs)).astype(np.float32)
-    calls = {
-        rows: call_of(model, {"numeric": numbers[:rows]}) for rows in sorted(COST_NAMES.values())
-    }
+    calls = {rows: network_call(shape, rows) for rows in sorted(COST_NAMES.values())}
     return Probe(shape, None, calls)
 
 

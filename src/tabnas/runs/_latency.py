@@ -57,7 +57,8 @@ class LatencyPlan:
         """What a call of each model's file takes here, by the name of the cost."""
         assert self.sample is not None
         found = {
-            name: self.measure(models, self.sample, cost.rows) for name, cost in self.costs.items()
+            name: self.measure(models, self.sample, cost.rows, cost.terms)
+            for name, cost in self.costs.items()
         }
         return [{name: us[k] for name, us in found.items()} for k in range(len(models))]
 
@@ -110,7 +111,7 @@ def _overhead_measured(table: LatencyTable, name: str, parts: Parts, measure: Me
     models = [
         untrained_model(one, parts.encoder, parts.target, parts.dimensions) for one in REFERENCES
     ]
-    whole_us = measure(models, parts.sample, rows)
+    whole_us = measure(models, parts.sample, rows, terms)
     layers_us = [terms.predicted_us(_shape(parts, one)) - terms.call_us for one in REFERENCES]
     rests = [us - inside for us, inside in zip(whole_us, layers_us, strict=True)]
     return max(0.0, median(rests))
