@@ -55,3 +55,16 @@ def test_a_report_is_not_written_through_a_link(
     (copy / "report.html").symlink_to(here / "elsewhere")
     assert "it is a link" in refused(["report", str(copy)], capsys)
     assert not (here / "elsewhere").exists()
+
+
+def test_a_card_is_made_once_and_then_belongs_to_people(finished: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(finished / "classes", tmp_path / "copy")
+    card = copy / "MODEL_CARD.md"
+    made = card.read_text(encoding="utf-8")
+    assert made.startswith("# Model card: predicting kind\n")
+    card.write_text("completed", encoding="utf-8")
+    assert run(["report", str(copy)]) == 0
+    assert card.read_text(encoding="utf-8") == "completed"
+    card.unlink()
+    assert run(["report", str(copy)]) == 0
+    assert card.read_text(encoding="utf-8") == made

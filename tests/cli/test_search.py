@@ -210,7 +210,8 @@ def test_a_run_on_a_pipe(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "next: tabnas predict runs/good new.csv --out predictions.csv" in captured.out
     assert max(map(len, captured.out.splitlines())) <= 80
     written = {path.name for path in (here / "runs" / "good").iterdir()}
-    assert written == {"model", "report.html", "result.json", "history.jsonl", "config.toml"}
+    pages = {"report.html", "MODEL_CARD.md"}
+    assert written == {"model", "result.json", "history.jsonl", "config.toml"} | pages
     text = (here / "runs" / "good" / "result.json").read_text(encoding="utf-8")
     assert "größe" in text
     assert json.loads(text)["target"]["classes"] == ["hoch ☀", "tief"]

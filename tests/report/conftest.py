@@ -80,6 +80,52 @@ def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
     return deepcopy(result | changes)
 
 
+def made_tradeoff(**changes: Any) -> dict[str, Any]:
+    """What a trade-off writes to tradeoff.json, of made-up numbers."""
+
+    def judged(value: float) -> dict[str, Any]:
+        score = {"value": value, "low": value - 0.03, "high": value + 0.03}
+        return {"task": "multiclass", "rows": 90, "metrics": {"log_loss": score}}
+
+    models = [
+        {
+            "limit": limit,
+            "folder": f"limit-{limit}",
+            "architecture": architecture,
+            "costs": {
+                "parameters": {"value": used, "limit": limit},
+                "flops": {"value": 2 * used, "limit": None},
+            },
+            "held_out": value - 0.01,
+            "scores": judged(value),
+            "bottlenecks": bottlenecks,
+            "pareto_optimal": True,
+        }
+        for limit, used, architecture, bottlenecks, value in (
+            (500, 450, "8", [], 0.6),
+            (1_000, 900, "16-8-16", [2], 0.3),
+            (2_000, 1_900, "32-16", [], 0.28),
+        )
+    ]
+    tradeoff = {
+        "format": 1,
+        "target": {"name": "bird", "task": "multiclass"},
+        "metric": "log_loss",
+        "greater_is_better": False,
+        "cost": "parameters",
+        "models": models,
+        "beside": {"trivial": judged(3.0), "boosted trees": judged(0.26)},
+        "rows": {"training": 300, "validation": 100, "test": 90},
+        "inputs": 10,
+        "outputs": 3,
+        "chosen_by": "validation rows",
+        "seed": 0,
+        "versions": {"tabnas": "0.1.0", "python": "3.11.7"},
+        "timings": {"search": 1.5, "candidates": 2.5},
+    }
+    return deepcopy(tradeoff | changes)
+
+
 def made_diagnostics(classes: list[str]) -> dict[str, Any]:
     """Mistakes, probabilities and importances."""
     importance = {

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from tabnas.runs import (
     TradeoffFolder,
     load_result,
     load_run_model,
+    load_tradeoff,
     plan_tradeoff,
 )
 from tabnas.runs._tradeoff_result import describe_tradeoff
@@ -26,12 +29,15 @@ from tabnas.space import Architecture
 LIMITS = (150, 60, 400)
 
 
-def table(rows: int = 400) -> Labelled:
+def columns(rows: int = 400) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(rows, 3))
     kind = np.where(x[:, 0] * x[:, 1] + 0.3 * x[:, 2] > 0, "yes", "no")
-    columns = {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": kind}
-    return Labelled.of(Table.of(columns), "kind")
+    return {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": kind}
+
+
+def table() -> Labelled:
+    return Labelled.of(Table.of(columns()), "kind")
 
 
 def planned(limits=LIMITS, **settings) -> PlannedTradeoff:
@@ -119,11 +125,18 @@ def facts(tradeoff, outcomes) -> str:
     return json.dumps([said, weights])
 
 
+def config(tradeoff: PlannedTradeoff) -> dict:
+    """What somebody who does the work in Python writes to config.toml."""
+    settings = tradeoff.runs[-1].settings.to_dict()
+    said = {"cost": tradeoff.cost, "limits": list(tradeoff.limits)}
+    return {"settings": settings, "tradeoff": said}
+
+
 def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
-        folder.write_config({})
-        told = folder.finish_all(tradeoff, outcomes, {})
+        folder.write_config(config(tradeoff))
+        told = folder.finish_all(tradeoff, outcomes, config(tradeoff))
     assert json.loads((path / "tradeoff.json").read_text()) == json.loads(json.dumps(told))
     for limit, model in zip(tradeoff.limits, told["models"], strict=True):
         assert model["costs"]["parameters"]["limit"] == limit
@@ -131,8 +144,31 @@ def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> 
         assert load_result(run)["architecture"] == model["architecture"]
         assert load_run_model(run).costs["parameters"] <= limit
         assert (run / "report.html").exists()
+    assert (path / "tradeoff.html").exists()
     with pytest.raises(TabnasError, match="finished"):
         TradeoffFolder(path, resume=True)
+
+
+def test_a_page_that_cannot_be_made_is_no_loss(tradeoff, outcomes, tmp_path) -> None:
+    path = tmp_path / "curve"
+    with TradeoffFolder(path) as folder:
+        folder.write_config({})
+        with pytest.warns(UserWarning, match=r"finished, but has no tradeoff.html: config.toml"):
+            folder.finish_all(tradeoff, outcomes, {})
+    assert load_tradeoff(path)["models"]
+    assert load_run_model(path / "limit-400")
+
+
+def test_the_page_says_how_to_make_it_again(tradeoff, outcomes, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "curve"
+    with TradeoffFolder(path) as folder:
+        folder.write_config(config(tradeoff))
+        folder.finish_all(tradeoff, outcomes, config(tradeoff))
+    page = (path / "tradeoff.html").read_text(encoding="utf-8")
+    code = re.search(r'<pre id="again-code".*?<code>(.*?)</code>', page, flags=re.S)
+    monkeypatch.chdir(path)
+    exec(unescape(code[1]), {"frame": columns()})
+    assert load_tradeoff("again")["models"] == load_tradeoff(path)["models"]
 
 
 def test_a_process_that_ended_between_two_runs_is_gone_on_with(
@@ -140,13 +176,13 @@ def test_a_process_that_ended_between_two_runs_is_gone_on_with(
 ) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
-        folder.write_config({})
+        folder.write_config(config(tradeoff))
         folder.checkpoint.mkdir()
-        folder.finish_all(tradeoff, outcomes, {})
+        folder.finish_all(tradeoff, outcomes, config(tradeoff))
     (path / "tradeoff.json").unlink()
     (path / "limit-400" / "result.json").unlink()
     with TradeoffFolder(path, resume=True) as folder:
-        folder.finish_all(tradeoff, outcomes, {})
+        folder.finish_all(tradeoff, outcomes, config(tradeoff))
     assert load_result(path / "limit-400")["architecture"]
 
 

@@ -14,10 +14,16 @@ def report(
     """Make the report of a finished run again, and say where it is.
 
     One page that works offline, for screens, phones and paper. Every search writes it; this makes
-    it once more from the files of the folder, and trains nothing.
+    it once more from the files of the folder, and trains nothing. The folder of a trade-off has a
+    page of its own, tradeoff.html. A run without a model card gets that, too; one that is there is
+    yours to complete, and stays as it is.
 
         tabnas report runs/income
     """
-    from tabnas.runs import write_report
+    from tabnas.runs import is_tradeoff, write_card, write_report, write_tradeoff_page
 
+    if is_tradeoff(run):
+        typer.echo(str(write_tradeoff_page(run)))
+        return
     typer.echo(str(write_report(run)))
+    write_card(run)

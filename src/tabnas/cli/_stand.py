@@ -71,7 +71,7 @@ def sparkline(points: Sequence[tuple[float, float | None]], width: int) -> str:
     cells: list[float | None] = [None] * width
     for progress, value in points:
         if isfinite(progress) and value is not None and isfinite(value):
-            cells[min(width - 1, max(0, int(progress * width)))] = value
+            cells[min(width - 1, int(width * min(1.0, max(0.0, progress))))] = value
     for k in range(1, width):  # between two points, the earlier one holds
         if cells[k] is None and any(later is not None for later in cells[k + 1 :]):
             cells[k] = cells[k - 1]
@@ -139,7 +139,7 @@ def _search(stand: Stand, now: Snapshot) -> Table:
     }
     for place, (name, (value, digits)) in enumerate(values.items(), start=1):
         course = [(point[0] or 0.0, point[place]) for point in stand.course]
-        said = "" if value is None else _number(value, digits)
+        said = "not yet" if value is None else _number(value, digits)
         drawn = Text(sparkline(course, COURSE), style="cyan")
         grid.add_row(Text(name, style="dim"), said, drawn)
     both = Table.grid()

@@ -100,7 +100,7 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
         f"trained in {_duration(timings['candidates'])}"
     )
     where = plain(folder, longest=200)
-    held = "report.html, model/, result.json, history.jsonl, config.toml"
+    held = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
     console.print(f"{where}: {held}", markup=False)
     console.print(f"next: tabnas predict {where} new.csv --out predictions.csv", markup=False)
 
@@ -109,8 +109,8 @@ def _held(name: str, cost: dict[str, float], result: dict[str, Any]) -> str:
     """A cost beside its limit: the share, whether it binds, and what was measured of it."""
     value, limit = cost["value"], cost["limit"]
     if limit is None:
-        return _amount(value)
-    said = f"{_amount(value)} of {limit:,} ({value / limit:.0%})"
+        return amount(value)
+    said = f"{amount(value)} of {limit:,} ({value / limit:.0%})"
     if any(name in step["breaks"] for step in result["wider"]):
         said += ", binds"
     measured = result["timings"].get(f"measured {name}")
@@ -119,10 +119,10 @@ def _held(name: str, cost: dict[str, float], result: dict[str, Any]) -> str:
     return said if isinstance(value, int) else f"{said}, predicted"
 
 
-def _amount(cost: float) -> str:
+def amount(cost: float) -> str:
     """A cost: a count, or something measured, of which further digits mean nothing.
 
-    >>> _amount(20_000), _amount(61.3203125)
+    >>> amount(20_000), amount(61.3203125)
     ('20,000', '61.3')
     """
     return f"{cost:,}" if isinstance(cost, int) else f"{cost:,.1f}"
@@ -138,8 +138,8 @@ def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
     metrics = next(iter(scores.values()))["metrics"]
     for metric in metrics:
         found = [one["metrics"].get(metric) for one in scores.values()]
-        digits = _digits(next(one["value"] for one in found if one is not None))
-        table.add_row(metric, *("" if one is None else _interval(one, digits) for one in found))
+        digits = digits_of(next(one["value"] for one in found if one is not None))
+        table.add_row(metric, *("" if one is None else said_interval(one, digits) for one in found))
     console.print(table)
 
 
@@ -151,12 +151,12 @@ def _show_candidates(console: Console, result: dict[str, Any]) -> None:
     table.add_column("")
     table.add_column(metric, justify="right")
     table.add_column(limit, justify="right")
-    digits = 1 + _digits(result["candidates"][0][metric])
+    digits = 1 + digits_of(result["candidates"][0][metric])
     for candidate in result["candidates"]:
         table.add_row(
             candidate["architecture"],
-            _number(candidate[metric], digits),
-            _amount(candidate["costs"][limit]),
+            said_number(candidate[metric], digits),
+            amount(candidate["costs"][limit]),
         )
     console.print(table)
     console.print()
@@ -173,9 +173,9 @@ def _show_limit_effects(console: Console, result: dict[str, Any]) -> None:
     table.add_column("")
     table.add_column("loss", justify="right")
     table.add_column("architecture")
-    digits = _digits(effects[1.0]["one_shot_loss"])
+    digits = digits_of(effects[1.0]["one_shot_loss"])
     for factor, effect in effects.items():
-        loss = _number(effect["one_shot_loss"], digits)
+        loss = said_number(effect["one_shot_loss"], digits)
         table.add_row(words[factor], loss, effect["architecture"])
     console.print(table)
     console.print()
@@ -207,15 +207,16 @@ def _columns(described: dict[str, str]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
 
 
-def _interval(score: dict[str, float], digits: int) -> str:
-    value, low, high = (_number(score[name], digits) for name in ("value", "low", "high"))
+def said_interval(score: dict[str, float], digits: int) -> str:
+    """A value with its 95 % interval."""
+    value, low, high = (said_number(score[name], digits) for name in ("value", "low", "high"))
     return f"{value} ({low}-{high})" if score["low"] >= 0 else f"{value} ({low} to {high})"
 
 
-def _digits(value: float) -> int:
+def digits_of(value: float) -> int:
     """Digits after the point for a value and its like: three, more or fewer where that is odd.
 
-    >>> [_digits(value) for value in (0.862, 0.041, 0.00034, 31.4, 62_000)]
+    >>> [digits_of(value) for value in (0.862, 0.041, 0.00034, 31.4, 62_000)]
     [3, 3, 5, 1, 0]
     """
     if value == 0 or 0.01 <= abs(value) <= 1:
@@ -223,7 +224,8 @@ def _digits(value: float) -> int:
     return max(0, (2 if abs(value) > 1 else 1) - floor(log10(abs(value))))
 
 
-def _number(value: float, digits: int) -> str:
+def said_number(value: float, digits: int) -> str:
+    """A value with so many digits after the point, if that is few enough to read."""
     if digits > MOST_DIGITS or abs(value) >= 1e9:
         return f"{value:.2g}"
     return f"{round(value, digits) + 0.0:,.{digits}f}"  # without a sign if it rounds to zero

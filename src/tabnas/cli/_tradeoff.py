@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from tabnas.cli._asking import asked
 from tabnas.cli._options import (
@@ -50,8 +49,6 @@ from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
     from tabnas.runs import RunSettings, TradeoffFolder
-
-BAR = 20
 
 
 def tradeoff(
@@ -107,8 +104,10 @@ def tradeoff(
         tabnas tradeoff train.csv --target income --cost flops \
           --limits 5000,20000,80000 --max-bytes 40000
 
-    The folder then holds the curve (tradeoff.json) and, for each limit, a run with its model and
-    report: `tabnas predict runs/train-tradeoff/limit-5000 new.csv`.
+    The folder then holds the curve (tradeoff.html for people, tradeoff.json for programs) and, for
+    each limit, a run with its model and report:
+
+        tabnas predict runs/train-tradeoff/limit-5000 new.csv
     """
     from tabnas.cli._tables import default_folder
     from tabnas.runs import TradeoffFolder
@@ -122,6 +121,11 @@ def tradeoff(
         latency_us=max_latency_us,
         batch_latency_us=max_batch_latency_us,
     )
+    if cost in fixed:
+        raise TabnasError(
+            f"--cost {cost} must have its limits from --limits alone, however "
+            f"--max-{cost.replace('_', '-')} was given, too; leave one of them out"
+        )
     settings, source = asked(
         data,
         fixed | {cost: several[0]},
@@ -172,7 +176,8 @@ def carry_out_tradeoff(
 ) -> None:
     """Do the work of a trade-off, or the rest of it."""
     from tabnas.cli._progress import showing
-    from tabnas.runs import Ledger
+    from tabnas.cli._tradeoff_summary import show_tradeoff
+    from tabnas.runs import Ledger, LiveFile
 
     console = Console(stderr=True)
     asked_for = {
@@ -182,14 +187,16 @@ def carry_out_tradeoff(
     }
     with (
         stoppable(console, folder.given),
-        showing(console, quiet=quiet or as_json, cost=cost) as tell,
+        showing(console, quiet=quiet or as_json, cost=cost) as show,
     ):
+        live = LiveFile(folder.path, show)
         planned = source.planned_tradeoff(settings, limits, cost, resolved)
+        live.plan(planned.runs[-1])  # the loosest limit, whose search trains the weights
         folder.write_config(asked_for | {"plan": planned.resolved})
         ledger = Ledger(folder.checkpoint, identity=planned.identity(), every=every)
         if ledger.note:
             console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
-        outcomes = planned.execute(tell, ledger)
+        outcomes = planned.execute(live, ledger)
     facts = folder.finish_all(planned, outcomes, asked_for)
     if as_json:
         typer.echo(json.dumps(facts | {"folder": folder.given}, indent=2))
@@ -208,41 +215,3 @@ def tradeoff_of(config: Mapping[str, Any]) -> tuple[list[float], str] | None:
     if not numbers or not isinstance(cost, str):
         raise TabnasError("config.toml, tradeoff: it must have a cost and limits in numbers")
     return list(limits or []), cost
-
-
-def show_tradeoff(console: Console, facts: dict[str, Any], folder: str) -> None:
-    """Print the curve."""
-    metric, cost, models = facts["metric"], facts["cost"], facts["models"]
-    judged = all(model["scores"] for model in models)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("limit", "network", cost, f"{metric} {'on test rows' if judged else 'held out'}"):
-        table.add_column(title, justify="left" if title == "network" else "right")
-    table.add_column("")
-    values = [_value(model, metric) if judged else model["held_out"] for model in models]
-    for model, value in zip(models, values, strict=True):
-        span = model["scores"]["metrics"][metric] if judged else None
-        said = f"{value:.4g}" + (f" ({span['low']:.4g} to {span['high']:.4g})" if span else "")
-        table.add_row(
-            f"{model['limit']:,}",
-            model["architecture"] + (" *" if model["bottlenecks"] else ""),
-            f"{model['costs'][cost]['value']:,}",
-            said,
-            "" if model["pareto_optimal"] else "no better than a cheaper one",
-        )
-    console.print(table)
-    for name, scores in facts["beside"].items():
-        span = scores["metrics"].get(metric)
-        if span:
-            console.print(f"{name}: {span['value']:.4g}", style="dim")
-    if any(model["bottlenecks"] for model in models):
-        console.print("* has a layer narrower than its neighbours", style="dim")
-    where = plain(folder, longest=200)
-    console.print(f"{where}: tradeoff.html, tradeoff.json, limit-*/", markup=False)
-    last = models[-1]["folder"]
-    console.print(
-        f"next: tabnas predict {where}/{last} new.csv --out predictions.csv", markup=False
-    )
-
-
-def _value(model: dict[str, Any], metric: str) -> float:
-    return float(model["scores"]["metrics"][metric]["value"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.errors import MarkupError
+from rich.errors import ConsoleError
 from rich.live import Live
 
 from tabnas.cli._running import INTERRUPTED, EndedError
@@ -26,6 +26,11 @@ STOPPED = 3
 """The exit code of a view whose run has ended without a result."""
 LOOKS = 0.5  # seconds from one to the next
 LONGEST_TEXT = 500
+MALFORMED = (
+    ArithmeticError, AttributeError, ConsoleError, LookupError, StopIteration, TypeError,
+    ValueError,
+)  # fmt: skip
+"""What comes of showing a result that is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,21 +163,25 @@ def _show_end(console: Console, run: Path, seen: Seen) -> None:
 def _show_finished(console: Console, run: Path) -> None:
     """The summary that the search itself ends with."""
     from tabnas.cli._summary import show_result
-    from tabnas.runs import RunFolder, load_result
+    from tabnas.cli._tradeoff_summary import show_tradeoff
+    from tabnas.runs import is_tradeoff
 
-    if not (run / RunFolder.final).exists():
-        console.print(f"{plain(run, longest=200)}: finished", markup=False)
-        return
+    show = show_tradeoff if is_tradeoff(run) else show_result
+    facts = _made_plain(_facts(run))
     try:
-        show_result(console, _made_plain(load_result(run)), str(run))
-    except (
-        ArithmeticError, AttributeError, LookupError, MarkupError, StopIteration, TypeError,
-        RecursionError,
-    ):  # fmt: skip
+        show(console, facts, str(run))
+    except MALFORMED as error:
+        if isinstance(error, TabnasError):
+            raise
         raise TabnasError(
-            f"the {RunFolder.final} of {plain(run)!r} must hold the facts of a run, however it "
-            "holds others"
+            f"the result in {plain(run)!r} must hold the facts of a run, however it holds others"
         ) from None
+
+
+def _facts(run: Path) -> dict[str, Any]:
+    from tabnas.runs import is_tradeoff, load_result, load_tradeoff
+
+    return load_tradeoff(run) if is_tradeoff(run) else load_result(run)
 
 
 def _made_plain(value: Any) -> Any:
@@ -187,13 +196,11 @@ def _made_plain(value: Any) -> Any:
 
 
 def _for_machines(run: Path, seen: Seen) -> dict[str, Any]:
-    from tabnas.runs import RunFolder, load_result
-
     said: dict[str, Any] = {"folder": str(run), "state": seen.state}
     if seen.stand is not None:
         said |= seen.stand.to_dict()
-    if seen.state == "finished" and (run / RunFolder.final).exists():
-        said["result"] = load_result(run)
+    if seen.state == "finished":
+        said["result"] = _facts(run)
     return {name: _finite(value) for name, value in said.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
@@ -16,6 +16,8 @@ MOST_TICKS = 12
 DISTINCT = 1e-9  # of the values: what differs by less is the same
 LOG_FROM = 20.0
 """The ratio from which positive values are better seen on a logarithmic axis."""
+LOG_TO, LEAST_LOG = 1e100, 1e-250
+"""A greater ratio, or a smaller value, cannot be given room without leaving the numbers."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Scale:
         end: float,
         *,
         spread: bool = False,
+        spread_from: float = LOG_FROM,
         margin: float = MARGIN,
     ) -> Scale:
         """A scale that holds all finite values, with some room.
@@ -44,7 +47,7 @@ class Scale:
         """
         finite = [value for value in values if isfinite(value)] or [0.0, 1.0]
         low, high = min(finite), max(finite)
-        if spread and low > 0 and high / low > LOG_FROM:
+        if spread and low > LEAST_LOG and spread_from < high / low < LOG_TO:
             room = (high / low) ** margin
             return cls(low / room, high * room, start, end, logarithmic=True)
         if high - low <= DISTINCT * max(abs(low), abs(high)):
@@ -103,15 +106,17 @@ def axes(
     up: str,
     *,
     percent: tuple[bool, bool] = (False, False),
+    marks: Sequence[tuple[float, str]] | None = None,
 ) -> None:
     """Grid lines, their values, and what the axes are; `y` runs upwards, from start to end.
 
-    `percent` says of which of the two the values are shares.
+    `percent` says of which of the two the values are shares; `marks` are places and texts to have
+    along `x` instead of round values.
     """
     for place, text in marked(y, 5, percent=percent[1]):
         drawing.line(x.start, place, x.end, place, "grid")
         drawing.text(x.start - 6, place + 4, text, "tick", "end")
-    for place, text in marked(x, 4, percent=percent[0]):
+    for place, text in marked(x, 4, percent=percent[0]) if marks is None else marks:
         drawing.line(place, y.start, place, y.start + 4, "axis")
         drawing.text(place, y.start + 17, text, "tick", "middle")
     drawing.line(x.start, y.start, x.end, y.start, "axis")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import PurePath
 from typing import Any
 
@@ -16,7 +17,7 @@ LOAD = """\
 from tabnas import load_model
 from tabnas.data import read_table
 
-model = load_model("model")
+model = load_model("{model}")
 rows = read_table("new.csv", text=model.text_columns)  # or any frame
 """
 LABELS = LOAD + (
@@ -32,6 +33,18 @@ settings = RunSettings.from_dict(load_config(".")["settings"])
 table = Table.of(frame)  # the same rows, the target among the columns
 run_in_folder("again", Labelled.of(table, {target!r}), settings)
 """
+TRADEOFF_AGAIN = """\
+from tabnas.data import Table
+from tabnas.runs import Labelled, RunSettings, TradeoffFolder, load_config, plan_tradeoff
+
+config = load_config(".")
+settings = RunSettings.from_dict(config["settings"])
+table = Table.of(frame)  # the same rows, the target among the columns
+planned = plan_tradeoff(Labelled.of(table, {target!r}), settings, **config["tradeoff"])
+with TradeoffFolder("again") as folder:
+    folder.write_config(config)
+    folder.finish_all(planned, planned.execute(), config)
+"""
 DEFAULTS: Mapping[str, Any] = {
     "drop": [],
     "engine": "compiled",
@@ -45,19 +58,23 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """What the command line does when nothing is said; what is not among its options must be so."""
 OPTIONS = ("layers", "metric", "class_weight", "time", "candidates", "scaling", "workers")
+SEARCH_ONLY = ("time", "workers", "latency_table", "refit")
+"""Options that `tabnas tradeoff` has not."""
 KNOWN = {*DEFAULTS, *OPTIONS, "latency_table", "limits", "widths", "order_column", "seed"}
-COUNTED = ("parameters", "dense_parameters", "flops", "bytes")
+PARAMETERS = "parameters"
+COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
 TIMED = ("latency_us", "batch_latency_us")
 WIDEST = 76
+MOST_LIMIT = 10**300
 
 
 class UnsayableError(Exception):
     """Something was asked in Python that the command line has no words for."""
 
 
-def use_in_python(task: str) -> str:
+def use_in_python(task: str, model: str = "model") -> str:
     """Code that loads the model and asks it."""
-    return VALUES if task == "regression" else LABELS
+    return (VALUES if task == "regression" else LABELS).format(model=model)
 
 
 def source_name(config: Mapping[str, Any]) -> str:
@@ -66,30 +83,44 @@ def source_name(config: Mapping[str, Any]) -> str:
     return "" if data is None else shown(PurePath(_text(data["data"])).name)
 
 
+def is_of_tradeoff(config: Mapping[str, Any]) -> bool:
+    """Whether a run was made together with those of other limits."""
+    return Given("config.toml", config).get("tradeoff") is not None
+
+
 def make_again(config: Mapping[str, Any], target: str) -> str:
-    """The command line of a run, or the Python that goes on from its settings."""
+    """The command line of a run or trade-off, or the Python that goes on from its settings."""
     given = Given("config.toml", config)
     try:
         return _command(given)
     except UnsayableError:
-        return AGAIN.format(target=target)
+        return (TRADEOFF_AGAIN if is_of_tradeoff(config) else AGAIN).format(target=target)
 
 
 def _command(given: Given) -> str:
     """Every option on a line of its own, if they do not fit on one."""
-    data, settings = given.get("data"), given["settings"]
+    data, settings, several = given.get("data"), given["settings"], given.get("tradeoff")
     if data is None or set(_mapping(settings)) - KNOWN:
         raise UnsayableError
     said = {**DEFAULTS, **_mapping(settings)}
     for name in ("engine", "baselines"):
         if said[name] != DEFAULTS[name]:
             raise UnsayableError
-    words = ["tabnas search " + _quoted(_text(data["data"]))]
+    varied = "" if several is None else _text(several["cost"])
+    if several is not None and any(said.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
+        raise UnsayableError
+    words = [f"tabnas {'search' if several is None else 'tradeoff'} {_quoted(_text(data['data']))}"]
     for name in ("target", "task"):
         one = data.get(name)
         if one is not None:
             words.append(_option(name, _text(one)))
+    if several is not None:
+        words.append(_option("limits", _joined(several["limits"], _positive)))
+        if varied != PARAMETERS:
+            words.append(_option("cost", varied))
     for name, limit in _mapping(settings["limits"]).items():
+        if name == varied:
+            continue
         words.append(_option(f"max_{name}", _limit(name, limit)))
     table = settings.get("latency_table")
     if table is not None:
@@ -176,6 +207,15 @@ def _limit(name: str, value: Any) -> str:
     """A number that the option takes: whole where something is counted."""
     known = (int,) if name in COUNTED else (int, float) if name in TIMED else ()
     if isinstance(value, bool) or not isinstance(value, known):
+        raise UnsayableError
+    return repr(value)
+
+
+def _positive(value: Any) -> str:
+    """One of several limits."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnsayableError
+    if not (isfinite(value) if isinstance(value, float) else value < MOST_LIMIT) or value <= 0:
         raise UnsayableError
     return repr(value)
 

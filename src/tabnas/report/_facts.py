@@ -140,7 +140,7 @@ def read_facts(result: Mapping[str, Any], history: Sequence[Any]) -> RunFacts:
     metric = said["metric"].text()
     target = said["target"]
     classes, diagnostics = target.get("classes"), said.get("diagnostics")
-    costs = tuple(_cost(name, cost) for name, cost in said["costs"].items())
+    costs = tuple(read_cost(name, cost) for name, cost in said["costs"].items())
     if not costs:
         raise TabnasError("result.json: costs must name a cost, however it names none")
     return RunFacts(
@@ -152,7 +152,7 @@ def read_facts(result: Mapping[str, Any], history: Sequence[Any]) -> RunFacts:
         classes=() if classes is None else tuple(one.label() for one in classes.each()),
         metric=metric,
         scores={
-            judge: {name: _score(score) for name, score in scores["metrics"].items()}
+            judge: {name: read_score(score) for name, score in scores["metrics"].items()}
             for judge, scores in said["scores"].items()
         },
         diagnostics=None if diagnostics is None else Diagnostics.of(diagnostics),
@@ -193,12 +193,14 @@ def parse_widths(architecture: Given) -> tuple[int, ...]:
     return widths
 
 
-def _cost(name: str, given: Given) -> Cost:
+def read_cost(name: str, given: Given) -> Cost:
+    """A cost with its limit, if it has one."""
     limit = given.get("limit")
     return Cost(name, given["value"].number(), None if limit is None else limit.number())
 
 
-def _score(given: Given) -> Score:
+def read_score(given: Given) -> Score:
+    """A value with its interval."""
     return Score(given["value"].number(), given["low"].number(), given["high"].number())
 
 

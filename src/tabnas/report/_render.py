@@ -1,19 +1,19 @@
-"""From facts to a page."""
+"""From the facts of a run to its page."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from tabnas.report._commands import PREDICT, make_again, source_name, use_in_python
+from tabnas.report._commands import (
+    PREDICT,
+    is_of_tradeoff,
+    make_again,
+    source_name,
+    use_in_python,
+)
 from tabnas.report._facts import read_facts
+from tabnas.report._page import fill
 from tabnas.report._sections import (
     FEW_COLUMNS,
     columns_table,
@@ -23,7 +23,7 @@ from tabnas.report._sections import (
     work_table,
 )
 
-PAGE, STYLE, SCRIPT = "page.html", "page.css", "page.js"
+TEMPLATE = "page.html"
 
 
 def render_report(
@@ -36,48 +36,25 @@ def render_report(
     is escaped, and the page's own policy lets no other script or style than its own work.
     """
     facts = read_facts(result, history)
-    style, script = _own(STYLE), _own(SCRIPT)
-    return (
-        _environment()
-        .get_template(PAGE)
-        .render(
-            facts=facts,
-            source=source_name(config),
-            headline=headline(facts),
-            verdict=verdict(facts),
-            holds=all(cost.holds for cost in facts.limits),
-            sections=sections(facts),
-            columns=columns_table(facts),
-            few_columns=len(facts.columns) <= FEW_COLUMNS,
-            work=work_table(facts),
-            predict=PREDICT,
-            use=use_in_python(facts.task),
-            again=make_again(config, facts.target),
-            style=Markup(style),
-            script=Markup(script),
-            style_digest=digest(style),
-            script_digest=digest(script),
-        )
+    chapters = sections(facts)
+    return fill(
+        TEMPLATE,
+        facts=facts,
+        source=source_name(config),
+        headline=headline(facts),
+        verdict=verdict(facts),
+        holds=all(cost.holds for cost in facts.limits),
+        sections=chapters,
+        contents=[
+            *((chapter.key, chapter.title) for chapter in chapters),
+            ("use", "Use the model"),
+            ("again", "Make the run again"),
+        ],
+        columns=columns_table(facts),
+        few_columns=len(facts.columns) <= FEW_COLUMNS,
+        work=work_table(facts),
+        predict=PREDICT,
+        use=use_in_python(facts.task),
+        again=make_again(config, facts.target),
+        of_tradeoff=is_of_tradeoff(config),
     )
-
-
-def digest(text: str) -> str:
-    """What a content security policy calls a script or style by."""
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("tabnas.report", "page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def _own(name: str) -> str:
-    """A file of this package; the only text that reaches the page unescaped."""
-    return (files("tabnas.report") / "page" / name).read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from tabnas.runs._folder import (
     load_result,
     load_run_model,
     run_in_folder,
+    write_card,
     write_report,
 )
 from tabnas.runs._labelled import Labelled
@@ -28,7 +29,12 @@ from tabnas.runs._splitting import split_rows
 from tabnas.runs._tensorboard import TENSORBOARD, EventLog, refuse_without_tensorboard
 from tabnas.runs._trace import Snapshot
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
-from tabnas.runs._tradeoff_folder import TradeoffFolder
+from tabnas.runs._tradeoff_folder import (
+    TradeoffFolder,
+    is_tradeoff,
+    load_tradeoff,
+    write_tradeoff_page,
+)
 from tabnas.runs._tradeoff_result import describe_tradeoff
 
 __all__ = [
@@ -57,10 +63,12 @@ __all__ = [
     "describe_outcome",
     "describe_tradeoff",
     "is_locked",
+    "is_tradeoff",
     "load_config",
     "load_history",
     "load_result",
     "load_run_model",
+    "load_tradeoff",
     "make_plan",
     "plan_run",
     "plan_tradeoff",
@@ -70,5 +78,7 @@ __all__ = [
     "run_in_folder",
     "split_rows",
     "trial_of",
+    "write_card",
     "write_report",
+    "write_tradeoff_page",
 ]

@@ -17,7 +17,7 @@ import tomli_w
 from tabnas.errors import TabnasError
 from tabnas.files import read_inside, refuse_links, write_whole
 from tabnas.model import Model, load_model, save_model
-from tabnas.report import render_report
+from tabnas.report import render_card, render_report
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger
 from tabnas.runs._live import ASIDE, PROGRESS, LiveFile
@@ -30,9 +30,9 @@ from tabnas.runs._settings import RunSettings
 from tabnas.runs._tensorboard import TENSORBOARD
 
 CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
-REPORT = "report.html"
+REPORT, CARD = "report.html", "MODEL_CARD.md"
 CHECKPOINT = "checkpoint"
-OWN = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, RESULT, LOCK, PROGRESS, TENSORBOARD)
+OWN = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)
 """What a run writes to its folder."""
 MODEL_FILE = "model.json"
 MOST_CONFIG, MOST_RESULT = 16 << 20, 256 << 20  # bytes that are read
@@ -58,6 +58,7 @@ class RunFolder:
         model/          the model: `tabnas.load_model`
         result.json     what was found; there once the run is finished
         report.html     the same for people; made from the files above, and can be made again
+        MODEL_CARD.md   the same in short, for people to complete
     """
 
     final = RESULT
@@ -160,10 +161,11 @@ class RunFolder:
         save_model(outcome.model, self.path / MODEL, overwrite=True)
         self.write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
         self.settle()
-        try:
-            write_report(self.path)
-        except Exception as error:  # the model is there and is kept, whatever befalls its picture
-            warnings.warn(f"the run is finished, but has no {REPORT}: {error}", stacklevel=2)
+        for name, make in ((REPORT, write_report), (CARD, write_card)):
+            try:
+                make(self.path)
+            except Exception as error:  # the model is there and is kept, whatever befalls these
+                warnings.warn(f"the run is finished, but has no {name}: {error}", stacklevel=2)
         return result
 
     def settle(self) -> None:
@@ -212,15 +214,27 @@ def run_in_folder(
 def write_report(path: str | Path) -> Path:
     """Make the report of a finished run from what its folder holds; returns where it is."""
     page = render_report(load_result(path), load_history(path), load_config(path))
-    file = Path(path) / REPORT
-    refuse_links(file.parent, REPORT)
+    return write_page(Path(path), REPORT, page)
+
+
+def write_card(path: str | Path) -> Path:
+    """Make the model card of a finished run; one that is there may be completed, and stays."""
+    file = Path(path) / CARD
+    if file.exists():
+        return file
+    return write_page(Path(path), CARD, render_card(load_result(path), load_config(path)))
+
+
+def write_page(folder: Path, name: str, text: str) -> Path:
+    """Write one file for people into a folder that may be somebody else's."""
+    refuse_links(folder, name)
     try:
-        write_whole(file, page)
+        write_whole(folder / name, text)
     except OSError as error:
         raise TabnasError(
-            f"the report cannot be written to {str(path)!r}: {error.strerror or error}"
+            f"{name} cannot be written to {str(folder)!r}: {error.strerror or error}"
         ) from None
-    return file
+    return folder / name
 
 
 def load_run_model(path: str | Path) -> Model:
@@ -254,16 +268,21 @@ def load_result(path: str | Path) -> dict[str, Any]:
     file = Path(path) / RESULT
     if not file.exists():
         raise TabnasError(f"{str(path)!r} is no finished run: it has no {RESULT}")
-    result = _parsed(file, json.loads, most=MOST_RESULT)
-    version = result.get("format") if isinstance(result, dict) else None
+    return load_facts(file, "a run", FORMAT)
+
+
+def load_facts(file: Path, of: str, newest: int) -> dict[str, Any]:
+    """A file of facts, of a format that is known here."""
+    facts = _parsed(file, json.loads, most=MOST_RESULT)
+    version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int:
-        raise TabnasError(f"{str(file)!r} must hold the facts of a run, however it holds others")
-    if version > FORMAT:
+        raise TabnasError(f"{str(file)!r} must hold the facts of {of}, however it holds others")
+    if version > newest:
         raise TabnasError(
-            f"{str(file)!r} must have at most format {FORMAT}, however it has {version}: it was "
+            f"{str(file)!r} must have at most format {newest}, however it has {version}: it was "
             "written by a newer tabnas; update this one"
         )
-    return dict(result)
+    return dict(facts)
 
 
 def load_history(path: str | Path) -> list[Any]:

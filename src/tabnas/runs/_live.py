@@ -23,6 +23,7 @@ EVERY = 0.5  # seconds: twice a second is live to the eye
 POINTS = 100
 """Of the course of the search, evenly over its steps."""
 MOST_BYTES = 4 << 20
+LONGEST_INTEGER = 20
 READING = "reading"
 """What a run does before there is a plan."""
 
@@ -67,13 +68,14 @@ class LiveFile:
         self._last = -EVERY
         now, earlier = time(), _earlier(folder)
         self._course = [] if earlier is None else earlier.course
+        self._snapshot = None if earlier is None else earlier.snapshot
         self._stand = Stand(
             pid=os.getpid(),
             started=now,
             updated=now,
             widths=[] if earlier is None else earlier.widths,
             course=self._course,
-            snapshot=None if earlier is None else earlier.snapshot,
+            snapshot=self._snapshot,
         )
         self._write()
 
@@ -91,12 +93,13 @@ class LiveFile:
     def __call__(self, told: Progress) -> None:
         """Pass it on, and write it down if that is due or a phase has begun."""
         self._observe(told)
+        if told.snapshot is not None:
+            self._snapshot = told.snapshot
+            self._extend(told.snapshot)
         moment = monotonic()
         if moment - self._last < EVERY and told.phase == self._stand.phase:
             return
         self._last = moment
-        if told.snapshot is not None:
-            self._extend(told.snapshot)
         self._stand = replace(
             self._stand,
             updated=time(),
@@ -105,8 +108,7 @@ class LiveFile:
             note=told.note,
             epoch=told.epoch,
             rows_a_second=told.rows_a_second,
-            course=self._course,
-            snapshot=told.snapshot or self._stand.snapshot,
+            snapshot=self._snapshot,
         )
         self._write()
 
@@ -120,10 +122,11 @@ class LiveFile:
 
     def _write(self) -> None:
         aside = self._folder / ASIDE
+        text = json.dumps(self._stand.to_dict())
         try:
             aside.unlink(missing_ok=True)  # a process was killed just then
             with aside.open("x", encoding="utf-8") as file:
-                json.dump(self._stand.to_dict(), file)
+                file.write(text)
             os.replace(aside, self._folder / PROGRESS)
         except OSError:  # nobody can watch, and the run goes on
             return
@@ -138,7 +141,8 @@ def read_stand(folder: str | Path) -> Stand | None:
     if not (root / PROGRESS).exists():
         return None
     try:
-        facts = json.loads(read_inside(root, PROGRESS, "run", most=MOST_BYTES).decode())
+        text = read_inside(root, PROGRESS, "run", most=MOST_BYTES).decode()
+        facts = json.loads(text, parse_int=_integer)
         version = facts.get("format") if isinstance(facts, dict) else None
         if type(version) is not int:
             raise TabnasError("it must say its format, however it does not")
@@ -160,6 +164,11 @@ def _fitting(stand: Stand) -> Stand:
         if layers != [len(layer) for layer in stand.widths]:
             raise TabnasError("it must have a probability for each width, however it has others")
     return stand
+
+
+def _integer(text: str) -> int | float:
+    """One that a float can hold, or a float: infinite, if need be."""
+    return int(text) if len(text) < LONGEST_INTEGER else float(text)
 
 
 def _earlier(folder: Path) -> Stand | None:

@@ -47,7 +47,7 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
             }
             for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
         ],
-        "chosen_by": f"{plan.folds}-fold cross-validation" if plan.folds else "validation rows",
+        "chosen_by": chosen_by(plan),
         "trained_on_all_rows": outcome.trained_on_all,
         "limit_effects": [
             {
@@ -69,11 +69,21 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
         "columns": parts.encoder.describe(),
         "plan": describe_plan(outcome),
         "seed": outcome.settings.seed,
-        "versions": {name: version(name) for name in NAMED_VERSIONS}
-        | {"python": platform.python_version()},
+        "versions": versions(),
         "timings": {name: round(value, 3) for name, value in outcome.seconds.items()}
         | {f"measured {name}": round(value, 3) for name, value in outcome.measured_us.items()},
     }
+
+
+def chosen_by(plan: Plan) -> str:
+    """What candidates are judged by."""
+    return f"{plan.folds}-fold cross-validation" if plan.folds else "validation rows"
+
+
+def versions() -> dict[str, str]:
+    """What the bits of a run depend on."""
+    named = {name: version(name) for name in NAMED_VERSIONS}
+    return named | {"python": platform.python_version()}
 
 
 def describe_costs(outcome: Outcome) -> dict[str, dict[str, float | None]]:

@@ -122,13 +122,15 @@ class EventLog:
         ]
 
     def _add(self, step: int, *summaries: Summary) -> None:
+        """All as one event, which takes half the time of many."""
         from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
 
         if self._failed:
             return
+        together = Summary(value=[value for summary in summaries for value in summary.value])
         try:
-            for summary in summaries:
-                self._writer.add_event(Event(wall_time=time(), step=step, summary=summary))
+            self._writer.add_event(Event(wall_time=time(), step=step, summary=together))
         except OSError as error:
             self._fail(error)
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tabnas.errors import TabnasError
 from tabnas.files import refuse_links
-from tabnas.runs._folder import RESULT, RunFolder
+from tabnas.report import render_tradeoff
+from tabnas.runs._folder import RESULT, RunFolder, load_config, load_facts, write_page
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._tradeoff import PlannedTradeoff
-from tabnas.runs._tradeoff_result import describe_tradeoff, folder_name
+from tabnas.runs._tradeoff_result import FORMAT, describe_tradeoff, folder_name
 
-TRADEOFF = "tradeoff.json"
+TRADEOFF, PAGE = "tradeoff.json", "tradeoff.html"
 
 
 class TradeoffFolder(RunFolder):
@@ -23,6 +26,7 @@ class TradeoffFolder(RunFolder):
     checkpoint/     where it stands, while it is not finished
     limit-5000/     a finished run for each limit: its model, result and report
     tradeoff.json   the curve; there once everything is finished
+    tradeoff.html   the same for people; made from the files above, and can be made again
     """
 
     final = TRADEOFF
@@ -33,7 +37,7 @@ class TradeoffFolder(RunFolder):
         outcomes: Sequence[Outcome],
         config: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Write every run, `tradeoff.json` last; returns what went there."""
+        """Write every run, `tradeoff.json` last, then its page; returns what went there."""
         facts = describe_tradeoff(tradeoff, outcomes)
         for limit, run, outcome in zip(tradeoff.limits, tradeoff.runs, outcomes, strict=True):
             name = folder_name(limit)
@@ -47,7 +51,28 @@ class TradeoffFolder(RunFolder):
                 folder.finish(outcome)
         self.write(TRADEOFF, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
         self.settle()
+        try:
+            write_tradeoff_page(self.path)
+        except Exception as error:  # the models are there and are kept, as in `RunFolder.finish`
+            warnings.warn(f"the trade-off is finished, but has no {PAGE}: {error}", stacklevel=2)
         return facts
+
+
+def is_tradeoff(path: str | Path) -> bool:
+    """Whether a folder is that of a finished trade-off."""
+    return (Path(path) / TRADEOFF).exists()
+
+
+def load_tradeoff(path: str | Path) -> dict[str, Any]:
+    """`tradeoff.json` of a finished trade-off, as it stands there."""
+    if not is_tradeoff(path):
+        raise TabnasError(f"{str(path)!r} is no finished trade-off: it has no {TRADEOFF}")
+    return load_facts(Path(path) / TRADEOFF, "a trade-off", FORMAT)
+
+
+def write_tradeoff_page(path: str | Path) -> Path:
+    """Make the page of a finished trade-off from what its folder holds; returns where it is."""
+    return write_page(Path(path), PAGE, render_tradeoff(load_tradeoff(path), load_config(path)))
 
 
 def _begun(path: Path) -> bool:

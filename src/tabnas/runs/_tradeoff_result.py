@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tabnas.runs._pipeline import Outcome
-from tabnas.runs._result import describe_costs
+from tabnas.runs._result import chosen_by, describe_costs, versions
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.space import Architecture
 
@@ -52,7 +52,11 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
             "validation": len(first.parts.validation),
             "test": 0 if first.parts.test is None else len(first.parts.test),
         },
+        "inputs": first.plan.feasible.space.inputs,
+        "outputs": first.plan.feasible.space.outputs,
+        "chosen_by": chosen_by(first.plan),
         "seed": first.settings.seed,
+        "versions": versions(),
         "timings": {
             name: round(sum(outcome.seconds.get(name, 0.0) for outcome in outcomes), 3)
             for name in first.seconds

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from tabnas.cli._main import run
+from tabnas.runs import Ledger, load_config, load_tradeoff
+from tests.cli.conftest import made_columns, write_csv
+from tests.cli.test_search import refused
+from tests.report.pages import checked
+from tests.report.test_commands import code
+
+KIND = ["--target", "kind", "--drop", "value,day"]
+SMALL = ["--widths", "0,4,8", "--layers", "2", "--candidates", "1"]
+LIMITS = ["--limits", "20,60,200"]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `good.csv` and its finished trade-off, `curve`."""
+    folder = tmp_path_factory.mktemp("done")
+    good = write_csv(folder / "good.csv", made_columns())
+    out = ["--out", str(folder / "curve"), "--quiet"]
+    assert run(["tradeoff", str(good), *KIND, *SMALL, *LIMITS, *out]) == 0
+    return folder
+
+
+def test_a_folder_of_runs_and_a_page(done: Path) -> None:
+    curve = done / "curve"
+    assert {path.name for path in curve.iterdir()} == {
+        "config.toml", "tradeoff.json", "tradeoff.html", "limit-20", "limit-60", "limit-200"
+    }  # fmt: skip
+    page = checked((curve / "tradeoff.html").read_text(encoding="utf-8"))
+    assert "Predicting kind at several limits" in page.text
+    for limit in (20, 60, 200):
+        assert (curve / f"limit-{limit}" / "report.html").exists()
+    assert load_config(curve)["tradeoff"] == {"cost": "parameters", "limits": [20, 60, 200]}
+
+
+def test_what_is_printed_fits_a_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_csv(here / "good.csv", made_columns())
+    assert run(["tradeoff", "good.csv", *KIND, *SMALL, *LIMITS]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines()[:-1])) <= 80
+    assert "on 12 test rows, with 95 % intervals" in out
+    assert "boosted trees" in out
+    assert "next: tabnas predict runs/good-tradeoff/limit-" in out
+    command = shlex.split(out.splitlines()[-1].removeprefix("next: "))
+    write_csv(here / "new.csv", made_columns(7))
+    assert run(command[1:]) == 0
+    assert len((here / "predictions.csv").read_text().splitlines()) == 1 + 7
+
+
+def test_json_is_all_there_is(done: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = str(done / "good.csv")
+    assert run(["tradeoff", good, *KIND, *SMALL, *LIMITS, "--out", "a/b", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    said = json.loads(captured.out)
+    assert said.pop("folder") == "a/b"
+    before = load_tradeoff(done / "curve")
+    assert [said.pop("timings"), before.pop("timings")]
+    assert said == before  # the same settings give the same curve
+    for model in said["models"]:
+        assert model["costs"]["parameters"]["value"] <= model["limit"]
+
+
+def test_the_page_is_made_again(done: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = shutil.copytree(done / "curve", here / "copy")
+    before = (copy / "tradeoff.html").read_bytes()
+    (copy / "tradeoff.html").unlink()
+    assert run(["report", "copy"]) == 0
+    assert capsys.readouterr().out.strip() == str(Path("copy/tradeoff.html"))
+    assert (copy / "tradeoff.html").read_bytes() == before
+    (copy / "tradeoff.html").unlink()
+    (copy / "tradeoff.html").symlink_to(here / "elsewhere")
+    assert "it is a link" in refused(["report", "copy"], capsys)
+    (copy / "tradeoff.json").write_text("{}", encoding="utf-8")
+    assert "must hold the facts of a trade-off" in refused(["report", "copy"], capsys)
+
+
+def test_a_run_says_how_to_make_all_of_them_again(done: Path, here: Path) -> None:
+    folder = done / "curve" / "limit-60"
+    command = shlex.split(code(folder, "again-code").replace("\\\n", " "))
+    assert command[:2] == ["tabnas", "tradeoff"]
+    assert run([*command[1:], "--quiet"]) == 0
+    again, before = load_tradeoff(here / "again"), load_tradeoff(done / "curve")
+    assert again["models"] == before["models"]
+
+
+def test_a_stopped_tradeoff_is_gone_on_with(
+    done: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, entries = Ledger.enter, []
+
+    def enter(self: Ledger, name: str, *given: object) -> None:
+        own(self, name, *given)
+        entries.append(name)
+        if len(entries) == 2:  # the search and a candidate are done
+            signal.raise_signal(signal.SIGINT)
+
+    good = str(done / "good.csv")
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "enter", enter)
+        assert run(["tradeoff", good, *KIND, *SMALL, *LIMITS, "--out", "curve", "--quiet"]) == 130
+    assert "stopped; go on with: tabnas resume curve" in capsys.readouterr().err
+    assert not (here / "curve" / "tradeoff.json").exists()
+    assert run(["resume", "curve", "--quiet"]) == 0
+    assert load_tradeoff("curve")["models"] == load_tradeoff(done / "curve")["models"]
+    assert (here / "curve" / "tradeoff.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--limits", "100"], "2 to 50 different limits, however 1 was given"),
+        (["--limits", "100,100"], "2 to 50 different limits, however 1 was given"),
+        (["--limits", "2,100"], "raise the limit"),
+        (["--limits", "100,many"], "'many' is none"),
+        (["--limits", "100,-5"], "--limits takes positive numbers"),
+        (["--limits", "100,200", "--cost", "flop"], "no cost called 'flop'; did you mean 'flops'?"),
+        (["--limits", "100,200", "--max-parameters", "50"], "limits from --limits alone"),
+        (["--limits", "100,200", "--max-flops", "3"], "raise the limit"),
+        ([], "--limits"),
+    ],
+)
+def test_what_cannot_be(
+    options: list[str], sentence: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(here / "good.csv", made_columns())
+    assert sentence in refused(["tradeoff", "good.csv", *KIND, *options], capsys)
+
+
+def test_a_folder_that_is_no_tradeoff_any_more(
+    done: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(done / "curve", here / "copy")
+    facts = load_tradeoff(copy)
+    (copy / "tradeoff.json").write_text(json.dumps(facts | {"format": 99}), encoding="utf-8")
+    assert "written by a newer tabnas" in refused(["report", "copy"], capsys)
+    good = str(done / "good.csv")
+    asked = ["tradeoff", good, *KIND, *LIMITS, "--out", "copy"]
+    assert "must be new or empty, however it holds files" in refused(asked, capsys)

@@ -1,0 +1,252 @@
+"""`tabnas watch`: it sees what is there, and changes nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from math import inf, isfinite, nan
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from tabnas.cli._main import run
+from tabnas.cli._stand import COURSE, bar, frame, line, sparkline
+from tabnas.cli._summary import show_result
+from tabnas.cli._watch import STOPPED
+from tabnas.runs import Snapshot, Stand, load_result, read_stand
+from tabnas.runs._lock import FolderLock
+from tests.cli.conftest import made_columns, write_csv
+from tests.cli.test_search import refused
+from tests.mutations import mutated_values
+
+EVIL = "\x1b[31m[bold]\u202e\n\x07"
+
+
+def made_stand(**changes: Any) -> Stand:
+    snapshot = Snapshot(
+        step=500,
+        progress=0.5,
+        training_loss=0.3,
+        quality=0.712,
+        feasible_probability=0.25,
+        entropy=3.14,
+        favourite="64-16",
+        favourite_cost=18_904,
+        probabilities=[[0.1, 0.6, 0.3], [0.5, 0.25, 0.25]],
+    )
+    said = {
+        "pid": 1,
+        "started": 0.0,
+        "updated": 1.0,
+        "phase": "search",
+        "done": 0.5,
+        "epoch": 12.0,
+        "rows_a_second": 123_456.0,
+        "target": "income",
+        "cost": "parameters",
+        "limit": 20_000.0,
+        "widths": [[8, 64, 128], [0, 16, 32]],
+        "course": [[k / 50, k / 25, 0.2, 5.0] for k in range(25)],
+        "snapshot": snapshot,
+    }
+    return Stand(**(said | changes))
+
+
+def drawn(stand: Stand, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=True)
+    console.print(frame(stand, "runs/income", 75.0))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def write_stand(folder: Path, stand: Stand) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "progress.json").write_text(json.dumps(stand.to_dict()), encoding="utf-8")
+
+
+# -- pictures ------------------------------------------------------------------------------------
+
+
+def test_all_of_a_search_within_80_columns_and_24_lines() -> None:
+    lines = drawn(made_stand(note="skipped steps: 12,345,678")).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 24
+    text = "\n".join(lines)
+    for words in (
+        "runs/income: income within 20,000 parameters", "50 %", "epoch 12, 123,456 rows/s",
+        "skipped steps", "64-16 (18,904 of 20,000 parameters, 95 %)", "0.712", "0.25", "3.1",
+        "at work for 1:15",
+    ):  # fmt: skip
+        assert words in text
+    layers = [line.split() for line in lines if line.startswith("layer")]
+    assert layers == [
+        ["layer", "1", "64", "████▊", "60", "%", "128", "██▍", "30", "%", "8", "▊", "10", "%"],
+        ["layer", "2", "none", "████", "50", "%", "16", "██", "25", "%", "32", "██", "25", "%"],
+    ]
+
+
+def test_many_layers_still_fit() -> None:
+    snapshot = made_stand().snapshot
+    assert snapshot is not None
+    now = Snapshot(**(vars(snapshot) | {"probabilities": [[1.0]] * 40}))
+    said = drawn(made_stand(widths=[[8]] * 40, snapshot=now))
+    assert "and 30 more" in said
+    assert len(said.splitlines()) <= 24
+
+
+@given(st.lists(st.tuples(st.floats(), st.none() | st.floats())))
+def test_a_sparkline_has_a_block_for_what_is_known(points: list[tuple[float, float]]) -> None:
+    said = sparkline(points, COURSE)
+    known = any(isfinite(p) and v is not None and isfinite(v) for p, v in points)
+    assert bool(said) == known
+    assert len(said) <= COURSE
+
+
+@given(st.floats(0, 1), st.integers(1, 20))
+def test_a_bar_is_as_long_as_its_share(share: float, width: int) -> None:
+    eighths = sum(8 if block == "█" else 8 - " ▉▊▋▌▍▎▏".index(block) for block in bar(share, width))
+    assert eighths == (max(1, round(8 * width * share)) if share else 0)
+
+
+@pytest.mark.parametrize("number", [nan, inf, -inf, 1e308, -1e308, 0.0])
+def test_no_number_breaks_the_picture(number: float) -> None:
+    now = made_stand().snapshot
+    assert now is not None
+    odd = Snapshot(
+        **(
+            vars(now)
+            | dict.fromkeys(("quality", "feasible_probability", "entropy"), number)
+            | {"favourite_cost": number, "probabilities": [[number] * 3] * 2}
+        )
+    )
+    stand = made_stand(
+        done=number, epoch=number, rows_a_second=number, limit=number, course=[[number] * 4],
+        snapshot=odd,
+    )  # fmt: skip
+    assert max(map(len, drawn(stand).splitlines())) <= 80
+    assert line(stand)
+
+
+def test_words_from_files_are_not_obeyed() -> None:
+    snapshot = made_stand().snapshot
+    assert snapshot is not None
+    odd = Snapshot(**(vars(snapshot) | {"favourite": EVIL}))
+    stand = made_stand(phase=EVIL, note=EVIL, target=EVIL, cost=EVIL, snapshot=odd)
+    for said in (drawn(stand), line(stand)):
+        assert "[31m" in said
+        assert not set("\x1b\u202e\x07") & set(said)
+
+
+# -- what a folder says --------------------------------------------------------------------------
+
+
+def test_no_run_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "must be the folder of a run" in refused(["watch", "none"], capsys)
+    (here / "empty").mkdir()
+    assert "must be the folder of a run" in refused(["watch", "empty"], capsys)
+    assert not list((here / "empty").iterdir())
+
+
+def test_a_stopped_run_says_how_to_go_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_stand(here / "run", made_stand())
+    (here / "run" / "config.toml").write_text("")
+    (here / "run" / ".lock").touch()
+    assert run(["watch", "run"]) == STOPPED
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("search 50 %, favourite 64-16")
+    assert said[1] == "stopped; go on with: tabnas resume run"
+    assert run(["watch", "run", "--once"]) == 0
+
+
+def test_what_cannot_be_gone_on_with_is_not_said_to_be(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_stand(here / "run", made_stand(phase="reading"))
+    assert run(["watch", "run"]) == STOPPED
+    assert "begin again" in capsys.readouterr().out
+
+
+def test_one_look_at_a_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_stand(here / "run", made_stand())
+    before = sorted(path.name for path in (here / "run").iterdir())
+    lock = FolderLock(here / "run")
+    assert run(["watch", "run", "--once"]) == 0
+    assert "favourite" in capsys.readouterr().out
+    assert run(["watch", "run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["state"] == "running"
+    assert said["snapshot"]["favourite"] == "64-16"
+    lock.release()
+    assert sorted(path.name for path in (here / "run").iterdir()) == [".lock", *before]
+
+
+def test_numbers_that_json_does_not_know(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_stand(here / "run", made_stand(done=nan, course=[[0.1, inf, nan, None]]))
+    assert run(["watch", "run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert said["done"] is None
+    assert said["course"] == [[0.1, None, None, None]]
+
+
+def test_a_finished_run_is_summed_up_as_by_its_search(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = finished / "classes"
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert run(["watch", str(folder)]) == 0
+    said = capsys.readouterr().out
+    show_result(Console(), load_result(folder), str(folder))
+    assert said == capsys.readouterr().out
+    assert run(["watch", str(folder), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["state"] == "finished"
+    assert shown["result"] == load_result(folder)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_forged_results_end_in_a_sentence_and_are_not_obeyed(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
+    result = load_result(copy)
+    for seed in range(60):
+        forged = mutated_values(Random(seed), result | {"notes": [EVIL], "architecture": EVIL})
+        (copy / "result.json").write_text(json.dumps(forged), encoding="utf-8")
+        assert run(["watch", str(copy)]) in (0, 2)
+        said = capsys.readouterr()
+        assert not set("\x1b\u202e\x07") & set(said.out + said.err)
+
+
+def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", made_columns(300))
+    tabnas = [sys.executable, "-m", "tabnas"]
+    asked = ["--target", "kind", "--drop", "value", "--max-parameters", "300", "--out", "run"]
+    search = subprocess.Popen([*tabnas, "search", str(table), *asked, "--quiet"], cwd=tmp_path)
+    try:
+        while not (tmp_path / "run" / "progress.json").exists():
+            assert search.poll() is None
+            time.sleep(0.01)
+        watched = subprocess.run(
+            [*tabnas, "watch", "run"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"COLUMNS": "80"},
+            check=True,
+        )
+        assert search.wait() == 0
+    finally:
+        search.kill()
+    assert "next: tabnas predict run new.csv" in watched.stdout
+    assert watched.stderr == ""
+    assert read_stand(tmp_path / "run") is None

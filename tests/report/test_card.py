@@ -1,0 +1,205 @@
+"""The model card says what the report says, and names stay names in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tabnas.errors import TabnasError
+from tabnas.report import render_card
+from tabnas.report._markdown import MOST_NAMED, code, escaped, named, table
+from tests.report.conftest import made_config, made_result
+
+TASKS = ["binary", "multiclass", "regression"]
+EVIL = (
+    "<script>alert(1)</script>|a`b``c*d_e[f](http://g.h)![i](j)\\|$k$~~l~~@m www.n.o\n# p\r\n"
+    "| q |\u202e\x1b\u2028&lt;{{ 7 }}"
+)
+PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+ENTITY = re.compile(r"&#\d+;")
+
+
+def card(result: Any = None, config: Any = None) -> str:
+    return render_card(
+        made_result() if result is None else result, made_config() if config is None else config
+    )
+
+
+def parsed(text: str) -> list[Token]:
+    """The blocks of a card, and what stands in their lines."""
+    found = PARSER.parse(text)
+    return [one for token in found for one in (token, *(token.children or []))]
+
+
+def skeleton(text: str) -> list[tuple[str, str]]:
+    """The structure without its words."""
+    return [(t.type, t.tag) for t in parsed(text) if t.type not in ("text", "text_special")]
+
+
+def words(text: str) -> str:
+    return "".join(t.content for t in parsed(text) if t.type in ("text", "text_special"))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_matter_is_on_the_card(task: str) -> None:
+    text = card(made_result(task))
+    assert re.findall("^## (.*)", text, re.M) == [
+        "What it is", "Intended use", "Data", "Metrics", "What it leans on", "Limitations",
+        "How it was made", "How to use it", "How to make it again", "Licence and contact",
+    ]  # fmt: skip
+    for said in (
+        "A network of 2 hidden layers, 16-8, with 480 of 500 parameters",
+        "| parameters | 480 | 500 |",
+        "from 2 columns: size and colour",
+        "birds.csv",
+        "| test | 90 | seen only by the scores below |",
+        "| colour | categorical: 3 categories |",
+        "| size | 0.500 | 0.100 |",
+        "It learned from 300 rows only.",
+        "Note of the run: the moon could not be judged on the test rows.",
+        "(fairness)",
+        "tabnas predict . new.csv",
+        "tabnas export . model.onnx",
+        "--max-parameters 500",
+        "Seed 0; tabnas 0.1.0, python 3.11.7.",
+    ):
+        assert said in text
+    assert text.count("**To fill in:**") == 3
+
+
+def test_scores_stand_beside_those_of_others() -> None:
+    rows = [line for line in card().splitlines() if line.startswith("| accuracy")]
+    assert [cell.replace("\N{NO-BREAK SPACE}", " ").strip() for cell in rows[0].split("|")] == [
+        "", "accuracy (greater is better)", "80.0 % (75.0 % to 84.0 %)",
+        "30.0 % (25.0 % to 34.0 %)", "82.0 % (77.0 % to 86.0 %)", "",
+    ]  # fmt: skip
+
+
+def test_what_speaks_against_the_model_is_said() -> None:
+    columns = {
+        "id": "dropped, as asked for",
+        "one": "constant: dropped",
+        "city": "categorical: 9 categories, 40 rare ones pooled; unseen ones count as other",
+    }
+    result = made_result(columns=columns, trained_on_all_rows=True, metric="accuracy")
+    result["candidates"] = [one | {"accuracy": 0.8} for one in result["candidates"]]
+    result["diagnostics"]["confusion"]["counts"] = [[30, 0, 0], [0, 19, 0], [1, 0, 40]]
+    text = card(result)
+    for said in (
+        "does not use: id and one.", "cannot tell rare categories apart: city.",
+        "fewer than 20 rows to judge them by: emu.", "learned from all rows",
+        "Boosted trees, which keep no limit, have the better accuracy",
+    ):  # fmt: skip
+        assert said in text
+    assert "from 1 column: city" in text
+
+
+def test_a_broken_limit_is_not_hidden() -> None:
+    text = card(made_result(costs={"parameters": {"value": 501, "limit": 500}}))
+    assert "**A limit does not hold.**" in text
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_missing_is_not_made_up(task: str) -> None:
+    bare = made_result(
+        task, scores={}, diagnostics=None, candidates=[], wider=[], limit_effects=[], notes=[]
+    )
+    text = card(bare)
+    assert "No rows were kept for a test." in text
+    assert "What it leans on" not in text
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"order": "time", "order_column": "day"}, "by time, the column day: the latest"),
+        ({"order": "group", "order_column": "a|b"}, "by the column a&#124;b, are in one part"),
+        ({"order": "random"}, "parted at random."),
+    ],
+)
+def test_how_rows_were_parted(settings: dict[str, str], said: str) -> None:
+    config = made_config(**settings)
+    config["data"]["test"] = "later.csv"
+    assert said in card(config=config)
+    assert "The test rows came as a file of their own." in card(config=config)
+
+
+def test_the_same_facts_give_the_same_card() -> None:
+    assert card() == card()
+
+
+def test_what_is_malformed_is_refused_by_name() -> None:
+    with pytest.raises(TabnasError, match="costs must be names with values"):
+        card(made_result(costs=[]))
+
+
+# -- anything may stand in a file ----------------------------------------------------------------
+
+
+def with_names(name: str, other: str = "plain") -> str:
+    """A card in which a name is everywhere that a file can bring one in."""
+    result = made_result(
+        columns={name: other, "b": name}, notes=[name], chosen_by=name, versions={name: name}
+    )
+    result["target"] = {"name": name, "task": "multiclass", "classes": [name, "b", "c"]}
+    result["diagnostics"]["confusion"]["classes"][0] = name
+    result["diagnostics"]["importance"]["columns"] = {name: {"increase": 1.0, "deviation": 0.0}}
+    config = made_config(order="time", order_column=name)
+    config["data"] = {"data": name + ".csv", "target": name}
+    return render_card(result, config)
+
+
+def checked(text: str) -> None:
+    """The structure of the same card with harmless names, and nothing to be obeyed."""
+    found = skeleton(text)
+    assert not [t for t, _ in found if t in ("html_block", "html_inline", "link_open", "image")]
+    assert found == skeleton(with_names("name"))
+    assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs")} - {"\n"}
+    text.encode()
+
+
+def test_words_from_files_stay_words() -> None:
+    text = with_names(EVIL)
+    checked(text)
+    assert "<script>alert(1)</script>|a`b``c*d_e[f](http://g.h)" in words(text)
+
+
+@given(st.text(max_size=60) | st.text("|`<>\\*_[]()#!&~$@-+=\n\r\t :./w1", max_size=60))
+def test_no_name_changes_the_structure(name: str) -> None:
+    checked(with_names(name))
+
+
+@given(st.text(max_size=60))
+def test_what_is_escaped_reads_as_it_was(text: str) -> None:
+    said = escaped(text)
+    assert not set("|<>`") & set(ENTITY.sub("", said))
+    shown = words(f"x{said}x")[1:-1]
+    odd = {"\N{REPLACEMENT CHARACTER}", "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"}
+    if not set(said) & odd and not set(text) & odd:
+        assert shown == text
+
+
+@given(st.lists(st.lists(st.text(max_size=20), min_size=3, max_size=3), max_size=5))
+def test_a_table_has_the_cells_that_it_was_given(rows: list[list[str]]) -> None:
+    types = [t.type for t in parsed(table(["a", "b", "c"], rows))]
+    assert types.count("tr_open") == 1 + len(rows)
+    assert types.count("td_open") == 3 * len(rows)
+
+
+@given(st.text("`a\n~", max_size=40))
+def test_nothing_closes_a_fence_from_within(text: str) -> None:
+    blocks = PARSER.parse(code(text, "sh"))
+    assert [block.type for block in blocks] == ["fence"]
+    assert blocks[0].content.rstrip() == text.rstrip()
+
+
+def test_many_names_are_cut() -> None:
+    assert named(["a"] * MOST_NAMED).count("a") == MOST_NAMED + 1  # of "and"
+    assert named([str(k) for k in range(100)]).endswith("19 and 80 more")

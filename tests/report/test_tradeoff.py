@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabnas.errors import TabnasError
+from tabnas.report import choose_network, render_report, render_tradeoff
+from tabnas.report._commands import make_again
+from tests.report.conftest import made_config, made_history, made_result, made_tradeoff
+from tests.report.pages import checked
+from tests.report.test_render import EVIL, anything, forge
+
+TRADEOFF = {"cost": "parameters", "limits": [500, 1_000, 2_000]}
+
+
+def rendered(**changes: Any) -> str:
+    return render_tradeoff(made_tradeoff(**changes), tradeoff_config())
+
+
+def tradeoff_config(**settings: Any) -> dict[str, Any]:
+    return made_config(**settings) | {"tradeoff": deepcopy(TRADEOFF)}
+
+
+def test_every_matter_is_on_the_page() -> None:
+    page = checked(rendered())
+    assert {"tradeoff", "networks-drawn", "choice", "use", "again"} <= set(page.ids)
+    assert "Three networks from 450 to 1,900 parameters." in page.text
+    assert "Doubling the limit from 500 to 1,000 lowers log loss from 0.600 to 0.300" in page.text
+    assert "from 1,000 to 2,000 only from 0.300 to 0.280, which may be chance." in page.text
+    assert "+450 parameters: log loss \N{MINUS SIGN}0.300" in page.text
+    assert "+1,000 parameters: log loss \N{MINUS SIGN}0.020 (may be chance)" in page.text
+    assert "Every limit holds" in page.text
+
+
+def test_the_same_facts_give_the_same_page() -> None:
+    assert rendered() == rendered()
+
+
+def test_links_lead_to_the_runs_alone() -> None:
+    links = re.findall(r'href="([^"]*)"', rendered())
+    outward = [link for link in links if not link.startswith("#")]
+    assert outward == ["data:,", *(f"limit-{n}/report.html" for n in (500, 1000, 2000))]
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "../limit-500",
+        "limit-",
+        "limit-5/..",
+        "javascript:alert(1)",
+        "limit-5\n",
+        "limit-\N{ARABIC-INDIC DIGIT FIVE}",
+        EVIL,
+    ],
+)
+def test_a_link_to_elsewhere_is_refused(folder: str) -> None:
+    models = made_tradeoff()["models"]
+    models[0]["folder"] = folder
+    with pytest.raises(TabnasError, match=r"models\[0\]\.folder must be like limit-2000"):
+        rendered(models=models)
+
+
+@pytest.mark.parametrize("name", ["limit-5000", "limit-12.5", "limit-1e-05", "limit-1.5e+06"])
+def test_every_name_of_a_run_is_taken(name: str) -> None:
+    models = made_tradeoff()["models"]
+    models[0]["folder"] = name
+    assert f'href="{name}/report.html"' in rendered(models=models)
+
+
+# -- which one to take ---------------------------------------------------------------------------
+
+
+def valued(*values: float, half: float = 0.02, greater: bool = False) -> dict[str, Any]:
+    """A trade-off whose costs double from 500 on."""
+    facts = made_tradeoff(metric="accuracy" if greater else "log_loss", greater_is_better=greater)
+    models = []
+    for k, value in enumerate(values):
+        model = deepcopy(facts["models"][0])
+        score = {"value": value, "low": value - half, "high": value + half}
+        limit = 500 * 2**k
+        model |= {"limit": limit, "folder": f"limit-{limit}", "architecture": f"{8 + k}-8"}
+        model["costs"]["parameters"] = {"value": limit, "limit": limit}
+        model["scores"]["metrics"] = {facts["metric"]: score}
+        models.append(model)
+    return facts | {"models": models, "beside": {}}
+
+
+def test_the_cheapest_that_may_be_as_good_as_the_best_is_taken() -> None:
+    choice = choose_network(valued(0.9, 0.5, 0.305, 0.3))
+    assert choice.member.limit == 2_000
+    assert "lies within the 95\N{NO-BREAK SPACE}% interval of the best" in choice.words[0]
+    assert "may be chance" in choice.words[0]
+
+
+def test_what_is_clearly_ahead_is_said_to_be() -> None:
+    choice = choose_network(valued(0.5, 0.7, 0.9, greater=True))
+    assert choice.member.limit == 2_000
+    assert "touches none of theirs" in choice.words[0]
+    assert "no clear bend" in choice.words[1]
+
+
+def test_the_cheapest_may_be_the_best() -> None:
+    choice = choose_network(valued(0.3, 0.31, 0.32))
+    assert choice.member.limit == 500
+    assert "8-8 (limit 500, log loss 0.300) is both the cheapest and the best" in choice.words[0]
+
+
+def test_overlapping_intervals_are_never_called_clear() -> None:
+    words = " ".join(choose_network(valued(0.9, 0.33, 0.3)).words)
+    assert "The interval of 9-8 still overlaps with it, so that difference may be chance" in words
+
+
+def test_the_bend_is_where_a_doubling_begins_to_buy_less() -> None:
+    words = choose_network(valued(0.9, 0.6, 0.3, 0.25, 0.2)).words
+    assert any(
+        "The curve bends at 10-8 (limit 2,000): up to there every doubling of parameters lowers "
+        "log loss by 0.300 on average, after it by 0.050." in said
+        for said in words
+    )
+
+
+def test_limits_that_give_the_same_network() -> None:
+    facts = valued(0.9, 0.5, 0.5)
+    facts["models"][2]["architecture"] = facts["models"][1]["architecture"]
+    facts["models"][2]["costs"]["parameters"]["value"] = 1_000
+    text = checked(render_tradeoff(facts, tradeoff_config())).text
+    assert "Three limits, two networks from 500 to 1,000 parameters." in text
+    assert "the same network" in text
+    for model in facts["models"]:
+        model["architecture"] = "8-8"
+        model["costs"]["parameters"]["value"] = 500
+    text = checked(render_tradeoff(facts, tradeoff_config())).text
+    assert "Three limits, one network: 8-8 with 500 parameters." in text
+    assert "There is one network to take" in text
+
+
+def test_without_test_rows_it_says_so() -> None:
+    models = made_tradeoff()["models"]
+    for model in models:
+        model["scores"] = None
+    text = checked(rendered(models=models, beside={})).text
+    assert "on rows held out. No rows were kept for a test" in text
+    assert "nothing tells what of a difference is chance" in text
+    assert "95 % interval" not in text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_broken_limit_is_not_hidden() -> None:
+    models = made_tradeoff()["models"]
+    models[1]["costs"]["parameters"]["value"] = 1_001
+    assert "A limit does not hold" in checked(rendered(models=models)).text
+
+
+# -- the picture ---------------------------------------------------------------------------------
+
+
+def test_marks_say_without_colours_what_they_are() -> None:
+    models = made_tradeoff()["models"]
+    models[1]["pareto_optimal"] = False
+    page = rendered(models=models)
+    curve = re.findall(r"<svg.*?</svg>", page, flags=re.S)[0]
+    assert curve.count('class="mark-best"') == 2
+    assert curve.count('class="mark"') == 1
+    assert curve.count("<polygon") == 1  # the one with a bottleneck
+    text = checked(page).text
+    assert "○ hollow: a cheaper one was as good" in text
+    assert "◆ diamond: has a bottleneck" in text
+
+
+def test_others_are_drawn_or_pointed_to() -> None:
+    curve = re.findall(r"<svg.*?</svg>", rendered(), flags=re.S)[0]
+    assert curve.count('class="guide"') == 1
+    assert ">boosted trees 0.260<" in curve
+    assert ">▴ trivial 3.000<" in curve
+
+
+def test_many_networks_of_many_layers() -> None:
+    models = []
+    for k in range(1, 51):
+        model = deepcopy(made_tradeoff()["models"][2])
+        deep = "-".join(str(8 + (k + j) % 5) for j in range(k))
+        model |= {"limit": 100 * k, "folder": f"limit-{100 * k}", "architecture": deep}
+        model["costs"] = {"parameters": {"value": 100 * k - 1, "limit": 100 * k}}
+        models.append(model | {"bottlenecks": []})
+    page = rendered(models=models)
+    checked(page)
+    assert len(page) < 500_000
+
+
+# -- anything may stand in a file ----------------------------------------------------------------
+
+
+def test_words_from_files_stay_words() -> None:
+    facts = made_tradeoff(
+        target={"name": EVIL, "task": "multiclass"}, chosen_by=EVIL, versions={EVIL: EVIL}
+    )
+    facts["beside"] = {EVIL: facts["beside"]["trivial"]}
+    config = tradeoff_config()
+    config["data"] = {"data": EVIL, "target": EVIL}
+    page = checked(render_tradeoff(facts, config))
+    assert "<script>alert(1)</script>" in page.text
+    assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "where"),
+    [
+        ("models", [], "models must be 1 to 200, however 0 are there"),
+        ("models", 3, "tradeoff.json: models must be a list"),
+        ("cost", "bytes", r"models\[0\].costs must have 'bytes'"),
+        ("greater_is_better", 1, "greater_is_better must be true or false"),
+        ("rows", {"test": -1}, "rows.test must be from 0"),
+    ],
+)
+def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
+    with pytest.raises(TabnasError, match=where):
+        rendered(**{key: value})
+
+
+@given(data=st.data())
+@settings(max_examples=300)
+def test_forged_files_give_a_page_or_an_error(data: st.DataObject) -> None:
+    whole = {"tradeoff": made_tradeoff(), "config": tradeoff_config(widths=[8, 16])}
+    for _ in range(data.draw(st.integers(1, 4))):
+        if whole:
+            forge(data, whole)
+    try:
+        page = render_tradeoff(whole.get("tradeoff", {}), whole.get("config", {}))
+    except TabnasError:
+        return
+    checked(page)
+
+
+@given(value=anything)
+def test_anything_instead_of_files(value: Any) -> None:
+    for files in ((value, tradeoff_config()), (made_tradeoff(), value)):
+        try:
+            page = render_tradeoff(*files)
+        except TabnasError:
+            continue
+        checked(page)
+
+
+# -- how to make it again ------------------------------------------------------------------------
+
+
+def test_a_run_of_a_tradeoff_is_made_again_with_the_others() -> None:
+    config = tradeoff_config(candidates=2)
+    said = make_again(config, "bird").replace(" \\\n   ", "")
+    assert said.startswith("tabnas tradeoff birds.csv --target bird --limits 500,1000,2000 ")
+    assert "--max-parameters" not in said
+    assert "--max-flops 2000" in said
+    page = render_report(made_result(), made_history(), config)
+    assert "found together with those of other limits" in checked(page).text
+
+
+def test_a_tradeoff_on_another_cost() -> None:
+    config = tradeoff_config(limits={"latency_us": 12.5, "parameters": 900})
+    config["tradeoff"] = {"cost": "latency_us", "limits": [12.5, 20]}
+    said = make_again(config, "bird").replace(" \\\n   ", "")
+    assert "--limits 12.5,20 --cost latency_us --max-parameters 900" in said
+
+
+@pytest.mark.parametrize(
+    "settings", [{"time": 3.0}, {"workers": 2}, {"refit": True}, {"latency_table": "a.json"}]
+)
+def test_what_the_command_has_no_option_for_is_said_in_python(settings: dict[str, Any]) -> None:
+    said = make_again(tradeoff_config(**settings), "bird")
+    assert "plan_tradeoff(Labelled.of(table, 'bird'), settings, **config" in said

@@ -1,0 +1,95 @@
+"""The page of a trade-off in a real browser."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tabnas.report import render_tradeoff
+from tests.report.conftest import made_config, made_tradeoff
+from tests.report.test_browser import (
+    CONTRASTS,
+    LEAST_CONTRAST,
+    OUTSIDE,
+    PHONE,
+    browser,
+    pytestmark,
+    show,
+)
+
+__all__ = ["browser", "pytestmark"]  # pytest finds them here
+OVERLAPS = """
+const boxes = [...document.querySelectorAll('#tradeoff svg text')]
+  .map(t => [t.textContent, t.getBoundingClientRect()]);
+return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([b, q]) =>
+  p.left < q.right - 1 && q.left < p.right - 1 &&
+  p.top + 3 < q.bottom - 3 && q.top + 3 < p.bottom - 3
+).map(([b]) => [a, b]));
+"""
+
+
+def many() -> dict[str, Any]:
+    """Networks that lie close together, with long names."""
+    models = []
+    for k in range(20):
+        model = deepcopy(made_tradeoff()["models"][1])
+        limit = 500 + 100 * k
+        value = 0.9 - 0.3 * k**0.2
+        model |= {
+            "limit": limit,
+            "folder": f"limit-{limit}",
+            "architecture": f"{64 + k}-16-{128 + k}-24-{32 + k}",
+            "bottlenecks": [2, 4],
+            "pareto_optimal": k % 4 != 3,
+        }
+        model["costs"]["parameters"] = {"value": limit - 9 * (k % 5), "limit": limit}
+        model["scores"]["metrics"]["log_loss"] = {
+            "value": value, "low": value - 0.02, "high": value + 0.03
+        }  # fmt: skip
+        models.append(model)
+    return made_tradeoff(models=models, inputs=300)
+
+
+@pytest.fixture(scope="module", params=["few", "many"])
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    facts = many() if request.param == "many" else made_tradeoff()
+    config = made_config() | {"tradeoff": {"cost": "parameters", "limits": [500, 1_000, 2_000]}}
+    path = tmp_path_factory.mktemp("page") / "tradeoff.html"
+    path.write_text(render_tradeoff(facts, config), encoding="utf-8")
+    return path
+
+
+def test_the_page_draws_without_complaints(browser: Any, page: Path) -> None:
+    browser.get("about:blank")
+    browser.get_log("browser")  # of what was before
+    show(browser, page)
+    sizes = browser.execute_script(
+        "return [...document.querySelectorAll('figure svg')]"
+        ".map(s => s.getBoundingClientRect()).map(r => [r.width, r.height])"
+    )
+    assert len(sizes) == 2
+    assert all(width > 300 and height > 100 for width, height in sizes)
+    assert browser.execute_script(OUTSIDE) == []
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("width", [PHONE, 1_100])
+def test_no_words_lie_upon_others(browser: Any, page: Path, width: int) -> None:
+    show(browser, page, width=width)
+    assert browser.execute_script(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_word_stands_out(browser: Any, page: Path, scheme: str) -> None:
+    show(browser, page, scheme=scheme)
+    found = browser.execute_script(CONTRASTS)
+    assert len(found) > 60
+    assert [words for contrast, words in found if contrast < LEAST_CONTRAST] == []
+
+
+def test_a_phone_need_not_scroll_sideways(browser: Any, page: Path) -> None:
+    show(browser, page, width=PHONE)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE
