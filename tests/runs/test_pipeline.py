@@ -154,7 +154,7 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
         folder.write_config({"settings": small.settings.to_dict()})
         result = folder.finish(small)
     assert sorted(p.name for p in path.iterdir()) == [
-        "config.toml", "history.jsonl", "model", "report.html", "result.json",
+        "MODEL_CARD.md", "config.toml", "history.jsonl", "model", "report.html", "result.json",
     ]  # fmt: skip
     assert list(path.parent.iterdir()) == [path]
     assert load_result(path) == json.loads(json.dumps(result))
