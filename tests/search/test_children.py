@@ -46,12 +46,29 @@ def test_the_paper_trains_what_is_infeasible_unless_told_not_to() -> None:
 
 def test_feasible_children_follow_the_policy_or_do_not() -> None:
     likes_first = Policy(FEASIBLE, np.where(np.arange(4) == 0, 9.0, 0.0) * np.ones((3, 1)))
-    uniform = drawn(FeasibleChildren(FEASIBLE), 0.5, likes_first)
+    uniform = drawn(FeasibleChildren(FEASIBLE, by="uniform"), 0.5, likes_first)
     follows = drawn(FeasibleChildren(FEASIBLE, by="policy"), 0.5, likes_first)
     assert FEASIBLE.contains(uniform).all()
     assert FEASIBLE.contains(follows).all()
     assert (uniform[:, 0] == 0).mean() < 0.7
     assert (follows[:, 0] == 0).mean() > 0.95
+
+
+def test_depths_come_alike_and_their_members_too() -> None:
+    choices = drawn(FeasibleChildren(FEASIBLE, by="depth"), 0.5, n=6_000)
+    assert FEASIBLE.contains(choices).all()
+    found = [SPACE.architecture(row) for row in choices]
+    for depth in (1, 2, 3):
+        members = [one for one in FEASIBLE if one.depth == depth]
+        counts = [found.count(one) for one in members]
+        assert sum(counts) / 6_000 == pytest.approx(1 / 3, abs=0.02)
+        assert min(counts) > 0.6 * 2_000 / len(members)
+
+
+def test_where_only_the_linear_model_fits_it_is_drawn() -> None:
+    space = SearchSpace([[0, 64], [0, 64]], inputs=10, outputs=2)
+    only = FeasibleSet(space, Budget(parameters=22))
+    assert (drawn(FeasibleChildren(only), 0.5, Policy(only, np.zeros((2, 2))), n=9) == 0).all()
 
 
 def test_the_limit_tightens() -> None:
@@ -65,7 +82,7 @@ def test_the_limit_tightens() -> None:
 
 def test_several_limits_come_by_turns() -> None:
     tight = FeasibleSet(SPACE, Budget(parameters=120))
-    choices = drawn(SeveralChildren(FEASIBLE, others=[tight]), 0.9)
+    choices = drawn(SeveralChildren(FEASIBLE, others=[tight], by="uniform"), 0.9)
     assert FEASIBLE.contains(choices).all()
     share = tight.count() / FEASIBLE.count()
     expected = 0.5 + 0.5 * share  # what the tight limit draws, and what the other one happens to
@@ -77,5 +94,5 @@ def test_refusals() -> None:
         TighteningChildren(FEASIBLE, start=0.5)
     with pytest.raises(TabnasError, match="until must be in"):
         TighteningChildren(FEASIBLE, until=0)
-    with pytest.raises(TabnasError, match="'policy' or 'uniform'"):
+    with pytest.raises(TabnasError, match="'uniform' or 'depth'"):
         FeasibleChildren(FEASIBLE, by="chance")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from tabnas.errors import TabnasError
-from tabnas.feasible import FeasibleSet
+from tabnas.feasible import Conditional, FeasibleSet
 from tabnas.policy import Policy
-from tabnas.space import Budget, relax
+from tabnas.space import ABSENT, Budget, relax
 from tabnas.types import IntArray
 
-By = Literal["policy", "uniform"]
+By = Literal["policy", "uniform", "depth"]
+"""How children are drawn from a set: see `_Members`."""
 
 
 class Children(ABC):
@@ -62,7 +64,7 @@ class FeasibleChildren(Children):
 
     name = "feasible"
 
-    def __init__(self, feasible: FeasibleSet, *, by: By = "uniform") -> None:
+    def __init__(self, feasible: FeasibleSet, *, by: By = "depth") -> None:
         super().__init__(feasible)
         self._members = _Members(feasible, by)
 
@@ -86,7 +88,7 @@ class TighteningChildren(Children):
         *,
         start: float = 4.0,
         until: float = 0.5,
-        by: By = "uniform",
+        by: By = "depth",
         levels: int = 12,
     ) -> None:
         super().__init__(feasible)
@@ -119,27 +121,69 @@ class SeveralChildren(Children):
         self._rules = [TighteningChildren(allowed, **options) for allowed in (feasible, *others)]
 
     def draw(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
-        turns = rng.integers(len(self._rules), size=n)
-        drawn = np.empty((n, len(self.feasible.space.candidates)), np.int64)
-        for k, rule in enumerate(self._rules):
-            mine = turns == k
-            if mine.any():
-                drawn[mine] = rule.draw(progress, policy, int(mine.sum()), rng)
-        return drawn
+        draws = [partial(rule.draw, progress, policy) for rule in self._rules]
+        return _by_turns(draws, n, rng)
 
 
 class _Members:
-    """Draws from a set, by the policy or uniformly; what the latter needs is worked out once."""
+    """Draws from a set: by the policy, uniformly, or uniformly within a depth drawn first.
+
+    Most members of a set are deep. Drawn uniformly, shallow networks are seldom trained, and their
+    output layers, which they do not share with deeper ones, look worse than they are.
+    """
 
     def __init__(self, allowed: FeasibleSet, by: By) -> None:
-        if by not in ("policy", "uniform"):
-            raise TabnasError(f"by must be 'policy' or 'uniform', however {by!r} was given")
+        if by not in get_args(By):
+            raise TabnasError(
+                f"by must be 'policy', 'uniform' or 'depth', however {by!r} was given"
+            )
         self._allowed = allowed
-        self._uniform = allowed.given() if by == "uniform" else None
+        self._fixed = {"policy": [], "uniform": [allowed.given()], "depth": _by_depth(allowed)}[by]
 
     def draw(self, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
-        drawn_from = self._uniform or self._allowed.conditional(policy.log_p)
-        return drawn_from.sample(n, rng)
+        parts = self._fixed or [self._allowed.conditional(policy.log_p)]
+        if len(parts) == 1:
+            return parts[0].sample(n, rng)
+        return _by_turns([part.sample for part in parts], n, rng)
+
+
+def _by_depth(allowed: FeasibleSet) -> list[Conditional]:
+    """The uniform distribution over the members of each depth that has any.
+
+    The linear model is left out: it shares nothing with the others but embeddings, and it needs no
+    SuperNet to be trained.
+    """
+    space = allowed.space
+    if not allowed.exact:  # a depth of few members could hardly be found by rejection
+        return [allowed.given()]
+    absent = np.zeros(space.mask.shape, bool)
+    for layer, candidates in enumerate(space.candidates):
+        absent[layer, : len(candidates)] = np.array(candidates) == ABSENT
+    parts = []
+    for depth in range(1, space.depth + 1):
+        beyond = np.arange(space.depth)[:, None] >= depth
+        wanted = space.mask & (absent == beyond)
+        if wanted.any(axis=1).all():
+            part = allowed.given(np.where(wanted, 0.0, -np.inf))
+            if part.log_probability > -np.inf:
+                parts.append(part)
+    return parts or [allowed.given()]  # where nothing but the linear model fits
+
+
+def _by_turns(
+    draws: Sequence[Callable[[int, np.random.Generator], IntArray]],
+    n: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """n draws, each from one of them at random."""
+    turns = rng.integers(len(draws), size=n)
+    counts = np.bincount(turns, minlength=len(draws))
+    drawn = np.concatenate(
+        [draw(count, rng) for draw, count in zip(draws, counts.tolist(), strict=True) if count]
+    )
+    ordered = np.empty_like(drawn)
+    ordered[np.argsort(turns, kind="stable")] = drawn
+    return ordered
 
 
 def _relaxed(feasible: FeasibleSet, kappa: float) -> FeasibleSet:

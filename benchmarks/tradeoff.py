@@ -1,0 +1,143 @@
+"""What a trade-off costs and finds, beside searches for each of its limits by themselves.
+
+    python benchmarks/tradeoff.py --data ../shared/data --out results
+
+Four limits on each table, each twice the one before. The searches have their defaults; trade-offs
+train one, two or three candidates for each limit. Seconds are of everything but reading the
+table and the comparison with boosted trees, in one process and by turns. Losses are on test rows.
+At most 20,000 rows of each table are taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from statistics import geometric_mean, median
+from time import perf_counter
+
+import numpy as np
+
+from tabnas.data import read_table
+from tabnas.paper import provenance
+from tabnas.runs import Labelled, Outcome, RunSettings, plan_run, plan_tradeoff
+from tabnas.streams import stream
+
+TABLES = {
+    "adult": ("income", 1_000),
+    "california_housing": ("MedHouseVal", 250),
+    "connect4": ("outcome", 1_000),
+    "covertype": ("cover_type", 1_000),
+    "letter": ("letter", 1_000),
+}
+LIMITS = 4
+MOST_ROWS = 20_000
+SEPARATE = "separate"
+CANDIDATES = (1, 2, 3)
+
+
+def losses(outcomes: list[Outcome]) -> list[float]:
+    """What the metric says on test rows; all of these are better when lower."""
+    return [outcome.scores["network"][outcome.metric.name].value for outcome in outcomes]
+
+
+def measure(name: str, folder: Path, seed: int) -> list[dict]:
+    target, first = TABLES[name]
+    table = read_table(folder / f"{name}.parquet")
+    chosen = stream(seed, "benchmark rows").permutation(len(table))[:MOST_ROWS]
+    data = Labelled.of(table.take(np.sort(chosen)), target)
+    limits = [first << k for k in range(LIMITS)]
+    rows = []
+    for candidates in (SEPARATE, *CANDIDATES):
+        began = perf_counter()
+        if candidates == SEPARATE:
+            settings = [
+                RunSettings(limits={"parameters": limit}, baselines=False, seed=seed)
+                for limit in limits
+            ]
+            found = [plan_run(data, one).execute() for one in settings]
+        else:
+            settings = RunSettings(
+                limits={"parameters": limits[0]}, baselines=False, seed=seed, candidates=candidates
+            )
+            found = list(plan_tradeoff(data, settings, limits).execute())
+        rows.append(
+            {
+                "table": name,
+                "seed": seed,
+                "candidates": candidates,
+                "seconds": perf_counter() - began,
+                "limits": limits,
+                "architectures": [str(outcome.model.architecture) for outcome in found],
+                "losses": losses(found),
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tables", nargs="*", default=list(TABLES))
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    measure(options.tables[0], options.data, 0)  # compiles, and warms up
+    rows = []
+    for seed in range(options.seeds):
+        for name in options.tables:
+            rows += measure(name, options.data, seed)
+            print(*rows[-len(CANDIDATES) - 1 :], sep="\n", flush=True)
+    facts = provenance("python benchmarks/tradeoff.py --data ... --out results")
+    (options.out / "tradeoff.json").write_text(json.dumps(facts | {"rows": rows}, indent=1) + "\n")
+    (options.out / "tradeoff.md").write_text(report(facts, rows, options.seeds))
+
+
+def report(facts, rows, seeds: int) -> str:
+    def of(table, seed, candidates):
+        return next(
+            row
+            for row in rows
+            if (row["table"], row["seed"], row["candidates"]) == (table, seed, candidates)
+        )
+
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    pairs = [(table, seed) for table in tables for seed in range(seeds)]
+    lines = [
+        "# Trade-offs",
+        "",
+        f"`{facts['command']}`, {facts['date']}. {LIMITS} limits on each table, each twice the one "
+        f"before, {seeds} seeds. How many times as long the separate searches take, and the test "
+        "losses of the trade-off's networks over theirs (geometric mean over limits and seeds; "
+        "below 1 the trade-off is better).",
+        "",
+        "| table | separate | "
+        + " | ".join(f"{c} a limit: faster | loss" for c in CANDIDATES)
+        + " |",
+        "|---|---|" + "---|---|" * len(CANDIDATES),
+    ]
+
+    def faster(table, seed, candidates):
+        return of(table, seed, SEPARATE)["seconds"] / of(table, seed, candidates)["seconds"]
+
+    def worse(table, seed, candidates):
+        own, theirs = (of(table, seed, c)["losses"] for c in (candidates, SEPARATE))
+        return geometric_mean([a / b for a, b in zip(own, theirs, strict=True)])
+
+    def cells(chosen):
+        return " | ".join(
+            f"{median(faster(*pair, c) for pair in chosen):.2f} | "
+            f"{geometric_mean([worse(*pair, c) for pair in chosen]):.3f}"
+            for c in CANDIDATES
+        )
+
+    for table in tables:
+        chosen = [(table, seed) for seed in range(seeds)]
+        seconds = median(of(*pair, SEPARATE)["seconds"] for pair in chosen)
+        lines.append(f"| {table} | {seconds:.1f} s | {cells(chosen)} |")
+    lines += [f"| all | | {cells(pairs)} |", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
