@@ -138,7 +138,9 @@ def judged(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
     slope, error = line_through([row["resident_mb"] for row in kept])
     share = slope * len(kept) / kept[0]["resident_mb"]
     others = {n: kept[-1][n] - kept[0][n] for n in ("handles", "threads", "files")}
-    expected = {"config.toml", "history.jsonl", "model", "result.json"}
+    expected = {
+        "MODEL_CARD.md", "config.toml", "history.jsonl", "model", "report.html", "result.json",
+    }  # fmt: skip
     strays = sorted({name for row in rows for name in row["in_folder"]} - expected)
     flat = share < LARGEST_GROWTH and max(others.values()) <= 0 and not strays
     return {
@@ -198,8 +200,9 @@ def main() -> None:
     found = judged(rows, WARM_UP * len(works()))
     facts = provenance(f"python benchmarks/soak.py --minutes {options.minutes:g} --out results")
     print(json.dumps(found, indent=1))
+    kept = [{n: row[n] for n in ("work", "resident_mb", "handles", "threads")} for row in rows]
     (options.out / "soak.json").write_text(
-        json.dumps(facts | found | {"rows": rows}, indent=1) + "\n"
+        json.dumps(facts | found | {"rows": kept}, indent=1) + "\n"
     )
     (options.out / "soak.md").write_text(report(facts, found, rows))
 
