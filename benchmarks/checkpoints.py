@@ -133,8 +133,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--seconds", type=float, default=20, help="of one run, about")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=8, help="of one run, about")
+    parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     facts = provenance("python benchmarks/checkpoints.py --data ... --out results")
     rows = []
