@@ -137,6 +137,7 @@ def judged(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
         raise SystemExit(f"{len(rows)} searches are too few, {warm_up} being warm-up: soak longer")
     slope, error = line_through([row["resident_mb"] for row in kept])
     share = slope * len(kept) / kept[0]["resident_mb"]
+    later, _ = line_through([row["resident_mb"] for row in kept[len(kept) // 2 :]])
     others = {n: kept[-1][n] - kept[0][n] for n in ("handles", "threads", "files")}
     expected = {
         "MODEL_CARD.md", "config.toml", "history.jsonl", "model", "report.html", "result.json",
@@ -150,6 +151,7 @@ def judged(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
         "last_mb": kept[-1]["resident_mb"],
         "slope_kb": 1e3 * slope,
         "slope_error_kb": 1e3 * error,
+        "later_slope_kb": 1e3 * later,
         "growth_share": share,
         "growth": others,
         "strays": strays,
@@ -182,7 +184,8 @@ def report(facts: dict[str, Any], found: dict[str, Any], rows: list[dict[str, An
             ),
             "",
             f"The line through memory rises by {100 * found['growth_share']:.2f} % of it over the "
-            f"whole soak; up to {100 * LARGEST_GROWTH:.0f} % is called flat. In turn:",
+            f"whole soak; up to {100 * LARGEST_GROWTH:.0f} % is called flat. Over the second half "
+            f"it is {found['later_slope_kb']:+.1f} kB a search. In turn:",
             "",
             *(f"- {name}" for name in dict.fromkeys(row["work"] for row in rows)),
             "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from uuid import uuid4
@@ -48,17 +49,29 @@ def refuse_links(root: Path, *names: str) -> None:
             )
 
 
-def write_whole(path: Path, text: str) -> None:
-    """A file that appears whole or not at all, also if the machine is lost meanwhile."""
+def write_whole(path: Path, content: str | bytes, *, sync: bool = True) -> None:
+    """A file that appears whole or not at all; with `sync`, also if the machine is lost meanwhile.
+
+    What a process that is killed leaves aside has a name that `is_aside` knows.
+    """
+    data = content.encode() if isinstance(content, str) else content
     aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
-        with aside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        with aside.open("wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def is_aside(path: Path, *names: str) -> bool:
+    """Whether a process that was killed has left this while it wrote one of the names."""
+    return path.is_file() and any(
+        re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{8}}", path.name) for name in names
+    )
 
 
 def user_cache() -> Path:

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import shutil
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tabnas.cli._main import run
+from tabnas.cli._tradeoff_summary import show_tradeoff
+from tabnas.errors import TabnasError
 from tabnas.runs import Ledger, load_config, load_tradeoff
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
+from tests.cli.test_watch import MARKUP, obeyed
 from tests.report.pages import checked
 from tests.report.test_commands import code
 
@@ -68,6 +74,31 @@ def test_json_is_all_there_is(done: Path, here: Path, capsys: pytest.CaptureFixt
     assert said == before  # the same settings give the same curve
     for model in said["models"]:
         assert model["costs"]["parameters"]["value"] <= model["limit"]
+
+
+def test_markup_in_a_tradeoff_is_shown_and_not_obeyed(
+    done: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(done / "curve", here / "copy"))
+    facts = json.loads((copy / "tradeoff.json").read_text(encoding="utf-8"))
+    cost, evil = facts["cost"], MARKUP.format("cost")
+    for model in facts["models"]:
+        model["costs"][evil] = model["costs"][cost]
+    facts |= {"cost": evil, "beside": {MARKUP.format(k): v for k, v in facts["beside"].items()}}
+    (copy / "tradeoff.json").write_text(json.dumps(facts), encoding="utf-8")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run(["watch", "copy", "--once"]) == 0
+    said = capsys.readouterr().out
+    assert "[blink]" in said
+    assert not obeyed(said)
+    for model in facts["models"]:
+        model["architecture"] = MARKUP.format(model["architecture"])
+    console = Console(file=io.StringIO(), width=200, color_system="truecolor", force_terminal=True)
+    with suppress(TabnasError):  # it is no architecture, and may be refused once that matters
+        show_tradeoff(console, facts, "copy")
+    assert isinstance(console.file, io.StringIO)
+    assert "[blink]" in console.file.getvalue()
+    assert not obeyed(console.file.getvalue())
 
 
 def test_the_page_is_made_again(done: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:

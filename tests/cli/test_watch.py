@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,8 @@ from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.mutations import mutated_values
 
+SGR = re.compile(r"\x1b\[([\d;]*)m")
+BLINK = "5"
 EVIL = "\x1b[31m[bold]\u202e\n\x07"
 
 
@@ -225,6 +228,83 @@ def test_forged_results_end_in_a_sentence_and_are_not_obeyed(
         assert run(["watch", str(copy)]) in (0, 2)
         said = capsys.readouterr()
         assert not set("\x1b\u202e\x07") & set(said.out + said.err)
+
+
+MARKUP = "[link=http://evil.example][blink]{}[/blink][/link]:skull:"
+
+
+def marked_up(value: Any) -> Any:
+    """Every text and name of a file, dressed up as markup; what is looked up by name is kept."""
+    if isinstance(value, str):
+        return MARKUP.format(value)
+    if isinstance(value, list):
+        return [marked_up(one) for one in value]
+    if isinstance(value, dict):
+        return {name: marked_up(one) for name, one in value.items()}
+    return value
+
+
+def obeyed(said: str) -> list[str]:
+    """What a terminal would take for more than the colours and weights that are our own."""
+    codes = [code for found in SGR.findall(said) for code in found.split(";")]
+    return ["\x1b" for _ in range("\x1b" in SGR.sub("", said))] + [c for c in codes if c == BLINK]
+
+
+@pytest.mark.parametrize("field", ["architecture", "chosen_by", "metric", "costs", "scores", ""])
+def test_markup_in_a_result_is_shown_and_not_obeyed(
+    finished: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    field: str,
+) -> None:
+    copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
+    result, evil = load_result(copy), MARKUP.format("x")
+    forged: dict[str, Any] = result | {
+        name: marked_up(result[name]) for name in ("architecture", "chosen_by", "notes")
+    }
+    forged["candidates"] = [
+        one | {"architecture": marked_up(one["architecture"])} for one in result["candidates"]
+    ]
+    forged["limit_effects"] = marked_up(result["limit_effects"])
+    if field == "metric":
+        forged["metric"] = evil
+        forged["candidates"] = [
+            one | {evil: one[result["metric"]]} for one in forged["candidates"]
+        ]
+    if field == "costs":
+        forged["costs"] = {evil: one for one in result["costs"].values()}
+        forged["candidates"] = [one | {"costs": {evil: 1}} for one in forged["candidates"]]
+    if field == "scores":
+        forged["scores"] = {
+            MARKUP.format(name): one | {"metrics": {evil: next(iter(one["metrics"].values()))}}
+            for name, one in result["scores"].items()
+        }
+    (copy / "result.json").write_text(json.dumps(forged), encoding="utf-8")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run(["watch", str(copy), "--once"]) == 0
+    said = capsys.readouterr().out
+    assert SGR.search(said)  # it takes this for a terminal
+    assert not obeyed(said)
+    assert "[blink]" in said
+    assert ":skull:" in SGR.sub("", said).replace("\n", "")
+
+
+def test_markup_in_the_stand_of_a_run_is_not_obeyed() -> None:
+    evil = MARKUP.format("x")
+    snapshot = made_stand().snapshot
+    assert snapshot is not None
+    odd = Snapshot(**(vars(snapshot) | {"favourite": evil}))
+    console = Console(file=io.StringIO(), width=80, color_system="truecolor", force_terminal=True)
+    for stand in (
+        made_stand(phase=evil, note=evil, target=evil, cost=evil, snapshot=odd),
+        made_stand(phase="[blink]a", note="[blink]b"),
+    ):
+        console.print(frame(stand, evil, 75.0))
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "[blink]" in said
+    assert not obeyed(said)
 
 
 def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:

@@ -142,8 +142,7 @@ def test_a_link_is_replaced_and_never_written_through(tmp_path: Path, unhurried:
     other = tmp_path / "other"
     other.write_text("mine")
     (tmp_path / "run").mkdir()
-    for name in (live.PROGRESS, live.ASIDE):
-        (tmp_path / "run" / name).symlink_to(other)
+    (tmp_path / "run" / live.PROGRESS).symlink_to(other)
     LiveFile(tmp_path / "run", lambda told: None)(searching(0.5))
     assert other.read_text() == "mine"
     assert stand_of(tmp_path / "run").done == 0.5
@@ -151,7 +150,8 @@ def test_a_link_is_replaced_and_never_written_through(tmp_path: Path, unhurried:
 
 def test_what_a_killed_process_left_does_not_occupy_a_folder(tmp_path: Path) -> None:
     LiveFile(tmp_path, lambda told: None)
-    (tmp_path / live.ASIDE).write_text("{")
+    for name in (live.PROGRESS, "config.toml", "result.json"):
+        (tmp_path / f".{name}.0123abcd").write_text("{")
     with RunFolder(tmp_path):
         pass
     assert not list(tmp_path.iterdir())

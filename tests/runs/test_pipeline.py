@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tabnas.data import Table, load_dataset
 from tabnas.errors import InfeasibleError, TabnasError
-from tabnas.model import load_model, score
+from tabnas.model import load_model, probabilities, score
+from tabnas.nets import SuperNet
 from tabnas.runs import (
     Labelled,
     Outcome,
@@ -265,3 +266,25 @@ def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.Mon
     assert found.boosted is None
     assert set(found.scores) == {"network", "trivial"}
     assert "no trees today" in describe_outcome(found)["notes"][0]
+
+
+def test_balanced_classes_are_calibrated_as_they_were_learned() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6_000, 2))
+    rare = rng.random(6_000) < 0.2 / (1 + np.exp(-2 * x[:, 0]))
+    table = Table.of({"a": x[:, 0], "b": x[:, 1], "kind": np.where(rare, "rare", "usual")})
+    found = outcome(
+        Labelled.of(table, "kind"), limits={"parameters": 100}, class_weight="balanced",
+        baselines=False,
+    )  # fmt: skip
+    test = found.parts.test
+    assert test is not None
+    net = SuperNet.standalone(found.model.architecture, found.parts.task)
+    net.load_weights(found.model.weights)
+    chances = probabilities(net.logits(found.model.architecture, test.examples))
+    # weighed alike, classes come as often as they are said to
+    weight = test.rows.weight
+    share = np.average(test.truth == 0, weights=weight)
+    assert np.average(chances[:, 0], weights=weight) == pytest.approx(share, abs=0.05)
+    assert 0.5 < found.chosen.temperature < 2
+    assert any("equally frequent" in note for note in found.notes)

@@ -405,3 +405,21 @@ def _next_checkpoint(process: subprocess.Popen[bytes], folder: Path) -> bool:
             return True
         time.sleep(0.005)
     return False
+
+
+def test_to_be_asked_to_stop_while_others_are_fitted_ends_at_once(tmp_path, monkeypatch) -> None:
+    wanted = bits(planned(300, baselines=True).execute())
+
+    def asked(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        pytest.fail("it went on")
+
+    run = planned(300, baselines=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("tabnas.runs._judging.boosted_prediction", asked)
+        with pytest.raises(Stopped):
+            run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+    again = planned(300, baselines=True)
+    ledger = Ledger(tmp_path, identity=again.identity())
+    assert {"search", "candidate 1", "candidate 2", "refit"} <= set(ledger._facts)
+    assert bits(again.execute(ledger=ledger)) == wanted

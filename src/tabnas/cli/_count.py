@@ -6,8 +6,8 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tabnas.cli._options import (
     Json,
@@ -18,6 +18,7 @@ from tabnas.cli._options import (
     given_limits,
     parse_widths,
 )
+from tabnas.cli._text import terminal
 from tabnas.feasible import FeasibleSet
 from tabnas.space import COSTS, PAPER_WIDTHS, Budget, SearchSpace
 
@@ -118,7 +119,7 @@ def show(facts: dict[str, Any]) -> None:
     table.add_row("architectures", f"{facts['architectures']} in all")
     share = f"{facts['share']:.2%}" if facts["share"] > 1e-4 else f"{facts['share']:.1e}"
     if facts["exact"]:
-        table.add_row("feasible", f"[bold]{facts['feasible']}[/bold]  ({share})")
+        table.add_row("feasible", Text.assemble((str(facts["feasible"]), "bold"), f"  ({share})"))
         known = "exact, along the chain of layers" if facts["method"] == "chain" else "exact"
     else:
         table.add_row("feasible", f"about {share}")
@@ -132,4 +133,4 @@ def show(facts: dict[str, Any]) -> None:
         if widths:
             unused = ", ".join(map(str, widths))
             table.add_row(f"layer {layer}", f"never {unused}")
-    Console().print(table)
+    terminal().print(table)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+
+from tabnas.cli._text import terminal
 
 
 def datasets(
@@ -34,4 +35,4 @@ def datasets(
         table.add_column(heading)
     for listing in listings:
         table.add_row(listing.name, listing.source, listing.about)
-    Console().print(table)
+    terminal().print(table)

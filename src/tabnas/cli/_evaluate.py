@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tabnas.cli._options import Json
+from tabnas.cli._text import terminal
 from tabnas.errors import TabnasError
 
 
@@ -49,4 +49,4 @@ def evaluate(
         typer.echo(json.dumps(scores, indent=2))
         return
     counted = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-    show_scores(Console(), {"network": scores}, f"{counted} of {file.name}")
+    show_scores(terminal(), {"network": scores}, f"{counted} of {file.name}")

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tabnas.cli._options import Json
-from tabnas.cli._text import plain, shown
+from tabnas.cli._text import plain, shown, terminal
 
 if TYPE_CHECKING:
     from tabnas.export import Exported
@@ -101,7 +100,7 @@ def _show(exported: Exported, where: str) -> None:
         score = f"{small.metric} {small.int8_score:.5g}, {small.float32_score:.5g} in float32"
         table.add_row("int8", f"{score}, on {small.rows:,} rows")
         table.add_row("", f"{exported.bytes:,} bytes, {small.float32_bytes:,} in float32")
-    Console().print(table)
+    terminal().print(table)
 
 
 def _named(ends: dict[str, str]) -> str:

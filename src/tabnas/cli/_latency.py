@@ -13,7 +13,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from tabnas.cli._options import Json
-from tabnas.cli._text import plain, shown
+from tabnas.cli._text import plain, shown, terminal
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def latency(
     if as_json:
         typer.echo(table.to_json(), nl=False)
     else:
-        show_table(Console(), table, str(kept))
+        show_table(terminal(), table, str(kept))
 
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Callable[[float], None]]:
     """A bar on a terminal, a line elsewhere."""
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     if quiet:
         yield lambda done: None
     elif not console.is_terminal:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+
+from tabnas.cli._text import terminal
 
 app = typer.Typer(
     help="Make the paper's experiments again, one command each.", no_args_is_help=True
@@ -31,7 +32,7 @@ def toy(
     """
     from tabnas.paper import run_toy
 
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     with console.status("compiling, once") as status:
         summary = run_toy(
             out, seeds=seeds, progress=lambda phase: status.update(f"toy experiment: {phase}")
@@ -42,7 +43,7 @@ def toy(
     table.add_column("ends infeasible", justify="right")
     for title, row in summary["figure_1"].items():
         table.add_row(title, f"{row['success']:.0%}", f"{row['infeasible']:.0%}")
-    Console().print(table)
+    terminal().print(table)
     typer.echo(f"{summary['optimum']} is the best architecture within the limit.")
     typer.echo(f"Written: {out / 'summary.json'}, figure-1.png, tuning.png")
 
@@ -65,7 +66,7 @@ def ground_truth(
     """
     from tabnas.paper import GroundTruthMaker
 
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     maker = GroundTruthMaker(name, data=data, out=out, most=most)
     with console.status(f"{name}: reading the table") as status:
         maker.make(

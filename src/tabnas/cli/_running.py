@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from tabnas.cli._source import Source
-from tabnas.cli._text import plain
+from tabnas.cli._text import plain, terminal
 
 if TYPE_CHECKING:
     from tabnas.runs import RunFolder, RunSettings
@@ -57,7 +57,7 @@ def carry_out(
     from tabnas.cli._summary import show_result
     from tabnas.runs import EventLog, Ledger, LiveFile
 
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     cost = next(iter(settings.limits))
     with ExitStack() as log:
         with (
@@ -80,4 +80,4 @@ def carry_out(
     if as_json:
         typer.echo(json.dumps(result | {"folder": folder.given}, indent=2))
     elif not quiet:
-        show_result(Console(), result, folder.given)
+        show_result(terminal(), result, folder.given)

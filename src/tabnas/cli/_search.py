@@ -7,7 +7,6 @@ import warnings
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tabnas.cli._asking import asked
 from tabnas.cli._options import (
@@ -42,6 +41,7 @@ from tabnas.cli._options import (
     Widths,
     given_limits,
 )
+from tabnas.cli._text import terminal
 
 
 def search(
@@ -170,12 +170,12 @@ def search(
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
     if dry_run:
-        with showing(Console(stderr=True), quiet=quiet or as_json, cost="") as tell:
+        with showing(terminal(stderr=True), quiet=quiet or as_json, cost="") as tell:
             facts = facts_of_plan(source.planned(settings, observe=tell))
         if as_json:
             typer.echo(json.dumps(facts, indent=2))
         else:
-            show_plan(Console(), facts)
+            show_plan(terminal(), facts)
         return
     with RunFolder(out or default_folder(data)) as folder:
         carry_out(

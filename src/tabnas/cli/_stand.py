@@ -113,7 +113,10 @@ def _phase(stand: Stand) -> Table:
     drawn = ProgressBar(total=1.0, completed=done, width=BAR, pulse=unknown)
     share = "" if unknown else _percent(done)
     grid.add_row(
-        plain(stand.phase, longest=LABEL), drawn, Text(share, justify="right"), _note(stand)
+        Text(plain(stand.phase, longest=LABEL)),
+        drawn,
+        Text(share, justify="right"),
+        Text(_note(stand)),
     )
     return grid
 
@@ -130,7 +133,7 @@ def _note(stand: Stand) -> str:
 def _search(stand: Stand, now: Snapshot) -> Table:
     """The favourite, and what has become of quality, P(V) and entropy."""
     favourite = _grid(LABEL)
-    favourite.add_row(Text("favourite", style="dim"), _favourite(stand, now))
+    favourite.add_row(Text("favourite", style="dim"), Text(_favourite(stand, now)))
     grid = _grid(LABEL, VALUE)
     values = {
         "quality": (now.quality, 3),

@@ -14,6 +14,7 @@ from tabnas.runs import PlannedRun
 
 MOST_DIGITS = 7
 LONGEST_NOTE = 500
+LONGEST_ARCHITECTURE = 200
 
 
 def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
@@ -82,9 +83,11 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
 def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
     """Print what was found."""
     table = _two_columns()
-    table.add_row("architecture", f"[bold]{result['architecture']}[/bold]")
+    table.add_row(
+        "architecture", shown(result["architecture"], "bold", longest=LONGEST_ARCHITECTURE)
+    )
     for name, cost in result["costs"].items():
-        table.add_row(name, _held(name, cost, result))
+        table.add_row(shown(name), shown(_held(name, cost, result), longest=LONGEST_NOTE))
     console.print(table)
     console.print()
     if result["scores"]:
@@ -134,27 +137,29 @@ def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     for name in scores:
-        table.add_column(name, justify="right")
+        table.add_column(shown(name), justify="right")
     metrics = next(iter(scores.values()))["metrics"]
     for metric in metrics:
         found = [one["metrics"].get(metric) for one in scores.values()]
         digits = digits_of(next(one["value"] for one in found if one is not None))
-        table.add_row(metric, *("" if one is None else said_interval(one, digits) for one in found))
+        said = ("" if one is None else said_interval(one, digits) for one in found)
+        table.add_row(shown(metric), *said)
     console.print(table)
 
 
 def _show_candidates(console: Console, result: dict[str, Any]) -> None:
     metric = result["metric"]
     limit = next(name for name, cost in result["costs"].items() if cost["limit"] is not None)
-    console.print(f"candidates, trained alone and judged by {result['chosen_by']}", style="dim")
+    judge = f"candidates, trained alone and judged by {result['chosen_by']}"
+    console.print(shown(judge, "dim", longest=LONGEST_NOTE))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
-    table.add_column(metric, justify="right")
-    table.add_column(limit, justify="right")
+    table.add_column(shown(metric), justify="right")
+    table.add_column(shown(limit), justify="right")
     digits = 1 + digits_of(result["candidates"][0][metric])
     for candidate in result["candidates"]:
         table.add_row(
-            candidate["architecture"],
+            shown(candidate["architecture"], longest=LONGEST_ARCHITECTURE),
             said_number(candidate[metric], digits),
             amount(candidate["costs"][limit]),
         )
@@ -176,7 +181,8 @@ def _show_limit_effects(console: Console, result: dict[str, Any]) -> None:
     digits = digits_of(effects[1.0]["one_shot_loss"])
     for factor, effect in effects.items():
         loss = said_number(effect["one_shot_loss"], digits)
-        table.add_row(words[factor], loss, effect["architecture"])
+        network = shown(effect["architecture"], longest=LONGEST_ARCHITECTURE)
+        table.add_row(words[factor], loss, network)
     console.print(table)
     console.print()
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 
+from rich.console import Console
 from rich.text import Text
 
 LONGEST = 60
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """Where words go. Texts are never markup: a file's own could otherwise draw a link."""
+    return Console(stderr=stderr, markup=False, emoji=False)
 
 
 def plain(words: object, *, longest: int = LONGEST) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from tabnas.cli._asking import asked
 from tabnas.cli._options import (
@@ -44,7 +43,7 @@ from tabnas.cli._options import (
 )
 from tabnas.cli._running import stoppable
 from tabnas.cli._source import Source
-from tabnas.cli._text import plain
+from tabnas.cli._text import plain, terminal
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ def carry_out_tradeoff(
     from tabnas.cli._tradeoff_summary import show_tradeoff
     from tabnas.runs import Ledger, LiveFile
 
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     asked_for = {
         "data": source.to_dict(),
         "settings": settings.to_dict(),
@@ -201,7 +200,7 @@ def carry_out_tradeoff(
     if as_json:
         typer.echo(json.dumps(facts | {"folder": folder.given}, indent=2))
     elif not quiet:
-        show_tradeoff(Console(), facts, folder.given)
+        show_tradeoff(terminal(), facts, folder.given)
 
 
 def tradeoff_of(config: Mapping[str, Any]) -> tuple[list[float], str] | None:

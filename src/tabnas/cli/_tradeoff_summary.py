@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tabnas.cli._summary import amount, digits_of, said_interval, said_number
+from tabnas.cli._summary import LONGEST_ARCHITECTURE, amount, digits_of, said_interval, said_number
 from tabnas.cli._text import plain, shown
 from tabnas.report import choose_network
 
@@ -29,13 +29,16 @@ def show_tradeoff(console: Console, facts: dict[str, Any], folder: str) -> None:
     table.add_column("limit", justify="right")
     table.add_column("network", overflow="fold")
     for title in (cost, metric):
-        table.add_column(title, justify="right")
+        table.add_column(shown(title), justify="right")
     table.add_column("step")
     steps = ["", *(_step(facts, *pair, digits) for pair in pairwise(models))]
     for model, value, score, step in zip(models, values, scores, steps, strict=True):
         table.add_row(
             f"{model['limit']:,}",
-            model["architecture"] + (" *" if model["bottlenecks"] else ""),
+            shown(
+                model["architecture"] + (" *" if model["bottlenecks"] else ""),
+                longest=LONGEST_ARCHITECTURE,
+            ),
             amount(model["costs"][cost]["value"]),
             said_interval(score, digits) if judged and score else said_number(value, digits),
             step,

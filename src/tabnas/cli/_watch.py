@@ -16,7 +16,7 @@ from rich.errors import ConsoleError
 from rich.live import Live
 
 from tabnas.cli._running import INTERRUPTED, EndedError
-from tabnas.cli._text import plain
+from tabnas.cli._text import plain, shown, terminal
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def watch(
     if as_json:
         typer.echo(json.dumps(_for_machines(run, seen), indent=2, allow_nan=False))
         return
-    console = Console()
+    console = terminal()
     if not once:
         seen = _followed(console, run, seen)
     _show_end(console, run, seen)
@@ -136,7 +136,7 @@ def _drawn(run: Path, seen: Seen) -> Any:
     from tabnas.cli._stand import frame
 
     if seen.stand is None:
-        return f"{plain(run)}: at work, and has not said on what"
+        return shown(f"{plain(run)}: at work, and has not said on what", longest=200)
     return frame(seen.stand, str(run), time() - seen.stand.started)
 
 

@@ -47,7 +47,7 @@ class Candidate:
     architecture: str
     costs: Mapping[str, float]
     result: float  # by the metric of the run
-    one_shot_loss: float
+    one_shot_loss: float  # NaN if the search had no finite one
     epochs: int
 
 
@@ -205,11 +205,12 @@ def read_score(given: Given) -> Score:
 
 
 def _candidate(given: Given, metric: str) -> Candidate:
+    one_shot = given.get("one_shot_loss")
     return Candidate(
         architecture=given["architecture"].label(),
         costs={name: cost.number() for name, cost in given["costs"].items()},
         result=given[metric].number(),
-        one_shot_loss=given["one_shot_loss"].number(),
+        one_shot_loss=nan if one_shot is None else one_shot.number(),
         epochs=given["epochs"].count(),
     )
 

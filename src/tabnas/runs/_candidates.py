@@ -74,7 +74,8 @@ class Trial(ABC):
         """The loss of calibrated outputs on rows held out, and their temperature."""
         parts, temperature = self.parts, 1.0
         if isinstance(parts.target, ClassTarget):
-            temperature = fit_temperature(outputs, rows.truth, rows.weight)
+            # by what training weighs, classes included: it is that network that is calibrated
+            temperature = fit_temperature(outputs, rows.truth, rows.rows.weight)
         prediction = parts.target_prediction(outputs / np.float32(temperature))
         loss = primary_loss(self.metric, parts.target, rows.truth, prediction, rows.weight)
         return loss, temperature

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import InfeasibleError, TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.runs._extremes import most_extreme
 from tabnas.runs._ledger import Entries, believed
@@ -97,9 +98,22 @@ def searched(run: PlannedRun, tell: Observer, ledger: Entries) -> Found:
         with believed():
             return Found.of(ledger.facts("search"), run.plan.feasible)
     search, trace = run_search(run, tell, ledger)
-    found = found_by(search, run, trace, tell)
+    with kept_when_refused(ledger):
+        found = found_by(search, run, trace, tell)
     ledger.enter("search", found.to_dict())
+    if run.plan.latency is not None:
+        ledger.save()  # nobody who goes on measures it again and decides otherwise
     return found
+
+
+@contextmanager
+def kept_when_refused(ledger: Entries) -> Iterator[None]:
+    """Around what may find no network to be fast enough: the finished search is not lost."""
+    try:
+        yield
+    except InfeasibleError:
+        ledger.save()
+        raise
 
 
 def run_search(run: PlannedRun, tell: Observer, ledger: Entries) -> tuple[Search, Trace]:

@@ -15,12 +15,12 @@ from typing import Any, Self
 import tomli_w
 
 from tabnas.errors import TabnasError
-from tabnas.files import read_inside, refuse_links, write_whole
+from tabnas.files import is_aside, read_inside, refuse_links, write_whole
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger
-from tabnas.runs._live import ASIDE, PROGRESS, LiveFile
+from tabnas.runs._live import PROGRESS, LiveFile
 from tabnas.runs._lock import NAME as LOCK
 from tabnas.runs._lock import FolderLock
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
@@ -80,6 +80,8 @@ class RunFolder:
             self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
+            for left in [path for path in self.path.iterdir() if is_aside(path, *OWN)]:
+                left.unlink(missing_ok=True)
         except OSError as error:
             self._clear()
             raise TabnasError(
@@ -97,8 +99,9 @@ class RunFolder:
             raise TabnasError(
                 f"{self.given!r} must be a folder, however it is a file; name another with --out"
             )
-        held = {p.name for p in self.path.iterdir()} if self.path.is_dir() else set()
-        if held <= {LOCK, PROGRESS, ASIDE}:
+        inside = list(self.path.iterdir()) if self.path.is_dir() else []
+        held = {path.name for path in inside if not is_aside(path, *OWN)}
+        if held <= {LOCK, PROGRESS}:
             return
         if (self.path / CONFIG).exists() and not (self.path / self.final).exists():
             raise TabnasError(
@@ -133,16 +136,16 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._lock.release()
         if not self._finished and not self.checkpoint.is_dir():
             self._clear()
+        self._lock.release()
 
     def _clear(self) -> None:
         """Take away what was made for a run that came to nothing."""
         if self.path in self._made:
             shutil.rmtree(self.path, ignore_errors=True)
         elif not self._resumed:  # it was there, and empty
-            for name in (CONFIG, LOCK, PROGRESS, ASIDE):
+            for name in (CONFIG, LOCK, PROGRESS):
                 (self.path / name).unlink(missing_ok=True)
             shutil.rmtree(self.path / TENSORBOARD, ignore_errors=True)
         for parent in self._made:
@@ -172,7 +175,7 @@ class RunFolder:
         """Take away what was for going on: all is done."""
         self._finished = True
         shutil.rmtree(self.checkpoint, ignore_errors=True)
-        for name in (LOCK, PROGRESS, ASIDE):
+        for name in (LOCK, PROGRESS):
             (self.path / name).unlink(missing_ok=True)
 
     def write(self, name: str, text: str) -> None:

@@ -16,11 +16,7 @@ from tabnas.model import (
     trivial_prediction,
 )
 from tabnas.nets import SuperNet
-from tabnas.runs._candidates import (
-    Candidate,
-    Weights,
-    predicted,
-)
+from tabnas.runs._candidates import Candidate, Weights, predicted
 from tabnas.runs._diagnostics import diagnose
 from tabnas.runs._parts import Part
 from tabnas.runs._progress import Observer, Progress

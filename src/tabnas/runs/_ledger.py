@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -52,6 +52,8 @@ class Entries(Protocol):
 
     def save(self) -> None: ...
 
+    def idle(self) -> AbstractContextManager[None]: ...
+
 
 class Ledger:
     """Remembers the results of what is done, and the state of what is under way.
@@ -79,6 +81,7 @@ class Ledger:
         self._running: tuple[str, Resumable] | None = None
         self._left: tuple[str, Arrays] | None = None  # work that another process left
         self._stop = 0  # the signal that asked for it
+        self._idle = False  # whether nothing would be lost by stopping now
         self._last = monotonic()
         self.note = ""
         """What people should know about the checkpoint that was read."""
@@ -167,6 +170,17 @@ class Ledger:
     # -- being asked to stop -----------------------------------------------------------------------
 
     @contextmanager
+    def idle(self) -> Iterator[None]:
+        """Around work that has no state: all else is saved, and to be asked to stop ends it."""
+        self.tick()
+        self.save()
+        self._idle = True
+        try:
+            yield
+        finally:
+            self._idle = False
+
+    @contextmanager
     def watching_signals(self) -> Iterator[None]:
         """Until the end of the block, Ctrl-C and SIGTERM wait for the next `tick`.
 
@@ -178,6 +192,8 @@ class Ledger:
         before: dict[int, Any] = {}
 
         def ask(number: int, frame: FrameType | None) -> None:
+            if self._idle:
+                raise Stopped(number)
             if self._stop:
                 signal.signal(number, before[number])
                 signal.raise_signal(number)
@@ -227,6 +243,9 @@ class Section:
 
     def save(self) -> None:
         self._ledger.save()
+
+    def idle(self) -> AbstractContextManager[None]:
+        return self._ledger.idle()
 
 
 class Stopped(KeyboardInterrupt):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, time
 from typing import Any
 
 from tabnas.errors import TabnasError
-from tabnas.files import read_inside
+from tabnas.files import read_inside, write_whole
 from tabnas.runs._pipeline import PlannedRun
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._recall import recalled
 from tabnas.runs._trace import Snapshot
 
 PROGRESS = "progress.json"
-ASIDE = f".{PROGRESS}"
 FORMAT = 1
 EVERY = 0.5  # seconds: twice a second is live to the eye
 POINTS = 100
@@ -121,15 +121,9 @@ class LiveFile:
             course.append([now.progress, now.quality, now.feasible_probability, now.entropy])
 
     def _write(self) -> None:
-        aside = self._folder / ASIDE
-        text = json.dumps(self._stand.to_dict())
-        try:
-            aside.unlink(missing_ok=True)  # a process was killed just then
-            with aside.open("x", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(aside, self._folder / PROGRESS)
-        except OSError:  # nobody can watch, and the run goes on
-            return
+        with suppress(OSError):  # nobody can watch then, and the run goes on
+            text = json.dumps(self._stand.to_dict())
+            write_whole(self._folder / PROGRESS, text, sync=False)
 
 
 def read_stand(folder: str | Path) -> Stand | None:

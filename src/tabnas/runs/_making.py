@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +12,7 @@ from tabnas.model import Model, tempered
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs._candidates import Candidate, Weights, final_trainer, finished
 from tabnas.runs._extremes import most_extreme
+from tabnas.runs._latency import LatencyPlan
 from tabnas.runs._ledger import Entries, believed
 from tabnas.runs._parts import Part
 from tabnas.runs._phases import timed
@@ -47,60 +48,66 @@ def make_model(
     latency = run.plan.latency
     if latency is None:
         return _trained(run, ranked, 0, tell, ledger, seconds)
-    if not latency.here:
-        made = _trained(run, ranked, 0, tell, ledger, seconds)
-        rests = (
-            "the latency of the model was not measured: that it keeps the limit rests on the table "
-            f"of {latency.machine}, measured {latency.measured}"
-        )
-        return replace(made, notes=(rests, *made.notes))
     promise = Promise(run.plan, latency)
-    kept = _recalled(ledger, ranked, promise)
+    before = _recalled(ledger, ranked, promise)
+    seen: dict[str, Measured] = dict(before)
+    if latency.here and _all_broken(ranked, seen, promise):
+        seen = {}  # whoever goes on after a refusal hopes for a calmer machine: all is asked again
     notes: list[str] = []
-    seen: list[Measured] = []
     for place, candidate in enumerate(ranked):
-        if kept is None or kept.architecture == str(candidate.architecture):
+        name = str(candidate.architecture)
+        if name not in seen or not promise.broken(seen[name]):
             made = _trained(run, ranked, place, tell, ledger, seconds)
-            if kept is None:
-                tell(Progress("measuring", 0.0, note=str(candidate.architecture)))
+            if name not in seen and not latency.here:
+                return replace(made, notes=(*notes, _unmeasured(latency), *made.notes))
+            if name not in seen:
+                tell(Progress("measuring", 0.0, note=name))
                 with timed(seconds, "measuring"):
-                    seen += promise.measured([made.model])
-            measured_us = seen[-1] if kept is None else kept.measured_us
-            if not promise.broken(measured_us):
-                facts = KeptPromise(str(candidate.architecture), dict(measured_us))
-                ledger.enter(ENTRY, asdict(facts))
-                return replace(made, measured_us=measured_us, notes=(*notes, *made.notes))
+                    (seen[name],) = promise.measured([made.model])
+                ledger.enter(ENTRY, {one: dict(us) for one, us in {**before, **seen}.items()})
+                ledger.save()  # nobody who goes on measures it again and decides otherwise
+            if not promise.broken(seen[name]):
+                return replace(made, measured_us=seen[name], notes=(*notes, *made.notes))
         notes.append(
-            f"the candidate {candidate.architecture} was left out: trained and measured, its file "
-            "took longer than the limit"
+            f"the candidate {name} was left out: trained and measured, its file took longer than "
+            "the limit"
         )
     ledger.save()
-    raise InfeasibleError(promise.refusal(seen))
+    raise InfeasibleError(promise.refusal(list(seen.values())))
 
 
-@dataclass(frozen=True)
-class KeptPromise:
-    """Which candidate has kept its promise."""
+def _unmeasured(latency: LatencyPlan) -> str:
+    return (
+        "the latency of the model was not measured: that it keeps the limit rests on the table "
+        f"of {latency.machine}, measured {latency.measured}"
+    )
 
-    architecture: str
-    measured_us: dict[str, float]
+
+def _all_broken(
+    ranked: Sequence[Candidate], seen: Mapping[str, Measured], promise: Promise
+) -> bool:
+    names = [str(one.architecture) for one in ranked]
+    return all(name in seen and promise.broken(seen[name]) for name in names)
 
 
-def _recalled(ledger: Entries, ranked: Sequence[Candidate], promise: Promise) -> KeptPromise | None:
-    """What an earlier process has measured, so that nothing is measured twice."""
+def _recalled(
+    ledger: Entries, ranked: Sequence[Candidate], promise: Promise
+) -> dict[str, Measured]:
+    """What earlier processes have measured of finished models, by their architectures."""
     if ENTRY not in ledger:
-        return None
+        return {}
     with believed():
-        facts = ledger.facts(ENTRY)
-        kept = KeptPromise(facts["architecture"], dict(facts["measured_us"]))
-        known = kept.architecture in {str(one.architecture) for one in ranked}
-        numbers = kept.measured_us.values()
-        right = all(isinstance(us, int | float) and 0 <= us < inf for us in numbers)
-        if not known or not right or set(kept.measured_us) != set(promise.limits):
-            raise TabnasError("the latency must be one that a candidate can have")
-        if promise.broken(kept.measured_us):
-            raise TabnasError("the latency of the model must keep the limit")
-    return kept
+        seen = {name: dict(us) for name, us in ledger.facts(ENTRY).items()}
+        if not set(seen) <= {str(one.architecture) for one in ranked}:
+            raise TabnasError("what was measured must be candidates")
+        for measured_us in seen.values():
+            numbers = [
+                isinstance(us, int | float) and not isinstance(us, bool) and 0 <= us < inf
+                for us in measured_us.values()
+            ]
+            if not all(numbers) or set(measured_us) != set(promise.limits):
+                raise TabnasError("the latency must be one that a candidate can have")
+    return dict(seen)
 
 
 def _trained(

@@ -20,9 +20,7 @@ from tabnas.model import (
     primary_loss,
     trivial_prediction,
 )
-from tabnas.runs._candidates import (
-    Candidate,
-)
+from tabnas.runs._candidates import Candidate
 from tabnas.runs._extremes import most_extreme
 from tabnas.runs._finding import Found, searched
 from tabnas.runs._judging import References, compared, diagnosed, references
@@ -172,11 +170,17 @@ def conclude(
             f"weight steps that the search skipped: {found.skipped:,}, since their loss or "
             f"gradient left the range of float32; {most_extreme(parts)}"
         )
-    with timed(seconds, "comparison"):
-        beside = beside or references(run, tell)
-        scores, unjudged = compared(run, weights, chosen, beside)
-    with timed(seconds, "diagnosis"):
-        diagnostics, doubts = diagnosed(run, weights, chosen)
+    if run.settings.class_weight is not None:
+        notes.append(
+            "classes weighed alike in training, so probabilities are those of equally frequent "
+            "classes, not of the rows as they come"
+        )
+    with ledger.idle():
+        with timed(seconds, "comparison"):
+            beside = beside or references(run, tell)
+            scores, unjudged = compared(run, weights, chosen, beside)
+        with timed(seconds, "diagnosis"):
+            diagnostics, doubts = diagnosed(run, weights, chosen)
     return Outcome(
         model=made.model,
         settings=run.settings,

@@ -9,7 +9,7 @@ from typing import Any
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.runs._finding import Found, found_by, run_search
+from tabnas.runs._finding import Found, found_by, kept_when_refused, run_search
 from tabnas.runs._judging import references
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger, Section, believed
@@ -162,9 +162,13 @@ def _searched(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> list
         )
         course = Trace(policy)
         policy.run(course.watch)
-        found.append(found_by(policy, run, course, tell))
-    found.append(found_by(search, loosest, trace, tell))
+        with kept_when_refused(ledger):
+            found.append(found_by(policy, run, course, tell))
+    with kept_when_refused(ledger):
+        found.append(found_by(search, loosest, trace, tell))
     ledger.enter("search", [own.to_dict() for own in found])
+    if loosest.plan.latency is not None:
+        ledger.save()  # as in a run
     return found
 
 

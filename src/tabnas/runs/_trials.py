@@ -11,10 +11,7 @@ import numpy as np
 
 from tabnas.errors import TabnasError
 from tabnas.nets import NonFiniteLossError
-from tabnas.runs._candidates import (
-    Candidate,
-    trial_of,
-)
+from tabnas.runs._candidates import Candidate, trial_of
 from tabnas.runs._extremes import most_extreme
 from tabnas.runs._ledger import Entries, believed
 from tabnas.runs._plan import Plan
