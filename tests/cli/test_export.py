@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from tabnas.cli._run_rows import judged_rows
 from tabnas.data import read_table
 from tabnas.export import Engine, onnx_inputs
 from tabnas.runs import load_result, load_run_model
-from tests.cli.conftest import made_columns, write_csv
+from tests.cli.conftest import BRIEF, made_columns, write_csv
 from tests.cli.test_search import refused
 
 
@@ -37,21 +38,106 @@ def test_a_file_of_a_run(
 
 
 def test_the_rows_are_those_of_the_test(finished: Path) -> None:
-    rows = judged_rows(finished / "classes")
-    assert rows is not None
-    assert len(rows) == load_result(finished / "classes")["rows"]["test"]
-    assert "kind" in rows
+    judged = judged_rows(finished / "classes")
+    assert judged.rows is not None
+    assert len(judged.rows) == load_result(finished / "classes")["rows"]["test"]
+    assert "kind" in judged.rows
+    assert not judged.caution
 
 
-def test_int8_for_machines(finished: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["export", str(finished / "classes"), "m.onnx", "--int8", "--margin", "0.5"]
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `good.csv` and its finished runs of a wide network: `test` and `refit`."""
+    folder = tmp_path_factory.mktemp("wide")
+    good = write_csv(folder / "good.csv", made_columns())
+    asked = ["search", str(good), "--target", "kind", "--drop", "value", "--quiet", *BRIEF]
+    asked += ["--max-parameters", "9999", "--widths", "64", "--layers", "2"]
+    assert run([*asked, "--out", str(folder / "test")]) == 0
+    assert run([*asked, "--out", str(folder / "refit"), "--refit"]) == 0
+    return folder
+
+
+def test_int8_for_machines(wide: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["export", str(wide / "test"), "m.onnx", "--int8", "--margin", "0.5"]
     assert run([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["bytes"] == (here / "m.onnx").stat().st_size
     assert facts["int8"]["rows"] == facts["parity"]["rows"] == 12
     assert facts["int8"]["metric"] == "log_loss"
     assert run(arguments) == 0
-    assert "in float32, on 12 rows" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "in float32, on 12 rows" in said
+    assert "has learned from these rows" not in said
+    assert facts["bytes"] < facts["int8"]["float32_bytes"]
+    assert facts["checked_on"] == "test rows of the run"
+    assert facts["caution"] is None
+
+
+def test_a_score_on_rows_that_were_learned_from_says_so(
+    wide: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["export", str(wide / "refit"), "m.onnx", "--int8", "--margin", "0.5"]) == 0
+    said = capsys.readouterr().out
+    assert "test rows of the run" in said
+    assert "has learned from these rows" in said
+    assert all(len(line) <= 80 for line in said.splitlines())
+
+
+def test_int8_of_a_small_network_is_refused_with_both_sizes(
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["export", str(finished / "classes"), "float.onnx"]) == 0
+    size = (here / "float.onnx").stat().st_size
+    capsys.readouterr()
+    said = refused(["export", str(finished / "classes"), "m.onnx", "--int8"], capsys)
+    assert f"float32 has {size:,}" in said
+    assert not (here / "m.onnx").exists()
+
+
+def test_a_table_that_has_changed_has_no_test_rows(
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(finished / "classes", here / "moved")
+    columns = made_columns()
+    write_csv(here / "good.csv", columns)
+    config = (here / "moved" / "config.toml").read_text()
+    config = config.replace(str(finished / "good.csv"), str(here / "good.csv"))
+    (here / "moved" / "config.toml").write_text(config)
+    assert judged_rows(here / "moved").rows is not None  # elsewhere, and the same
+    columns["size"][0] = "3.25"
+    write_csv(here / "good.csv", columns)
+    assert run(["export", "moved", "m.onnx"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "on no real rows: the run's table has changed since" in said
+    assert "test rows" not in said
+    said = refused(["export", "moved", "m.onnx", "--int8"], capsys)
+    assert "has changed since; name some with --check" in said
+
+
+def test_a_run_of_a_tradeoff_knows_its_rows(here: Path) -> None:
+    write_csv(here / "good.csv", made_columns())
+    asked = ["tradeoff", "good.csv", "--target", "kind", "--drop", "value", "--quiet"]
+    asked += ["--limits", "20,2000", "--widths", "0,4", "--layers", "1", "--candidates", "1"]
+    assert run([*asked, "--out", "curve"]) == 0
+    for name in ("limit-20", "limit-2000"):
+        assert judged_rows(here / "curve" / name).words == "test rows of the run"
+
+
+@pytest.mark.parametrize("name", ["higgs", "23512", "none", "gone.csv", "/dev/zero"])
+def test_nothing_is_fetched(
+    finished: Path,
+    here: Path,
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "socket", lambda *_, **__: pytest.fail("it asks the network"))
+    shutil.copytree(finished / "classes", here / "moved")
+    config = (here / "moved" / "config.toml").read_text()
+    config = config.replace(str(finished / "good.csv"), name)
+    (here / "moved" / "config.toml").write_text(config)
+    assert run(["export", "moved", "m.onnx"]) == 0
+    assert "not on this machine" in " ".join(capsys.readouterr().out.split())
 
 
 def test_weights_only(finished: Path, here: Path) -> None:
@@ -61,15 +147,16 @@ def test_weights_only(finished: Path, here: Path) -> None:
 
 
 def test_a_run_whose_table_is_gone(
-    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+    wide: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(finished / "classes", here / "moved")
+    shutil.copytree(wide / "test", here / "moved")
     config = (here / "moved" / "config.toml").read_text()
     (here / "moved" / "config.toml").write_text(config.replace("good.csv", "gone.csv"))
     assert run(["export", "moved", "m.onnx"]) == 0
     assert "name some with --check FILE" in capsys.readouterr().out
     said = refused(["export", "moved", "m.onnx", "--int8"], capsys)
-    assert "int8 weights must be measured on rows with the target 'kind'" in said
+    assert "--int8 must be measured on rows with the target 'kind'" in said
+    assert "not on this machine any more; name some with --check FILE" in said
     write_csv(here / "some.csv", made_columns())
     arguments = ["export", "moved", "m.onnx", "--int8", "--margin", "1", "--check", "some.csv"]
     assert run(arguments) == 0
@@ -79,6 +166,19 @@ def test_a_run_whose_table_is_gone(
 def test_a_models_own_folder(finished: Path, here: Path) -> None:
     assert run(["export", str(finished / "classes" / "model"), "m.onnx"]) == 0
     assert (here / "m.onnx").exists()
+
+
+def test_the_file_may_be_named_as_an_option(
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(finished / "classes")
+    assert run(["export", folder, "--out", "m.onnx", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["path"] == "m.onnx"
+    assert (here / "m.onnx").exists()
+    assert "one file must be named" in refused(
+        ["export", folder, "a.onnx", "--out", "b.onnx"], capsys
+    )
+    assert "tabnas export RUN FILE" in refused(["export", folder], capsys)
 
 
 def test_what_cannot_be(finished: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:

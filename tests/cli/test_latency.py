@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,17 @@ def test_a_table_is_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "a processor, a system, onnxruntime 1.0, one thread" in shown
     assert "3.0 %" in shown
     assert max(map(len, shown.splitlines())) <= 80
+    assert "busy rounds took longer by" in shown
+    assert "note:" not in shown
+
+
+def test_a_table_of_a_busy_machine_says_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = {rows: replace(call, spread=0.4) for rows, call in made_latency_table().calls.items()}
+    Path("device.json").write_text(made_latency_table(calls=calls).to_json())
+    assert run(["latency", "--show", "device.json"]) == 0
+    shown = capsys.readouterr().out
+    assert "40.0 %" in shown
+    assert "note: calls took much longer in some rounds than in others" in shown
 
 
 @pytest.mark.parametrize(
@@ -99,4 +111,7 @@ def test_a_machine_that_was_not_measured_is_measured_first(
 
 
 def brief(**said: Any) -> LatencyTable:
-    return measure_machine(seconds=0.1, **said)
+    """A hasty look at this machine, which may have other things to do."""
+    table = measure_machine(seconds=0.1, **said)
+    calls = {rows: replace(call, spread=0.0) for rows, call in table.calls.items()}
+    return replace(table, calls=calls)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import shutil
 import signal
@@ -14,7 +15,7 @@ from rich.console import Console
 from tabnas.cli._main import run
 from tabnas.cli._tradeoff_summary import show_tradeoff
 from tabnas.errors import TabnasError
-from tabnas.runs import Ledger, load_config, load_tradeoff
+from tabnas.runs import Ledger, load_config, load_result, load_tradeoff
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.cli.test_watch import MARKUP, obeyed
@@ -74,6 +75,47 @@ def test_json_is_all_there_is(done: Path, here: Path, capsys: pytest.CaptureFixt
     assert said == before  # the same settings give the same curve
     for model in said["models"]:
         assert model["costs"]["parameters"]["value"] <= model["limit"]
+
+
+def test_a_dry_run_shows_the_plan_and_writes_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = write_csv(here / "good.csv", made_columns())
+    asked = ["tradeoff", str(good), *KIND, *SMALL, *LIMITS, "--dry-run"]
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert "parameters <= 20, 60, 200; the plan is of the loosest" in said
+    assert run([*asked, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["tradeoff"] == {"cost": "parameters", "limits": [20, 60, 200]}
+    assert facts["limits"] == {"parameters": 200}
+    assert [path.name for path in here.iterdir()] == ["good.csv"]
+
+
+def test_a_last_training_on_all_rows(here: Path) -> None:
+    good = write_csv(here / "good.csv", made_columns())
+    assert run(["tradeoff", str(good), *KIND, *SMALL, *LIMITS, "--refit", "--quiet"]) == 0
+    for limit in (20, 60, 200):
+        result = load_result(here / "runs" / "good-tradeoff" / f"limit-{limit}")
+        assert result["trained_on_all_rows"] is True
+
+
+def test_a_latency_table_that_is_none_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = write_csv(here / "good.csv", made_columns())
+    table = ["--cost", "latency_us", "--latency-table", "gone.json"]
+    assert "gone.json" in refused(["tradeoff", str(good), *KIND, *LIMITS, *table], capsys)
+
+
+def test_help_says_what_this_command_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tradeoff", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "flops \\\n" in re.sub(r" +\n", "\n", said)  # a line that goes on, as it is typed
+    words = " ".join(said.split())
+    assert "runs/NAME-tradeoff" in words
+    assert "--time " not in words
 
 
 def test_markup_in_a_tradeoff_is_shown_and_not_obeyed(
@@ -154,7 +196,7 @@ def test_a_stopped_tradeoff_is_gone_on_with(
         (["--limits", "2,100"], "raise the limit"),
         (["--limits", "100,many"], "'many' is none"),
         (["--limits", "100,-5"], "--limits takes positive numbers"),
-        (["--limits", "100,200", "--cost", "flop"], "no cost called 'flop'; did you mean 'flops'?"),
+        (["--limits", "100,200", "--cost", "flop"], "'flop'; did you mean 'flops'?"),
         (["--limits", "100,200", "--max-parameters", "50"], "limits from --limits alone"),
         (["--limits", "100,200", "--max-flops", "3"], "raise the limit"),
         ([], "--limits"),

@@ -31,6 +31,7 @@ from tests.cli.test_search import refused
 from tests.mutations import mutated_values
 
 SGR = re.compile(r"\x1b\[([\d;]*)m")
+COLOUR = re.compile(r"[34]8;(5;\d+|2;\d+;\d+;\d+)")
 BLINK = "5"
 EVIL = "\x1b[31m[bold]\u202e\n\x07"
 
@@ -230,7 +231,7 @@ def test_forged_results_end_in_a_sentence_and_are_not_obeyed(
         assert not set("\x1b\u202e\x07") & set(said.out + said.err)
 
 
-MARKUP = "[link=http://evil.example][blink]{}[/blink][/link]:skull:"
+MARKUP = "[blink][link=http://evil.example]{}[/link][/blink]:skull:"
 
 
 def marked_up(value: Any) -> Any:
@@ -246,7 +247,7 @@ def marked_up(value: Any) -> Any:
 
 def obeyed(said: str) -> list[str]:
     """What a terminal would take for more than the colours and weights that are our own."""
-    codes = [code for found in SGR.findall(said) for code in found.split(";")]
+    codes = [code for found in SGR.findall(said) for code in COLOUR.sub("", found).split(";")]
     return ["\x1b" for _ in range("\x1b" in SGR.sub("", said))] + [c for c in codes if c == BLINK]
 
 
@@ -269,11 +270,9 @@ def test_markup_in_a_result_is_shown_and_not_obeyed(
     forged["limit_effects"] = marked_up(result["limit_effects"])
     if field == "metric":
         forged["metric"] = evil
-        forged["candidates"] = [
-            one | {evil: one[result["metric"]]} for one in forged["candidates"]
-        ]
+        forged["candidates"] = [one | {evil: one[result["metric"]]} for one in forged["candidates"]]
     if field == "costs":
-        forged["costs"] = {evil: one for one in result["costs"].values()}
+        forged["costs"] = {evil: result["costs"]["parameters"]}
         forged["candidates"] = [one | {"costs": {evil: 1}} for one in forged["candidates"]]
     if field == "scores":
         forged["scores"] = {

@@ -129,6 +129,22 @@ def test_a_file_that_is_there_outlives_a_refusal(model: Model, tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_limit_that_was_measured_is_said_to_be(tmp_path: Path) -> None:
+    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
+    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [8])
+    export_onnx(model, tmp_path / "counted.onnx")
+    told = {p.key: p.value for p in onnx.load(tmp_path / "counted.onnx").metadata_props}
+    assert "tabnas.limits_measured" not in told
+    limits = {"latency_us": 50.5, "parameters": 9_999}
+    export_onnx(replace(model, limits=limits), tmp_path / "m.onnx")
+    told = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert json.loads(told["tabnas.limits"]) == limits
+    counted = set(json.loads(told["tabnas.costs"]))
+    measured = json.loads(told["tabnas.limits_measured"])
+    assert set(limits) - counted == set(measured) == {"latency_us"}
+    assert "not checked again" in measured["latency_us"]
+
+
 def test_the_limit_is_checked_once_more(model: Model, tmp_path: Path) -> None:
     object.__setattr__(model, "limits", MappingProxyType({"parameters": 10}))
     with pytest.raises(InfeasibleError, match="the limit on parameters must be kept, at most 10"):
@@ -210,7 +226,7 @@ def test_int8_by_answers_given_apart(model: Model, tmp_path: Path) -> None:
 
 def test_int8_beyond_the_margin_is_refused_with_the_numbers(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
-    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [8])
+    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [64, 64])
     # the answers are the model's own, so that float32 has no error at all and int8 has some
     own = model.predict(table_of())
     with pytest.raises(TabnasError, match=r"must keep rmse within 1\.00% of .*, however it is"):

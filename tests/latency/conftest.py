@@ -33,6 +33,7 @@ def made_latency_table(**changes: object) -> LatencyTable:
                 p90_error=0.08,
                 tables=16,
                 tables_median_error=0.05,
+                spread=0.02,
             )
             for rows, terms in TERMS.items()
         },

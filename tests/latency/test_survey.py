@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 
+import numpy as np
 import pytest
 
 from tabnas.latency import Clock, Machine, measure_machine
 from tabnas.latency import _survey as survey
 from tabnas.latency._clock import Call
+from tabnas.types import FloatArray
 from tests.latency.conftest import COLUMNS, TERMS
 
 
@@ -17,19 +19,20 @@ from tests.latency.conftest import COLUMNS, TERMS
 class AdditiveMachine(Clock):
     """Takes exactly as long as terms say, and makes every call once."""
 
-    told_seconds: list[float] = field(default_factory=list)
+    busy_rounds: float = 1.0  # how many times as long calls take in every second round
 
-    def latencies_us(self, calls: Sequence[Call], tell: survey.Tell = print) -> list[float]:
+    def medians_us(self, calls: Sequence[Call], tell: survey.Tell = print) -> FloatArray:
         for call in calls:
             call()
         probes = [survey.random_network(k) for k in range(survey.FITTED + survey.HELD_OUT)]
         probes += [survey.random_table(k) for k in range(2 * survey.TABLES)]
-        return [
+        calm = [
             terms.predicted_us(probe.shape)
             + (0 if probe.encoder is None else COLUMNS.predicted_us(probe.encoder))
             for terms in TERMS.values()
             for probe in probes
         ]
+        return np.outer([1.0, self.busy_rounds] * 4, calm)
 
 
 def test_the_terms_of_an_additive_machine_are_found() -> None:
@@ -40,6 +43,16 @@ def test_the_terms_of_an_additive_machine_are_found() -> None:
         assert astuple(call.columns) == pytest.approx(astuple(COLUMNS), rel=1e-5)
         assert call.held_out >= 30
         assert max(call.median_error, call.p90_error, call.tables_median_error) < 1e-6
+        assert call.spread == 0
+    assert not table.busy
+
+
+def test_a_machine_that_is_busy_by_turns_is_noticed_and_measured_all_the_same() -> None:
+    table = measure_machine(clock=AdditiveMachine(busy_rounds=1.5))
+    assert table.busy
+    for rows, call in table.calls.items():
+        assert call.spread == pytest.approx(0.5)
+        assert astuple(call.terms) == pytest.approx(astuple(TERMS[rows]), rel=1e-5)
 
 
 def test_networks_are_the_same_every_time_and_differ() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,12 @@ class TestKept:
         table_here(self.measured)
         assert self.times == 2
         assert load_table(kept_path()) == self.measured()
+
+    def test_one_of_a_busy_machine_serves_once(self) -> None:
+        calls = {rows: replace(call, spread=0.4) for rows, call in self.measured().calls.items()}
+        busy = replace(self.measured(), calls=calls)
+        assert table_here(lambda: busy) == busy
+        assert not kept_path().exists()
 
     def test_where_nothing_can_be_kept_it_serves_once(self, cache: Path) -> None:
         (cache / "tabnas").write_text("a file is in the way")

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from tabnas.cli._main import run
+from tabnas.report import render_card, render_report
 from tabnas.report._commands import make_again
 from tabnas.runs import Labelled, RunSettings, load_result, run_in_folder
 from tests.cli.conftest import made_columns, write_csv
-from tests.report.conftest import made_config
+from tests.report.conftest import made_config, made_history, made_result
 from tests.runs.conftest import made_table
 
 
@@ -94,6 +95,16 @@ def test_a_run_from_python_is_made_again_from_its_settings(
 )
 def test_what_the_command_line_cannot_say_is_said_in_python(settings: dict[str, Any]) -> None:
     assert make_again(made_config(**settings), "bird").startswith("from tabnas")
+
+
+@pytest.mark.parametrize("name", ["a" * 200, 'it\'s \\ "so"', "a\u202eb\x1b[31m\n", "```"])
+def test_the_code_names_the_target_as_the_table_does(name: str) -> None:
+    config = made_config(engine="torch")
+    result = made_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
+    quoted = f"Labelled.of(table, {name!r})"
+    assert quoted in make_again(config, name)
+    assert quoted in render_card(result, config)
+    assert quoted in unescape(render_report(result, made_history(), config))
 
 
 def test_limits_on_latency_can_be_said() -> None:

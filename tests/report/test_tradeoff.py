@@ -266,9 +266,15 @@ def test_a_tradeoff_on_another_cost() -> None:
     assert "--limits 12.5,20 --cost latency_us --max-parameters 900" in said
 
 
-@pytest.mark.parametrize(
-    "settings", [{"time": 3.0}, {"workers": 2}, {"refit": True}, {"latency_table": "a.json"}]
-)
+def test_a_tradeoff_with_a_latency_table_and_a_last_training() -> None:
+    said = make_again(tradeoff_config(refit=True, latency_table="a.json"), "bird")
+    said = said.replace(" \\\n   ", "")
+    assert said.startswith("tabnas tradeoff ")
+    assert "--latency-table a.json" in said
+    assert "--refit" in said
+
+
+@pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])
 def test_what_the_command_has_no_option_for_is_said_in_python(settings: dict[str, Any]) -> None:
     said = make_again(tradeoff_config(**settings), "bird")
     assert "plan_tradeoff(Labelled.of(table, 'bird'), settings, **config" in said

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from math import inf, nan
 from pathlib import Path
 
 import pytest
@@ -19,3 +22,26 @@ def test_a_report_that_cannot_be_written_is_no_end_of_a_run(tmp_path: Path) -> N
             folder.finish(outcome)
     assert load_result(tmp_path / "run")["architecture"] == str(outcome.model.architecture)
     assert load_run_model(tmp_path / "run").costs == outcome.model.costs
+
+
+def test_numbers_that_are_not_known_are_no_end_of_a_report(tmp_path: Path) -> None:
+    settings = RunSettings(limits={"parameters": 300}, candidates=3, baselines=False)
+    work = {"search_epochs": 2, "epochs": 2, "candidates": 3}
+    run = plan_run(Labelled.of(made_table(60).drop(["value"]), "kind"), settings, resolved=work)
+    outcome = run.execute()
+    assert len(outcome.candidates) == 3
+    unknown = replace(outcome, one_shot=(nan, *outcome.one_shot[1:]), diagnostics=None, effects=())
+    with RunFolder(tmp_path / "some") as folder:
+        folder.write_config({"settings": settings.to_dict()})
+        folder.finish(unknown)  # a warning, which a page that fails gives, is an error here
+    result = json.loads((tmp_path / "some" / "result.json").read_text(encoding="utf-8"))
+    assert result["candidates"][0]["one_shot_loss"] is None
+    page = (tmp_path / "some" / "report.html").read_text(encoding="utf-8")
+    assert "Left out: 1 candidate without a finite estimate" in page
+    assert (tmp_path / "some" / "MODEL_CARD.md").exists()
+    with RunFolder(tmp_path / "none") as folder:
+        folder.write_config({"settings": settings.to_dict()})
+        folder.finish(replace(unknown, one_shot=(nan, inf, -inf)))
+    page = (tmp_path / "none" / "report.html").read_text(encoding="utf-8")
+    assert "too few candidates to compare estimates" in page
+    assert (tmp_path / "none" / "MODEL_CARD.md").exists()

@@ -90,6 +90,15 @@ def test_time_stretches_the_work() -> None:
     assert np.isclose(sum(longer.seconds.values()), 2 * sum(usual.seconds.values()), rtol=0.7)
 
 
+def test_time_leaves_candidates_that_were_asked_for() -> None:
+    data = Labelled.of(made_table(4_000).drop(["value"]), "kind")
+    usual = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2)).plan
+    time = 40 * sum(usual.seconds.values())
+    long = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2, time=time)).plan
+    assert long.candidates == usual.candidates == 2
+    assert long.training.epochs == 4 * usual.training.epochs
+
+
 def test_small_tables_try_simpler_networks_unless_told() -> None:
     table = made_table(300)
     data = Labelled.of(table.drop(["value"]), "kind")

@@ -7,10 +7,14 @@ from html import unescape
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tabnas import TabnasError
 from tabnas.data import Table
 from tabnas.errors import InfeasibleError
+from tabnas.latency import Machine
+from tabnas.report._tradeoff_facts import FOLDER
 from tabnas.runs import (
     Labelled,
     Ledger,
@@ -23,8 +27,10 @@ from tabnas.runs import (
     load_tradeoff,
     plan_tradeoff,
 )
-from tabnas.runs._tradeoff_result import describe_tradeoff
+from tabnas.runs._tradeoff_result import describe_tradeoff, folder_name, pareto_optimal
 from tabnas.space import Architecture
+from tests.latency.conftest import made_latency_table
+from tests.runs.test_latency import SHORT, FakeMachine, KilledError, SlowWhenTrained, killed_at
 
 LIMITS = (150, 60, 400)
 
@@ -197,3 +203,84 @@ def test_a_limit_that_nothing_keeps_is_refused_before_the_work() -> None:
         planned((2, 100))
     with pytest.raises(TabnasError, match="time"):
         planned(time=3.0)
+
+
+# -- limits on latency -----------------------------------------------------------------------------
+
+LATENCIES = (32.2, 36.0, 45.0)
+
+
+@pytest.fixture
+def latency_file(tmp_path) -> str:
+    path = tmp_path / "here.json"
+    path.write_text(made_latency_table(machine=Machine.here()).to_json())
+    return str(path)
+
+
+def of_latency(file: str, machine: FakeMachine, limits=LATENCIES, resolved=None) -> PlannedTradeoff:
+    limited = {"latency_us": limits[0], "parameters": 3_000}
+    settings = RunSettings(limits=limited, latency_table=file, baselines=False)
+    return plan_tradeoff(
+        table(), settings, limits, cost="latency_us", measure=machine, resolved=resolved
+    )
+
+
+def short(file: str, machine: FakeMachine) -> PlannedTradeoff:
+    before = of_latency(file, machine).resolved
+    return of_latency(file, machine, resolved=before | SHORT)
+
+
+def test_the_latency_of_every_model_is_measured_and_told(latency_file) -> None:
+    machine = FakeMachine()
+    curve = short(latency_file, machine)
+    outcomes = curve.execute()
+    told = describe_tradeoff(curve, outcomes)
+    costs = []
+    for limit, outcome, model in zip(LATENCIES, outcomes, told["models"], strict=True):
+        assert outcome.measured_us["latency_us"] <= limit
+        measured = told["timings"][f"measured latency_us, limit-{limit:.12g}"]
+        assert measured == pytest.approx(machine.predicted_us(outcome.model), abs=1e-3)
+        costs.append((model["costs"]["latency_us"]["value"], outcome.chosen.loss))
+    assert [model["pareto_optimal"] for model in told["models"]] == pareto_optimal(costs)
+
+
+def test_a_plan_with_latencies_is_gone_on_with_and_measures_nothing(latency_file, tmp_path) -> None:
+    machine = FakeMachine()
+    curve = short(latency_file, machine)
+    ledger = Ledger(tmp_path / "run", identity=curve.identity(), every=1e9)
+    with pytest.raises(KilledError):
+        curve.execute(killed_at("candidates"), ledger)
+    machine.asked.clear()
+    again = of_latency(latency_file, machine, resolved=curve.resolved)
+    ledger = Ledger(tmp_path / "run", identity=again.identity())
+    again.execute(ledger=ledger)
+    assert len(machine.asked) == len(LATENCIES)  # the finished model of each limit alone
+
+
+def test_what_was_too_slow_for_a_tight_limit_is_there_for_a_looser_one(latency_file) -> None:
+    machine = SlowWhenTrained(extra_us=3.0)
+    best = short(latency_file, machine).execute()[0].model.architecture
+    machine.slow = (str(best),)
+    tight, loose, _ = short(latency_file, machine).execute()
+    assert tight.model.architecture != best
+    assert best in {one.architecture for one in tight.candidates}
+    assert best in {one.architecture for one in loose.candidates}
+    assert loose.chosen.loss <= min(one.loss for one in tight.candidates)
+
+
+@pytest.mark.parametrize("cost", ["parameters", "dense_parameters", "flops", "bytes"])
+def test_what_is_counted_has_whole_limits(cost) -> None:
+    with pytest.raises(TabnasError, match=rf"limits on {cost} must be whole.* 150.5 was given"):
+        plan_tradeoff(table(), RunSettings(limits={cost: 150}), (150.5, 300), cost=cost)
+
+
+def test_an_unknown_cost_is_told_of_all_that_are_known() -> None:
+    with pytest.raises(TabnasError, match=r"known: batch_latency_us, .*flops, latency_us"):
+        plan_tradeoff(table(), RunSettings(limits={"flops": 1_000}), (1, 2), cost="xyz")
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=2, unique=True))
+def test_every_limit_has_a_folder_of_its_own(limits) -> None:
+    names = [folder_name(limit) for limit in limits]
+    assert len(set(names)) == len(limits)
+    assert all(FOLDER.fullmatch(name) for name in names)

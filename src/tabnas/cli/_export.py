@@ -11,8 +11,10 @@ from rich.table import Table
 
 from tabnas.cli._options import Json
 from tabnas.cli._text import plain, shown, terminal
+from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
+    from tabnas.cli._run_rows import JudgedRows
     from tabnas.export import Exported
 
 MOST_NAMED = 6
@@ -20,10 +22,14 @@ MOST_NAMED = 6
 
 def export(
     run: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="RUN")],
-    out: Annotated[
-        Path,
+    file: Annotated[
+        Path | None,
         typer.Argument(help="Where to write: .onnx. A file there is replaced.", metavar="FILE"),
-    ],
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="FILE as an option, as other commands have it.", metavar="FILE"),
+    ] = None,
     weights_only: Annotated[
         bool,
         typer.Option(
@@ -32,7 +38,10 @@ def export(
     ] = False,
     int8: Annotated[
         bool,
-        typer.Option("--int8", help="Store weights in 8 bits, if the score stays within --margin."),
+        typer.Option(
+            "--int8",
+            help="Store weights in 8 bits, if that is smaller and the score stays within --margin.",
+        ),
     ] = False,
     margin: Annotated[
         float, typer.Option(help="How much of the score --int8 may cost, as a share of it.", min=0)
@@ -41,7 +50,7 @@ def export(
         Path | None,
         typer.Option(
             help="Rows to check the file on: CSV, TSV, Parquet or Feather.",
-            show_default="the run's test rows, if its table is still there",
+            show_default="the run's test rows, if its table is still there and the same",
         ),
     ] = None,
     as_json: Json = False,
@@ -53,32 +62,56 @@ def export(
 
         tabnas export runs/income income.onnx
     """
-    from tabnas.cli._run_rows import judged_rows, run_metric
+    from tabnas.cli._run_rows import JudgedRows, judged_rows, run_metric
     from tabnas.data import read_table
     from tabnas.export import export_onnx
     from tabnas.runs import load_run_model
 
+    path = _one_of(file, out)
     model = load_run_model(run)
     if check is None:
-        rows, where = judged_rows(run), "test rows of the run"
+        judged = judged_rows(run)
     else:
-        rows, where = read_table(check, text=model.text_columns), f"rows of {check.name}"
+        rows = read_table(check, text=model.text_columns)
+        judged = JudgedRows(rows=rows, words=f"rows of {check.name}")
+    if int8 and judged.rows is None:
+        raise TabnasError(
+            f"--int8 must be measured on rows with the target {plain(model.target.name)!r}, "
+            f"however there are none: {judged.words}; name some with --check FILE"
+        )
     exported = export_onnx(
         model,
-        out,
-        check=rows,
+        path,
+        check=judged.rows,
         weights_only=weights_only,
         int8=int8,
         margin=margin,
         metric=run_metric(run),
     )
     if as_json:
-        typer.echo(json.dumps(exported.to_dict(), indent=2, ensure_ascii=False))
+        said = exported.to_dict() | {"checked_on": judged.words, "caution": judged.caution or None}
+        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
     else:
-        _show(exported, where)
+        _show(exported, judged)
 
 
-def _show(exported: Exported, where: str) -> None:
+def _one_of(file: Path | None, out: Path | None) -> Path:
+    """The file to write, which may be said in two ways."""
+    if file is not None and out is not None:
+        raise TabnasError(
+            f"one file must be named, however both {plain(file)!r} and --out {plain(out)!r} were "
+            "given; leave one out"
+        )
+    path = file or out
+    if path is None:
+        raise TabnasError(
+            "export must be told where to write, however no file was named; give one that ends in "
+            ".onnx: tabnas export RUN FILE"
+        )
+    return path
+
+
+def _show(exported: Exported, judged: JudgedRows) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(overflow="fold")
@@ -88,10 +121,10 @@ def _show(exported: Exported, where: str) -> None:
     table.add_row("outputs", shown(_named(exported.outputs), longest=400))
     table.add_row("opset", ", ".join(f"{name} {n}" for name, n in exported.opsets.items()))
     parity = exported.parity
-    real = f"{parity.rows:,} {where} and " if parity.rows else ""
+    real = f"{parity.rows:,} {judged.words} and " if parity.rows else ""
     table.add_row("checked", shown(f"on {real}{parity.made_rows:,} made-up rows", longest=200))
     if not parity.rows:
-        table.add_row("", "no real rows were at hand; name some with --check FILE")
+        table.add_row("", f"on no real rows: {judged.words}; name some with --check FILE")
     table.add_row("", f"by {parity.engine}")
     told = f"largest difference {parity.difference:.1e}, allowed {parity.tolerance:.0e}"
     table.add_row("", told)
@@ -99,6 +132,8 @@ def _show(exported: Exported, where: str) -> None:
         small = exported.int8
         score = f"{small.metric} {small.int8_score:.5g}, {small.float32_score:.5g} in float32"
         table.add_row("int8", f"{score}, on {small.rows:,} rows")
+        if judged.caution:
+            table.add_row("", judged.caution)
         table.add_row("", f"{exported.bytes:,} bytes, {small.float32_bytes:,} in float32")
     terminal().print(table)
 

@@ -102,6 +102,11 @@ def show_table(console: Console, table: LatencyTable, kept: str) -> None:
         f"Errors are on {calls[0].held_out} random networks and {calls[0].tables} tables that "
         "nothing was fitted to."
     )
+    if table.busy:
+        console.print(
+            "note: calls took much longer in some rounds than in others, so the machine had other "
+            "things to do; measure it again when it has less"
+        )
     place = plain(kept, longest=LONGEST)
     console.print(f"Measured {table.measured}, in {place}", soft_wrap=True, markup=False)
 
@@ -127,4 +132,5 @@ LINES: dict[str, Callable[[CallTable], str]] = {
     "median error, network": lambda call: _percent(call.median_error),
     "nine tenths are within": lambda call: _percent(call.p90_error),
     "median error, whole file": lambda call: _percent(call.tables_median_error),
+    "busy rounds took longer by": lambda call: _percent(call.spread),
 }

@@ -61,20 +61,16 @@ LatencyTableFile = Annotated[
         rich_help_panel=LIMITS,
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME"),
-]
-Seed = Annotated[
-    int, typer.Option(help="The same seed gives the same result, without --time.", min=0)
-]
-Candidates = Annotated[
-    int | None,
+Refit = Annotated[
+    bool,
     typer.Option(
-        help="How many of the best architectures to train alone and choose from.",
-        show_default="3",
+        "--refit",
+        help="After judging, train the final model on all rows, the test included.",
         rich_help_panel=WORK,
     ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the space and the plan, and train nothing.")
 ]
 Layers = Annotated[
     int | None,

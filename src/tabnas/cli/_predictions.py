@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 
 from tabnas.data import Table
 from tabnas.errors import TabnasError
+from tabnas.files import write_whole
 from tabnas.model import Model
 
 
@@ -46,42 +44,39 @@ def refuse_unwritable(path: Path, source: Path) -> None:
 
 def write_predictions(table: pa.Table, path: Path) -> None:
     """Write in the format that the name ends with; the file appears whole or not at all."""
-    aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    sink = pa.BufferOutputStream()
+    WRITERS[path.suffix.lower()](table, sink)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        WRITERS[path.suffix.lower()](table, aside)
-        os.replace(aside, path)
+        write_whole(path, sink.getvalue().to_pybytes(), sync=False)
     except OSError as error:
         raise TabnasError(
             f"{str(path)!r} cannot be written ({error.strerror or error}); name another with --out"
         ) from None
-    finally:
-        with suppress(OSError):  # it is gone if all went well
-            aside.unlink()
 
 
-def _separated(delimiter: str) -> Callable[[pa.Table, Path], Any]:
-    def write(table: pa.Table, path: Path) -> None:
+def _separated(delimiter: str) -> Callable[[pa.Table, Any], Any]:
+    def write(table: pa.Table, sink: Any) -> None:
         from pyarrow import csv
 
-        csv.write_csv(table, path, csv.WriteOptions(delimiter=delimiter))
+        csv.write_csv(table, sink, csv.WriteOptions(delimiter=delimiter))
 
     return write
 
 
-def _parquet(table: pa.Table, path: Path) -> None:
+def _parquet(table: pa.Table, sink: Any) -> None:
     from pyarrow import parquet
 
-    parquet.write_table(table, path)
+    parquet.write_table(table, sink)
 
 
-def _feather(table: pa.Table, path: Path) -> None:
+def _feather(table: pa.Table, sink: Any) -> None:
     from pyarrow import feather
 
-    feather.write_feather(table, path)
+    feather.write_feather(table, sink)
 
 
-WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
+WRITERS: dict[str, Callable[[pa.Table, Any], Any]] = {
     ".csv": _separated(","),
     ".tsv": _separated("\t"),
     ".parquet": _parquet,

@@ -27,7 +27,7 @@ def resume(
 
         tabnas resume runs/income
     """
-    from tabnas.cli._running import carry_out
+    from tabnas.cli._running import Manner, carry_out
     from tabnas.cli._source import Source
     from tabnas.cli._tradeoff import carry_out_tradeoff, tradeoff_of
     from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, load_config
@@ -41,28 +41,12 @@ def resume(
         source = Source.from_dict(config.get("data", {}))
         settings = RunSettings.from_dict(config.get("settings", {}))
         resolved = config.get("plan")
+        manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
         if several is not None and isinstance(folder, TradeoffFolder):
-            carry_out_tradeoff(
-                folder,
-                source,
-                settings,
-                *several,
-                every=checkpoint_seconds,
-                quiet=quiet,
-                as_json=as_json,
-                resolved=resolved,
-            )
+            carry_out_tradeoff(folder, source, settings, manner, *several, resolved=resolved)
             return
-        carry_out(
-            folder,
-            source,
-            settings,
-            every=checkpoint_seconds,
-            quiet=quiet,
-            as_json=as_json,
-            tensorboard=_has_events(folder.path),
-            resolved=resolved,
-        )
+        events = _has_events(folder.path)
+        carry_out(folder, source, settings, manner, tensorboard=events, resolved=resolved)
 
 
 def _has_events(folder: Path) -> bool:

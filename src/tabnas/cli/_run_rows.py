@@ -3,35 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tabnas.cli._source import Source
-from tabnas.cli._tables import named_table
+from tabnas.cli._tables import is_at_hand, named_table
+from tabnas.cli._tradeoff import tradeoff_of
 from tabnas.data import Table, read_table, rows_with_target
 from tabnas.errors import TabnasError
-from tabnas.runs import Labelled, RunSettings, load_config, split_rows
+from tabnas.runs import RunSettings, load_config, load_result, prepare, split_rows
+
+GONE = "the run's table is not on this machine any more"
+CHANGED = "the run's table has changed since"
+LEARNED = "the model has learned from these rows, after it was judged (--refit)"
 
 
-def judged_rows(run: Path) -> Table | None:
-    """The test rows with their target, or None if the run's table is no longer there."""
+@dataclass(frozen=True, kw_only=True)
+class JudgedRows:
+    """Rows with their target, and what may be said of them."""
+
+    rows: Table | None
+    words: str  # what they are, or why there are none
+    caution: str = ""  # why a score on them is too good
+
+
+def judged_rows(run: Path) -> JudgedRows:
+    """The test rows of a run, if its table is at hand; nothing is fetched from elsewhere.
+
+    What is read is compared with what the run saw, for among rows of a table that has changed
+    nobody can tell those that the model has learned from.
+    """
     try:
         config = load_config(run)
         source = Source.from_dict(config.get("data", {}))
-        table, target = named_table(source.data, source.target)
-        if source.test is not None:
-            return read_table(source.test, text=table.text_columns)
         settings = RunSettings.from_dict(config.get("settings", {}))
-        present = rows_with_target(table.column(target))
-        split = split_rows(
-            Labelled.of(table, target, task=source.task),
-            settings,
-            own_validation=source.validation is not None,
-            own_test=False,
-        )
-        return table.take(present[split.test])
+    except TabnasError:
+        return JudgedRows(rows=None, words="the folder names no table")
+    if not is_at_hand(source.data):
+        return JudgedRows(rows=None, words=GONE)
+    try:
+        result = load_result(run)
+        rows, digest = _read(source, settings, config)
     except (TabnasError, OSError):
-        return None
+        return JudgedRows(rows=None, words=CHANGED)
+    if result.get("table") != digest:
+        return JudgedRows(rows=None, words=CHANGED)
+    learned = result.get("trained_on_all_rows") is True
+    return JudgedRows(rows=rows, words="test rows of the run", caution=LEARNED if learned else "")
+
+
+def _read(source: Source, settings: RunSettings, config: Mapping[str, Any]) -> tuple[Table, str]:
+    """The test rows as they are in the table, and the digest of all that the run would see."""
+    table, target = named_table(source.data, source.target)
+    data, validation, test = source.labelled(table, target, settings)
+    several = tradeoff_of(config)
+    tightest = settings
+    if several is not None:  # whose networks all read what the tightest limit allows
+        limits, cost = several
+        tightest = replace(settings, limits={**settings.limits, cost: min(limits)})
+    digest = prepare(data, tightest, validation=validation, test=test).digest()
+    if source.test is not None:
+        return read_table(source.test, text=table.text_columns), digest
+    split = split_rows(data, settings, own_validation=validation is not None, own_test=False)
+    return table.take(rows_with_target(table.column(target))[split.test]), digest
 
 
 def run_metric(run: Path) -> str | None:

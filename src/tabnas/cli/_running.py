@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from tabnas.runs import RunFolder, RunSettings
 
 INTERRUPTED, TERMINATED = 130, 143
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How a command goes about its work, whatever the work is."""
+
+    every: float  # seconds from one checkpoint to the next
+    quiet: bool
+    as_json: bool
 
 
 class EndedError(Exception):
@@ -45,14 +55,12 @@ def carry_out(
     folder: RunFolder,
     source: Source,
     settings: RunSettings,
+    manner: Manner,
     *,
-    every: float,
-    quiet: bool,
-    as_json: bool,
     tensorboard: bool = False,
     resolved: Mapping[str, Any] | None = None,
 ) -> None:
-    """Do the work of a run, or the rest of it; `every` is the seconds between checkpoints."""
+    """Do the work of a run, or the rest of it."""
     from tabnas.cli._progress import showing
     from tabnas.cli._summary import show_result
     from tabnas.runs import EventLog, Ledger, LiveFile
@@ -62,14 +70,14 @@ def carry_out(
     with ExitStack() as log:
         with (
             stoppable(console, folder.given),
-            showing(console, quiet=quiet or as_json, cost=cost) as show,
+            showing(console, quiet=manner.quiet or manner.as_json, cost=cost) as show,
         ):
             live = LiveFile(folder.path, show)
             run = source.planned(settings, resolved, observe=live)
             live.plan(run)
             config = {"data": source.to_dict(), "settings": settings.to_dict()}
             folder.write_config(config | {"plan": run.plan.resolved})
-            ledger = Ledger(folder.checkpoint, identity=run.identity(), every=every)
+            ledger = Ledger(folder.checkpoint, identity=run.identity(), every=manner.every)
             if ledger.note:
                 console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
             events = log.enter_context(EventLog(folder.path, run, live)) if tensorboard else None
@@ -77,7 +85,7 @@ def carry_out(
         result = folder.finish(outcome)
         if events is not None:
             events.finish(result)
-    if as_json:
+    if manner.as_json:
         typer.echo(json.dumps(result | {"folder": folder.given}, indent=2))
-    elif not quiet:
+    elif not manner.quiet:
         show_result(terminal(), result, folder.given)

@@ -4,96 +4,77 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tabnas.cli import _options as options
 from tabnas.cli._asking import asked
-from tabnas.cli._options import (
-    WORK,
-    Candidates,
-    Categorical,
-    CheckpointSeconds,
-    ClassWeight,
-    Data,
-    Drop,
-    GroupColumn,
-    Json,
-    LatencyTableFile,
-    Layers,
-    MaxBatchLatencyUs,
-    MaxBytes,
-    MaxDenseParameters,
-    MaxFlops,
-    MaxLatencyUs,
-    MaxParameters,
-    MetricName,
-    Numeric,
-    Out,
-    Quiet,
-    ScalingName,
-    Seed,
-    Target,
-    TaskName,
-    TestRows,
-    TimeColumn,
-    ValidationRows,
-    Widths,
-    given_limits,
-)
+from tabnas.cli._options import WORK, given_limits
 from tabnas.cli._text import terminal
 
 
 def search(
-    data: Data,
-    target: Target = None,
-    max_parameters: MaxParameters = None,
-    max_dense_parameters: MaxDenseParameters = None,
-    max_flops: MaxFlops = None,
-    max_bytes: MaxBytes = None,
-    max_latency_us: MaxLatencyUs = None,
-    max_batch_latency_us: MaxBatchLatencyUs = None,
-    latency_table: LatencyTableFile = None,
-    out: Out = None,
-    seed: Seed = 0,
+    data: options.Data,
+    target: options.Target = None,
+    max_parameters: options.MaxParameters = None,
+    max_dense_parameters: options.MaxDenseParameters = None,
+    max_flops: options.MaxFlops = None,
+    max_bytes: options.MaxBytes = None,
+    max_latency_us: options.MaxLatencyUs = None,
+    max_batch_latency_us: options.MaxBatchLatencyUs = None,
+    latency_table: options.LatencyTableFile = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME"),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="The same seed gives the same result, without --time and limits on latency.",
+            min=0,
+        ),
+    ] = 0,
     time: Annotated[
         float | None,
         typer.Option(
             help="About how many seconds to take; more gives longer trainings, then more "
-            "candidates. Comparing with boosted trees may take longer on large tables.",
+            "candidates, unless --candidates says how many. Comparing with boosted trees may take "
+            "longer on large tables.",
             show_default="what pays",
             rich_help_panel=WORK,
         ),
     ] = None,
-    candidates: Candidates = None,
-    refit: Annotated[
-        bool,
+    candidates: Annotated[
+        int | None,
         typer.Option(
-            "--refit",
-            help="After judging, train the final model on all rows, the test included.",
+            help="How many of the best architectures to train alone and choose from.",
+            show_default="3, and up to 3 simpler ones on small tables",
             rich_help_panel=WORK,
         ),
-    ] = False,
+    ] = None,
+    refit: options.Refit = False,
     workers: Annotated[
         int,
         typer.Option(help="Networks trained side by side in a step.", min=1, rich_help_panel=WORK),
     ] = 1,
-    layers: Layers = None,
-    widths: Widths = None,
-    metric: MetricName = None,
-    class_weight: ClassWeight = None,
-    validation: ValidationRows = None,
-    test: TestRows = None,
-    time_column: TimeColumn = None,
-    group_column: GroupColumn = None,
-    task: TaskName = None,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    drop: Drop = None,
-    scaling: ScalingName = "robust",
-    quiet: Quiet = False,
-    as_json: Json = False,
-    checkpoint_seconds: CheckpointSeconds = 60.0,
+    layers: options.Layers = None,
+    widths: options.Widths = None,
+    metric: options.MetricName = None,
+    class_weight: options.ClassWeight = None,
+    validation: options.ValidationRows = None,
+    test: options.TestRows = None,
+    time_column: options.TimeColumn = None,
+    group_column: options.GroupColumn = None,
+    task: options.TaskName = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    drop: options.Drop = None,
+    scaling: options.ScalingName = "robust",
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    checkpoint_seconds: options.CheckpointSeconds = 60.0,
     tensorboard: Annotated[
         bool,
         typer.Option(
@@ -102,9 +83,7 @@ def search(
             rich_help_panel=WORK,
         ),
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the space and the plan, and train nothing.")
-    ] = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     r"""Find the best network for a table within a hard limit, and train it.
 
@@ -129,7 +108,7 @@ def search(
     rows that nothing was chosen by (result.json), and all that was asked (config.toml).
     """
     from tabnas.cli._progress import showing
-    from tabnas.cli._running import carry_out
+    from tabnas.cli._running import Manner, carry_out
     from tabnas.cli._summary import facts_of_plan, show_plan
     from tabnas.cli._tables import default_folder
     from tabnas.runs import RunFolder, refuse_without_tensorboard
@@ -178,12 +157,5 @@ def search(
             show_plan(terminal(), facts)
         return
     with RunFolder(out or default_folder(data)) as folder:
-        carry_out(
-            folder,
-            source,
-            settings,
-            every=checkpoint_seconds,
-            quiet=quiet,
-            as_json=as_json,
-            tensorboard=tensorboard,
-        )
+        manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
+        carry_out(folder, source, settings, manner, tensorboard=tensorboard)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
+    from tabnas.data import Table
     from tabnas.runs import Labelled, Observer, PlannedRun, PlannedTradeoff, RunSettings
 
 
@@ -44,22 +45,37 @@ class Source:
         limits: Sequence[float],
         cost: str,
         resolved: Mapping[str, Any] | None = None,
+        *,
+        observe: Observer = lambda progress: None,
     ) -> PlannedTradeoff:
         """The same for several limits."""
         from tabnas.runs import plan_tradeoff
 
         rows, validation, test = self._rows(settings)
         return plan_tradeoff(
-            rows, settings, limits, cost=cost, validation=validation, test=test, resolved=resolved
+            rows,
+            settings,
+            limits,
+            cost=cost,
+            validation=validation,
+            test=test,
+            resolved=resolved,
+            observe=observe,
         )
 
     def _rows(self, settings: RunSettings) -> tuple[Labelled, Labelled | None, Labelled | None]:
-        """The table, and the files for validation and test where they were given."""
         from tabnas.cli._tables import named_table
+
+        table, target = named_table(self.data, self.target)
+        return self.labelled(table, target, settings)
+
+    def labelled(
+        self, table: Table, target: str, settings: RunSettings
+    ) -> tuple[Labelled, Labelled | None, Labelled | None]:
+        """The table, and the files for validation and test where they were given."""
         from tabnas.data import read_table
         from tabnas.runs import Labelled
 
-        table, target = named_table(self.data, self.target)
         _refuse_target(table.known(target), settings)
         rows = Labelled.of(table, target, task=self.task)
         others = {}

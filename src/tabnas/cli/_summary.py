@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tabnas.cli._text import plain, shown
-from tabnas.runs import PlannedRun
+from tabnas.runs import PlannedRun, PlannedTradeoff
 
 MOST_DIGITS = 7
 LONGEST_NOTE = 500
@@ -48,6 +48,15 @@ def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
     }
 
 
+def facts_of_tradeoff(tradeoff: PlannedTradeoff) -> dict[str, Any]:
+    """The same for several limits: the plan of the loosest, whose search is that of all."""
+    facts = facts_of_plan(tradeoff.runs[-1])
+    seconds = facts["seconds"]
+    trained = round(len(tradeoff.limits) * seconds["candidates"], 1)  # at most: others are smaller
+    several = {"cost": tradeoff.cost, "limits": list(tradeoff.limits)}
+    return facts | {"tradeoff": several, "seconds": seconds | {"candidates": trained}}
+
+
 def show_plan(console: Console, facts: dict[str, Any]) -> None:
     """Print a plan."""
     table = _two_columns()
@@ -64,6 +73,10 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
         f"{facts['inputs']:,} inputs, {facts['outputs']} output{'s' * (facts['outputs'] > 1)}"
         + (f", {embedded:,} parameters in embeddings" if embedded else ""),
     )
+    several = facts.get("tradeoff")
+    if several is not None:
+        listed = ", ".join(f"{limit:,}" for limit in several["limits"])
+        table.add_row("limits", f"{several['cost']} <= {listed}; the plan is of the loosest")
     table.add_row("limit", " and ".join(f"{n} <= {m:,}" for n, m in facts["limits"].items()))
     for layer, widths in enumerate(facts["widths"], start=1):
         table.add_row(f"layer {layer}", _widths(widths))
@@ -89,6 +102,8 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
     for name, cost in result["costs"].items():
         table.add_row(shown(name), shown(_held(name, cost, result), longest=LONGEST_NOTE))
     console.print(table)
+    if sum(cost["limit"] is not None for cost in result["costs"].values()) > 1:
+        console.print("a limit binds if it forbids a network that is one step wider", style="dim")
     console.print()
     if result["scores"]:
         show_scores(console, result["scores"], f"{result['rows']['test']:,} test rows")

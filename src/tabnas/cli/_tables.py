@@ -5,8 +5,11 @@ from __future__ import annotations
 import glob
 from pathlib import Path
 
-from tabnas.data import Table, load_dataset, read_table
+from tabnas.data import Table, list_datasets, load_dataset, read_table
 from tabnas.errors import TabnasError
+
+HERE = ("scikit-learn", "folder")
+"""Sources of datasets that are on this machine."""
 
 
 def named_table(source: str, target: str | None) -> tuple[Table, str]:
@@ -26,6 +29,17 @@ def named_table(source: str, target: str | None) -> tuple[Table, str]:
             f"there is no dataset {source!r}; did you mean the file {sorted(near)[0]!r}?"
         ) from None
     return dataset.table, target or dataset.target
+
+
+def is_at_hand(source: str) -> bool:
+    """Whether the table of that name can be read without fetching it from elsewhere."""
+    if Path(source).is_file():
+        return True
+    try:
+        known = [listing.name for listing in list_datasets() if listing.source in HERE]
+    except TabnasError:
+        return False
+    return any(source in (name, name.split(".")[0]) for name in known)
 
 
 def default_folder(source: str) -> Path:

@@ -5,43 +5,15 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tabnas.cli import _options as options
 from tabnas.cli._asking import asked
-from tabnas.cli._options import (
-    Candidates,
-    Categorical,
-    CheckpointSeconds,
-    ClassWeight,
-    Data,
-    Drop,
-    GroupColumn,
-    Json,
-    Layers,
-    MaxBatchLatencyUs,
-    MaxBytes,
-    MaxDenseParameters,
-    MaxFlops,
-    MaxLatencyUs,
-    MaxParameters,
-    MetricName,
-    Numeric,
-    Out,
-    Quiet,
-    ScalingName,
-    Seed,
-    Target,
-    TaskName,
-    TestRows,
-    TimeColumn,
-    ValidationRows,
-    Widths,
-    parse_limits,
-    some_limits,
-)
-from tabnas.cli._running import stoppable
+from tabnas.cli._options import WORK, parse_limits, some_limits
+from tabnas.cli._running import Manner, stoppable
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
 from tabnas.errors import TabnasError
@@ -51,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def tradeoff(
-    data: Data,
+    data: options.Data,
     limits: Annotated[
         str,
         typer.Option(
             help="The limits to find a network for: 2000,5000,10000.", rich_help_panel="Limits"
         ),
     ],
-    target: Target = None,
+    target: options.Target = None,
     cost: Annotated[
         str,
         typer.Option(
@@ -67,33 +39,50 @@ def tradeoff(
             rich_help_panel="Limits",
         ),
     ] = "parameters",
-    max_parameters: MaxParameters = None,
-    max_dense_parameters: MaxDenseParameters = None,
-    max_flops: MaxFlops = None,
-    max_bytes: MaxBytes = None,
-    max_latency_us: MaxLatencyUs = None,
-    max_batch_latency_us: MaxBatchLatencyUs = None,
-    out: Out = None,
-    seed: Seed = 0,
-    candidates: Candidates = None,
-    layers: Layers = None,
-    widths: Widths = None,
-    metric: MetricName = None,
-    class_weight: ClassWeight = None,
-    validation: ValidationRows = None,
-    test: TestRows = None,
-    time_column: TimeColumn = None,
-    group_column: GroupColumn = None,
-    task: TaskName = None,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    drop: Drop = None,
-    scaling: ScalingName = "robust",
-    quiet: Quiet = False,
-    as_json: Json = False,
-    checkpoint_seconds: CheckpointSeconds = 60.0,
+    max_parameters: options.MaxParameters = None,
+    max_dense_parameters: options.MaxDenseParameters = None,
+    max_flops: options.MaxFlops = None,
+    max_bytes: options.MaxBytes = None,
+    max_latency_us: options.MaxLatencyUs = None,
+    max_batch_latency_us: options.MaxBatchLatencyUs = None,
+    latency_table: options.LatencyTableFile = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME-tradeoff"),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(help="The same seed gives the same result, without limits on latency.", min=0),
+    ] = 0,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            help="How many architectures to train alone for each limit, beside the best of the "
+            "limit before.",
+            show_default="2",
+            rich_help_panel=WORK,
+        ),
+    ] = None,
+    refit: options.Refit = False,
+    layers: options.Layers = None,
+    widths: options.Widths = None,
+    metric: options.MetricName = None,
+    class_weight: options.ClassWeight = None,
+    validation: options.ValidationRows = None,
+    test: options.TestRows = None,
+    time_column: options.TimeColumn = None,
+    group_column: options.GroupColumn = None,
+    task: options.TaskName = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    drop: options.Drop = None,
+    scaling: options.ScalingName = "robust",
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    checkpoint_seconds: options.CheckpointSeconds = 60.0,
+    dry_run: options.DryRun = False,
 ) -> None:
-    """Find the best network for each of several limits, and show what more cost buys.
+    r"""Find the best network for each of several limits, and show what more cost buys.
 
         tabnas tradeoff train.csv --target income --limits 2000,5000,10000,20000
 
@@ -108,6 +97,7 @@ def tradeoff(
 
         tabnas predict runs/train-tradeoff/limit-5000 new.csv
     """
+    from tabnas.cli._summary import facts_of_tradeoff, show_plan
     from tabnas.cli._tables import default_folder
     from tabnas.runs import TradeoffFolder
 
@@ -138,39 +128,38 @@ def tradeoff(
         numeric=numeric,
         drop=drop,
         widths=widths,
+        latency_table=None if latency_table is None else str(latency_table),
         layers=layers,
         metric=metric,
         class_weight=class_weight,
         scaling=scaling,
         candidates=candidates,
+        refit=refit,
         seed=seed,
     )
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
+    if dry_run:
+        facts = facts_of_tradeoff(source.planned_tradeoff(settings, several, cost))
+        if as_json:
+            typer.echo(json.dumps(facts, indent=2))
+        else:
+            show_plan(terminal(), facts)
+        return
     given = default_folder(data)
     with TradeoffFolder(out or given.with_name(f"{given.name}-tradeoff")) as folder:
-        carry_out_tradeoff(
-            folder,
-            source,
-            settings,
-            several,
-            cost,
-            every=checkpoint_seconds,
-            quiet=quiet,
-            as_json=as_json,
-        )
+        manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
+        carry_out_tradeoff(folder, source, settings, manner, several, cost)
 
 
 def carry_out_tradeoff(
     folder: TradeoffFolder,
     source: Source,
     settings: RunSettings,
+    manner: Manner,
     limits: list[float],
     cost: str,
     *,
-    every: float,
-    quiet: bool,
-    as_json: bool,
     resolved: Mapping[str, Any] | None = None,
 ) -> None:
     """Do the work of a trade-off, or the rest of it."""
@@ -186,20 +175,20 @@ def carry_out_tradeoff(
     }
     with (
         stoppable(console, folder.given),
-        showing(console, quiet=quiet or as_json, cost=cost) as show,
+        showing(console, quiet=manner.quiet or manner.as_json, cost=cost) as show,
     ):
         live = LiveFile(folder.path, show)
-        planned = source.planned_tradeoff(settings, limits, cost, resolved)
+        planned = source.planned_tradeoff(settings, limits, cost, resolved, observe=live)
         live.plan(planned.runs[-1])  # the loosest limit, whose search trains the weights
         folder.write_config(asked_for | {"plan": planned.resolved})
-        ledger = Ledger(folder.checkpoint, identity=planned.identity(), every=every)
+        ledger = Ledger(folder.checkpoint, identity=planned.identity(), every=manner.every)
         if ledger.note:
             console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
         outcomes = planned.execute(live, ledger)
     facts = folder.finish_all(planned, outcomes, asked_for)
-    if as_json:
+    if manner.as_json:
         typer.echo(json.dumps(facts | {"folder": folder.given}, indent=2))
-    elif not quiet:
+    elif not manner.quiet:
         show_tradeoff(terminal(), facts, folder.given)
 
 

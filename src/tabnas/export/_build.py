@@ -23,6 +23,9 @@ from tabnas.model import Model
 MOST_PARAMETERS = 400_000_000
 """Of 4 bytes each: a file in one piece has at most 2 GiB, and vocabularies want some of it."""
 
+MEASURED = "measured on one machine when the model was made, and not checked again; see its run"
+"""Of limits whose cost is not among the model's own."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Built:
@@ -89,7 +92,7 @@ def build(model: Model, weights: Mapping[str, Weight], *, weights_only: bool) ->
 
 def _refuse_broken_limits(model: Model) -> None:
     for name, most in model.limits.items():
-        if model.costs.get(name, 0) > most:
+        if name in model.costs and model.costs[name] > most:
             raise InfeasibleError(
                 f"the limit on {name} must be kept, at most {most:,}, however the model needs "
                 f"{model.costs[name]:,}"
@@ -123,6 +126,9 @@ def _metadata(
         told["form"] = "table"
         told["columns"] = {c.name: column_input(c).to_dict() for c in model.encoder.columns}
         told["columns_ignored"] = list(model.encoder.dropped)
+    measured = [name for name in model.limits if name not in model.costs]
+    if measured:  # nobody can count what was measured; the model holds the limit, not the result
+        told["limits_measured"] = dict.fromkeys(measured, MEASURED)
     return {
         f"tabnas.{name}": said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         for name, said in told.items()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import onnx
 
@@ -15,9 +12,10 @@ from tabnas.data import Table
 from tabnas.errors import TabnasError
 from tabnas.export._build import Built, build
 from tabnas.export._engine import Engine, EngineName
-from tabnas.export._int8 import Quantised, meant, measured, quantise
+from tabnas.export._int8 import Quantised, meant, measured, quantise, refuse_larger
 from tabnas.export._network import centred
 from tabnas.export._parity import Parity, check_parity
+from tabnas.files import write_whole
 from tabnas.model import Model, default_metric, metric_named
 
 ENDING = ".onnx"
@@ -69,7 +67,7 @@ def export_onnx(
         Without preprocessing: encoded rows in, the network's outputs and what follows out.
     int8 : bool
         Store matrices in 8 bits. The score of both files is measured on the rows of `check`, whose
-        target must be known.
+        target must be known. Refused where the file would not be smaller.
     margin : float
         How much of the score int8 may cost, as a share of it.
     metric : str, optional
@@ -93,6 +91,7 @@ def export_onnx(
     if int8:
         small = quantise(weights)
         rounded = build(model, small, weights_only=weights_only)
+        refuse_larger(built, rounded)
         again = _opened(rounded, engine)
         parity = check_parity(meant(model, small), rounded, again, rows)
         pair = (built, tried), (rounded, again)
@@ -148,19 +147,11 @@ def _refuse_unwritable(path: Path) -> Path:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write aside and rename: the file appears whole or not at all."""
-    aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    """The file and the folders it lies in; a refusal names the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
+        write_whole(path, data)
     except OSError as error:
         raise TabnasError(
             f"{str(path)!r} cannot be written ({error.strerror or error}); name another"
         ) from None
-    finally:
-        with suppress(OSError):  # it is gone if all went well
-            aside.unlink()

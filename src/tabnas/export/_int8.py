@@ -41,6 +41,16 @@ def quantise(weights: Mapping[str, Float32Array]) -> dict[str, Weight]:
     }
 
 
+def refuse_larger(exact: Built, rounded: Built) -> None:
+    """In a small network, scales and their nodes take more than the integers save."""
+    before, after = len(exact.data), len(rounded.data)
+    if after >= before:
+        raise TabnasError(
+            f"a file of int8 weights must be smaller than one of float32, however it would have "
+            f"{after:,} bytes and float32 has {before:,}; nothing was written. Export float32"
+        )
+
+
 def meant(model: Model, weights: Mapping[str, Weight]) -> Model:
     """The model whose weights are what the rounded ones stand for."""
     floats = {name: w.floats if isinstance(w, Int8) else w for name, w in weights.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from math import ceil
 from typing import Literal, get_args
 
 import numpy as np
@@ -152,8 +153,10 @@ class FeasibleSet:
                 continue
             cost = limit.cost(self.space, cheapest)
             if cost > limit.at_most:
+                # rounded up, so that a limit of what is said can be held
+                shown = cost if cost == int(cost) or cost < 1 else ceil(10 * cost) / 10
                 raise InfeasibleError(
-                    f"no architecture holds {limit}: the cheapest, {cheapest}, has {cost:,}"
+                    f"no architecture holds {limit}: the cheapest, {cheapest}, has {shown:,}"
                 )
 
     # --- V itself ---------------------------------------------------------------------------------

@@ -8,11 +8,13 @@ from time import perf_counter_ns
 
 import numpy as np
 
+from tabnas.types import FloatArray
+
 Call = Callable[[], object]
 Tell = Callable[[float], None]
 """Told how much of a measurement is done, from 0 to 1."""
 
-CALM = 0.25
+CALM_SHARE = 0.25
 """The share of rounds that count as calm. Other work on the machine only ever adds time."""
 
 
@@ -34,13 +36,16 @@ class Clock:
 
     def latencies_us(self, calls: Sequence[Call], tell: Tell = lambda done: None) -> list[float]:
         """Microseconds that each of the calls takes."""
+        return calm_us(self.medians_us(calls, tell))
+
+    def medians_us(self, calls: Sequence[Call], tell: Tell = lambda done: None) -> FloatArray:
+        """Microseconds that a typical call takes in each of the rounds: [rounds, calls]."""
         medians = np.empty((self.rounds, len(calls)))
         for number in range(self.rounds):
             for place, call in enumerate(calls):
                 medians[number, place] = self._median_us(call)
             tell((number + 1) / self.rounds)
-        calm: list[float] = np.quantile(medians, CALM, axis=0).tolist()
-        return calm
+        return medians
 
     def _median_us(self, call: Call) -> float:
         for _ in range(self.warm_calls):
@@ -57,3 +62,19 @@ class Clock:
     def lasting(self, seconds: float, calls: int) -> Clock:
         """The same clock with slices that make measuring so many calls take about that long."""
         return replace(self, slice_us=1e6 * seconds / (self.rounds * calls))
+
+
+def calm_us(medians: FloatArray) -> list[float]:
+    """What each call takes in the calm rounds, of what it takes in all: [rounds, calls]."""
+    calm: list[float] = np.quantile(medians, CALM_SHARE, axis=0).tolist()
+    return calm
+
+
+def spread_of(medians: FloatArray) -> float:
+    """How much longer calls take in busy rounds than in calm ones, in parts: of the median call.
+
+    >>> spread_of(np.array([[10.0, 40.0], [10.0, 40.0], [12.0, 48.0], [12.0, 48.0]]))
+    0.2
+    """
+    calm, busy = np.quantile(medians, (CALM_SHARE, 1 - CALM_SHARE), axis=0, method="nearest")
+    return round(float(np.median(busy / calm - 1)), 6)

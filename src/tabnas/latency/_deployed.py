@@ -20,7 +20,7 @@ CLOCK = Clock(rounds=24, slice_us=6_000.0)
 
 YARDSTICK = Shape(32, Architecture((64, 64)), 1)
 """A network that is measured beside others, to see whether the machine is as calm as its table."""
-CALM = 1.15
+CALM_FACTOR = 1.15
 """How many times what the table says the yardstick may take; beyond, the machine is busy."""
 ATTEMPTS, PAUSE_SECONDS = 12, 1.0
 
@@ -63,7 +63,7 @@ def calm_latencies_us(
     measured again after a pause, and the least counts. Patience ends after some attempts.
     """
     yardstick = network_call(YARDSTICK, rows)
-    calm_us = CALM * terms.predicted_us(YARDSTICK)
+    calm_us = CALM_FACTOR * terms.predicted_us(YARDSTICK)
     least = np.full(len(calls) + 1, np.inf)
     for attempt in range(ATTEMPTS):
         if attempt:

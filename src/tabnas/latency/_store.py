@@ -50,7 +50,8 @@ def save_table(table: LatencyTable, path: str | Path) -> Path:
 def table_here(measure: Callable[[], LatencyTable]) -> LatencyTable:
     """The table of this machine: the kept one, or what `measure` gives, which is kept then.
 
-    One that is damaged is measured again. Where nothing can be kept, it serves for this once.
+    One that is damaged is measured again. Where nothing can be kept, it serves for this once; so
+    does one of a busy machine, since it would say for good what is calm.
     """
     machine = Machine.here()
     with suppress(TabnasError, RuntimeError):  # there may be no home to have it in
@@ -58,6 +59,8 @@ def table_here(measure: Callable[[], LatencyTable]) -> LatencyTable:
         if kept.machine == machine:
             return kept
     table = measure()
+    if table.busy:
+        return table
     with suppress(TabnasError, RuntimeError):
         save_table(table, kept_path(machine))
     return table

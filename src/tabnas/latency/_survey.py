@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import Table, TableEncoder, fit_target
-from tabnas.latency._clock import Call, Clock, Tell
+from tabnas.latency._clock import Call, Clock, Tell, calm_us, spread_of
 from tabnas.latency._columns import fit_column_terms
 from tabnas.latency._cost import COST_NAMES
 from tabnas.latency._deployed import untrained_model
@@ -56,22 +56,26 @@ def measure_machine(
     kinds = sorted(COST_NAMES.values())
     calls = [probe.calls[rows] for rows in kinds for probe in probes]
     clock = (clock or Clock()).lasting(seconds, len(calls))
-    measured = np.array(clock.latencies_us(calls, tell)).reshape(len(kinds), len(probes))
+    medians = np.hsplit(clock.medians_us(calls, tell), len(kinds))  # of each [rounds, probes]
     return LatencyTable(
         machine=machine,
         measured=datetime.now(UTC).date().isoformat(),
         tabnas=version("tabnas"),
         calls={
             rows: fit_call_table(rows, networks, tables, found)
-            for rows, found in zip(kinds, measured, strict=True)
+            for rows, found in zip(kinds, medians, strict=True)
         },
     )
 
 
 def fit_call_table(
-    rows: int, networks: Sequence[Probe], tables: Sequence[Probe], measured_us: FloatArray
+    rows: int, networks: Sequence[Probe], tables: Sequence[Probe], medians_us: FloatArray
 ) -> CallTable:
-    """Terms from the first networks and tables, their errors from the others."""
+    """Terms from the first networks and tables, their errors from the others.
+
+    `medians_us` is what the clock found of them all: [rounds, networks and tables].
+    """
+    measured_us = np.array(calm_us(medians_us))
     shapes = [probe.shape for probe in networks]
     bare_us, file_us = measured_us[: len(shapes)], measured_us[len(shapes) :]
     terms = fit_terms(shapes[:FITTED], bare_us[:FITTED].tolist())
@@ -90,6 +94,7 @@ def fit_call_table(
         p90_error=float(np.quantile(errors, 0.9)),
         tables=len(encoders[::2]),
         tables_median_error=float(np.median(np.abs(predicted_us / file_us - 1)[1::2])),
+        spread=spread_of(medians_us),
     )
 
 

@@ -21,6 +21,8 @@ MOST_BYTES = 1 << 16  # of a file
 LONGEST = 200  # of a text in it
 MOST_US = 1e9
 FEWEST_HELD_OUT = 5
+MOST_SPREAD = 0.15
+"""Beyond, the machine had other things to do: what is calm there nobody knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,7 @@ class CallTable:
     p90_error: float
     tables: int  # made-up tables that the terms of columns were found on
     tables_median_error: float  # of the whole file, on as many others
+    spread: float  # by which calls took longer in busy rounds than in calm ones, relative
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,11 @@ class LatencyTable:
                 f"a latency must be called {' or '.join(COST_NAMES)}, however {name!r} was given"
             )
         return LatencyCost(name, self.calls[COST_NAMES[name]].terms, overhead_us)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the machine seems to have had other things to do while it was measured."""
+        return any(call.spread > MOST_SPREAD for call in self.calls.values())
 
     def __str__(self) -> str:
         return f"latencies of {self.machine}, measured {self.measured}"
@@ -144,6 +152,7 @@ def _call(given: Any) -> CallTable:
         p90_error=_number(said, "p90_error"),
         tables=whole("tables", said["tables"], least=1),
         tables_median_error=_number(said, "tables_median_error"),
+        spread=_number(said, "spread"),
     )
 
 

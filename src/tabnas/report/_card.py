@@ -268,12 +268,12 @@ def _how_to_use(facts: RunFacts) -> str:
 
 
 def _again(facts: RunFacts, config: Mapping[str, Any]) -> str:
-    again = make_again(config, facts.target)
+    again = make_again(config, facts.target_name)
     versions = [f"{escaped(name)} {escaped(one)}" for name, one in facts.versions.items()]
     return "\n\n".join(
         [
             "The same rows, settings, seed and versions give the same network, bit for bit, unless "
-            "the run was given a time to keep.",
+            "the run was given a time or a limit on latency to keep.",
             code(again, "sh" if again.startswith("tabnas ") else "python"),
             f"Seed {facts.seed}; {', '.join(versions)}. All that was asked is in `config.toml`, "
             "all that was found in `result.json`, and pictures of both in `report.html`.",

@@ -58,7 +58,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """What the command line does when nothing is said; what is not among its options must be so."""
 OPTIONS = ("layers", "metric", "class_weight", "time", "candidates", "scaling", "workers")
-SEARCH_ONLY = ("time", "workers", "latency_table", "refit")
+SEARCH_ONLY = ("time", "workers")
 """Options that `tabnas tradeoff` has not."""
 KNOWN = {*DEFAULTS, *OPTIONS, "latency_table", "limits", "widths", "order_column", "seed"}
 PARAMETERS = "parameters"
@@ -89,7 +89,10 @@ def is_of_tradeoff(config: Mapping[str, Any]) -> bool:
 
 
 def make_again(config: Mapping[str, Any], target: str) -> str:
-    """The command line of a run or trade-off, or the Python that goes on from its settings."""
+    """The command line of a run or trade-off, or the Python that goes on from its settings.
+
+    The target is named exactly as the table has it: its `repr` has nothing that cannot be seen.
+    """
     given = Given("config.toml", config)
     try:
         return _command(given)

@@ -103,6 +103,7 @@ class RunFacts:
     widths: tuple[int, ...]
     costs: tuple[Cost, ...]
     target: str
+    target_name: str  # exactly as in the table, for code
     task: str
     classes: tuple[str, ...]
     metric: str
@@ -148,6 +149,7 @@ def read_facts(result: Mapping[str, Any], history: Sequence[Any]) -> RunFacts:
         widths=parse_widths(said["architecture"]),
         costs=costs,
         target=target["name"].label(),
+        target_name=target["name"].exact(),
         task=target["task"].text(),
         classes=() if classes is None else tuple(one.label() for one in classes.each()),
         metric=metric,

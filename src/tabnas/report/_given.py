@@ -77,6 +77,12 @@ class Given:
             raise self._wrong("a text")
         return shown(self.value, longest=LONGEST_TEXT)
 
+    def exact(self) -> str:
+        """A text as it is, for code that quotes it; it is not fit to be shown."""
+        if not isinstance(self.value, str):
+            raise self._wrong("a text")
+        return self.value
+
     def label(self) -> str:
         """A text, number or truth value, as a class may be called, made fit to be shown."""
         if not isinstance(self.value, str | bool | int | float):

@@ -55,6 +55,6 @@ def render_report(
         work=work_table(facts),
         predict=PREDICT,
         use=use_in_python(facts.task),
-        again=make_again(config, facts.target),
+        again=make_again(config, facts.target_name),
         of_tradeoff=is_of_tradeoff(config),
     )

@@ -62,7 +62,7 @@ def render_tradeoff(tradeoff: Mapping[str, Any], config: Mapping[str, Any]) -> s
         steps=steps_table(facts),
         predict=PREDICT.format(folder=choice.member.folder),
         use=use_in_python(facts.task, f"{choice.member.folder}/model"),
-        again=make_again(config, facts.target),
+        again=make_again(config, facts.target_name),
         work=work_table(facts),
     )
 
@@ -120,7 +120,11 @@ def work_table(facts: TradeoffFacts) -> Table:
     ]
     if facts.versions:
         told.append(["Versions", ", ".join(f"{n} {v}" for n, v in facts.versions.items())])
-    spent = [f"{name} {duration(seconds)}" for name, seconds in facts.timings.items()]
+    spent = [
+        f"{name} {duration(seconds)}"
+        for name, seconds in facts.timings.items()
+        if not name.startswith("measured ")
+    ]
     return Table(
         title="The work in numbers", headings=["", ""], rows=[*told, ["Time", ", ".join(spent)]]
     )

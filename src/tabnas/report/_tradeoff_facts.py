@@ -43,6 +43,7 @@ class TradeoffFacts:
     """A finished trade-off."""
 
     target: str
+    target_name: str  # exactly as in the table, for code
     task: str
     metric: str
     greater: bool  # is better
@@ -100,6 +101,7 @@ def read_tradeoff(tradeoff: Mapping[str, Any]) -> TradeoffFacts:
     }
     return TradeoffFacts(
         target=target["name"].label(),
+        target_name=target["name"].exact(),
         task=target["task"].text(),
         metric=metric,
         greater=said["greater_is_better"].flag(),

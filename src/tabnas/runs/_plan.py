@@ -133,8 +133,8 @@ class Plan:
             candidates=candidates,
         )
 
-    def within(self, seconds: float) -> Plan:
-        """The plan stretched or shrunk to about that time.
+    def within(self, seconds: float, *, keep_candidates: bool = False) -> Plan:
+        """The plan stretched or shrunk to about that time; how many candidates may be settled.
 
         The comparison takes what it takes, but does not shrink the rest to less than half the time.
         """
@@ -146,7 +146,9 @@ class Plan:
             self,
             search=replace(self.search, epochs=_scaled(self.search.epochs, stretch)),
             training=replace(self.training, epochs=_scaled(self.training.epochs, stretch)),
-            candidates=min(MOST_CANDIDATES, round(self.candidates * more)),
+            candidates=self.candidates
+            if keep_candidates
+            else min(MOST_CANDIDATES, round(self.candidates * more)),
         )
 
 
@@ -163,8 +165,13 @@ def make_plan(
     `measure` is what finds the latency of models, `tell` is told how far that is.
     """
     latency = plan_latency(parts, settings, resolved, measure=measure, tell=tell)
-    budget = settings.budget_with(latency.costs if latency else {})
-    feasible = _feasible(make_space(parts, settings, budget), budget)
+    try:
+        feasible = _feasible(parts, settings, latency)
+    except InfeasibleError:
+        if latency is None or resolved is not None:
+            raise
+        latency = latency.measured_again(parts)  # a bad moment must not refuse a limit
+        feasible = _feasible(parts, settings, latency)
     rows = len(parts.train)
     batch_size = default_batch_size(rows)
     epochs = default_epochs(rows, batch_size)
@@ -201,7 +208,9 @@ def make_plan(
     )
     if resolved is not None:
         return plan.resolved_to(resolved)
-    return plan if settings.time is None else plan.within(settings.time)
+    if settings.time is None:
+        return plan
+    return plan.within(settings.time, keep_candidates=settings.candidates is not None)
 
 
 def make_space(parts: Parts, settings: RunSettings, budget: Budget) -> SearchSpace:
@@ -226,9 +235,10 @@ def make_space(parts: Parts, settings: RunSettings, budget: Budget) -> SearchSpa
     return space
 
 
-def _feasible(space: SearchSpace, budget: Budget) -> FeasibleSet:
+def _feasible(parts: Parts, settings: RunSettings, latency: LatencyPlan | None) -> FeasibleSet:
+    budget = settings.budget_with(latency.costs if latency else {})
     try:
-        return FeasibleSet(space, budget)
+        return FeasibleSet(make_space(parts, settings, budget), budget)
     except InfeasibleError as error:
         raise InfeasibleError(f"{error}; raise the limit, or leave out columns") from None
 

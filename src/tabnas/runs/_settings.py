@@ -76,6 +76,8 @@ class RunSettings:
             raise TabnasError(
                 f"a run must have at least one limit, however none was given: {known}"
             )
+        for name in self.limits:
+            _one_of("cost called", name, (*COSTS, *COST_NAMES))
         self.budget  # noqa: B018 - refuses unknown costs and impossible limits
         self._refuse_impossible_latencies()
         whole("seed", self.seed, least=0)

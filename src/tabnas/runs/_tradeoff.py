@@ -9,6 +9,8 @@ from typing import Any
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
+from tabnas.latency import Measure, measure_models
+from tabnas.runs._candidates import Candidate
 from tabnas.runs._finding import Found, found_by, kept_when_refused, run_search
 from tabnas.runs._judging import references
 from tabnas.runs._labelled import Labelled
@@ -17,11 +19,11 @@ from tabnas.runs._parts import prepare
 from tabnas.runs._phases import timed
 from tabnas.runs._pipeline import Outcome, PlannedRun, conclude, metric_of
 from tabnas.runs._plan import make_plan
-from tabnas.runs._progress import Observer
+from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._trace import Trace
 from tabnas.search import FrozenSearch
-from tabnas.space import spanning_space
+from tabnas.space import COSTS, spanning_space
 
 CANDIDATES = 2
 """Architectures trained alone for each limit, beside the best of the limit before
@@ -66,14 +68,17 @@ def plan_tradeoff(
     validation: Labelled | None = None,
     test: Labelled | None = None,
     resolved: Mapping[str, Any] | None = None,
+    measure: Measure = measure_models,
+    observe: Observer = lambda progress: None,
 ) -> PlannedTradeoff:
     """Settle what is to be done for several limits on one cost; other limits stay as they are.
 
     All networks share the rows, the columns' encoding and the widths to choose from. Embeddings are
-    made for the tightest limit, so that every network of the curve reads the same inputs.
+    made for the tightest limit, so that every network of the curve reads the same inputs. The
+    other arguments are those of `plan_run`.
     """
     began = perf_counter()
-    ascending = _checked(limits)
+    ascending = _checked(limits, cost)
     if settings.time is not None:
         raise TabnasError("a trade-off has no time to keep; leave it out")
     wanted = [
@@ -87,8 +92,12 @@ def plan_tradeoff(
     parts = prepare(data, wanted[0], validation=validation, test=test)
     metric = metric_of(settings, parts)
     plans = []
+
+    def tell(done: float) -> None:
+        observe(Progress("measuring", done, note="this machine, once"))
+
     for one in wanted:
-        plans.append(make_plan(parts, one, resolved))
+        plans.append(make_plan(parts, one, resolved, measure=measure, tell=tell))
         resolved = plans[0].resolved  # measured, if at all, once
     space = spanning_space([plan.feasible.space for plan in plans])
     sets = [FeasibleSet(space, plan.feasible.budget) for plan in plans]
@@ -103,8 +112,14 @@ def plan_tradeoff(
     return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - began)
 
 
-def _checked(limits: Sequence[float]) -> tuple[float, ...]:
+def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
     ascending = tuple(sorted(set(limits)))
+    for limit in ascending:
+        if cost in COSTS and limit % 1:
+            raise TabnasError(
+                f"limits on {cost} must be whole numbers, since it is counted, however {limit!r} "
+                "was given; round it down"
+            )
     if not 2 <= len(ascending) <= MOST_LIMITS:
         raise TabnasError(
             f"a trade-off must have 2 to {MOST_LIMITS} different limits, however "
@@ -122,8 +137,7 @@ def _execute(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> tuple
     outcomes: list[Outcome] = []
     known: set[Any] = set()
     for limit, run, own in zip(tradeoff.limits, tradeoff.runs, found, strict=True):
-        # what fits into a tighter limit fits into this one, and the best of it is at hand
-        earlier = [(outcomes[-1].chosen, outcomes[-1].one_shot[0])] if outcomes else []
+        earlier = _carried_over(outcomes[-1]) if outcomes else []
         new = own.without(known)
         known |= set(own.architectures)
         outcomes.append(
@@ -138,6 +152,16 @@ def _execute(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> tuple
             )
         )
     return tuple(outcomes)
+
+
+def _carried_over(outcome: Outcome) -> list[tuple[Candidate, float]]:
+    """What fits into a tighter limit fits into the next one, and the best of it is at hand.
+
+    So is what was better still, but took longer than the tighter limit when it was measured.
+    """
+    tried = zip(outcome.candidates, outcome.one_shot, strict=True)
+    best = outcome.chosen
+    return [(one, loss) for one, loss in tried if one is best or one.loss < best.loss]
 
 
 def _searched(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> list[Found]:

@@ -14,10 +14,13 @@ FORMAT = 1
 
 
 def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """All facts of a trade-off. Only `timings` differs between two of the same settings."""
+    """All facts of a trade-off. Only `timings` differs between two of the same settings and plan.
+
+    With a limit on latency more may, since measurements have a say in what is chosen.
+    """
     first = outcomes[0]
     metric = first.metric
-    models = []
+    models: list[dict[str, Any]] = []
     for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
         scores = outcome.scores.get("network")
         models.append(
@@ -33,8 +36,8 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
         )
     efficient = pareto_optimal(
         [
-            (outcome.model.costs.get(tradeoff.cost, limit), outcome.chosen.loss)
-            for limit, outcome in zip(tradeoff.limits, outcomes, strict=True)
+            (model["costs"][tradeoff.cost]["value"], outcome.chosen.loss)
+            for model, outcome in zip(models, outcomes, strict=True)
         ]
     )
     for model, optimal in zip(models, efficient, strict=True):
@@ -60,6 +63,11 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
         "timings": {
             name: round(sum(outcome.seconds.get(name, 0.0) for outcome in outcomes), 3)
             for name in first.seconds
+        }
+        | {
+            f"measured {name}, {folder_name(limit)}": round(us, 3)
+            for limit, outcome in zip(tradeoff.limits, outcomes, strict=True)
+            for name, us in outcome.measured_us.items()
         },
     }
 
@@ -70,7 +78,7 @@ def folder_name(limit: float) -> str:
     >>> folder_name(5_000), folder_name(12.5)
     ('limit-5000', 'limit-12.5')
     """
-    return f"limit-{limit:g}" if limit != int(limit) else f"limit-{int(limit)}"
+    return f"limit-{float(limit)!r}" if limit != int(limit) else f"limit-{int(limit)}"
 
 
 def bottlenecks(architecture: Architecture) -> list[int]:

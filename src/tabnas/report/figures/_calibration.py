@@ -41,6 +41,9 @@ def one_shot_calibration(facts: RunFacts) -> Figure:
         f"{'is' if agreed == 1 else 'are'} in the same order in both."
         " That is why candidates are trained alone before one of them is chosen.",
     ]
+    left = len(places) - len(finite)
+    if left:
+        words.append(f"Left out: {counted(left, 'candidate')} without a finite estimate or result.")
     if x.logarithmic or y.logarithmic:
         words.append("Where values differ by orders of magnitude, the axis is logarithmic.")
     return Figure(key="estimates", title=title, words=words, drawings=[drawing])
