@@ -219,3 +219,12 @@ def test_a_folder_that_is_no_tradeoff_any_more(
     good = str(done / "good.csv")
     asked = ["tradeoff", good, *KIND, *LIMITS, "--out", "copy"]
     assert "must be new or empty, however it holds files" in refused(asked, capsys)
+
+
+def test_a_member_cannot_be_gone_on_with_by_itself(
+    done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    member = shutil.copytree(done / "curve" / "limit-60", tmp_path / "limit-60")
+    (member / "result.json").unlink()
+    assert run(["resume", str(member)]) == 2
+    assert "part of a trade-off" in capsys.readouterr().err

@@ -20,16 +20,14 @@ NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")
 def describe_outcome(outcome: Outcome) -> dict[str, Any]:
     """All facts of a run. Only `timings` differs between two runs of the same settings and plan.
 
-    With a limit on latency more may: `measured` of a cost does, and what was measured has a say in
-    which network is taken.
+    With a limit on latency more may: what was measured has a say in which network is taken. The
+    measured latencies themselves stand among the timings.
     """
     parts, plan, space = outcome.parts, outcome.plan, outcome.plan.feasible.space
     return {
         "format": FORMAT,
         "architecture": str(outcome.model.architecture),
-        "costs": {
-            name: cost | _measured(outcome, name) for name, cost in describe_costs(outcome).items()
-        },
+        "costs": describe_costs(outcome),
         "target": _target(outcome),
         "metric": outcome.metric.name,
         "scores": {name: scores.to_dict() for name, scores in outcome.scores.items()},
@@ -100,11 +98,6 @@ def describe_costs(outcome: Outcome) -> dict[str, dict[str, float | None]]:
         name: {"value": value, "limit": limits.get(name)}
         for name, value in _costs(outcome.plan, outcome.model.architecture).items()
     }
-
-
-def _measured(outcome: Outcome, name: str) -> dict[str, float]:
-    us = outcome.measured_us.get(name)
-    return {} if us is None else {"measured": round(us, 3)}
 
 
 def describe_plan(outcome: Outcome) -> dict[str, Any]:

@@ -45,7 +45,11 @@ class TradeoffFolder(RunFolder):
             path = self.path / name
             if (path / RESULT).exists():  # an earlier process ended between two of them
                 continue
-            settings = {"settings": run.settings.to_dict(), "plan": run.plan.resolved}
+            settings = {
+                "settings": run.settings.to_dict(),
+                "plan": run.plan.resolved,
+                "member": {"limit": limit},  # it cannot be gone on with by itself
+            }
             with RunFolder(path, resume=_begun(path)) as folder:
                 folder.write_config({**config, **settings})
                 folder.finish(outcome)
