@@ -20,7 +20,7 @@ LIMITS = st.fixed_dictionaries(
 
 
 @given(limits=LIMITS, classes=st.integers(1, 4), text=st.booleans(), seed=st.integers(0, 9))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_limits_hold_or_nothing_is_fitted(
     limits: dict[str, Any], classes: int, text: bool, seed: int
 ) -> None:

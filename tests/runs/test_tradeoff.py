@@ -98,7 +98,7 @@ def test_each_limit_has_a_course_of_its_own(tradeoff, outcomes) -> None:
 def test_it_is_the_same_again_and_after_any_stop(tradeoff, outcomes, tmp_path) -> None:
     wanted = facts(tradeoff, outcomes)
     rng = np.random.default_rng(1)
-    for stops in ([5], [200, 3_000], sorted(rng.integers(1, 6_000, size=3).tolist())):
+    for stops in ([5, 3_000], sorted(rng.integers(1, 6_000, size=2).tolist())):
         folder = tmp_path / "-".join(map(str, stops))
         for stop in [*stops, None]:
             again = planned()

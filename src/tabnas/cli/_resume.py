@@ -34,7 +34,13 @@ def resume(
 
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
-    several = tradeoff_of(load_config(run)) if (run / "config.toml").exists() else None
+    begun = load_config(run) if (run / "config.toml").exists() else {}
+    if "member" in begun:
+        raise TabnasError(
+            f"{str(run)!r} is a part of a trade-off and cannot be gone on with by itself; resume "
+            "the folder that it lies in"
+        )
+    several = tradeoff_of(begun)
     folder = RunFolder(run, resume=True) if several is None else TradeoffFolder(run, resume=True)
     with folder:
         config = load_config(run)

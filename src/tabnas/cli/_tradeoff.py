@@ -195,11 +195,6 @@ def carry_out_tradeoff(
 def tradeoff_of(config: Mapping[str, Any]) -> tuple[list[float], str] | None:
     """Limits and cost of a trade-off that was stopped; None if the run is of one limit."""
     said = config.get("tradeoff")
-    if config.get("member") is not None:
-        raise TabnasError(
-            "this run is a part of a trade-off and cannot be gone on with by itself; resume the "
-            "folder that it lies in"
-        )
     if said is None:
         return None
     limits = said.get("limits") if isinstance(said, Mapping) else None
