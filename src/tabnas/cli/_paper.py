@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.markdown import Markdown
 
 from tabnas.cli._text import terminal
 
@@ -20,32 +22,56 @@ def paper() -> None:
     """Make the paper's experiments again, one command each."""
 
 
-@app.command()
-def toy(
-    out: Annotated[Path, typer.Option(help="Where to write.")] = Path("results/toy"),
-    seeds: Annotated[int | None, typer.Option(help="Runs of each setting.", min=1)] = None,
-) -> None:
-    """Figure 1 and the tuning figures: nine architectures, known losses, only the policy learns.
+def _add(name: str, shows: str, takes: str) -> None:
+    """The command of one experiment."""
 
-    Compares the Abs reward, rejection with Monte Carlo, and rejection with the exact P(V), over
-    hundreds of seeds, in half a minute. Writes summary.json, figure-1.png and tuning.png.
-    """
-    from tabnas.paper import run_toy
+    def experiment(
+        quick: Annotated[
+            bool, typer.Option("--quick", help="A small form, to see that it works and how.")
+        ] = False,
+        out: Annotated[
+            Path | None, typer.Option(help="Where to write.", show_default="results/NAME")
+        ] = None,
+        data: Annotated[
+            Path | None,
+            typer.Option(help="The folder that holds the tables' files.", show_default=False),
+        ] = None,
+        processes: Annotated[int, typer.Option(help="Jobs side by side.", min=1)] = 1,
+    ) -> None:
+        from tabnas.paper import run_experiment
 
-    console = terminal(stderr=True)
-    with console.status("compiling, once") as status:
-        summary = run_toy(
-            out, seeds=seeds, progress=lambda phase: status.update(f"toy experiment: {phase}")
-        )
-    table = Table(title=f"Toy experiment, {summary['seeds']} runs a row", title_justify="left")
-    table.add_column("reward")
-    table.add_column(f"ends on {summary['optimum']}", justify="right")
-    table.add_column("ends infeasible", justify="right")
-    for title, row in summary["figure_1"].items():
-        table.add_row(title, f"{row['success']:.0%}", f"{row['infeasible']:.0%}")
-    terminal().print(table)
-    typer.echo(f"{summary['optimum']} is the best architecture within the limit.")
-    typer.echo(f"Written: {out / 'summary.json'}, figure-1.png, tuning.png")
+        folder = out or Path("results") / name
+        console = terminal(stderr=True)
+        with console.status(f"{name}: compiling, once") as status:
+            run_experiment(
+                name,
+                folder,
+                data=data,
+                quick=quick,
+                processes=processes,
+                progress=lambda done, total: status.update(f"{name}: {done:,} of {total:,} done"),
+            )
+        lines = (folder / "README.md").read_text().splitlines()
+        shown = [line for line in lines if not line.startswith("![")]  # pictures say nothing here
+        terminal().print(Markdown("\n".join(shown)))
+        typer.echo(f"Written to {folder}: README.md, summary.json, rows.parquet and figures")
+
+    experiment.__doc__ = (
+        f"{shows}.\n\nTakes {takes} on two cores. After an interruption the same command goes on "
+        "with what is left."
+    )
+    app.command(name=name)(experiment)
+
+
+def _add_all() -> None:
+    """One for each file of definitions; what they run is imported when it is run."""
+    for file in sorted(files("tabnas").joinpath("paper/experiments").iterdir(), key=str):
+        if file.name.endswith(".toml"):
+            said = tomllib.loads(file.read_text())
+            _add(file.name.removesuffix(".toml"), said["shows"], said["takes"])
+
+
+_add_all()
 
 
 @app.command(name="ground-truth")

@@ -10,14 +10,16 @@ from tabnas.paper._ground_truth import (
 )
 from tabnas.paper._ground_truth_making import GroundTruthMaker
 from tabnas.paper._provenance import provenance
-from tabnas.paper._toy import run_toy
+from tabnas.paper._runner import run_experiment
+from tabnas.paper.experiments import experiment_names
 
 __all__ = [
     "GroundTruth",
     "GroundTruthMaker",
+    "experiment_names",
     "ground_truth",
     "ground_truth_tables",
     "provenance",
     "read_ground_truth",
-    "run_toy",
+    "run_experiment",
 ]

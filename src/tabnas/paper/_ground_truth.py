@@ -50,7 +50,7 @@ class GroundTruthTable:
 
 def ground_truth_tables() -> dict[str, GroundTruthTable]:
     """All tables with a ground truth, by name."""
-    text = resources.files("tabnas.paper").joinpath("experiments/ground_truth.toml").read_text()
+    text = resources.files("tabnas.paper").joinpath("ground_truth/tables.toml").read_text()
     return {
         name: GroundTruthTable(name=name, **{**said, "widths": tuple(said["widths"])})
         for name, said in tomllib.loads(text).items()

@@ -1,0 +1,141 @@
+"""Runs an experiment: what is not done yet, in several processes, then all that is made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tabnas.errors import TabnasError
+from tabnas.files import write_whole
+from tabnas.paper._experiment import Experiment, Job, Row, read_definition
+from tabnas.paper._figures import refuse_without_matplotlib
+from tabnas.paper._provenance import provenance
+from tabnas.paper.experiments import experiment_called
+
+Progress = Callable[[int, int], None]
+DONE = "done.jsonl"
+"""What is done of an experiment that is not finished: a line for the definition, one a job."""
+
+
+def run_experiment(
+    name: str,
+    out: Path,
+    *,
+    data: Path | None = None,
+    quick: bool = False,
+    processes: int = 1,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """Make an experiment and write it to `out`; returns its summary.
+
+    `rows.parquet` holds every single result, `summary.json` what they say and where they come from,
+    `README.md` the same for people, beside the figures. After an interruption the same call goes on
+    with what is left.
+    """
+    refuse_without_matplotlib()  # now, and not when hours of work are to be drawn
+    kind = experiment_called(name)
+    definition = read_definition(name, quick=quick)
+    experiment = kind(definition, data)
+    _make_folder(out)
+    kept = _Kept(out / DONE, definition)
+    jobs = experiment.jobs()
+    left = [job for job in jobs if job not in kept]
+    progress(len(jobs) - len(left), len(jobs))
+    for job, rows in _made(name, definition, data, left, processes):
+        kept.add(job, rows)
+        progress(len(kept), len(jobs))
+    rows = [row for job in jobs for row in kept[job]]
+    return _written(experiment, rows, out, f"tabnas paper {name}{' --quick' if quick else ''}")
+
+
+def _made(
+    name: str, definition: Mapping[str, Any], data: Path | None, jobs: list[Job], processes: int
+) -> Iterator[tuple[Job, list[Row]]]:
+    """Each job with its rows, as they come."""
+    said = json.dumps(definition)
+    if processes == 1:
+        yield from (_work(name, said, data, job) for job in jobs)
+        return
+    from joblib import Parallel, delayed
+
+    pool = Parallel(n_jobs=processes, return_as="generator_unordered")
+    yield from pool(delayed(_work)(name, said, data, job) for job in jobs)
+
+
+def _work(name: str, definition: str, data: Path | None, job: Job) -> tuple[Job, list[Row]]:
+    return job, [job | row for row in _experiment(name, definition, data).run(job)]
+
+
+@lru_cache(maxsize=1)
+def _experiment(name: str, definition: str, data: Path | None) -> Experiment:
+    """Once in a process, so that tables are read once."""
+    return experiment_called(name)(json.loads(definition), data)
+
+
+class _Kept:
+    """What is done, on disk as soon as it is."""
+
+    def __init__(self, file: Path, definition: Mapping[str, Any]) -> None:
+        self._file = file
+        self._rows: dict[str, list[Row]] = {}
+        first = json.dumps(definition)
+        lines = file.read_text().splitlines() if file.exists() else []
+        if lines and lines[0] == first:
+            for line in lines[1:]:
+                self._read(line)
+        write_whole(file, "".join(f"{line}\n" for line in [first, *self._lines()]))
+
+    def _read(self, line: str) -> None:
+        try:
+            job, rows = json.loads(line)
+        except ValueError:
+            return  # cut off by a crash: that job is made again
+        self._rows[json.dumps(job)] = rows
+
+    def _lines(self) -> Iterator[str]:
+        for job, rows in self._rows.items():
+            yield json.dumps([json.loads(job), rows])
+
+    def __contains__(self, job: Job) -> bool:
+        return json.dumps(job) in self._rows
+
+    def __getitem__(self, job: Job) -> list[Row]:
+        return self._rows[json.dumps(job)]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, job: Job, rows: list[Row]) -> None:
+        self._rows[json.dumps(job)] = rows
+        with self._file.open("a") as file:
+            file.write(json.dumps([job, rows]) + "\n")
+
+
+def _written(experiment: Experiment, rows: list[Row], out: Path, command: str) -> dict[str, Any]:
+    facts = provenance(command)
+    summary = facts | experiment.summarise(rows)
+    columns = dict.fromkeys(name for row in rows for name in row)
+    table = pa.table({name: [row.get(name) for row in rows] for name in columns})
+    described = table.replace_schema_metadata({"tabnas": json.dumps(facts)})
+    aside = out / "rows.parquet.aside"
+    pq.write_table(described, aside, compression="zstd")
+    aside.replace(out / "rows.parquet")
+    write_whole(out / "summary.json", json.dumps(summary, indent=1) + "\n")
+    head = f"# {experiment.definition['shows']}\n\n`{command}`, {facts['date']}.\n\n"
+    write_whole(out / "README.md", head + experiment.report(rows, summary).strip() + "\n")
+    experiment.draw(rows, summary, out)
+    (out / DONE).unlink()
+    return summary
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TabnasError(f"the folder {str(out)!r} cannot be made: {error.strerror}") from None

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tabnas import TabnasError
+from tabnas.cli._main import run
+from tabnas.paper import experiment_names, run_experiment
+from tabnas.paper._experiment import Experiment, Job, Row, read_definition
+from tabnas.paper.experiments.toy import ToyExperiment
+
+pytest.importorskip("matplotlib")
+
+
+def test_the_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["paper", "toy", "--quick", "--out", str(tmp_path / "toy")]) == 0
+    assert "4-2" in capsys.readouterr().out
+    summary = json.loads((tmp_path / "toy" / "summary.json").read_text())
+    assert summary["optimum"] == "4-2"
+    assert summary["command"] == "tabnas paper toy --quick"
+    names = {path.name for path in (tmp_path / "toy").iterdir()}
+    assert names == {"README.md", "figure-1.png", "figure-1.svg", "rows.parquet", "summary.json"}
+
+
+def test_a_folder_that_cannot_be_made_is_said_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert run(["paper", "toy", "--out", str(tmp_path / "file" / "toy")]) == 2
+    assert "cannot be made" in capsys.readouterr().err
+
+
+def test_every_experiment_has_its_two_files() -> None:
+    from tabnas.paper.experiments import experiment_called
+
+    for name in experiment_names():
+        experiment = experiment_called(name)
+        assert experiment.name == name
+        assert issubclass(experiment, Experiment)
+        for quick in (False, True):
+            said = read_definition(name, quick=quick)
+            assert {"shows", "takes"} <= set(said)
+        assert read_definition(name, quick=True) != read_definition(name, quick=False)
+
+
+def test_unknown_experiments_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TabnasError, match="there is no experiment"):
+        run_experiment("toys", tmp_path)
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """The jobs made after a run was stopped at its fourth."""
+    made: list[Job] = []
+    own = ToyExperiment.run
+
+    def counted(self: ToyExperiment, job: Job) -> list[Row]:
+        made.append(job)
+        if len(made) == 4:
+            raise KeyboardInterrupt
+        return own(self, job)
+
+    monkeypatch.setattr(ToyExperiment, "run", counted)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment("toy", tmp_path / "again", quick=True)
+    made.pop()
+    return made
+
+
+def test_an_interrupted_experiment_goes_on(tmp_path: Path, interrupted: list[Job]) -> None:
+    with (tmp_path / "again" / "done.jsonl").open("a") as file:
+        file.write('[{"part": "figure 1", "ti')  # as a crash in mid-line leaves it
+    run_experiment("toy", tmp_path / "again", quick=True)
+    jobs = ToyExperiment(read_definition("toy", quick=True)).jobs()
+    assert sorted(map(json.dumps, interrupted)) == sorted(map(json.dumps, jobs))  # each once
+    run_experiment("toy", tmp_path / "at once", quick=True)
+    again, at_once = (
+        pq.read_table(tmp_path / name / "rows.parquet").to_pylist() for name in ("again", "at once")
+    )
+    assert again == at_once
+
+
+def test_processes_change_nothing(tmp_path: Path) -> None:
+    for processes in (1, 2):
+        run_experiment("toy", tmp_path / str(processes), quick=True, processes=processes)
+    alone, together = (pq.read_table(tmp_path / name / "rows.parquet") for name in "12")
+    assert alone.to_pylist() == together.to_pylist()
+
+
+def test_another_definition_begins_anew(tmp_path: Path, interrupted: list[Job]) -> None:
+    done = tmp_path / "again" / "done.jsonl"
+    first, *others = done.read_text().splitlines()
+    said = json.loads(first) | {"seeds": 7}
+    done.write_text("\n".join([json.dumps(said), *others]) + "\n")
+    run_experiment("toy", tmp_path / "again", quick=True)
+    jobs = ToyExperiment(read_definition("toy", quick=True)).jobs()
+    assert len(interrupted) == 3 + len(jobs)
