@@ -58,15 +58,21 @@ def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     own = ToyExperiment.run
 
     def counted(self: ToyExperiment, job: Job) -> list[Row]:
+        if len(made) == 3:
+            raise RuntimeError("stopped")
         made.append(job)
-        if len(made) == 4:
-            raise KeyboardInterrupt
         return own(self, job)
 
-    monkeypatch.setattr(ToyExperiment, "run", counted)
-    with pytest.raises(KeyboardInterrupt):
-        run_experiment("toy", tmp_path / "again", quick=True)
-    made.pop()
+    with monkeypatch.context() as patched:
+        patched.setattr(ToyExperiment, "run", counted)
+        with pytest.raises(RuntimeError, match="stopped"):
+            run_experiment("toy", tmp_path / "again", quick=True)
+
+    def counted_on(self: ToyExperiment, job: Job) -> list[Row]:
+        made.append(job)
+        return own(self, job)
+
+    monkeypatch.setattr(ToyExperiment, "run", counted_on)
     return made
 
 
