@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/export.md", "docs/limits.md", "docs/search.md")
+PAGES = ("README.md", "docs/export.md", "docs/ground_truth.md", "docs/limits.md", "docs/search.md")
 BLOCKS = [
     pytest.param(block, id=f"{page}-{number}")
     for page in PAGES

@@ -11,6 +11,7 @@ import typer
 from rich.markdown import Markdown
 
 from tabnas.cli._text import terminal
+from tabnas.files import write_whole
 
 app = typer.Typer(
     help="Make the paper's experiments again, one command each.", no_args_is_help=True
@@ -99,3 +100,15 @@ def ground_truth(
             lambda done, total: status.update(f"{name}: {done:,} of {total:,} trainings done")
         )
     typer.echo(f"Written: {maker.file}")
+
+
+@app.command()
+def claims(
+    results: Annotated[Path, typer.Option(help="The folder of results.")] = Path("results"),
+) -> None:
+    """Write the table of all claims, with the numbers that the files of results hold."""
+    from tabnas.paper import claims_page
+
+    page = claims_page(results)
+    write_whole(results / "README.md", page)
+    typer.echo(f"Written: {results / 'README.md'}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from tabnas.paper._claims import claims_page
 from tabnas.paper._ground_truth import (
     GroundTruth,
     ground_truth,
+    ground_truth_names,
     ground_truth_tables,
     read_ground_truth,
 )
@@ -16,8 +18,10 @@ from tabnas.paper.experiments import experiment_names
 __all__ = [
     "GroundTruth",
     "GroundTruthMaker",
+    "claims_page",
     "experiment_names",
     "ground_truth",
+    "ground_truth_names",
     "ground_truth_tables",
     "provenance",
     "read_ground_truth",

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +92,32 @@ class GroundTruth:
         found[order] = np.sqrt(smooth)
         return found
 
-    def regret(self, architecture: Architecture, budget: Budget, part: str = "validation") -> float:
-        """How much worse than the best within the limits, in deviations from seed to seed."""
+    def limit_kept_by(self, share: float, cost: str = "parameters") -> int:
+        """The limit that this share of the architectures keeps."""
+        return int(np.quantile(self.costs[cost], share))
+
+    def regrets(self, budget: Budget, part: str = "validation") -> FloatArray:
+        """How much worse than the best within the limits, in deviations from seed to seed.
+
+        For every architecture, [architectures]; NaN for what is over the limits.
+        """
         means = self.losses[part].mean(axis=1)
         inside = np.array([budget.admits(self.space, one) for one in self.architectures])
         best = int(np.where(inside, means, np.inf).argmin())
-        own = self.architectures.index(architecture)
-        if not inside[own]:
+        return np.where(inside, (means - means[best]) / self.deviation(part)[best], np.nan)
+
+    def regret(self, architecture: Architecture, budget: Budget, part: str = "validation") -> float:
+        """`regrets` of one; what is over the limits is refused."""
+        regret = float(self.regrets(budget, part)[self.architectures.index(architecture)])
+        if not isfinite(regret):
             raise TabnasError(f"{architecture} must be within {budget}, however it is not")
-        return float((means[own] - means[best]) / self.deviation(part)[best])
+        return regret
+
+
+def ground_truth_names() -> list[str]:
+    """The tables whose ground truth comes with tabnas."""
+    folder = resources.files("tabnas.paper").joinpath("ground_truth")
+    return [name for name in ground_truth_tables() if folder.joinpath(f"{name}.parquet").is_file()]
 
 
 def ground_truth(name: str) -> GroundTruth:

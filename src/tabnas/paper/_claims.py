@@ -1,0 +1,81 @@
+"""The table of all claims: what the paper says, what we find, and where that comes from."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from tabnas.errors import TabnasError
+from tabnas.paper._markdown import markdown_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One claim as the TOML file describes it."""
+
+    about: str
+    claim: str
+    paper: str
+    """What the paper says; empty for a claim of our own, whose aim stands here then."""
+    file: str
+    """Of results: "toy" is results/toy/summary.json, "engine.json" itself."""
+    ours: str
+    """What we find: text with places of the file's content, "{toy[success]:.0%}"."""
+    verdict: str
+    why: str = ""
+
+    def found(self, results: Path) -> tuple[str, dict[str, Any]]:
+        """The text with its numbers, and the file's content."""
+        name = self.file if self.file.endswith(".json") else f"{self.file}/summary.json"
+        path = results / name
+        if not path.exists():
+            raise TabnasError(
+                f"the claim {self.claim!r} must have its results in {str(path)!r}, however they "
+                "are not there; make them first"
+            )
+        content = json.loads(path.read_text())
+        try:
+            return _Reader().vformat(self.ours, (), content), content
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise TabnasError(
+                f"the claim {self.claim!r} must name places of {str(path)!r}, however "
+                f"{self.ours!r} does not: {error}"
+            ) from None
+
+
+class _Reader(Formatter):
+    """Format strings over JSON: [0] is a place in a list, [name=value] the first item like that."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
+        first, *rest = field_name.replace("]", "").split("[")
+        found = kwargs[first]
+        for key in rest:
+            if "=" in key:
+                name, value = key.split("=", 1)
+                found = next(item for item in found if str(item[name]) == value)
+            else:
+                found = found[int(key)] if isinstance(found, list) else found[key]
+        return found, first
+
+
+def claims_page(results: Path) -> str:
+    """The page of all claims, from the files of results."""
+    text = resources.files("tabnas.paper").joinpath("claims.toml").read_text()
+    said = tomllib.loads(text)
+    claims = [Claim(**one) for one in said["claims"]]
+    sections = [said["head"]]
+    for about in dict.fromkeys(claim.about for claim in claims):
+        rows = []
+        for claim in (one for one in claims if one.about == about):
+            ours, content = claim.found(results)
+            verdict = claim.verdict + (f": {claim.why}" if claim.why else "")
+            made = f"`{content['command']}`, {content['date']}"
+            rows.append([claim.claim, claim.paper, ours, verdict, made])
+        table = markdown_table(["claim", "paper or aim", "ours", "verdict", "made by"], rows)
+        sections.append(f"## {about}\n\n{table.replace('--:', ':--')}\n")
+    return "\n".join(sections)
