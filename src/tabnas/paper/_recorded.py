@@ -1,0 +1,97 @@
+"""Looks at every architecture while a SuperNet was trained, and policies that learn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tabnas.feasible import FeasibleSet
+from tabnas.paper._judged import JudgedTable
+from tabnas.policy import REWARDS, Adam, Controller, Policy
+from tabnas.search import Round
+from tabnas.space import Budget
+from tabnas.streams import stream
+from tabnas.types import FloatArray, IntArray
+
+OWN = ("rl_rate", "baseline", "warmup", "looks", "decay")
+"""Settings of a replay; whatever else is given is an option of the reward."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Looks at all architectures of a ground truth, at some moments of one search.
+
+    Batches of validation rows are recorded as they are, so the noise of a look, and what looks on
+    the same rows have in common, is that of real searches.
+    """
+
+    table: JudgedTable
+    budget: Budget
+    seed: int
+    losses: FloatArray  # [moments, batches, architectures]
+    steps: int  # of the policy, in a search without warm-up
+
+    @classmethod
+    def make(
+        cls, table: JudgedTable, share: float, seed: int, *, moments: int, batches: int
+    ) -> Recording:
+        """Train a SuperNet as a search by default does, and look at everything on the way."""
+        budget = table.budget(share)
+        settings = table.settings({}, seed=seed)
+        search = table.search(budget, settings)
+        rng = stream(seed, "recording")
+        space = table.truth.space
+        every = [np.array(space.choices(one)) for one in table.truth.architectures]
+        total = len(search.validation)
+        shape = (batches, min(settings.look_rows or settings.batch_size, total))
+        recorded: list[list[list[float]]] = []
+
+        def look(now: Round) -> None:
+            if now.step / search.steps < (len(recorded) + 1) / moments:
+                return
+            rows = rng.integers(total, size=shape)
+            recorded.append(
+                [[search.net.loss(one, search.validation, some) for one in every] for some in rows]
+            )
+
+        search.run(look)
+        return cls(table, budget, seed, np.array(recorded), search.steps // settings.every)
+
+    def replay(self, reward: str, said: Mapping[str, Any], *, policies: int) -> Policy:
+        """Policies side by side, at their end, each with random streams of its own."""
+        own = {key: value for key, value in said.items() if key in OWN}
+        options = {key: value for key, value in said.items() if key not in OWN}
+        feasible = FeasibleSet(self.table.truth.space, self.budget)
+        default = self.table.settings({}, seed=self.seed)
+        controller = Controller(
+            REWARDS[reward](feasible, **options),
+            Adam(rate=own["rl_rate"]),
+            rng=stream(self.seed, "replay"),
+            workers=own.get("looks", default.looks),
+            baseline=own.get("baseline", default.baseline),
+            decay=own.get("decay", 0.9),
+            batch=(policies,),
+        )
+        rng = stream(self.seed, "replayed batches")
+        moments, batches, _ = self.losses.shape
+        place = self._places()
+        first = int(self.steps * own.get("warmup", default.warmup))
+        for step in range(first, self.steps):
+            choices = controller.suggest()  # [policies, looks, layers]
+            moment = min(int(step / self.steps * moments), moments - 1)
+            batch = rng.integers(batches, size=(policies, 1))
+            looked_at = place[tuple(np.moveaxis(choices, -1, 0))]
+            quality = 1 - self.losses[moment, batch, looked_at]
+            controller.update(choices, np.where(controller.counts(choices), quality, np.nan))
+        return controller.policy
+
+    def _places(self) -> IntArray:
+        """By choices, which architecture of the ground truth it is; -1: none."""
+        space = self.table.truth.space
+        place = np.full([len(layer) for layer in space.candidates], -1)
+        for k, one in enumerate(self.table.truth.architectures):
+            place[space.choices(one)] = k
+        return place
