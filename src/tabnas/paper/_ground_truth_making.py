@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import pyarrow as pa
@@ -64,7 +64,7 @@ class GroundTruthMaker:
 
     def _trained(self, architecture: Architecture, seed: int) -> dict[str, Any]:
         parts, plan = self.planned.parts, self.planned.plan
-        began = perf_counter()
+        began = process_time()
         net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer, seed=seed)
         result = train(
             net,
@@ -73,7 +73,7 @@ class GroundTruthMaker:
             replace(plan.training, seed=seed),
             parts.validation.examples,
         )
-        seconds = perf_counter() - began
+        seconds = process_time() - began
         space = plan.feasible.space
         row: dict[str, Any] = {
             "architecture": str(architecture),
