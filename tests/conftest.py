@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tabnas.latency import _survey
+from tabnas.runs import _plan
 
 SHARED = Path(__file__).parents[2] / "shared"
 """The paper and real tables, beside the checkout where they are at hand."""
@@ -13,3 +19,33 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared, 
 # No deadline: the first example may have to compile. Derandomised: the same examples every time.
 settings.register_profile("tabnas", deadline=None, derandomize=True)
 settings.load_profile("tabnas")
+
+USUAL = {name: getattr(_plan, name) for name in ("FEWEST_STEPS", "EPOCHS", "PACE_SECONDS")}
+BRIEF = {"FEWEST_STEPS": 200, "EPOCHS": 8, "PACE_SECONDS": 0.01}
+ONCE = {name: cache(getattr(_survey, name)) for name in ("random_network", "random_table")}
+
+
+@contextmanager
+def planned_with(numbers: dict[str, float]) -> Iterator[None]:
+    """Let runs plan their work with other numbers than are in force.
+
+    Rooms that ask how a run goes, and not how well, have brief ones in a fixture of their own.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in numbers.items():
+            patched.setattr(_plan, name, value)
+        yield
+
+
+@pytest.fixture
+def usual_trainings() -> Iterator[None]:
+    """Runs as users have them, where a room has brief ones."""
+    with planned_with(USUAL):
+        yield
+
+
+@pytest.fixture
+def probes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The networks and tables that a machine is measured by, built by the first who asks."""
+    for name, remembering in ONCE.items():
+        monkeypatch.setattr(_survey, name, remembering)

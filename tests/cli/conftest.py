@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tabnas.cli._main import run
+from tests import conftest
 
 ROWS = 60
 BRIEF = ["--time", "0.1", "--candidates", "1"]
@@ -57,8 +58,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="package", autouse=True)
+def brief() -> Iterator[None]:
+    """Every run of this room's own process."""
+    with conftest.planned_with(conftest.BRIEF):
+        yield
+
+
+@pytest.fixture(scope="package")
+def finished(tmp_path_factory: pytest.TempPathFactory, brief: None) -> Path:
     """A folder with `good.csv` and its finished runs: `classes` and `quantity`."""
     folder = tmp_path_factory.mktemp("finished")
     good = write_csv(folder / "good.csv", made_columns())

@@ -17,6 +17,7 @@ from tests.cli.conftest import made_columns, write_csv
 from tests.latency.conftest import made_latency_table
 
 BRIEF = ["latency", "--seconds", "0.1"]
+pytestmark = pytest.mark.usefixtures("probes_once")
 
 
 def test_the_table_is_kept_for_this_user(
@@ -102,6 +103,7 @@ def test_a_machine_that_was_not_measured_is_measured_first(
     monkeypatch.setenv("XDG_CACHE_HOME", str(here))
     monkeypatch.setattr(plan_of_latency, "measure_machine", brief)
     monkeypatch.setattr("tabnas.latency._deployed.ATTEMPTS", 1)  # nobody waits for calm
+    monkeypatch.setattr(plan_of_latency, "LOOKS", 1)
     search = ["search", "iris", "--max-latency-us", "1e6", "--dry-run"]
     assert run(search) == 0
     assert capsys.readouterr().err == "tabnas: measuring\n"

@@ -310,6 +310,7 @@ def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", made_columns(300))
     tabnas = [sys.executable, "-m", "tabnas"]
     asked = ["--target", "kind", "--drop", "value", "--max-parameters", "300", "--out", "run"]
+    asked += ["--candidates", "2", "--time", "2"]
     search = subprocess.Popen([*tabnas, "search", str(table), *asked, "--quiet"], cwd=tmp_path)
     try:
         while not (tmp_path / "run" / "progress.json").exists():

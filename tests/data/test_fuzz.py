@@ -101,7 +101,7 @@ def same(one: Encoded, other: Encoded) -> bool:
 
 
 @given(st.lists(columns, min_size=1, max_size=4), st.sampled_from(["robust", "standard", "none"]))
-@settings(max_examples=400)
+@settings(max_examples=250)
 def test_any_table(values: list[list[object]], scaling: str) -> None:
     table = Table.of({f"c{i}": column for i, column in enumerate(values)})
     try:

@@ -13,7 +13,7 @@ from tabnas import TabnasError
 from tabnas.data import Table, TableEncoder
 
 
-def test_ten_thousand_columns() -> None:
+def test_thousands_of_columns() -> None:
     rng = np.random.default_rng(0)
     makers = [
         lambda: rng.normal(size=50),
@@ -21,15 +21,15 @@ def test_ten_thousand_columns() -> None:
         lambda: rng.choice(["1", "2.5", "?"], 50),
         lambda: rng.choice([True, False], 50),
     ]
-    table = Table.of({f"column {i}": makers[i % 4]() for i in range(10_000)})
+    table = Table.of({f"column {i}": makers[i % 4]() for i in range(4_000)})
     encoder = TableEncoder.fit(table)
     rows = rng.permutation(50)
     encoded = encoder.encode(table, rows)
-    assert len(encoder.categories) == 2_500
+    assert len(encoder.categories) == 1_000
     assert encoded.numeric.shape == (50, len(encoder.features))
     assert TableEncoder.from_dict(encoder.to_dict()).describe() == encoder.describe()
-    with pytest.raises(TabnasError, match="must have the column 'column 9999'"):
-        encoder.encode(table.drop(["column 9999"]))
+    with pytest.raises(TabnasError, match="must have the column 'column 3999'"):
+        encoder.encode(table.drop(["column 3999"]))
 
 
 MEASURE = """

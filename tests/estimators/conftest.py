@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.conftest import BRIEF, planned_with
+
 SMALL: dict[str, Any] = {"max_parameters": 200, "layers": 1, "candidates": 1, "random_state": 0}
 """Little work, for tests that ask how, not how well."""
+
+
+@pytest.fixture(scope="package", autouse=True)
+def brief() -> Iterator[None]:
+    """Every fit of this room, unless a test has the usual ones."""
+    with planned_with(BRIEF):
+        yield
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tabnas.export import Engine, onnx_inputs
 
 def test_a_classifier_as_a_file(tmp_path: Path) -> None:
     flowers, species = load_iris(return_X_y=True, as_frame=True)
-    classifier = TabNASClassifier(max_parameters=200, candidates=1, random_state=0)
+    classifier = TabNASClassifier(2_000, widths=[32], layers=2, candidates=1, random_state=0)
     with pytest.raises(NotFittedError):
         classifier.export_onnx(tmp_path / "m.onnx")
     classifier.fit(flowers, species)

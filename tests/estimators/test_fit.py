@@ -21,14 +21,14 @@ from tests.estimators.conftest import SMALL
 # -- what is learned -------------------------------------------------------------------------------
 
 
-def test_classes_are_told_apart() -> None:
+def test_classes_are_told_apart(usual_trainings: None) -> None:
     features, truth = load_breast_cancer(return_X_y=True)
     classifier = TabNASClassifier(2_000, candidates=1, random_state=0)
     classifier.fit(features[::2], truth[::2])
     assert classifier.score(features[1::2], truth[1::2]) > 0.93
 
 
-def test_a_quantity_is_predicted_in_its_units() -> None:
+def test_a_quantity_is_predicted_in_its_units(usual_trainings: None) -> None:
     features, truth = load_diabetes(return_X_y=True)
     regressor = TabNASRegressor(**SMALL)
     regressor.fit(features[::2], truth[::2])

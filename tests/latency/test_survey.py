@@ -35,7 +35,7 @@ class AdditiveMachine(Clock):
         return np.outer([1.0, self.busy_rounds] * 4, calm)
 
 
-def test_the_terms_of_an_additive_machine_are_found() -> None:
+def test_the_terms_of_an_additive_machine_are_found(probes_once: None) -> None:
     table = measure_machine(clock=AdditiveMachine())
     assert table.machine == Machine.here()
     for rows, call in table.calls.items():
@@ -47,7 +47,9 @@ def test_the_terms_of_an_additive_machine_are_found() -> None:
     assert not table.busy
 
 
-def test_a_machine_that_is_busy_by_turns_is_noticed_and_measured_all_the_same() -> None:
+def test_a_machine_that_is_busy_by_turns_is_noticed_and_measured_all_the_same(
+    probes_once: None,
+) -> None:
     table = measure_machine(clock=AdditiveMachine(busy_rounds=1.5))
     assert table.busy
     for rows, call in table.calls.items():

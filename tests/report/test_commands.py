@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,15 @@ from tabnas.report import render_card, render_report
 from tabnas.report._commands import make_again
 from tabnas.runs import Labelled, RunSettings, load_result, run_in_folder
 from tests.cli.conftest import made_columns, write_csv
+from tests.conftest import BRIEF, planned_with
 from tests.report.conftest import made_config, made_history, made_result
 from tests.runs.conftest import made_table
+
+
+@pytest.fixture(scope="module", autouse=True)
+def brief() -> Iterator[None]:
+    with planned_with(BRIEF):
+        yield
 
 
 def code(folder: Path, name: str) -> str:

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tomli_w
-from pyarrow import parquet
 from threadpoolctl import threadpool_limits
 
 import tabnas
@@ -26,19 +24,10 @@ from tabnas.model import boosted_prediction
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.runs import Labelled, RunSettings, prepare, run_in_folder
 from tabnas.search import History, Look, Search, SearchSettings, additive_qualities
-from tests.runs.conftest import made_table
+from tests.runs.conftest import begun, made_table, written_table
 
 SETTINGS = RunSettings(limits={"parameters": 800}, seed=5)
 SHORT = {"search_epochs": 3, "epochs": 3, "candidates": 2}
-
-
-def begun(folder: Path, table: Path) -> Path:
-    """The folder of a short run that was killed before it came to anything."""
-    folder.mkdir()
-    data = {"data": str(table), "target": "kind"}
-    config = {"data": data, "settings": SETTINGS.to_dict(), "plan": SHORT}
-    (folder / "config.toml").write_text(tomli_w.dumps(config))
-    return folder
 
 
 def bits(folder: Path) -> dict[str, Any]:
@@ -50,24 +39,39 @@ def bits(folder: Path) -> dict[str, Any]:
     return {file.name: file.read_bytes() for file in files} | {"result": json.dumps(result)}
 
 
-@pytest.mark.parametrize("rows", [600, 12_000], ids=["folds", "validation"])
-def test_command_line_python_hashes_and_threads_make_no_difference(
-    rows: int, tmp_path: Path
-) -> None:
-    table = tmp_path / "table.parquet"
-    parquet.write_table(made_table(rows).drop(["value"]).arrow, table)
+ROWS = {"folds": 300, "validation": 3_900}
+RESUME = """
+import sys
+from tabnas.cli._main import run
+sys.exit(max(run(["resume", folder, "--quiet"]) for folder in sys.argv[1:]))
+"""
+
+
+def test_command_line_python_hashes_and_threads_make_no_difference(tmp_path: Path) -> None:
+    tables = {
+        name: written_table(tmp_path / f"{name}.parquet", rows) for name, rows in ROWS.items()
+    }
+
+    def folders(by: str) -> dict[str, Path]:
+        """Runs of both tables that somebody has begun."""
+        return {
+            name: begun(tmp_path / f"{name}-{by}", table, SETTINGS, SHORT)
+            for name, table in tables.items()
+        }
+
     processes = []
     for hashes, threads in (("1", "1"), ("2", "2")):
-        folder = begun(tmp_path / threads, table)
         counts = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads)
-        command = [sys.executable, "-m", "tabnas", "resume", str(folder), "--quiet"]
+        command = [sys.executable, "-c", RESUME, *map(str, folders(threads).values())]
         env = os.environ | counts | {"PYTHONHASHSEED": hashes}
         processes.append(subprocess.Popen(command, env=env))
-    python = begun(tmp_path / "python", table)
-    run_in_folder(python, Labelled.of(read_table(table), "kind"), SETTINGS)
+    for name, folder in folders("python").items():
+        run_in_folder(folder, Labelled.of(read_table(tables[name]), "kind"), SETTINGS)
     assert [process.wait() for process in processes] == [0, 0]
-    assert bits(tmp_path / "1") == bits(tmp_path / "2") == bits(python)
-    assert json.loads(bits(python)["result"])["boosted_trees"]["trees"]
+    for name in tables:
+        one, two, python = (bits(tmp_path / f"{name}-{by}") for by in ("1", "2", "python"))
+        assert one == two == python
+        assert json.loads(python["result"])["boosted_trees"]["trees"]
 
 
 @pytest.mark.parametrize("target", ["kind", "value"])
@@ -77,7 +81,7 @@ def test_boosted_trees_do_not_depend_on_threads(
     monkeypatch.setattr(baselines, "FEW_ROWS", 0)  # else one thread does it
     other = {"kind": "value", "value": "kind"}[target]
     settings = RunSettings(limits={"parameters": 800})
-    parts = prepare(Labelled.of(made_table(15_000).drop([other]), target), settings)
+    parts = prepare(Labelled.of(made_table(4_000).drop([other]), target), settings)
     assert parts.test is not None
 
     def predicted(threads: int) -> Any:

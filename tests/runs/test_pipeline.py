@@ -208,7 +208,7 @@ def test_the_smallest_and_the_widest_tables() -> None:
     assert outcome(Labelled.of(Table.of(wide), "y"), 2_000).model.costs["parameters"] <= 2_000
 
 
-def test_iris_by_default() -> None:
+def test_iris_by_default(usual_trainings: None) -> None:
     iris = load_dataset("iris")
     found = plan_run(
         Labelled.of(iris.table, iris.target), RunSettings(limits={"parameters": 200})

@@ -19,10 +19,19 @@ from pyarrow import csv, parquet
 from tabnas.cli import _main as cli
 from tabnas.data import _separated, _stored, read_table
 from tabnas.errors import TabnasError
-from tabnas.runs import Labelled, Ledger, Outcome, RunFolder, RunSettings, Stopped, plan_run
+from tabnas.runs import (
+    Labelled,
+    Ledger,
+    Outcome,
+    RunFolder,
+    RunSettings,
+    Stopped,
+    plan_run,
+    run_in_folder,
+)
 from tabnas.runs import describe_outcome as described
 from tabnas.runs._checkpoint import read_checkpoint, write_checkpoint
-from tests.runs.conftest import made_table
+from tests.runs.conftest import Nursery, begun, made_table, written_table
 
 LIMITS = {"parameters": 800}
 
@@ -71,7 +80,7 @@ def test_a_run_can_be_stopped_anywhere(rows: int, tmp_path: Path) -> None:
     whole = StopsAt(tmp_path / "whole", run, -1)
     expected = bits(run.execute(ledger=whole))
     rng = np.random.default_rng(0)
-    for number, tick in enumerate(rng.integers(1, whole.ticks + 1, size=12)):
+    for number, tick in enumerate(rng.integers(1, whole.ticks + 1, size=8)):
         folder = tmp_path / str(number)
         with pytest.raises(Stopped):
             planned(rows).execute(ledger=StopsAt(folder, run, int(tick)))
@@ -350,57 +359,71 @@ def dying(folder: str, phase: str, place: str) -> None:
     run.execute(ledger=ledger)
 
 
+DEATHS = (
+    ("search", "half of it written"),
+    ("candidate 1", "not yet renamed"),
+    ("candidate 2", "half of it written"),
+    ("final training", "just renamed"),
+    ("refit", "the oldest not yet removed"),
+)
+
+
+def deaths(folder: str) -> None:
+    """A process for each death, all of one that has read the code; prints how each has ended."""
+    for phase, place in DEATHS:
+        process = os.fork()
+        if not process:
+            dying(folder, phase, place)
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        found = read_checkpoint(Path(folder))
+        print(json.dumps([ended, None if found is None else found[2]]))
+
+
 def test_death_while_a_checkpoint_is_written(tmp_path: Path) -> None:
     """One run, killed at every stage of writing a checkpoint, in each of its phases once."""
-    for phase, place in (
-        ("search", "half of it written"),
-        ("candidate 1", "not yet renamed"),
-        ("candidate 2", "half of it written"),
-        ("final training", "just renamed"),
-        ("refit", "the oldest not yet removed"),
-    ):
-        call = f"from {__name__} import dying; dying({str(tmp_path)!r}, {phase!r}, {place!r})"
-        died = subprocess.run([sys.executable, "-c", call], cwd=ROOT, capture_output=True)
-        assert died.returncode == -signal.SIGKILL, died.stderr.decode()
-        found = read_checkpoint(tmp_path)
-        if phase == "search":
-            assert found is None  # it was the first
-        else:
-            assert found[2] == ""  # whole
+    call = f"from {__name__} import deaths; deaths({str(tmp_path)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", call], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    ended = [json.loads(line) for line in done.stdout.splitlines()]
+    none, whole = None, ""  # the first was to be the first checkpoint
+    assert ended == [[-signal.SIGKILL, note] for note in (none, *[whole] * 4)], done.stderr
     run = planned(300)
     outcome = run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
     assert bits(outcome) == bits(planned(300).execute())
 
 
-def tabnas(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "tabnas", *arguments, "--quiet"], cwd=folder)
-
-
-def test_killed_processes_leave_runs_that_end_as_if_nothing_had_happened(tmp_path: Path) -> None:
+def test_killed_processes_leave_runs_that_end_as_if_nothing_had_happened(
+    nursery: Nursery, tmp_path: Path
+) -> None:
     """Killed (SIGKILL) soon after a checkpoint, also in the middle of writing the next one."""
-    parquet.write_table(made_table(4_000).drop(["value"]).arrow, tmp_path / "t.parquet")
-    asked = ["t.parquet", "--target", "kind", "--max-parameters", "900", "--seed", "3"]
-    often = ["--checkpoint-seconds", "0.05"]
-    assert tabnas("search", *asked, "--out", "whole", folder=tmp_path).wait() == 0
+    table = written_table(tmp_path / "t.parquet", 3_900)
+    settings = RunSettings(limits=LIMITS, baselines=False, seed=3)
+    plan = {"search_epochs": 8, "epochs": 16, "candidates": 2}
+    whole, killed = (begun(tmp_path / name, table, settings, plan) for name in ("whole", "killed"))
+    run_in_folder(whole, Labelled.of(read_table(table), "kind"), settings)
+    resume = ["resume", "killed", "--quiet", "--checkpoint-seconds", "0.05"]
     rng = np.random.default_rng(0)
-    process = tabnas("search", *asked, "--out", "killed", *often, folder=tmp_path)
+    nursery.begin(*resume)
     kills = 0
-    while kills < 4 and _next_checkpoint(process, tmp_path / "killed" / "checkpoint"):
-        time.sleep(float(rng.uniform(0, 0.4)))
-        process.kill()
-        process.wait()
+    while kills < 6 and _next_checkpoint(nursery, killed / "checkpoint"):
+        time.sleep(float(rng.uniform(0, 0.2)))
+        if nursery.kill() == 0:  # it was done already
+            break
         kills += 1
-        process = tabnas("resume", "killed", *often, folder=tmp_path)
-    assert process.wait() == 0
+        nursery.begin(*resume)
+    else:
+        assert nursery.ended() == 0
     assert kills >= 2
-    assert left(tmp_path / "killed") == left(tmp_path / "whole")
-    assert not (tmp_path / "killed" / "checkpoint").exists()
+    assert left(killed) == left(whole)
+    assert not (killed / "checkpoint").exists()
 
 
-def _next_checkpoint(process: subprocess.Popen[bytes], folder: Path) -> bool:
+def _next_checkpoint(nursery: Nursery, folder: Path) -> bool:
     """Wait until the process has written one; whether it is still at work."""
     before = set(folder.glob("*.checkpoint"))
-    while process.poll() is None:
+    while nursery.alive:
         if set(folder.glob("*.checkpoint")) - before:
             return True
         time.sleep(0.005)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,15 @@ from tabnas.data import Table, TableEncoder
 from tabnas.runs import Labelled, RunSettings, plan_run
 from tabnas.runs._embedding_rule import fit_embeddings
 from tabnas.runs._plan import default_batch_size, default_epochs
+from tests.conftest import BRIEF, USUAL, planned_with
 from tests.runs.conftest import made_table
+
+
+@pytest.fixture(scope="module", autouse=True)
+def usual(brief: None) -> Iterator[None]:
+    """The numbers that users have, not the brief ones of this room."""
+    with planned_with(USUAL):
+        yield
 
 
 def encoder_of(*categories: int) -> TableEncoder:
@@ -105,7 +115,8 @@ def test_small_tables_try_simpler_networks_unless_told() -> None:
 
     def tried(rows: Labelled, **said: object) -> list[str]:
         limits = {"parameters": 1_000}
-        run = plan_run(rows, RunSettings(limits=limits, baselines=False, **said))
+        with planned_with(BRIEF):
+            run = plan_run(rows, RunSettings(limits=limits, baselines=False, **said))
         return [str(one.architecture) for one in run.execute().candidates]
 
     usual = tried(data)
@@ -113,4 +124,4 @@ def test_small_tables_try_simpler_networks_unless_told() -> None:
     assert 4 <= len(usual) <= 6
     assert len(tried(data, candidates=2)) == 2
     large = made_table(4_200)
-    assert len(tried(Labelled.of(large.drop(["value"]), "kind"), time=0.5)) == 3
+    assert len(tried(Labelled.of(large.drop(["value"]), "kind"))) == 3

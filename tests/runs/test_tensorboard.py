@@ -5,19 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow import parquet
 
 from tabnas.cli._main import MISTAKE, run
 from tabnas.runs import EventLog, Labelled, PlannedRun, Progress, RunSettings, Snapshot, plan_run
 from tabnas.runs._tensorboard import POINTS, TENSORBOARD
-from tests.runs.conftest import made_table
+from tests.runs.conftest import Nursery, made_table, written_table
 
 pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
 
@@ -130,17 +127,20 @@ def test_a_disk_that_is_full_ends_the_events_and_not_the_run(
     assert len(heard) == 2
 
 
-def test_events_of_a_whole_run_and_of_one_that_was_stopped(tmp_path: Path) -> None:
+def test_events_of_a_whole_run_and_of_one_that_was_stopped(
+    nursery: Nursery, tmp_path: Path
+) -> None:
     """Killed while the search is at work, as soon as there is a checkpoint."""
-    parquet.write_table(made_table(4_000).drop(["value"]).arrow, tmp_path / "t.parquet")
+    written_table(tmp_path / "t.parquet", 3_900)
     asked = ["t.parquet", "--target", "kind", "--max-parameters", "900", "--tensorboard"]
+    asked += ["--candidates", "2", "--time", "2"]
     often = ["--checkpoint-seconds", "0.05", "--quiet"]
-    search = tabnas(["search", *asked, "--out", "run", *often], tmp_path)
-    while search.poll() is None and not list((tmp_path / "run").glob("checkpoint/*.checkpoint")):
+    nursery.begin("search", *asked, "--out", "run", *often)
+    while nursery.alive and not list((tmp_path / "run").glob("checkpoint/*.checkpoint")):
         time.sleep(0.005)
-    search.send_signal(signal.SIGKILL)
-    assert search.wait() != 0
-    assert tabnas(["resume", "run", *often], tmp_path).wait() == 0
+    assert nursery.kill() == -signal.SIGKILL
+    nursery.begin("resume", "run", *often)
+    assert nursery.ended() == 0
     assert len(list((tmp_path / "run" / TENSORBOARD).iterdir())) == 2
     read = events(tmp_path / "run")
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -153,10 +153,6 @@ def test_events_of_a_whole_run_and_of_one_that_was_stopped(tmp_path: Path) -> No
     words = read.Tensors("result")[0].tensor_proto.string_val[0].decode()
     assert f"| architecture | {result['architecture']} |" in words
     assert "hparams" in json.dumps(sorted(read.summary_metadata))
-
-
-def tabnas(arguments: list[str], folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "tabnas", *arguments], cwd=folder)
 
 
 @pytest.fixture
