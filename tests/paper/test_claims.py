@@ -31,6 +31,8 @@ def results(tmp_path: Path) -> Path:
 def test_places_of_a_file(results: Path) -> None:
     assert claim("{rows[1][success]:.1%}").found(results)[0] == "87.5%"
     assert claim("{rows[name=abs][success]:.2f} of 1").found(results)[0] == "0.25 of 1"
+    assert claim("{rows[*success][max]:.3f}").found(results)[0] == "0.875"
+    assert claim("{rows[?name=ours][*success][mean]:.3f}").found(results)[0] == "0.875"
 
 
 @pytest.mark.parametrize("ours", ["{nothing}", "{rows[7][success]}", "{rows[0][failure]}"])

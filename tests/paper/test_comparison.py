@@ -23,7 +23,7 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict:
 @needs_shared
 def test_searches_beat_random_search_at_their_cost(summary: dict) -> None:
     ours = summary["strategies"][0]
-    random = {one["candidates"]: one["regret"] for one in summary["random"]}
+    random = {one["asked"]: one["regret"] for one in summary["random"]}
     assert ours["regret"] < random[10]
     assert ours["worst"]["regret"] >= ours["regret"]
     assert ours["likeliest_feasible"] == 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from statistics import mean, median
 from string import Formatter
 from typing import Any
 
@@ -49,18 +51,39 @@ class Claim:
 
 
 class _Reader(Formatter):
-    """Format strings over JSON: [0] is a place in a list, [name=value] the first item like that."""
+    """Format strings over JSON, whose places are keys one after the other.
+
+    `[0]` and `[name]` go down, `[name=value]` to the first item that has it, `[?name=value]` to all
+    that have it; `[*name]` is that of each item, and `[min]`, `[median]`, `[mean]` or `[max]` of
+    such a list its summary.
+    """
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
         first, *rest = field_name.replace("]", "").split("[")
         found = kwargs[first]
         for key in rest:
-            if "=" in key:
-                name, value = key.split("=", 1)
-                found = next(item for item in found if str(item[name]) == value)
-            else:
-                found = found[int(key)] if isinstance(found, list) else found[key]
+            found = _within(found, key)
         return found, first
+
+
+SUMMARIES: dict[str, Callable[[list[float]], float]] = {
+    "min": min,
+    "median": median,
+    "mean": mean,
+    "max": max,
+}
+
+
+def _within(found: Any, key: str) -> Any:
+    if not isinstance(found, list):
+        return found[key]
+    if key.startswith("*"):
+        return [item[key[1:]] for item in found]
+    if "=" in key:
+        name, value = key.removeprefix("?").split("=", 1)
+        own = [item for item in found if str(item[name]) == value]
+        return own if key.startswith("?") else own[0]
+    return SUMMARIES[key](found) if key in SUMMARIES else found[int(key)]
 
 
 def claims_page(results: Path) -> str:
@@ -74,7 +97,8 @@ def claims_page(results: Path) -> str:
         for claim in (one for one in claims if one.about == about):
             ours, content = claim.found(results)
             verdict = claim.verdict + (f": {claim.why}" if claim.why else "")
-            made = f"`{content['command']}`, {content['date']}"
+            origin = content.get("provenance", content)
+            made = f"`{origin['command']}`, {origin['date']}"
             rows.append([claim.claim, claim.paper, ours, verdict, made])
         table = markdown_table(["claim", "paper or aim", "ours", "verdict", "made by"], rows)
         sections.append(f"## {about}\n\n{table.replace('--:', ':--')}\n")

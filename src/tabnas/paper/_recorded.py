@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,21 +78,27 @@ class Recording:
         )
         rng = stream(self.seed, "replayed batches")
         moments, batches, _ = self.losses.shape
-        place = self._places()
         first = int(self.steps * own.get("warmup", default.warmup))
         for step in range(first, self.steps):
             choices = controller.suggest()  # [policies, looks, layers]
             moment = min(int(step / self.steps * moments), moments - 1)
             batch = rng.integers(batches, size=(policies, 1))
-            looked_at = place[tuple(np.moveaxis(choices, -1, 0))]
-            quality = 1 - self.losses[moment, batch, looked_at]
+            quality = 1 - self.losses[moment, batch, self.places(choices)]
             controller.update(choices, np.where(controller.counts(choices), quality, np.nan))
         return controller.policy
 
-    def _places(self) -> IntArray:
-        """By choices, which architecture of the ground truth it is; -1: none."""
+    @cached_property
+    def every(self) -> IntArray:
+        """The choices of all architectures of the ground truth, [architectures, layers]."""
         space = self.table.truth.space
-        place = np.full([len(layer) for layer in space.candidates], -1)
-        for k, one in enumerate(self.table.truth.architectures):
-            place[space.choices(one)] = k
+        return np.array([space.choices(one) for one in self.table.truth.architectures])
+
+    def places(self, choices: IntArray) -> IntArray:
+        """Which architectures of the ground truth choices are, [...]."""
+        return np.asarray(self._place[tuple(np.moveaxis(choices, -1, 0))])
+
+    @cached_property
+    def _place(self) -> IntArray:
+        place = np.full([len(layer) for layer in self.table.truth.space.candidates], -1)
+        place[tuple(self.every.T)] = np.arange(len(self.every))
         return place

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NEAR = 2.0  # deviations from the best: about what another seed does
 RANDOM = "random search"
+ARCHITECTURES = 585  # of every space of the ground truth
 
 
 class ComparisonExperiment(Experiment):
@@ -47,7 +48,8 @@ class ComparisonExperiment(Experiment):
             {"table": table, "share": share, "strategy": strategy, "seed": seed}
             for seed in seeds
             for table, share in cells
-            for strategy in self.strategies
+            for strategy, said in self.strategies.items()
+            if seed < said.get("seeds", self.definition["seeds"])
         ]
         random = [{"table": table, "share": share, "strategy": RANDOM} for table, share in cells]
         return [*random, *searches]
@@ -71,11 +73,13 @@ class ComparisonExperiment(Experiment):
             for seed in range(self.definition["random_repeats"]):
                 drawn = rng.choice(len(inside), min(trainings, len(inside)), replace=False)
                 found = table.judge([inside[k] for k in drawn], regrets, seed=seed)
-                yield {"seed": seed, "trainings": 0.0, "candidates": len(drawn)} | found
+                cost = {"asked": trainings, "trainings": 0.0, "candidates": len(drawn)}
+                yield {"seed": seed} | cost | found
 
     def _search(self, table: JudgedTable, budget: Budget, job: Job) -> Row:
         said = dict(self.strategies[job["strategy"]])
-        del said["name"]
+        for key in ("name", "seeds"):
+            said.pop(key, None)
         said |= said.pop("tuned", {}).get(job["table"], {})
         by = said.pop("select", "one_shot")
         table.warm_up()
@@ -112,9 +116,9 @@ class ComparisonExperiment(Experiment):
                 if name != self.ours
             ],
             "random": [
-                {"candidates": trainings}
+                {"asked": trainings}
                 | self._judged(
-                    [row for row in _of(rows, RANDOM) if row["candidates"] == trainings], cells
+                    [row for row in _of(rows, RANDOM) if row["asked"] == trainings], cells
                 )
                 for trainings in self.definition["random"]
             ],
@@ -169,10 +173,7 @@ class ComparisonExperiment(Experiment):
         )
         random = markdown_table(
             ["trainings", "mean regret", "within 2"],
-            [
-                [one["candidates"], _with_interval(one), f"{one['near']:.0%}"]
-                for one in summary["random"]
-            ],
+            [[_asked(one), _with_interval(one), f"{one['near']:.0%}"] for one in summary["random"]],
         )
         ours = strategies[0]
         cells = markdown_table(
@@ -195,7 +196,7 @@ class ComparisonExperiment(Experiment):
             "seed of a single training. Tables: "
             f"{', '.join(summary['tables'])}; limits: what "
             f"{', '.join(format(share, '.0%') for share in self.definition['shares'])} of a "
-            f"space's 585 architectures keep; {summary['seeds']} seeds. Searches are real; each "
+            f"space's {ARCHITECTURES} architectures keep; {summary['seeds']} seeds. Searches are real; each "
             f"names {self.definition['candidates']} candidates, which are trained once, and the "
             "best is returned. Every reward is helped by the exact feasible set: its candidates "
             "are drawn given V, so all are feasible; the last column says how often the "
@@ -224,18 +225,15 @@ class ComparisonExperiment(Experiment):
 
     def _panel(self, axis: Axes, rows: list[Row]) -> None:
         random = _of(rows, RANDOM)
-        counts = self.definition["random"]
-        curve = [[row for row in random if row["candidates"] == count] for count in counts]
-        facts = [_facts(own) for own in curve if own]
-        axis.plot(
-            counts[: len(facts)],
-            [fact["regret"] for fact in facts],
-            "-",
-            color="#777777",
-            label=RANDOM,
-        )
+        facts = [
+            _facts(own)
+            for count in self.definition["random"]
+            if (own := [row for row in random if row["asked"] == count])
+        ]
+        trainings = [fact["candidates"] for fact in facts]
+        axis.plot(trainings, [fact["regret"] for fact in facts], color="#777777", label=RANDOM)
         low, high = zip(*(fact["interval"] for fact in facts), strict=True)
-        axis.fill_between(counts[: len(facts)], low, high, color="#777777", alpha=0.2, lw=0)
+        axis.fill_between(trainings, low, high, color="#777777", alpha=0.2, lw=0)
         for color, name in zip((OURS, *OTHERS, *OTHERS), self.strategies, strict=False):
             own = _of(rows, name)
             if not own:
@@ -243,7 +241,7 @@ class ComparisonExperiment(Experiment):
             fact = _facts(own)
             low_end, high_end = fact["interval"]
             axis.errorbar(
-                fact["trainings"] + np.mean([row["candidates"] for row in own]),
+                fact["trainings"] + fact["candidates"],
                 fact["regret"],
                 yerr=[[fact["regret"] - low_end], [high_end - fact["regret"]]],
                 fmt="o",
@@ -272,6 +270,7 @@ def _facts(rows: list[Row]) -> dict[str, Any]:
             np.mean([row["regret_of_best_candidate"] for row in rows])
         ),
         "trainings": float(np.median([row["trainings"] for row in rows])),
+        "candidates": float(np.mean([row["candidates"] for row in rows])),
         **({"likeliest_feasible": float(np.mean(own_choice))} if own_choice else {}),
     }
 
@@ -291,6 +290,10 @@ def _paired(ours: list[Row], others: list[Row]) -> dict[str, Any]:
         "better": float((differences < 0).mean()),
         "p": float(wilcoxon(differences).pvalue) if differences.any() else 1.0,
     }
+
+
+def _asked(one: Mapping[str, Any]) -> str:
+    return "all there are" if one["asked"] == ARCHITECTURES else str(one["asked"])
 
 
 def _with_interval(facts: Mapping[str, Any]) -> str:

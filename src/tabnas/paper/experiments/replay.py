@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._figures import OTHERS, OURS, figure, save
 from tabnas.paper._ground_truth import ground_truth_names
@@ -18,7 +17,6 @@ from tabnas.paper._judged import JudgedTable, interval
 from tabnas.paper._markdown import markdown_table
 from tabnas.paper._recorded import Recording
 from tabnas.policy import Policy
-from tabnas.space import Architecture, Budget
 from tabnas.streams import stream
 
 DRAWS = 500  # m of Algorithm 3
@@ -60,21 +58,21 @@ class ReplayExperiment(Experiment):
 
     def _judged(self, recording: Recording, policies: Policy) -> Iterator[Row]:
         """What would have come of each policy: Algorithm 3, and what it likes best."""
-        table, feasible = recording.table, policies.feasible
-        regrets = table.truth.regrets(recording.budget)
-        everything = FeasibleSet(feasible.space, Budget())
-        cost = recording.budget.limits[0].cost
-        for k, log_p in enumerate(policies.log_p):
-            rng = stream(k, "selection")
-            drawn = dict.fromkeys(feasible.sample(DRAWS, log_p, rng=rng))
-            largest = sorted(drawn, key=lambda one: -cost(feasible.space, one))
-            candidates: list[Architecture] = largest[: self.definition["candidates"]]
-            likeliest = everything.most_likely(1, log_p)[0]
-            inside = feasible.most_likely(1, log_p)[0]
+        truth = recording.table.truth
+        regrets, costs = truth.regrets(recording.budget), truth.costs["parameters"]
+        inside = np.isfinite(regrets)
+        layers = np.arange(truth.space.depth)
+        joint = policies.log_p[:, layers, recording.every].sum(axis=-1)  # [policies, all]
+        rng = stream(recording.seed, "selection")
+        drawn = recording.places(policies.conditional.sample(DRAWS, rng))  # [policies, draws]
+        for k, (log_p, places) in enumerate(zip(joint, drawn, strict=True)):
+            unique = np.unique(places)
+            largest = unique[np.argsort(-costs[unique], kind="stable")]
+            candidates = [truth.architectures[k] for k in largest[: self.definition["candidates"]]]
             yield {
-                "regret": table.judge(candidates, regrets, seed=k)["regret"],
-                "regret_of_likeliest": float(regrets[table.places([inside])[0]]),
-                "over": likeliest not in feasible,
+                "regret": recording.table.judge(candidates, regrets, seed=k)["regret"],
+                "regret_of_likeliest": float(regrets[np.where(inside, log_p, -np.inf).argmax()]),
+                "over": not bool(inside[log_p.argmax()]),
             }
 
     def summarise(self, rows: list[Row]) -> dict[str, Any]:

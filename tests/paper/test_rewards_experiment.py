@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tabnas.cli._main import run
+from tabnas.paper._experiment import read_definition
+from tabnas.paper.experiments._rewards_replay import Betas, Replay
+from tabnas.policy import REWARDS
+from tests.conftest import SHARED, needs_shared
+
+pytest.importorskip("matplotlib")
+
+GRID = read_definition("rewards", quick=True)["grid"]
+
+
+@pytest.fixture(scope="module")
+def replay() -> Replay:
+    return Replay("letter", Path("no folder, since no noise is measured"), GRID)
+
+
+def test_the_reference_is_the_best_within_its_own_cost(replay: Replay) -> None:
+    inside = replay.costs <= replay.limit
+    assert replay.losses[replay.reference] == replay.losses[inside].min()
+    assert replay.costs[replay.reference] == replay.limit
+    assert replay.near[replay.reference]
+    assert replay.matching[replay.reference]
+    assert not replay.matching[replay.losses.argmax()]
+
+
+def test_choices_are_found_again(replay: Replay) -> None:
+    assert replay.place(replay.every).tolist() == list(range(len(replay.every)))
+
+
+@pytest.mark.parametrize("reward", ["abs", "mnasnet_1", "mnasnet_2"])
+def test_many_betas_are_one_reward_each(replay: Replay, reward: str) -> None:
+    betas = [-0.01, -0.5, -3.0]
+    rng = np.random.default_rng(0)
+    choices = replay.every[rng.integers(len(replay.every), size=(3, 7, 1))]
+    quality = rng.normal(size=(3, 7, 1))
+    together = Betas(replay, reward, betas).value(quality, choices)
+    for k, beta in enumerate(betas):
+        alone = REWARDS[reward](replay.feasible, beta=beta).value(quality[k], choices[k])
+        np.testing.assert_allclose(together[k], alone)
+
+
+@needs_shared
+def test_the_command_shows_what_rewards_find(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "rewards"
+    data = str(SHARED / "data")
+    assert run(["paper", "rewards", "--quick", "--data", data, "--out", str(out)]) == 0
+    assert "volkert" in capsys.readouterr().out  # named, since it is not there
+    summary = json.loads((out / "summary.json").read_text())
+
+    (criteo,) = summary["searches"]
+    found = {one["title"]: one for one in criteo["rewards"]}
+    assert criteo["reference"]["architecture"] == "32-144-24"
+    assert criteo["reference"]["load"] == 1
+    assert criteo["reference"]["bottleneck"]
+    assert found["rejection, exact (ours)"]["feasible"] == 1
+    assert found["none"]["feasible"] == 0  # nobody told it of a limit
+    assert found["none"]["loss"] is None
+    assert found["Abs"]["strength"] in (-0.2, -1.0)
+
+    (letter,) = summary["grid"]
+    assert letter["noise"] > 0
+    shares = {one["title"]: one for one in letter["rewards"]}
+    exact = shares["rejection, exact"]
+    assert exact["feasible"] == 1
+    assert exact["near"] > max(shares[title]["near"] for title in ("Abs", "MnasNet 1"))
+    assert shares["MnasNet 1"]["near"] < 0.1  # the paper: under 1 %
+    assert np.shape(shares["Abs"]["by_setting"]["near"]) == (2, 3)
+    names = {path.name for path in out.iterdir()}
+    figures = {f"{name}.{kind}" for name in ("found", "grid-letter") for kind in ("png", "svg")}
+    assert names == {"README.md", "rows.parquet", "summary.json", *figures}

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tabnas.cli._main import run
+from tests.conftest import SHARED, needs_shared
+
+pytest.importorskip("matplotlib")
+pytestmark = needs_shared
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tuning")
+    command = ["paper", "tuning", "--quick", "--data", str(SHARED / "data"), "--out", str(folder)]
+    assert run(command) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def summary(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return found
+
+
+def test_abs_has_a_narrow_window(summary: dict[str, Any]) -> None:
+    weak, *others = summary["toy"]["by_beta"]
+    assert weak["infeasible"] == 1
+    assert all(row["success"] < 0.5 for row in others)
+
+
+def test_more_samples_are_better_and_never_infeasible(summary: dict[str, Any]) -> None:
+    one, *_, many = summary["toy"]["by_samples"]
+    within = next(row for row in summary["toy"]["exact"] if row["draw"] == "feasible")
+    assert one["success"] < many["success"] + 0.05
+    assert one["success"] + 0.1 < within["success"]
+    rejections = [*summary["toy"]["by_samples"], *summary["toy"]["exact"]]
+    assert all(row["infeasible"] == 0 for row in rejections)
+
+
+def test_searches_keep_the_limit_and_watch_their_estimates(
+    out: Path, summary: dict[str, Any]
+) -> None:
+    rows = pq.read_table(out / "rows.parquet").to_pylist()
+    searches = {row["samples"]: row for row in rows if row["part"] == "search"}
+    assert set(searches) == {"16", "2048", "exact"}
+    limit = summary["tables"]["criteo"]["limit"]
+    for row in searches.values():
+        assert row["chosen_cost"] <= limit
+        assert len(row["p_feasible"]) == len(row["progress"]) == 9
+        assert (row["progress"][0], row["progress"][-1]) == (0, 1)
+        assert all(loss > 0 for loss in row["losses"])
+    assert searches["exact"]["p_estimated"] == [None] * 9
+    few, many = (_errors(searches[samples]) for samples in ("16", "2048"))
+    assert max(many) < 0.04
+    assert sum(few) > 2 * sum(many)
+
+
+def _errors(row: dict[str, Any]) -> list[float]:
+    return [abs(a - b) for a, b in zip(row["p_estimated"], row["p_feasible"], strict=True)]
+
+
+def test_the_report_compares_with_the_paper(out: Path) -> None:
+    text = (out / "README.md").read_text()
+    assert "a sample: 8,184 rows" in text
+    assert "The paper" in text
+    for name in ("toy", "searches"):
+        assert f"({name}.png)" in text
+        assert (out / f"{name}.png").exists()
+        assert (out / f"{name}.svg").exists()
