@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tests.strategies import BruteForce, policies, problems
+from tests.problems import BruteForce, policies, problems
 
 METHODS = ["chain", "enumeration"]
 

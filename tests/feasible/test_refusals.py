@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tabnas import Budget, FeasibleSet, InfeasibleError, Limit, SearchSpace, TabnasError
 from tabnas.space import COSTS, CallableCost, ChainCost
-from tests.strategies import spaces, valid_choices
+from tests.problems import spaces, valid_choices
 
 SPACE = SearchSpace([[8, 16], [4, 8, 16]], inputs=10, outputs=1)
 

@@ -12,7 +12,7 @@ from tabnas.latency import LatencyCost, Terms
 from tabnas.space import Budget, Limit, SearchSpace, default_space
 from tabnas.testing import check_cost
 from tests.latency.conftest import TERMS, made_latency_table
-from tests.strategies import spaces
+from tests.problems import spaces
 
 us = st.floats(0, 100)
 

@@ -23,6 +23,18 @@ def test_the_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFix
     assert summary["command"] == "tabnas paper toy --quick"
     names = {path.name for path in (tmp_path / "toy").iterdir()}
     assert names == {"README.md", "figure-1.png", "figure-1.svg", "rows.parquet", "summary.json"}
+    written = {name: (tmp_path / "toy" / name).read_bytes() for name in names}
+    for name in names - {"rows.parquet"}:
+        (tmp_path / "toy" / name).unlink()
+    assert run(["paper", "toy", "--rewrite", "--out", str(tmp_path / "toy")]) == 0
+    assert written == {name: (tmp_path / "toy" / name).read_bytes() for name in names}
+
+
+def test_what_is_not_done_cannot_be_written_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["paper", "toy", "--rewrite", "--out", str(tmp_path)]) == 2
+    assert "must be done before" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_said_at_once(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.policy import SGD, Adam, Ascent, Controller, Oblivious, Policy, Rejection
 from tabnas.space import Architecture
-from tests.strategies import BruteForce, problems
+from tests.problems import BruteForce, problems
 
 SPACE = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
 TOY = FeasibleSet(SPACE, Budget(dense_parameters=25))

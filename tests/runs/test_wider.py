@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tabnas.runs._wider import steps_wider
 from tabnas.space import Architecture, Budget, SearchSpace
-from tests.strategies import spaces, valid_choices
+from tests.problems import spaces, valid_choices
 
 
 def test_steps_name_the_limits_they_break() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tabnas import Architecture, Budget, Limit, SearchSpace, TabnasError
 from tabnas.space import COSTS, ChainCost, DenseParameters
 from tests.conftest import SHARED, needs_shared
-from tests.strategies import spaces, valid_choices
+from tests.problems import spaces, valid_choices
 
 
 @needs_shared

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from tabnas import Architecture, SearchSpace, TabnasError
-from tests.strategies import spaces, valid_choices
+from tests.problems import spaces, valid_choices
 
 
 @given(spaces())

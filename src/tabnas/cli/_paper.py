@@ -38,10 +38,18 @@ def _add(name: str, shows: str, takes: str) -> None:
             typer.Option(help="The folder that holds the tables' files.", show_default=False),
         ] = None,
         processes: Annotated[int, typer.Option(help="Jobs side by side.", min=1)] = 1,
+        rewrite: Annotated[
+            bool,
+            typer.Option("--rewrite", help="Only text and figures, from rows that are there."),
+        ] = False,
     ) -> None:
-        from tabnas.paper import run_experiment
+        from tabnas.paper import rewrite_experiment, run_experiment
 
         folder = out or Path("results") / name
+        if rewrite:
+            rewrite_experiment(name, folder, data=data)
+            typer.echo(f"Written to {folder}: README.md, summary.json and figures")
+            return
         console = terminal(stderr=True)
         with console.status(f"{name}: compiling, once") as status:
             run_experiment(

@@ -169,6 +169,11 @@ class FeasibleSet:
         """All feasible architectures, in no particular order."""
         return map(self.space.architecture, self._exact_diagram.paths())
 
+    @cached_property
+    def members(self) -> IntArray:
+        """All feasible choices, [count, layers], in ascending order; found once, then kept."""
+        return np.array(sorted(self._exact_diagram.paths()), dtype=np.int64)
+
     def __contains__(self, architecture: object) -> bool:
         if not isinstance(architecture, Architecture | str) or architecture not in self.space:
             return False

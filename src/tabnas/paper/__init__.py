@@ -12,7 +12,7 @@ from tabnas.paper._ground_truth import (
 )
 from tabnas.paper._ground_truth_making import GroundTruthMaker
 from tabnas.paper._provenance import provenance
-from tabnas.paper._runner import run_experiment
+from tabnas.paper._runner import rewrite_experiment, run_experiment
 from tabnas.paper.experiments import experiment_names
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "ground_truth_tables",
     "provenance",
     "read_ground_truth",
+    "rewrite_experiment",
     "run_experiment",
 ]

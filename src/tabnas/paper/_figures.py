@@ -38,5 +38,8 @@ def figure(rows: int, columns: int, *, size: tuple[float, float]) -> tuple[Figur
 
 def save(drawn: Figure, path: Path) -> None:
     """The figure as `path`.png and `path`.svg, without dates, so that the same is the same."""
+    from matplotlib import rc_context
+
     drawn.savefig(path.with_suffix(".png"), dpi=150)
-    drawn.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    with rc_context({"svg.hashsalt": "tabnas"}):  # else names inside are random
+        drawn.savefig(path.with_suffix(".svg"), metadata={"Date": None})

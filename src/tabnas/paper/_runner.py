@@ -117,20 +117,46 @@ class _Kept:
             file.write(json.dumps([job, rows]) + "\n")
 
 
+def rewrite_experiment(name: str, out: Path, *, data: Path | None = None) -> dict[str, Any]:
+    """Summary, text and figures once more, from the rows of an experiment that is done."""
+    refuse_without_matplotlib()
+    file = out / "rows.parquet"
+    if not file.exists():
+        raise TabnasError(
+            f"the experiment {name!r} must be done before it is written again, however "
+            f"{str(file)!r} is not there"
+        )
+    table = pq.read_table(file)
+    kept = json.loads(table.schema.metadata[b"tabnas"])
+    experiment = experiment_called(name)(kept.pop("definition"), data)
+    rows = [
+        {key: value for key, value in row.items() if value is not None} for row in table.to_pylist()
+    ]
+    return _described(experiment, rows, out, kept)
+
+
 def _written(experiment: Experiment, rows: list[Row], out: Path, command: str) -> dict[str, Any]:
     facts = provenance(command)
-    summary = facts | experiment.summarise(rows)
     columns = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: [row.get(name) for row in rows] for name in columns})
-    described = table.replace_schema_metadata({"tabnas": json.dumps(facts)})
+    kept = facts | {"definition": experiment.definition}
+    described = table.replace_schema_metadata({"tabnas": json.dumps(kept)})
     aside = out / "rows.parquet.aside"
     pq.write_table(described, aside, compression="zstd")
     aside.replace(out / "rows.parquet")
+    summary = _described(experiment, rows, out, facts)
+    (out / DONE).unlink()
+    return summary
+
+
+def _described(
+    experiment: Experiment, rows: list[Row], out: Path, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    summary = {**facts, **experiment.summarise(rows)}
     write_whole(out / "summary.json", json.dumps(summary, indent=1) + "\n")
-    head = f"# {experiment.definition['shows']}\n\n`{command}`, {facts['date']}.\n\n"
+    head = f"# {experiment.definition['shows']}\n\n`{facts['command']}`, {facts['date']}.\n\n"
     write_whole(out / "README.md", head + experiment.report(rows, summary).strip() + "\n")
     experiment.draw(rows, summary, out)
-    (out / DONE).unlink()
     return summary
 
 

@@ -1,8 +1,9 @@
-"""Conformance suites: what every cost and reward must do, also a user's own."""
+"""Conformance suites: what every cost, reward and strategy must do, also a user's own."""
 
 from __future__ import annotations
 
 from tabnas.testing._costs import check_cost
 from tabnas.testing._rewards import check_reward
+from tabnas.testing._strategies import check_strategy
 
-__all__ = ["check_cost", "check_reward"]
+__all__ = ["check_cost", "check_reward", "check_strategy"]

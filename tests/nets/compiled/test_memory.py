@@ -13,7 +13,7 @@ from tabnas.errors import TabnasError
 from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, SuperNet, Task
 from tabnas.nets.compiled import _engine
 from tabnas.space import Architecture, SearchSpace
-from tests.strategies import spaces, valid_choices
+from tests.problems import spaces, valid_choices
 
 GUARD = 4_096  # bytes watched before and after every buffer
 MARK = 0xA5

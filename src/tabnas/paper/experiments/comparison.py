@@ -9,14 +9,14 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import wilcoxon
 
 from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._figures import OTHERS, OURS, figure, save
-from tabnas.paper._ground_truth import ground_truth_names
-from tabnas.paper._judged import JudgedTable, interval
 from tabnas.paper._markdown import markdown_table
+from tabnas.paper.experiments._judged import Judged, JudgedTable
+from tabnas.paper.experiments._paired import compared, described, more_text, p_text
+from tabnas.paper.experiments._there import tables_with_ground_truth
 from tabnas.search import select
 from tabnas.space import Architecture, Budget
 from tabnas.streams import stream
@@ -24,9 +24,9 @@ from tabnas.streams import stream
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NEAR = 2.0  # deviations from the best: about what another seed does
 RANDOM = "random search"
 ARCHITECTURES = 585  # of every space of the ground truth
+TIMED_EPOCHS = 4  # of a training, which tell what all of them take
 
 
 class ComparisonExperiment(Experiment):
@@ -36,10 +36,16 @@ class ComparisonExperiment(Experiment):
 
     def __init__(self, definition: Mapping[str, Any], data: Path | None = None) -> None:
         super().__init__(definition, data)
-        self.tables = [name for name in definition["tables"] if name in ground_truth_names()]
+        self.tables = tables_with_ground_truth(definition)
         self.table = cache(lambda name: JudgedTable(name, self.data))
+        self.judged = cache(self._limited)
         self.strategies = {said["name"]: said for said in definition["strategies"]}
         self.ours = next(iter(self.strategies))
+
+    def _limited(self, table: str, share: float) -> Judged:
+        judged: Judged = self.table(table).limited(share)
+        judged.warm_up()
+        return judged
 
     def jobs(self) -> list[Job]:
         seeds = range(self.definition["seeds"])
@@ -55,44 +61,36 @@ class ComparisonExperiment(Experiment):
         return [*random, *searches]
 
     def run(self, job: Job) -> list[Row]:
-        table = self.table(job["table"])
-        budget = table.budget(job["share"])
-        rows = (
-            self._random(table, budget)
-            if job["strategy"] == RANDOM
-            else [self._search(table, budget, job)]
-        )
-        return [{"limit": int(budget.limits[0].at_most)} | row for row in rows]
+        judged = self.judged(job["table"], job["share"])
+        rows = self._random(judged) if job["strategy"] == RANDOM else [self._search(judged, job)]
+        return [{"limit": judged.limit} | row for row in rows]
 
-    def _random(self, table: JudgedTable, budget: Budget) -> Iterator[Row]:
+    def _random(self, judged: Judged) -> Iterator[Row]:
         """k feasible architectures trained once each, the best of them returned."""
-        regrets = table.truth.regrets(budget)
-        inside = [table.truth.architectures[k] for k in np.flatnonzero(np.isfinite(regrets))]
+        inside = [one for one in judged.truth.architectures if one in judged.feasible]
         for trainings in self.definition["random"]:
             rng = stream(trainings, "random search")
             for seed in range(self.definition["random_repeats"]):
                 drawn = rng.choice(len(inside), min(trainings, len(inside)), replace=False)
-                found = table.judge([inside[k] for k in drawn], regrets, seed=seed)
                 cost = {"asked": trainings, "trainings": 0.0, "candidates": len(drawn)}
-                yield {"seed": seed} | cost | found
+                yield {"seed": seed} | cost | _verdict(judged, [inside[k] for k in drawn], seed)
 
-    def _search(self, table: JudgedTable, budget: Budget, job: Job) -> Row:
+    def _search(self, judged: Judged, job: Job) -> Row:
         said = dict(self.strategies[job["strategy"]])
         for key in ("name", "seeds"):
             said.pop(key, None)
         said |= said.pop("tuned", {}).get(job["table"], {})
         by = said.pop("select", "one_shot")
-        table.warm_up()
         began = process_time()
-        search = table.search(budget, table.settings(said, seed=job["seed"]))
+        search = judged.search(judged.settings(job["seed"], said))
         search.run()
         candidates = select(search, self.definition["candidates"], by=by)
         seconds = process_time() - began
         # what a penalty leads to by itself; the candidates above are drawn given V for every reward
         everything = FeasibleSet(search.feasible.space, Budget())
         likeliest = everything.most_likely(1, search.controller.policy.log_p)[0]
-        found = table.judge(candidates, table.truth.regrets(budget), seed=job["seed"])
-        training = table.training_seconds(Architecture.parse(found["returned"]))
+        found = _verdict(judged, candidates, job["seed"])
+        training = judged.seconds_of(Architecture.parse(found["returned"]), epochs=TIMED_EPOCHS)
         return {
             "trainings": seconds / training,
             "candidates": len(candidates),
@@ -111,7 +109,8 @@ class ComparisonExperiment(Experiment):
                 for name in self.strategies
             ],
             "paired": [
-                {"strategy": name} | _paired(_of(rows, self.ours), _of(rows, name))
+                {"strategy": name}
+                | compared(_by_run(_of(rows, name)), _by_run(_of(rows, self.ours)))
                 for name in self.strategies
                 if name != self.ours
             ],
@@ -158,18 +157,8 @@ class ComparisonExperiment(Experiment):
             ],
         )
         paired = markdown_table(
-            ["against ours", "mean difference", "worse in", "better in", "p (Wilcoxon)"],
-            [
-                [
-                    one["strategy"],
-                    f"{one['difference']:+.2f} [{one['interval'][0]:+.2f}, "
-                    f"{one['interval'][1]:+.2f}]",
-                    f"{one['worse']:.0%}",
-                    f"{one['better']:.0%}",
-                    f"{one['p']:.1e}",
-                ]
-                for one in summary["paired"]
-            ],
+            ["strategy", "more regret than ours", "p (Wilcoxon)"],
+            [[one["strategy"], more_text(one), p_text(one["p"])] for one in summary["paired"]],
         )
         random = markdown_table(
             ["trainings", "mean regret", "within 2"],
@@ -196,7 +185,8 @@ class ComparisonExperiment(Experiment):
             "seed of a single training. Tables: "
             f"{', '.join(summary['tables'])}; limits: what "
             f"{', '.join(format(share, '.0%') for share in self.definition['shares'])} of a "
-            f"space's {ARCHITECTURES} architectures keep; {summary['seeds']} seeds. Searches are real; each "
+            f"space's {ARCHITECTURES} architectures keep; {summary['seeds']} seeds, half as many "
+            "for the paper's loop. Searches are real; each "
             f"names {self.definition['candidates']} candidates, which are trained once, and the "
             "best is returned. Every reward is helped by the exact feasible set: its candidates "
             "are drawn given V, so all are feasible; the last column says how often the "
@@ -258,13 +248,23 @@ def _of(rows: list[Row], strategy: str) -> list[Row]:
     return [row for row in rows if row["strategy"] == strategy]
 
 
+def _verdict(judged: Judged, candidates: Sequence[Architecture], seed: int) -> Row:
+    said = judged.verdict(candidates, seed)
+    return {
+        "returned": said["returned"],
+        "regret": said["regret_of_three"],
+        "regret_of_first": said["regret"],
+        "regret_of_best_candidate": min(map(judged.regret, candidates)),
+    }
+
+
 def _facts(rows: list[Row]) -> dict[str, Any]:
-    regrets = [row["regret"] for row in rows]
+    said = described([row["regret"] for row in rows])
     own_choice = [row["likeliest_feasible"] for row in rows if "likeliest_feasible" in row]
     return {
-        "regret": float(np.mean(regrets)),
-        "interval": interval(regrets),
-        "near": float(np.mean(np.array(regrets) <= NEAR)),
+        "regret": said["mean"],
+        "interval": [said["mean"] - said["interval"], said["mean"] + said["interval"]],
+        "near": said["near"],
         "regret_of_first": float(np.mean([row["regret_of_first"] for row in rows])),
         "regret_of_best_candidate": float(
             np.mean([row["regret_of_best_candidate"] for row in rows])
@@ -275,21 +275,8 @@ def _facts(rows: list[Row]) -> dict[str, Any]:
     }
 
 
-def _paired(ours: list[Row], others: list[Row]) -> dict[str, Any]:
-    """Differences in regret on the same table, limit and seed: positive where ours is better."""
-
-    def by_place(rows: list[Row]) -> dict[tuple[Any, ...], float]:
-        return {(row["table"], row["limit"], row["seed"]): row["regret"] for row in rows}
-
-    own, other = by_place(ours), by_place(others)
-    differences = np.array([other[place] - own[place] for place in own if place in other])
-    return {
-        "difference": float(differences.mean()),
-        "interval": interval(differences),
-        "worse": float((differences > 0).mean()),
-        "better": float((differences < 0).mean()),
-        "p": float(wilcoxon(differences).pvalue) if differences.any() else 1.0,
-    }
+def _by_run(rows: list[Row]) -> dict[tuple[Any, ...], float]:
+    return {(row["table"], row["limit"], row["seed"]): row["regret"] for row in rows}
 
 
 def _asked(one: Mapping[str, Any]) -> str:

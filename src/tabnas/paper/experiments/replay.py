@@ -12,10 +12,11 @@ import numpy as np
 
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._figures import OTHERS, OURS, figure, save
-from tabnas.paper._ground_truth import ground_truth_names
-from tabnas.paper._judged import JudgedTable, interval
 from tabnas.paper._markdown import markdown_table
-from tabnas.paper._recorded import Recording
+from tabnas.paper.experiments._judged import JudgedTable
+from tabnas.paper.experiments._paired import described
+from tabnas.paper.experiments._recorded import Recording
+from tabnas.paper.experiments._there import tables_with_ground_truth
 from tabnas.policy import Policy
 from tabnas.streams import stream
 
@@ -29,7 +30,7 @@ class ReplayExperiment(Experiment):
 
     def __init__(self, definition: Mapping[str, Any], data: Path | None = None) -> None:
         super().__init__(definition, data)
-        self.tables = [name for name in definition["tables"] if name in ground_truth_names()]
+        self.tables = tables_with_ground_truth(definition)
         self.table = cache(lambda name: JudgedTable(name, self.data))
 
     def jobs(self) -> list[Job]:
@@ -43,8 +44,7 @@ class ReplayExperiment(Experiment):
     def run(self, job: Job) -> list[Row]:
         said = self.definition
         recording = Recording.make(
-            self.table(job["table"]),
-            job["share"],
+            self.table(job["table"]).limited(job["share"]),
             job["recording"],
             moments=said["moments"],
             batches=said["batches"],
@@ -58,8 +58,9 @@ class ReplayExperiment(Experiment):
 
     def _judged(self, recording: Recording, policies: Policy) -> Iterator[Row]:
         """What would have come of each policy: Algorithm 3, and what it likes best."""
-        truth = recording.table.truth
-        regrets, costs = truth.regrets(recording.budget), truth.costs["parameters"]
+        judged = recording.judged
+        truth, regrets = judged.truth, judged.regrets
+        costs = truth.costs["parameters"]
         inside = np.isfinite(regrets)
         layers = np.arange(truth.space.depth)
         joint = policies.log_p[:, layers, recording.every].sum(axis=-1)  # [policies, all]
@@ -70,7 +71,7 @@ class ReplayExperiment(Experiment):
             largest = unique[np.argsort(-costs[unique], kind="stable")]
             candidates = [truth.architectures[k] for k in largest[: self.definition["candidates"]]]
             yield {
-                "regret": recording.table.judge(candidates, regrets, seed=k)["regret"],
+                "regret": judged.verdict(candidates, k)["regret_of_three"],
                 "regret_of_likeliest": float(regrets[np.where(inside, log_p, -np.inf).argmax()]),
                 "over": not bool(inside[log_p.argmax()]),
             }
@@ -171,12 +172,13 @@ def _by_setting(rows: list[Row]) -> list[dict[str, Any]]:
         regrets = [
             float(np.mean(row["regret"])) for row in own
         ]  # recordings are the independent ones
+        said = described(regrets)
         found.append(
             {
                 "reward": reward,
                 "settings": own[0]["settings"],
-                "regret": float(np.mean(regrets)),
-                "interval": interval(regrets),
+                "regret": said["mean"],
+                "interval": [said["mean"] - said["interval"], said["mean"] + said["interval"]],
                 "regret_of_likeliest": float(
                     np.mean([np.mean(row["regret_of_likeliest"]) for row in own])
                 ),

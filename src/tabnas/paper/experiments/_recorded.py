@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.feasible import FeasibleSet
-from tabnas.paper._judged import JudgedTable
+from tabnas.paper.experiments._judged import Judged
 from tabnas.policy import REWARDS, Adam, Controller, Policy
 from tabnas.search import Round
-from tabnas.space import Budget
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
@@ -29,23 +27,19 @@ class Recording:
     the same rows have in common, is that of real searches.
     """
 
-    table: JudgedTable
-    budget: Budget
+    judged: Judged
     seed: int
     losses: FloatArray  # [moments, batches, architectures]
     steps: int  # of the policy, in a search without warm-up
 
     @classmethod
-    def make(
-        cls, table: JudgedTable, share: float, seed: int, *, moments: int, batches: int
-    ) -> Recording:
+    def make(cls, judged: Judged, seed: int, *, moments: int, batches: int) -> Recording:
         """Train a SuperNet as a search by default does, and look at everything on the way."""
-        budget = table.budget(share)
-        settings = table.settings({}, seed=seed)
-        search = table.search(budget, settings)
+        settings = judged.settings(seed)
+        search = judged.search(settings)
         rng = stream(seed, "recording")
-        space = table.truth.space
-        every = [np.array(space.choices(one)) for one in table.truth.architectures]
+        space = judged.truth.space
+        every = [np.array(space.choices(one)) for one in judged.truth.architectures]
         total = len(search.validation)
         shape = (batches, min(settings.look_rows or settings.batch_size, total))
         recorded: list[list[list[float]]] = []
@@ -59,16 +53,15 @@ class Recording:
             )
 
         search.run(look)
-        return cls(table, budget, seed, np.array(recorded), search.steps // settings.every)
+        return cls(judged, seed, np.array(recorded), search.steps // settings.every)
 
     def replay(self, reward: str, said: Mapping[str, Any], *, policies: int) -> Policy:
         """Policies side by side, at their end, each with random streams of its own."""
         own = {key: value for key, value in said.items() if key in OWN}
         options = {key: value for key, value in said.items() if key not in OWN}
-        feasible = FeasibleSet(self.table.truth.space, self.budget)
-        default = self.table.settings({}, seed=self.seed)
+        default = self.judged.settings(self.seed)
         controller = Controller(
-            REWARDS[reward](feasible, **options),
+            REWARDS[reward](self.judged.feasible, **options),
             Adam(rate=own["rl_rate"]),
             rng=stream(self.seed, "replay"),
             workers=own.get("looks", default.looks),
@@ -90,8 +83,8 @@ class Recording:
     @cached_property
     def every(self) -> IntArray:
         """The choices of all architectures of the ground truth, [architectures, layers]."""
-        space = self.table.truth.space
-        return np.array([space.choices(one) for one in self.table.truth.architectures])
+        space = self.judged.truth.space
+        return np.array([space.choices(one) for one in self.judged.truth.architectures])
 
     def places(self, choices: IntArray) -> IntArray:
         """Which architectures of the ground truth choices are, [...]."""
@@ -99,6 +92,6 @@ class Recording:
 
     @cached_property
     def _place(self) -> IntArray:
-        place = np.full([len(layer) for layer in self.table.truth.space.candidates], -1)
+        place = np.full([len(layer) for layer in self.judged.truth.space.candidates], -1)
         place[tuple(self.every.T)] = np.arange(len(self.every))
         return place

@@ -1,0 +1,256 @@
+"""What the calibration experiment says and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tabnas.paper._experiment import Row
+from tabnas.paper._figures import OTHERS, OURS, RULED_OUT, THEIRS, figure, save
+from tabnas.paper._ground_truth import ground_truth
+from tabnas.paper._markdown import markdown_table
+
+SETS = ("all", "full", "feasible", "near")
+"""Of architectures, each with its own correlations; the report says what they are."""
+
+_RANKING = """\
+## One-shot against stand-alone loss
+
+The validation loss of every architecture of the ground truth with the weights of a SuperNet,
+against the mean loss of its stand-alone trainings: Pearson's r, and Spearman's rank correlation in
+brackets, mean of seeds 0 to {last}. `all` are all architectures but the linear model, which no
+SuperNet trains; `full` those with all three layers, as in the paper's spaces no layer may be
+missing; `feasible` those within the limit, `near` those of {near:.0%} of it or more. `one seed` is
+what the loss of one stand-alone training has in common with the mean of the others, among the
+feasible: a SuperNet can hardly do better. `lowest` is the regret of the feasible architecture that
+the SuperNet says is best, in standard deviations from seed to seed.
+
+The SuperNets are those of a search with tabnas' settings: with its own children (within a limit
+that tightens; the policy has no say in which are trained, so RL changes none of the weights), and
+with the paper's (of the whole space, drawn from the policy), without RL and with it. The paper
+finds r = 0.96 on Criteo, without RL."""
+
+_BANDS = """\
+At full depth, as in the paper's spaces, the paper's SuperNet ranks architectures nearly as well as
+the paper says. Where layers may be missing it does worse among the feasible, of which many are
+shallow: it draws all architectures alike, so few shallow ones are trained, and their output layers,
+which no deeper network shares, look worse than they are (the bands in the figure). The default
+draws each depth alike, and only what the limit nearly allows, so it ranks better there, and worse
+over the whole space, most of which it never trains."""
+
+_LATE = """\
+## RL that starts late
+
+The paper's own test of where the blame lies: the SuperNet is trained without RL for {warmup:.0%} of
+the epochs with the paper's children, then RL joins in with one look a step, RL rate {rate}. Up to
+there all rewards of a seed have the same SuperNet, to the bit. Regret is that of what Algorithm 3
+returns, mean of seeds 0 to {last} with its 95 % interval; `over` is how often the policy's most
+likely architecture is over the limit: Abs would have returned that one. The paper: with Abs, RL
+still picks a suboptimal architecture, so RL is to blame and not the SuperNet."""
+
+
+def report(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    """All of it in words and tables."""
+    parts = [
+        _RANKING.format(last=said["ranking"]["seeds"] - 1, near=said["ranking"]["near"]),
+        markdown_table(
+            ["table", "limit", "SuperNet", *SETS, "one seed", "lowest"],
+            [
+                [
+                    row["table"],
+                    f"{row['limit']:,}",
+                    row["title"],
+                    *(_both(row, name) for name in SETS),
+                    f"{row['seeds_pearson']:.2f}",
+                    f"{row['lowest_regret']:.1f}",
+                ]
+                for row in _by_limit(summary["ranking"])
+            ],
+        ),
+        _ranking_words(summary["ranking"]),
+        "![scatter](one-shot.png)",
+    ]
+    if summary["sampled"]:
+        parts.append(_sampled_part(summary["sampled"]))
+    late = said["late"]
+    parts += [
+        _LATE.format(warmup=late["warmup"], rate=late["rate"], last=late["seeds"] - 1),
+        markdown_table(
+            ["table", "limit", "reward", "regret", "over"],
+            [
+                [
+                    row["table"],
+                    f"{row['limit']:,}",
+                    row["title"],
+                    f"{row['regret']:.2f} ± {_interval(row['regrets']):.2f}",
+                    f"{row['favourite_infeasible']:.0%}",
+                ]
+                for row in summary["late"]
+            ],
+        ),
+        _late_words(summary),
+        "![late](late.png)",
+    ]
+    if summary["waiting"]:
+        waiting = ", ".join(summary["waiting"])
+        parts.append(f"Not here, and so not run: the ground truth of {waiting}.")
+    return "\n\n".join(parts)
+
+
+def _sampled_part(facts: Mapping[str, Any]) -> str:
+    rows = [
+        [one["title"], f"{one['all_pearson']:.2f}", f"{one['all_spearman']:.2f}"]
+        for one in facts["supernets"]
+    ]
+    alone = facts["seeds_pearson"]
+    noise = "" if alone is None else f" Two trainings of the same ones agree by r = {alone:.2f}."
+    return (
+        f"## The paper's own table\n\n{facts['table']} is {facts['what']}. "
+        f"{facts['architectures']} architectures of the paper's whole 3-layer space, trained "
+        f"{facts['trainings']} times each, against SuperNets of the paper's loop without RL, mean "
+        f"of {facts['supernets'][0]['seeds']} seeds.{noise} The paper: r = 0.96.\n\n"
+        + markdown_table(["SuperNet trained", "Pearson", "Spearman"], rows)
+    )
+
+
+def _by_limit(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    return sorted(rows, key=lambda row: (tables.index(row["table"]), row["limit"]))
+
+
+def _both(row: Mapping[str, Any], name: str) -> str:
+    return f"{row[f'{name}_pearson']:.2f} ({row[f'{name}_spearman']:.2f})"
+
+
+def _titles(rows: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(row["title"] for row in rows))
+
+
+def _ranking_words(rows: list[dict[str, Any]]) -> str:
+    said = []
+    for title in _titles(rows):
+        own = [row for row in rows if row["title"] == title]
+        full, inside, near, lowest = (
+            np.mean([row[name] for row in own])
+            for name in ("full_pearson", "feasible_pearson", "near_pearson", "lowest_regret")
+        )
+        said.append(
+            f"- {title}: r = {full:.2f} at full depth, {inside:.2f} among the feasible, "
+            f"{near:.2f} near the limit, regret {lowest:.1f} of its lowest."
+        )
+    return "\n\n".join(["Over all tables and limits:", "\n".join(said), _BANDS])
+
+
+def _late_words(summary: Mapping[str, Any]) -> str:
+    rows, ranking = summary["late"], summary["ranking"]
+    means = {
+        title: float(np.mean([row["regret"] for row in rows if row["title"] == title]))
+        for title in _titles(rows)
+    }
+    said = ", ".join(f"{title} {mean:.2f}" for title, mean in means.items())
+    shared = {(row["table"], row["limit"]) for row in rows}
+    lowest = [
+        row["lowest_regret"]
+        for row in ranking
+        if row["title"] == "paper's children, no RL" and (row["table"], row["limit"]) in shared
+    ]
+    return (
+        f"Mean regret over tables and limits: {said}. To take the architecture of lowest one-shot "
+        "loss from a SuperNet of the paper's children without any RL has a regret of "
+        f"{np.mean(lowest):.2f} under the same limits."
+    )
+
+
+def _interval(values: list[float]) -> float:
+    return float(1.96 * np.std(values) / len(values) ** 0.5)
+
+
+def draw_scatter(
+    said: Mapping[str, Any], rows: list[Row], summary: Mapping[str, Any], out: Path
+) -> None:
+    """One-shot against stand-alone loss for the first seed and the middle limit."""
+    shares = said["ranking"]["shares"]
+    share = shares[len(shares) // 2]
+    titles = [one["title"] for one in said["ranking"]["supernets"]]
+    tables = summary["tables"]
+    drawn, axes = figure(
+        len(tables), len(titles), size=(3.3 * len(titles), 2.9 * len(tables) + 0.3)
+    )
+    for line, table in zip(axes, tables, strict=True):
+        truth = ground_truth(table)
+        alone = truth.losses["validation"].mean(axis=1)
+        costs = truth.costs["parameters"]
+        deep = np.array([bool(one.widths) for one in truth.architectures])
+        for axis, title in zip(line, titles, strict=True):
+            (row,) = (
+                row
+                for row in rows
+                if row["part"] == "ranking"
+                and row["seed"] == 0
+                and (row["table"], row["title"], row["share"]) == (table, title, share)
+            )
+            one_shot = np.array(row["one_shot"])
+            inside = deep & (costs <= row["limit"])
+            near = inside & (costs >= said["ranking"]["near"] * row["limit"])
+            for members, color, label in (
+                (deep & ~inside, RULED_OUT, "over the limit"),
+                (inside & ~near, OURS, "feasible"),
+                (near, THEIRS, "near the limit"),
+            ):
+                axis.scatter(
+                    alone[members],
+                    one_shot[members],
+                    s=5,
+                    color=color,
+                    label=label,
+                    rasterized=True,
+                )
+            low, high = alone[deep].min(), alone[deep].max()
+            axis.plot([low, high], [low, high], "k:", lw=0.8)
+            axis.set_title(
+                f"{title}\nr = {row['feasible_pearson']:.2f} of the feasible", fontsize=8
+            )
+            axis.tick_params(labelsize=7)
+        line[0].set_ylabel(f"{table}\none-shot loss", fontsize=8)
+    axes[0, 0].legend(fontsize=7, frameon=False, markerscale=2)
+    for axis in axes[-1]:
+        axis.set_xlabel("stand-alone loss", fontsize=8)
+    save(drawn, out / "one-shot")
+
+
+def draw_late(said: Mapping[str, Any], summary: Mapping[str, Any], out: Path) -> None:
+    """Regret by reward, for each table and limit."""
+    rows = summary["late"]
+    groups = list(dict.fromkeys((row["table"], row["limit"]) for row in rows))
+    titles = _titles(rows)
+    drawn, axes = figure(1, 1, size=(1.6 * len(groups) + 3, 3.4))
+    axis = axes[0, 0]
+    width = 0.8 / len(titles)
+    others = iter(OTHERS)
+    for k, title in enumerate(titles):
+        color = OURS if title == "rejection, exact" else next(others)
+        own = [row for row in rows if row["title"] == title]
+        places = np.arange(len(groups)) + (k - (len(titles) - 1) / 2) * width
+        axis.bar(
+            places,
+            [row["regret"] for row in own],
+            0.9 * width,
+            yerr=[_interval(row["regrets"]) for row in own],
+            color=color,
+            label=title,
+            error_kw={"lw": 0.8},
+        )
+    axis.set_xticks(range(len(groups)), [f"{table}\n{limit:,}" for table, limit in groups])
+    axis.set(ylabel="regret, standard deviations")
+    axis.tick_params(labelsize=8)
+    axis.grid(axis="y", alpha=0.3)
+    axis.set_axisbelow(True)
+    axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    drawn.suptitle(
+        f"RL after {said['late']['warmup']:.0%} of the epochs: regret of what Algorithm 3 returns",
+        fontsize=10,
+    )
+    save(drawn, out / "late")

@@ -1,0 +1,131 @@
+"""Searches under one limit of a table whose ground truth says what their answers are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from tabnas.feasible import FeasibleSet
+from tabnas.nets import Examples, SuperNet, train
+from tabnas.paper._ground_truth import GroundTruth, ground_truth, ground_truth_tables
+from tabnas.policy import Adam
+from tabnas.runs import PlannedRun
+from tabnas.search import Search, SearchSettings, select
+from tabnas.space import Architecture, Budget
+from tabnas.types import FloatArray
+
+CANDIDATES = 3
+"""Of a search, as a run tries them."""
+AT_THE_LIMIT = 0.8
+"""An architecture of at least this share of the limit makes use of it."""
+FROZEN = 1 - 1e-9
+"""A warm-up that lasts to the end: weights are trained, and the policy is not."""
+
+
+class JudgedTable:
+    """A table with its ground truth, and the default run with it."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.truth: GroundTruth = ground_truth(name)
+        self.run: PlannedRun = ground_truth_tables()[name].run(folder)
+
+    def limited(self, share: float, *, epochs: int = 0) -> Judged:
+        """Under the limit that this share of the architectures keeps."""
+        return Judged(self.truth, self.run, share, epochs=epochs)
+
+
+class Judged:
+    """A feasible set of the table: settings to search it with, and a judgement of what is found.
+
+    `epochs` are those of a search, for quick forms; 0: as many as a run makes.
+    """
+
+    def __init__(
+        self, truth: GroundTruth, run: PlannedRun, share: float, *, epochs: int = 0
+    ) -> None:
+        self.truth = truth
+        self.run = run
+        self.epochs = epochs or run.plan.search.epochs
+        self.limit = int(np.quantile(truth.costs["parameters"], share))
+        self.budget = Budget(parameters=self.limit)
+        self.feasible = FeasibleSet(truth.space, self.budget)
+        self.place = {one: place for place, one in enumerate(truth.architectures)}
+
+    @cached_property
+    def regrets(self) -> FloatArray:
+        """Of every architecture of the ground truth; NaN over the limit."""
+        return self.truth.regrets(self.budget)
+
+    @property
+    def validation(self) -> Examples:
+        """What architectures are looked at with."""
+        return self.run.parts.validation.examples
+
+    def settings(self, seed: int, changes: Mapping[str, Any] | None = None) -> SearchSettings:
+        """Those of a default run, but for changes as a TOML file says them.
+
+        `rl_rate` stands for the rate of the policy's Adam, `longer` multiplies the epochs.
+        """
+        changes = dict(changes or {})
+        if "rl_rate" in changes:
+            changes["ascent"] = Adam(rate=changes.pop("rl_rate"))
+        epochs = max(1, round(self.epochs * changes.pop("longer", 1)))
+        return replace(self.run.plan.search, epochs=epochs, seed=seed, **changes)
+
+    def search(self, settings: SearchSettings) -> Search:
+        """A search that has not begun."""
+        return Search(self.feasible, self.run.parts.train.examples, self.validation, settings)
+
+    def verdict(self, candidates: Sequence[Architecture], seed: int) -> dict[str, Any]:
+        """What the ground truth says of candidates, best first.
+
+        `regret` is that of the first. `regret_of_three` is what a run would return: each is trained
+        once, and the lowest loss wins, which need not be that of the best.
+        """
+        losses = self.truth.losses["validation"]
+        once = losses[[self.place[one] for one in candidates], seed % losses.shape[1]]
+        returned = candidates[int(once.argmin())]
+        return {
+            "recommended": str(candidates[0]),
+            "regret": self.regret(candidates[0]),
+            "returned": str(returned),
+            "regret_of_three": self.regret(returned),
+        }
+
+    def regret(self, architecture: Architecture) -> float:
+        """In standard deviations from seed to seed."""
+        return float(self.regrets[self.place[architecture]])
+
+    def warm_up(self) -> None:
+        """Search once, briefly, so that no compilation is measured later."""
+        search = self.search(replace(self.settings(0), epochs=1))
+        search.run()
+        select(search, 1)
+
+    @cached_property
+    def at_the_limit(self) -> list[Architecture]:
+        """Members that use the limit up."""
+        costs = self.truth.costs["parameters"]
+        inside = costs <= self.limit
+        near = inside & (costs >= AT_THE_LIMIT * costs[inside].max())
+        return [self.truth.architectures[place] for place in np.flatnonzero(near)]
+
+    def training_seconds(self, trainings: int) -> list[float]:
+        """What the training of one architecture at the limit takes of a core."""
+        places = np.linspace(0, len(self.at_the_limit) - 1, trainings).round().astype(int)
+        return [self.seconds_of(self.at_the_limit[place]) for place in places]
+
+    def seconds_of(self, architecture: Architecture, *, epochs: int = 0) -> float:
+        """What its training takes of a core; from so many of its epochs, if not all are made."""
+        parts, plan = self.run.parts, self.run.plan
+        how = replace(plan.training, epochs=epochs or plan.training.epochs)
+        began = process_time()
+        net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer)
+        train(net, architecture, parts.train.examples, how, self.validation)
+        return (process_time() - began) * plan.training.epochs / how.epochs

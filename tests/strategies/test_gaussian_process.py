@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal, norm
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+from tabnas.strategies._gaussian_process import GaussianProcess, expected_improvement
+from tabnas.types import FloatArray, IntArray
+
+
+def looks(n: int, seed: int = 0) -> tuple[IntArray, FloatArray]:
+    rng = np.random.default_rng(seed)
+    choices = rng.integers(0, 8, size=(n, 3))
+    return choices, 5 + 0.1 * np.sin(choices.sum(axis=1)) + 0.01 * rng.normal(size=n)
+
+
+def process(choices: IntArray, quality: FloatArray) -> GaussianProcess:
+    made = GaussianProcess(length_scale=2.0, noise=0.1, layers=3)
+    made.add(choices, quality)
+    return made
+
+
+@pytest.mark.parametrize("batches", [[40], [1] * 40, [7, 1, 20, 12]])
+def test_believes_what_scikit_learn_believes(batches: list[int]) -> None:
+    choices, quality = looks(40)
+    watched, _ = looks(60, seed=1)
+    ours = GaussianProcess(length_scale=2.0, noise=0.1, layers=3)
+    ours.watch(watched)
+    start = 0
+    for size in batches:
+        ours.add(choices[start : start + size], quality[start : start + size])
+        start += size
+    theirs = GaussianProcessRegressor(RBF(2.0) + WhiteKernel(0.1), optimizer=None)
+    theirs.fit(choices, (quality - ours.mean) / ours.scale)
+    mean, deviation = theirs.predict(watched, return_std=True)
+    believed, uncertain = ours.believed()
+    assert np.allclose(believed, mean)
+    assert np.allclose(uncertain**2, deviation**2 - 0.1)  # theirs is of a look, with its noise
+    assert np.allclose(ours.smoothed(), theirs.predict(choices))
+    likelihood = theirs.log_marginal_likelihood_value_ - 40 * np.log(ours.scale)
+    assert np.isclose(ours.log_likelihood(), likelihood)
+
+
+def test_watching_later_is_the_same() -> None:
+    choices, quality = looks(30)
+    watched, _ = looks(20, seed=1)
+    early = GaussianProcess(length_scale=2.0, noise=0.1, layers=3)
+    early.watch(watched)
+    early.add(choices, quality)
+    late = process(choices, quality)
+    late.watch(watched)
+    assert np.allclose(early.believed(), late.believed())
+
+
+def test_mean_and_scale_are_the_most_likely_ones() -> None:
+    choices, quality = looks(12)
+    made = process(choices, quality)
+    covariance = made.covariance(choices, choices) + 0.1 * np.eye(12)
+
+    def likelihood(mean: float, scale: float) -> float:
+        return float(multivariate_normal(np.full(12, mean), scale**2 * covariance).logpdf(quality))
+
+    most = likelihood(made.mean, made.scale)
+    assert np.isclose(made.log_likelihood(), most)
+    for factor in (0.99, 1.01):
+        assert likelihood(factor * made.mean, made.scale) < most
+        assert likelihood(made.mean, factor * made.scale) < most
+
+
+def test_equal_qualities_are_no_trouble() -> None:
+    made = process(looks(10)[0], np.full(10, 0.1))
+    made.watch(looks(5, seed=1)[0])
+    mean, deviation = made.believed()
+    assert np.abs(mean).max() < 1e-12
+    assert np.isfinite(deviation).all()
+
+
+@given(st.floats(-3, 3), st.floats(0.05, 3), st.floats(-3, 3))
+def test_expected_improvement(mean: float, deviation: float, best: float) -> None:
+    improvement = expected_improvement(np.array([mean]), np.array([deviation]), best)
+    quality = np.linspace(mean - 10 * deviation, mean + 10 * deviation, 20_001)
+    density = norm(mean, deviation).pdf(quality)
+    expected = np.trapezoid(np.maximum(quality - best, 0) * density, quality)
+    assert np.isclose(improvement[0], expected, atol=1e-6)
+
+
+def test_a_batch_is_chosen_one_after_the_other() -> None:
+    """As if each had been looked at and turned out as expected."""
+    choices, quality = looks(15)
+    watched = np.unique(looks(80, seed=1)[0], axis=0)
+    made = process(choices, quality)
+    made.watch(watched)
+    best = float(made.smoothed().max())
+    chosen = made.several(4, best, np.arange(len(watched)))
+
+    standard = (quality - made.mean) / made.scale
+    left = list(range(len(watched)))
+    for place in chosen:
+        theirs = GaussianProcessRegressor(RBF(2.0) + WhiteKernel(0.1), optimizer=None)
+        theirs.fit(choices, standard)
+        mean, deviation = theirs.predict(watched[left], return_std=True)
+        improvement = expected_improvement(mean, np.sqrt(deviation**2 - 0.1), best)
+        assert place == left[int(np.argmax(improvement))]
+        believed = mean[left.index(place)]
+        choices = np.concatenate([choices, watched[[place]]])
+        standard = np.append(standard, believed)
+        best = max(best, float(believed))
+        left.remove(place)
+
+
+def test_only_places_that_are_asked_for_are_chosen() -> None:
+    made = process(*looks(15))
+    made.watch(np.unique(looks(80, seed=1)[0], axis=0))
+    among = np.array([3, 8, 9])
+    assert set(made.several(5, 0.0, among)) == {3, 8, 9}

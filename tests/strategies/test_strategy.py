@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas.strategies import STRATEGIES, RandomSearch
+
+SPACE = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
+TOY = FeasibleSet(SPACE, Budget(dense_parameters=25))
+
+
+def test_names_are_those_of_the_registry() -> None:
+    for name, strategy in STRATEGIES.items():
+        assert strategy.name == name
+
+
+def test_recommends_by_the_mean_of_the_looks() -> None:
+    strategy = RandomSearch(TOY, rng=0)
+    strategy.update(np.array([[0, 0], [1, 0], [0, 0]]), np.array([5.0, 3.0, -1.0]))
+    assert strategy.recommend(2) == [Architecture((3, 2)), Architecture((2, 2))]
+    assert strategy.looks == 3
+
+
+def test_what_is_infeasible_is_not_recommended_however_good() -> None:
+    strategy = RandomSearch(TOY, rng=0)
+    strategy.update(np.array([[2, 2], [0, 1]]), np.array([9.0, 0.0]))
+    assert strategy.recommend(5) == [Architecture((2, 3))]
+
+
+def test_nothing_seen_is_nothing_recommended() -> None:
+    assert RandomSearch(TOY, rng=0).recommend() == []
+
+
+def test_other_shapes_are_refused() -> None:
+    with pytest.raises(TabnasError, match="choices must be of 1 architectures with 2 layers"):
+        RandomSearch(TOY, rng=0).update(np.array([[0, 0, 0]]), np.array([1.0]))
+
+
+def test_at_least_one_must_be_asked_for() -> None:
+    for name, strategy in STRATEGIES.items():
+        if name == "tpe":
+            continue  # needs an extra
+        with pytest.raises(TabnasError, match="n must be an integer of at least 1"):
+            strategy(TOY, rng=0).recommend(0)
