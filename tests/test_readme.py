@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/export.md", "docs/ground_truth.md", "docs/limits.md", "docs/search.md")
+PAGES = (
+    "README.md",
+    "docs/export.md",
+    "docs/ground_truth.md",
+    "docs/limits.md",
+    "docs/search.md",
+    "docs/strategies.md",
+)
 BLOCKS = [
     pytest.param(block, id=f"{page}-{number}")
     for page in PAGES

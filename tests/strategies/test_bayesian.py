@@ -6,6 +6,7 @@ import pytest
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.strategies import BayesianOptimization, RandomSearch, explore
 from tabnas.strategies._batches import rows
+from tabnas.testing._strategies import check_recommendations
 from tabnas.types import FloatArray, IntArray
 
 SPACE = SearchSpace.uniform(layers=4, widths=range(4, 36, 4), inputs=10, outputs=1)
@@ -81,6 +82,15 @@ def test_the_model_is_misled_less_by_noise() -> None:
         return float(peak(np.array(found)).mean())
 
     assert true_quality("model") > true_quality("seen")
+
+
+def test_the_model_recommends_as_it_should() -> None:
+    space = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
+    feasible = FeasibleSet(space, Budget(parameters=300, flops=350))
+    check_recommendations(
+        lambda feasible, seed: BayesianOptimization(feasible, rng=seed, recommends="model"),
+        feasible,
+    )
 
 
 def test_looks_of_others_are_learned_from() -> None:

@@ -129,10 +129,14 @@ def rewrite_experiment(name: str, out: Path, *, data: Path | None = None) -> dic
     table = pq.read_table(file)
     kept = json.loads(table.schema.metadata[b"tabnas"])
     experiment = experiment_called(name)(kept.pop("definition"), data)
-    rows = [
-        {key: value for key, value in row.items() if value is not None} for row in table.to_pylist()
-    ]
-    return _described(experiment, rows, out, kept)
+    return _described(experiment, _without_none(table.to_pylist()), out, kept)
+
+
+def _without_none(value: Any) -> Any:
+    """Rows as they were: a table has a place for every name, also where a row had none."""
+    if isinstance(value, dict):
+        return {key: _without_none(one) for key, one in value.items() if one is not None}
+    return [_without_none(one) for one in value] if isinstance(value, list) else value
 
 
 def _written(experiment: Experiment, rows: list[Row], out: Path, command: str) -> dict[str, Any]:

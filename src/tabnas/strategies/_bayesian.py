@@ -93,10 +93,12 @@ class BayesianOptimization(BatchStrategy):
     def plan(self) -> IntArray:
         taken = set(rows(self._choices))
         if self.looks < self.initial:
-            drawn = unseen(self.feasible, self.initial - self.looks, taken, self.rng)
-            return drawn if len(drawn) > 0 else self._again()
-        with ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"):  # more add up in another order
-            return self._most_promising(taken)
+            planned = unseen(self.feasible, self.initial - self.looks, taken, self.rng)
+        else:
+            # more threads would add up in another order
+            with ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"):
+                planned = self._most_promising(taken)
+        return planned if len(planned) > 0 else self._again()
 
     def _most_promising(self, taken: set[tuple[int, ...]]) -> IntArray:
         process = self._learned()
@@ -107,7 +109,7 @@ class BayesianOptimization(BatchStrategy):
             left = np.arange(len(pool))
             process.watch(pool)
         if len(left) == 0:
-            return self._again()
+            return pool[left]
         best = float(process.smoothed().max())
         return pool[process.several(self.batch, best, among=left)]
 

@@ -22,6 +22,13 @@ def is_listed(feasible: FeasibleSet) -> bool:
     return feasible.exact and feasible.count() <= LISTED
 
 
+def all_seen(feasible: FeasibleSet, taken: Collection[tuple[int, ...]]) -> bool:
+    """Whether it is known that no member of V is left."""
+    if not is_listed(feasible) or len(taken) < feasible.count():
+        return False
+    return all(row in taken for row in rows(feasible.members))
+
+
 def unseen(
     feasible: FeasibleSet, n: int, taken: Collection[tuple[int, ...]], rng: np.random.Generator
 ) -> IntArray:
@@ -29,7 +36,7 @@ def unseen(
 
     If V is listed there are fewer than n only if no others are left.
     """
-    if n <= 0:
+    if n <= 0 or all_seen(feasible, taken):
         return np.zeros((0, feasible.space.depth), np.int64)
     uniform = feasible.given(rng=rng)
     found: dict[tuple[int, ...], None] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from tabnas.errors import TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.strategies._batches import BatchStrategy, rows
-from tabnas.strategies._drawing import unseen
+from tabnas.strategies._drawing import all_seen, unseen
 from tabnas.types import IntArray
 
 ROUNDS = 20
@@ -50,7 +50,7 @@ class Evolution(BatchStrategy):
         parents = self.parents()
         generation: dict[tuple[int, ...], None] = {}  # keeps its order
         taken = set(rows(self._choices))
-        if len(parents) > 0:
+        if len(parents) > 0 and not all_seen(self.feasible, taken):
             half = self.population // 2
             self._breed(lambda n: self._cross(parents, n), half, generation, taken)
             self._breed(lambda n: self._mutate(parents, n), self.population, generation, taken)

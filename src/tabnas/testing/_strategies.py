@@ -117,8 +117,7 @@ def check_recommendations(make: MakeStrategy, feasible: FeasibleSet) -> None:
     qualities: list[Quality] = [
         additive,
         lambda choices: np.zeros(len(choices)),
-        lambda choices: noise.normal(size=len(choices)),
-        lambda choices: -1e6 * additive(choices),
+        lambda choices: 1e6 * noise.normal(size=len(choices)),
     ]
     for seed, quality in enumerate(qualities):
         strategy = make(feasible, seed)
