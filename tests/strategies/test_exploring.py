@@ -6,7 +6,7 @@ import pytest
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.strategies import (
     Evolution,
-    PolicySearch,
+    PolicyGradient,
     RandomSearch,
     StuckError,
     _exploring,
@@ -30,7 +30,7 @@ def test_looks_are_not_exceeded_within_a_batch() -> None:
         asked.append(len(choices))
         return widest(choices)
 
-    strategy = PolicySearch(FEASIBLE, rng=0, workers=4)
+    strategy = PolicyGradient(FEASIBLE, rng=0, workers=4)
     explore(strategy, counting, 10)
     assert asked == [4, 4, 2]
     assert strategy.looks == 10

@@ -5,7 +5,7 @@ import pytest
 
 from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.policy import REWARDS, Adam, Controller
-from tabnas.strategies import PolicySearch, explore
+from tabnas.strategies import PolicyGradient, explore
 from tabnas.types import FloatArray, IntArray
 
 SPACE = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
@@ -18,7 +18,7 @@ def quality(choices: IntArray) -> FloatArray:
 
 
 def test_it_is_the_controller() -> None:
-    strategy = PolicySearch(TOY, rng=3, rate=0.05, epsilon=1e-8, workers=2)
+    strategy = PolicyGradient(TOY, rng=3, rate=0.05, epsilon=1e-8, workers=2)
     explore(strategy, quality, 40)
     controller = Controller(
         REWARDS["rejection"](TOY), Adam(rate=0.05, epsilon=1e-8), rng=3, workers=2
@@ -32,14 +32,14 @@ def test_it_is_the_controller() -> None:
 def test_finds_the_optimum_of_the_toy() -> None:
     found = []
     for seed in range(5):
-        strategy = PolicySearch(TOY, rng=seed, rate=0.02)
+        strategy = PolicyGradient(TOY, rng=seed, rate=0.02)
         explore(strategy, quality, 500)
         found.append(str(strategy.recommend()[0]))
     assert found == ["4-2"] * 5
 
 
 def test_a_penalty_looks_at_what_is_infeasible_and_never_recommends_it() -> None:
-    strategy = PolicySearch(TOY, rng=0, reward="abs", reward_options={"beta": -0.1}, rate=0.05)
+    strategy = PolicyGradient(TOY, rng=0, reward="abs", reward_options={"beta": -0.1}, rate=0.05)
     explore(strategy, quality, 300)
     assert not TOY.contains(strategy.seen()[0]).all()
     assert str(SPACE.architecture(strategy.controller.policy.log_p.argmax(axis=1))) not in TOY
@@ -47,7 +47,7 @@ def test_a_penalty_looks_at_what_is_infeasible_and_never_recommends_it() -> None
 
 
 def test_infeasible_draws_cost_no_look() -> None:
-    strategy = PolicySearch(TOY, rng=0, reward="rejection", reward_options={"draw": "policy"})
+    strategy = PolicyGradient(TOY, rng=0, reward="rejection", reward_options={"draw": "policy"})
     drawn = 0
     while strategy.looks < 50:
         choices = strategy.suggest()
@@ -58,18 +58,18 @@ def test_infeasible_draws_cost_no_look() -> None:
 
 
 def test_the_best_seen_on_request() -> None:
-    strategy = PolicySearch(TOY, rng=0, recommends="seen")
+    strategy = PolicyGradient(TOY, rng=0, recommends="seen")
     strategy.update(np.array([[1, 1], [0, 2]]), np.array([0.1, 0.9]))
     assert strategy.recommend() == [Architecture((2, 4))]
 
 
 def test_monte_carlo_where_the_set_is_not_exact() -> None:
     feasible = FeasibleSet(SPACE, Budget(dense_parameters=25), method="monte carlo")
-    assert PolicySearch(feasible, rng=0).controller.reward.name == "rejection_monte_carlo"
+    assert PolicyGradient(feasible, rng=0).controller.reward.name == "rejection_monte_carlo"
 
 
 def test_what_is_not_known_is_refused() -> None:
     with pytest.raises(TabnasError, match="did you mean 'rejection'"):
-        PolicySearch(TOY, rng=0, reward="rejektion")
+        PolicyGradient(TOY, rng=0, reward="rejektion")
     with pytest.raises(TabnasError, match="recommends must be"):
-        PolicySearch(TOY, rng=0, recommends="best")  # type: ignore[arg-type]
+        PolicyGradient(TOY, rng=0, recommends="best")  # type: ignore[arg-type]

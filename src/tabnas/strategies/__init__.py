@@ -11,7 +11,7 @@ from tabnas.strategies._evolution import Evolution
 from tabnas.strategies._exploring import Quality, StuckError, explore, recommended_after
 from tabnas.strategies._guided import Guided
 from tabnas.strategies._layerwise import Layerwise
-from tabnas.strategies._policy import PolicySearch
+from tabnas.strategies._policy import PolicyGradient
 from tabnas.strategies._random import RandomSearch
 from tabnas.strategies._strategy import Strategy
 from tabnas.strategies._tpe import TPE
@@ -21,7 +21,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
     for strategy in (
         Guided,
         RandomSearch,
-        PolicySearch,
+        PolicyGradient,
         Evolution,
         BayesianOptimization,
         TPE,
@@ -38,7 +38,7 @@ __all__ = [
     "Evolution",
     "Guided",
     "Layerwise",
-    "PolicySearch",
+    "PolicyGradient",
     "Quality",
     "RandomSearch",
     "Strategy",

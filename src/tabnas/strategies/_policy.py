@@ -17,7 +17,7 @@ from tabnas.types import BoolArray, FloatArray, IntArray
 Recommends = Literal["most likely", "seen"]
 
 
-class PolicySearch(Strategy):
+class PolicyGradient(Strategy):
     """The paper's policy and one of `tabnas.policy.REWARDS`, which is told its `reward_options`.
 
     By default the reward is rejection: exact if the feasible set is, else by Monte Carlo. What a
