@@ -30,9 +30,10 @@ class Claim:
     """What we find: text with places of the file's content, "{toy[success]:.0%}"."""
     verdict: str
     why: str = ""
+    """Likewise."""
 
-    def found(self, results: Path) -> tuple[str, dict[str, Any]]:
-        """The text with its numbers, and the file's content."""
+    def found(self, results: Path) -> tuple[str, str, dict[str, Any]]:
+        """What we find and why, with its numbers, and the file's content."""
         name = self.file if self.file.endswith(".json") else f"{self.file}/summary.json"
         path = results / name
         if not path.exists():
@@ -42,12 +43,13 @@ class Claim:
             )
         content = json.loads(path.read_text())
         try:
-            return _Reader().vformat(self.ours, (), content), content
+            ours, why = (_Reader().vformat(text, (), content) for text in (self.ours, self.why))
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise TabnasError(
                 f"the claim {self.claim!r} must name places of {str(path)!r}, however "
-                f"{self.ours!r} does not: {error}"
+                f"{self.ours!r} or {self.why!r} does not: {error}"
             ) from None
+        return ours, why, content
 
 
 class _Reader(Formatter):
@@ -95,8 +97,8 @@ def claims_page(results: Path) -> str:
     for about in dict.fromkeys(claim.about for claim in claims):
         rows = []
         for claim in (one for one in claims if one.about == about):
-            ours, content = claim.found(results)
-            verdict = claim.verdict + (f": {claim.why}" if claim.why else "")
+            ours, why, content = claim.found(results)
+            verdict = claim.verdict + (f": {why}" if why else "")
             origin = content.get("provenance", content)
             made = f"`{origin['command']}`, {origin['date']}"
             rows.append([claim.claim, claim.paper, ours, verdict, made])
