@@ -68,7 +68,7 @@ class CriteoMethods:
 
     def _settings(self, repeat: int, changes: Mapping[str, Any]) -> SearchSettings:
         changes = dict(changes)
-        ascent = Adam(rate=changes.pop("rate", 0.005))
+        ascent = Adam(rate=changes.pop("rl_rate", 0.005))
         base = self.table.search_settings(seed=repeat)
         return replace(base, **self.said["search"], ascent=ascent, **changes)
 

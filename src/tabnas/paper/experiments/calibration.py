@@ -112,7 +112,7 @@ class CalibrationExperiment(Experiment):
     def _late(self, job: Job) -> Row:
         said = self.definition["late"]
         judged = self._judged(job["table"]).limited(job["share"], epochs=self.definition["epochs"])
-        changes = PAPER_LOOP | {"warmup": said["warmup"], "rate": said["rate"]}
+        changes = PAPER_LOOP | {"warmup": said["warmup"], "rl_rate": said["rate"]}
         changes |= {"reward": job["reward"], "reward_options": job["options"]}
         search = judged.search(judged.settings(job["seed"], changes))
         search.run()

@@ -15,7 +15,7 @@ from tabnas.paper.experiments._nats_figures import draw_gaps, draw_tables
 from tabnas.paper.experiments._nats_report import report
 from tabnas.paper.experiments._nats_space import NatsFile, NatsSpace
 from tabnas.paper.experiments._nats_tables import policies_end_on
-from tabnas.strategies import STRATEGIES, PolicySearch, Strategy, explore
+from tabnas.strategies import STRATEGIES, PolicyGradient, Strategy, explore
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
@@ -173,7 +173,7 @@ class NatsExperiment(Experiment):
 
 
 def _likeliest_of_all(strategy: Strategy) -> IntArray:
-    assert isinstance(strategy, PolicySearch), "only policies have a most likely architecture"
+    assert isinstance(strategy, PolicyGradient), "only policies have a most likely architecture"
     return np.asarray(strategy.controller.policy.log_p.argmax(axis=-1))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.paper._experiment import Experiment, Job, Row, read_definition
-from tabnas.paper._tables import PreparedTable
+from tabnas.paper._tables import PreparedTable, paper_table
 from tabnas.paper.experiments._toy_problem import Toy
 from tabnas.paper.experiments._tuning_shown import EXACT, draw_searches, draw_toy, report
 from tabnas.paper.experiments._watched_search import WatchedSearch, ending, prepared
@@ -142,12 +142,18 @@ class TuningExperiment(Experiment):
         return {
             "what": reference["what"],
             "limit": reference["limit"],
+            "epochs": self._epochs(title),
             "reference_loss": float(np.mean(reference["losses"])),
             "by_samples": by_samples,
         }
 
+    def _epochs(self, title: str) -> int:
+        said = self.tables[title]
+        changed: int = said.get("changes", {}).get("epochs", paper_table(said["table"]).epochs)
+        return changed
+
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
-        return report(summary)
+        return report(self.definition, summary)
 
     def draw(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
         draw_toy(summary["toy"], out)
