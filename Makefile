@@ -17,7 +17,7 @@ test: $(VENV)/dev.stamp browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest --quiet --numprocesses 2
+	$(BIN)/pytest --quiet --numprocesses 2 --dist worksteal
 
 # The report is tested in a real browser where one can be had; elsewhere those tests skip and say so.
 browser:
