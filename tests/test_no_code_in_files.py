@@ -25,8 +25,6 @@ ALLOWED = {
     "compiling.py": {"numba.core.serialize"},
     # processes of the experiments talk to one another; nothing of it is read from a file
     "paper/_runner.py": {"joblib", "joblib.Parallel", "joblib.delayed"},
-    # experiments are modules of tabnas, named by its own files
-    "paper/experiments/__init__.py": {"import_module"},
 }
 
 
