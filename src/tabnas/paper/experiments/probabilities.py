@@ -13,7 +13,7 @@ import numpy as np
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._figures import OURS, THEIRS, figure, save
 from tabnas.paper._markdown import markdown_table
-from tabnas.paper._tables import PreparedTable
+from tabnas.paper._tables import PreparedTable, paper_table
 from tabnas.paper.experiments._watched_search import WatchedSearch, ending, prepared
 from tabnas.policy import Adam
 
@@ -121,7 +121,8 @@ class ProbabilitiesExperiment(Experiment):
             parts.append(
                 f"## {table}\n\n{said['table']} is {facts['what']}. {facts['feasible']:,} of "
                 f"{facts['architectures']:,} architectures are within {facts['limit']:,} "
-                f"parameters. N = {facts['samples']:,}, RL rate {said['rl_rate']}, beta = "
+                f"parameters. {_epochs(said)} epochs (the paper's: {said['paper_epochs']}), N = "
+                f"{facts['samples']:,}, RL rate {said['rl_rate']} (the paper's: 0.005), beta = "
                 f"{said['beta']}.\n\n{numbers}\n\n{ends}\n\n{_words(own)}\n\n"
                 f"![{table}]({_file(table)}.png)"
             )
@@ -156,7 +157,8 @@ architecture of all, feasible or not; Algorithm 3 returns the most expensive fea
 draws.
 
 The paper: P(V) is constant during warm-up and rises after it, except on Volkert in 9 layers, where
-it falls slightly; Monte Carlo's estimate follows the true one."""
+it falls slightly; Monte Carlo's estimate follows the true one. As there, these are single searches:
+where one ends would be another architecture with another seed."""
 
 
 def _words(own: list[dict[str, Any]]) -> str:
@@ -174,6 +176,11 @@ def _words(own: list[dict[str, Any]]) -> str:
         f"{sum(over[True])} of {len(over[True])} with Abs, in {sum(over[False])} of "
         f"{len(over[False])} with rejection, which does not mind: it draws within the limit."
     )
+
+
+def _epochs(said: Mapping[str, Any]) -> int:
+    changed: int = said.get("changes", {}).get("epochs", paper_table(said["table"]).epochs)
+    return changed
 
 
 def _surest(row: Row) -> float:
