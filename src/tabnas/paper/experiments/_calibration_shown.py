@@ -51,7 +51,7 @@ _LATE = """\
 
 The paper's own test of where the blame lies: the SuperNet is trained without RL for {warmup:.0%} of
 the epochs with the paper's children, then RL joins in with one look a step. Its rate is {rate}: at
-the paper's 0.005 policies stayed undecided in so few steps, at 0.05 they were sure at once (one seed
+the paper's 0.005 policies stayed undecided in so few steps, at 0.05 they were soon sure (one seed
 of each was tried). Up to the start of RL all rewards of a seed have the same SuperNet, to the bit.
 Regret is that of what Algorithm 3 returns, mean of seeds 0 to {last} with its 95 % interval; `over`
 is how often the policy's most likely architecture is over the limit: Abs would have returned that

@@ -158,7 +158,7 @@ draws.
 
 The paper: P(V) is constant during warm-up and rises after it, except on Volkert in 9 layers, where
 it falls slightly; Monte Carlo's estimate follows the true one. As there, these are single searches:
-where one ends would be another architecture with another seed."""
+another seed may end on another architecture."""
 
 
 def _words(own: list[dict[str, Any]]) -> str:
@@ -199,7 +199,13 @@ def _heat(axes: np.ndarray, row: Row) -> None:
     for layer, (axis, widths) in enumerate(zip(axes, row["candidates"], strict=True)):
         heat = maps[:, layer, : len(widths)].T
         axis.imshow(
-            heat, cmap="Blues", aspect="auto", origin="lower", vmin=0, extent=(0, 1, 0, len(widths))
+            heat,
+            cmap="Blues",
+            aspect="auto",
+            origin="lower",
+            interpolation="none",  # as many pixels as there are numbers, also in the SVG
+            vmin=0,
+            extent=(0, 1, 0, len(widths)),
         )
         axis.axvline(row["warmup"], color="k", lw=0.6, ls=":")
         places = np.linspace(0, len(widths) - 1, 5).round().astype(int)
