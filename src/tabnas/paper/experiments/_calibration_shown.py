@@ -26,8 +26,9 @@ The validation loss of every architecture of the ground truth with the weights o
 against the mean loss of its stand-alone trainings: Pearson's r, and Spearman's rank correlation in
 brackets, mean of seeds 0 to {last}. `all` are all architectures but the linear model, which no
 SuperNet trains; `full` those with all three layers, as in the paper's spaces no layer may be
-missing; `feasible` those within the limit, `near` those of {near:.0%} of it or more. `one seed`,
-for comparison, is the r of one stand-alone training and the mean of the others, among the feasible.
+missing; `feasible` those within the limit, `near` those of {near:.0%} of it or more. "One
+seed", for comparison, is the r of one stand-alone training and the mean of the others, among the
+feasible.
 `lowest` is the regret of the feasible architecture that the SuperNet says is best, in standard
 deviations from seed to seed.
 
@@ -44,8 +45,8 @@ shallow ones are trained, and their output layers, which no deeper network share
 they are (the bands in the figure). The default draws each depth alike, and only what the limit
 nearly allows, so it ranks better there, and worse over the whole space, most of which it never
 trains. Yet to rank all of the feasible better is not to find the first of them: the lowest one-shot
-loss is no better a choice with the one than with the other. So a search names several candidates,
-and trains them."""
+loss is hardly a better choice with the one than with the other. So a search names several
+candidates, and trains them."""
 
 _NOISE = """\
  Two trainings of the same architectures agree by r = {:.2f} only: with so few rows, what an
@@ -69,20 +70,7 @@ def report(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     """All of it in words and tables."""
     parts = [
         _RANKING.format(last=said["ranking"]["seeds"] - 1, near=said["ranking"]["near"]),
-        markdown_table(
-            ["table", "limit", "SuperNet", *SETS, "one seed", "lowest"],
-            [
-                [
-                    row["table"],
-                    f"{row['limit']:,}",
-                    row["title"],
-                    *(_both(row, name) for name in SETS),
-                    f"{row['seeds_pearson']:.2f}",
-                    f"{row['lowest_regret']:.1f}",
-                ]
-                for row in _by_limit(summary["ranking"])
-            ],
-        ),
+        *(_ranking_table(table, summary["ranking"]) for table in summary["tables"]),
         _ranking_words(summary["ranking"]),
         "![scatter](one-shot.png)",
     ]
@@ -129,9 +117,22 @@ def _sampled_part(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _by_limit(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    tables = list(dict.fromkeys(row["table"] for row in rows))
-    return sorted(rows, key=lambda row: (tables.index(row["table"]), row["limit"]))
+def _ranking_table(table: str, rows: list[dict[str, Any]]) -> str:
+    own = sorted((row for row in rows if row["table"] == table), key=lambda row: row["limit"])
+    noise = {row["limit"]: f"{row['seeds_pearson']:.2f}" for row in own}
+    cells = [
+        [
+            f"{row['limit']:,}",
+            row["title"],
+            *(_both(row, name) for name in SETS),
+            f"{row['lowest_regret']:.1f}",
+        ]
+        for row in own
+    ]
+    return (
+        f"### {table}\n\n{markdown_table(['limit', 'SuperNet', *SETS, 'lowest'], cells)}\n\n"
+        f"One seed, by limit: {', '.join(noise.values())}."
+    )
 
 
 def _both(row: Mapping[str, Any], name: str) -> str:
