@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tabnas.cli._main import run
 from tabnas.paper._experiment import read_definition
 from tabnas.paper.experiments._equal_cost import EqualCost
 from tabnas.paper.experiments._judged import Judged, JudgedTable
@@ -20,19 +18,7 @@ from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("baselines")
-    data = str(SHARED / "data")
-    assert run(["paper", "baselines", "--quick", "--data", data, "--out", str(folder)]) == 0
-    return folder
-
-
-@pytest.fixture(scope="module")
-def summary(out: Path) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads((out / "summary.json").read_text())
-    return said
+NAME = "baselines"
 
 
 @pytest.fixture(scope="module")

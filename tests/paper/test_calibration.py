@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.cli._main import run
 from tabnas.paper.experiments._agreement import pearson, spearman
 from tabnas.paper.experiments._judged import FROZEN, JudgedTable
 from tabnas.search import one_shot_losses
@@ -17,22 +15,9 @@ from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
+NAME = "calibration"
+
 VALUES = st.lists(st.integers(-50, 50), min_size=3, max_size=30)
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("calibration")
-    data = str(SHARED / "data")
-    command = ["paper", "calibration", "--quick", "--data", data, "--out", str(folder)]
-    assert run(command) == 0
-    return folder
-
-
-@pytest.fixture(scope="module")
-def summary(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text())
-    return found
 
 
 @needs_shared

@@ -1,21 +1,12 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tabnas.cli._main import run
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import needs_shared
 
 pytest.importorskip("matplotlib")
 
-
-@pytest.fixture(scope="module")
-def summary(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    out = tmp_path_factory.mktemp("comparison")
-    data = str(SHARED / "data")
-    assert run(["paper", "comparison", "--quick", "--data", data, "--out", str(out)]) == 0
-    return json.loads((out / "summary.json").read_text())
+NAME = "comparison"
 
 
 @needs_shared

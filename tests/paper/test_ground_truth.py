@@ -31,6 +31,11 @@ def test_costs_are_those_of_the_space() -> None:
         assert LETTER.costs[name].tolist() == found
 
 
+def test_architectures_are_found_by_their_choices() -> None:
+    assert LETTER.places(LETTER.choices).tolist() == list(range(len(LETTER.architectures)))
+    assert LETTER.places(np.array([0, 1, 0])) == -1  # a layer after one that is absent
+
+
 def test_seeds_differ() -> None:
     assert (LETTER.losses["validation"].std(axis=1) > 0).all()
     assert (LETTER.deviation() > 0).all()

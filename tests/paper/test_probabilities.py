@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tabnas.cli._main import run
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.paper.experiments._watched_search import WatchedSearch, ending, favourite, prepared
@@ -19,14 +18,7 @@ from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("probabilities")
-    data = str(SHARED / "data")
-    command = ["paper", "probabilities", "--quick", "--data", data, "--out", str(folder)]
-    assert run(command) == 0
-    return folder
+NAME = "probabilities"
 
 
 @pytest.fixture(scope="module")

@@ -31,15 +31,11 @@ def test_the_reference_is_the_best_within_its_own_cost(replay: Replay) -> None:
     assert not replay.matching[replay.losses.argmax()]
 
 
-def test_choices_are_found_again(replay: Replay) -> None:
-    assert replay.place(replay.every).tolist() == list(range(len(replay.every)))
-
-
 @pytest.mark.parametrize("reward", ["abs", "mnasnet_1", "mnasnet_2"])
 def test_many_betas_are_one_reward_each(replay: Replay, reward: str) -> None:
     betas = [-0.01, -0.5, -3.0]
     rng = np.random.default_rng(0)
-    choices = replay.every[rng.integers(len(replay.every), size=(3, 7, 1))]
+    choices = replay.truth.choices[rng.integers(len(replay.truth.choices), size=(3, 7, 1))]
     quality = rng.normal(size=(3, 7, 1))
     together = Betas(replay, reward, betas).value(quality, choices)
     for k, beta in enumerate(betas):

@@ -1,31 +1,17 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from tabnas.cli._main import run
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import needs_shared
 
 pytest.importorskip("matplotlib")
+
+NAME = "tuning"
 pytestmark = needs_shared
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tuning")
-    command = ["paper", "tuning", "--quick", "--data", str(SHARED / "data"), "--out", str(folder)]
-    assert run(command) == 0
-    return folder
-
-
-@pytest.fixture(scope="module")
-def summary(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text())
-    return found
 
 
 def test_abs_has_a_narrow_window(summary: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from math import isfinite
 from pathlib import Path
@@ -91,6 +92,21 @@ class GroundTruth:
         found = np.empty(len(order))
         found[order] = np.sqrt(smooth)
         return found
+
+    @cached_property
+    def choices(self) -> IntArray:
+        """Those of all architectures, [architectures, layers]."""
+        return np.array([self.space.choices(one) for one in self.architectures])
+
+    def places(self, choices: IntArray) -> IntArray:
+        """Which architectures choices are, [...]; -1: none, a layer follows an absent one."""
+        return np.asarray(self._place[tuple(np.moveaxis(choices, -1, 0))])
+
+    @cached_property
+    def _place(self) -> IntArray:
+        place = np.full([len(layer) for layer in self.space.candidates], -1)
+        place[tuple(self.choices.T)] = np.arange(len(self.choices))
+        return place
 
     def limit_kept_by(self, share: float, cost: str = "parameters") -> int:
         """The limit that this share of the architectures keeps."""

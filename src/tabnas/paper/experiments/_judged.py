@@ -52,7 +52,7 @@ class Judged:
         self.truth = truth
         self.run = run
         self.epochs = epochs or run.plan.search.epochs
-        self.limit = int(np.quantile(truth.costs["parameters"], share))
+        self.limit = truth.limit_kept_by(share)
         self.budget = Budget(parameters=self.limit)
         self.feasible = FeasibleSet(truth.space, self.budget)
         self.place = {one: place for place, one in enumerate(truth.architectures)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from tabnas.paper.experiments._judged import Judged
 from tabnas.policy import REWARDS, Adam, Controller, Policy
 from tabnas.search import Round
 from tabnas.streams import stream
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import FloatArray
 
 OWN = ("rl_rate", "baseline", "warmup", "looks", "decay")
 """Settings of a replay; whatever else is given is an option of the reward."""
@@ -38,8 +37,7 @@ class Recording:
         settings = judged.settings(seed)
         search = judged.search(settings)
         rng = stream(seed, "recording")
-        space = judged.truth.space
-        every = [np.array(space.choices(one)) for one in judged.truth.architectures]
+        every = judged.truth.choices
         total = len(search.validation)
         shape = (batches, min(settings.look_rows or settings.batch_size, total))
         recorded: list[list[list[float]]] = []
@@ -76,22 +74,6 @@ class Recording:
             choices = controller.suggest()  # [policies, looks, layers]
             moment = min(int(step / self.steps * moments), moments - 1)
             batch = rng.integers(batches, size=(policies, 1))
-            quality = 1 - self.losses[moment, batch, self.places(choices)]
+            quality = 1 - self.losses[moment, batch, self.judged.truth.places(choices)]
             controller.update(choices, np.where(controller.counts(choices), quality, np.nan))
         return controller.policy
-
-    @cached_property
-    def every(self) -> IntArray:
-        """The choices of all architectures of the ground truth, [architectures, layers]."""
-        space = self.judged.truth.space
-        return np.array([space.choices(one) for one in self.judged.truth.architectures])
-
-    def places(self, choices: IntArray) -> IntArray:
-        """Which architectures of the ground truth choices are, [...]."""
-        return np.asarray(self._place[tuple(np.moveaxis(choices, -1, 0))])
-
-    @cached_property
-    def _place(self) -> IntArray:
-        place = np.full([len(layer) for layer in self.judged.truth.space.candidates], -1)
-        place[tuple(self.every.T)] = np.arange(len(self.every))
-        return place

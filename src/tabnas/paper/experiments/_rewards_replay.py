@@ -33,11 +33,6 @@ class Replay:
         self.reference = int(np.where(small, self.losses, np.inf).argmin())
         self.limit = int(self.costs[self.reference])
         self.feasible = FeasibleSet(self.truth.space, Budget(parameters=self.limit))
-        space = self.truth.space
-        self.every = np.array([space.choices(one) for one in self.truth.architectures])
-        # by choices: which architecture it is; -1: none, since a layer follows an absent one
-        self._place = np.full([len(layer) for layer in space.candidates], -1)
-        self._place[tuple(self.every.T)] = np.arange(len(self.every))
 
     @cached_property
     def noise(self) -> float:
@@ -99,17 +94,15 @@ class Replay:
         rng = stream(0, "looks")
         for _ in range(self.said["steps"]):
             choices = controller.suggest()
-            look = self.losses[self.place(choices)] + self.noise * rng.normal(size=(*batch, 1))
+            look = self.losses[self.truth.places(choices)] + self.noise * rng.normal(
+                size=(*batch, 1)
+            )
             controller.update(choices, 1 - look)
-        layers = np.arange(self.every.shape[1])
-        joint = controller.policy.log_p[..., layers, self.every].sum(axis=-1)
+        layers = np.arange(self.truth.choices.shape[1])
+        joint = controller.policy.log_p[..., layers, self.truth.choices].sum(axis=-1)
         if not isinstance(reward, Betas):  # rejection is judged given V
             joint = np.where(self.costs <= self.limit, joint, -np.inf)
         return np.asarray(joint.argmax(axis=-1))
-
-    def place(self, choices: IntArray) -> IntArray:
-        """Which architecture choices are, [...]."""
-        return np.asarray(self._place[tuple(np.moveaxis(choices, -1, 0))])
 
     def _judged(self, found: IntArray) -> Row:
         return {
@@ -134,11 +127,11 @@ class Betas(Reward):
         super().__init__(replay.feasible)
         self._replay = replay
         each = [REWARDS[reward](replay.feasible, beta=beta) for beta in betas]
-        none, full = np.zeros(len(replay.every)), np.ones(len(replay.every))
-        self._a = np.array([one.value(none, replay.every) for one in each])  # [betas, all]
-        self._b = np.array([one.value(full, replay.every) for one in each]) - self._a
+        none, full = np.zeros(len(replay.truth.choices)), np.ones(len(replay.truth.choices))
+        self._a = np.array([one.value(none, replay.truth.choices) for one in each])  # [betas, all]
+        self._b = np.array([one.value(full, replay.truth.choices) for one in each]) - self._a
         self._which = np.arange(len(each))[:, None, None]
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        at = self._which, self._replay.place(choices)  # [betas, seeds, workers]
+        at = self._which, self._replay.truth.places(choices)  # [betas, seeds, workers]
         return np.asarray(self._a[at] + self._b[at] * quality)

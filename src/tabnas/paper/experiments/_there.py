@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tabnas.errors import TabnasError
-from tabnas.paper._ground_truth import ground_truth
+from tabnas.paper._ground_truth import ground_truth_names
 from tabnas.paper._tables import paper_table
 
 
@@ -18,7 +17,8 @@ def tables_with_files(said: Mapping[str, Any], folder: Path) -> list[str]:
 
 def tables_with_ground_truth(said: Mapping[str, Any]) -> list[str]:
     """Those whose ground truth comes with tabnas."""
-    return [name for name in said["tables"] if _has_ground_truth(name)]
+    there = ground_truth_names()
+    return [name for name in said["tables"] if name in there]
 
 
 def absent_tables(said: Mapping[str, Any], folder: Path) -> str:
@@ -32,11 +32,3 @@ def absent_tables(said: Mapping[str, Any], folder: Path) -> str:
         for one in absent
     )
     return f"Not here, and so not run: {named}. They run once their files are among the tables."
-
-
-def _has_ground_truth(name: str) -> bool:
-    try:
-        ground_truth(name)
-    except TabnasError:
-        return False
-    return True

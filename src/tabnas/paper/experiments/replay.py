@@ -63,9 +63,9 @@ class ReplayExperiment(Experiment):
         costs = truth.costs["parameters"]
         inside = np.isfinite(regrets)
         layers = np.arange(truth.space.depth)
-        joint = policies.log_p[:, layers, recording.every].sum(axis=-1)  # [policies, all]
+        joint = policies.log_p[:, layers, truth.choices].sum(axis=-1)  # [policies, all]
         rng = stream(recording.seed, "selection")
-        drawn = recording.places(policies.conditional.sample(DRAWS, rng))  # [policies, draws]
+        drawn = truth.places(policies.conditional.sample(DRAWS, rng))  # [policies, draws]
         for k, (log_p, places) in enumerate(zip(joint, drawn, strict=True)):
             unique = np.unique(places)
             largest = unique[np.argsort(-costs[unique], kind="stable")]

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tabnas.cli._main import run
+from tests.conftest import SHARED
+
+
+@pytest.fixture(scope="module")
+def out(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an experiment's quick form, made by the command; a module says its `NAME`."""
+    name = request.module.NAME
+    folder = tmp_path_factory.mktemp(name)
+    data = str(SHARED / "data")
+    assert run(["paper", name, "--quick", "--data", data, "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def summary(out: Path) -> dict[str, Any]:
+    """What its rows say."""
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return found
