@@ -56,8 +56,8 @@ class _Reader(Formatter):
     """Format strings over JSON, whose places are keys one after the other.
 
     `[0]` and `[name]` go down, `[name=value]` to the first item that has it, `[?name=value]` to all
-    that have it; `[*name]` is that of each item, and `[min]`, `[median]`, `[mean]` or `[max]` of
-    such a list its summary.
+    that have it; `[*name]` is that of each item, and `[count]`, `[min]`, `[median]`, `[mean]` or
+    `[max]` of such a list its summary.
     """
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
@@ -68,7 +68,8 @@ class _Reader(Formatter):
         return found, first
 
 
-SUMMARIES: dict[str, Callable[[list[float]], float]] = {
+SUMMARIES: dict[str, Callable[[list[Any]], float]] = {
+    "count": len,
     "min": min,
     "median": median,
     "mean": mean,

@@ -8,10 +8,9 @@ from typing import Any
 from tabnas.paper._markdown import markdown_table
 
 
-def searches_report(
-    tables: Sequence[Mapping[str, Any]], said: Mapping[str, Any], absent: str
-) -> str:
+def searches_report(summary: Mapping[str, Any], said: Mapping[str, Any], absent: str) -> str:
     """The paper's table of rewards on all datasets."""
+    tables = summary["searches"]
     kept = "\n".join(
         f"- {own['table']}: {own['what']}. Limit {own['limit']:,}; epochs of a search: "
         f"{own['search_epochs']}, of a training: {own['training_epochs']}"
@@ -41,7 +40,7 @@ def searches_report(
         "the limit.\n\n"
         "Mean loss of what was found within the limit, and how many of the searches ended within "
         "it; bold: as good as the best of the column, within two standard deviations from "
-        f"training to training of the reference.\n\n{digest}\n\n{_said(tables)}\n\n"
+        f"training to training of the reference.\n\n{digest}\n\n{_said(summary['totals'])}\n\n"
         "![found](found.png)\n\n"
         "Below, losses and balanced errors are mean ± standard deviation of the trainings; a "
         "bottleneck is a hidden layer narrower than what is before it, the input included, and "
@@ -92,22 +91,19 @@ def _cells(one: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _said(tables: Sequence[Mapping[str, Any]]) -> str:
+def _said(rewards: Sequence[Mapping[str, Any]]) -> str:
     """The paper's claims against what was found."""
     lines = [
         "The paper says that rejection finds the best architectures or such as are on par with "
         "them. Here:",
         "",
     ]
-    for title in _titles(tables):
-        own = [_titled(table["rewards"], title) for table in tables]
-        par = [t["table"] for t, one in zip(tables, own, strict=True) if one["on_par"]]
-        kept, searches = sum(one["feasible"] for one in own), sum(one["searches"] for one in own)
-        near = sum(one["near"] for one in own)
+    for one in rewards:
+        par = one["on_par"]
         lines.append(
-            f"- {title}: {kept} of {searches} searches within the limit, {near} within 5 % of it; "
-            f"as good as the best within the limit on {len(par)} of {len(own)} tables"
-            + (f" ({', '.join(par)})." if par else ".")
+            f"- {one['title']}: {one['feasible']} of {one['searches']} searches within the limit, "
+            f"{one['near']} within 5 % of it; as good as the best within the limit on {len(par)} "
+            f"of {one['tables']} tables" + (f" ({', '.join(par)})." if par else ".")
         )
     return "\n".join(lines)
 

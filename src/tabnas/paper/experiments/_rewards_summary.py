@@ -23,6 +23,25 @@ def found_by_reward(rows: list[Row], said: Mapping[str, Any]) -> list[dict[str, 
     return [_table(name, rows, said) for name in dict.fromkeys(row["table"] for row in rows)]
 
 
+def totals(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What every reward came to over all tables."""
+    found = []
+    for title in dict.fromkeys(one["title"] for table in tables for one in table["rewards"]):
+        own = {
+            table["table"]: one
+            for table in tables
+            for one in table["rewards"]
+            if one["title"] == title
+        }
+        sums = {
+            name: sum(one[name] for one in own.values())
+            for name in ("searches", "feasible", "near")
+        }
+        par = [name for name, one in own.items() if one["on_par"]]
+        found.append({"title": title, **sums, "tables": len(own), "on_par": par})
+    return found
+
+
 def _table(name: str, rows: list[Row], said: Mapping[str, Any]) -> dict[str, Any]:
     own = [row for row in rows if row["table"] == name]
     table = paper_table(name)
@@ -61,7 +80,7 @@ def _reward(title: str, own: list[Row]) -> dict[str, Any]:
     return {
         "title": title,
         "rate": own[0]["rate"],
-        "strength": own[0]["strength"],
+        "strength": own[0].get("strength"),
         "searches": len(found),
         "feasible": len(inside),
         "near": sum(one["near"] for one in found),

@@ -15,6 +15,7 @@ from tabnas.paper.experiments._rewards_summary import (
     REFERENCE,
     found_by_reward,
     grid_by_reward,
+    totals,
 )
 from tabnas.paper.experiments._there import (
     absent_tables,
@@ -77,8 +78,10 @@ class RewardsExperiment(Experiment):
         return self._replays[name]
 
     def summarise(self, rows: list[Row]) -> dict[str, Any]:
+        searches = found_by_reward(rows, self.definition["searches"])
         return {
-            "searches": found_by_reward(rows, self.definition["searches"]),
+            "searches": searches,
+            "totals": totals(searches),
             "grid": grid_by_reward(rows, self.definition["grid"]),
         }
 
@@ -86,7 +89,7 @@ class RewardsExperiment(Experiment):
         said = self.definition
         absent = absent_tables(said["searches"], self.data)
         return (
-            searches_report(summary["searches"], said["searches"], absent)
+            searches_report(summary, said["searches"], absent)
             + "\n\n"
             + grid_report(summary["grid"], said["grid"])
         )
