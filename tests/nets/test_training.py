@@ -14,7 +14,6 @@ from tabnas.nets import (
     Examples,
     Inputs,
     NonFiniteLossError,
-    Shuffle,
     SuperNet,
     Task,
     Trainer,
@@ -43,13 +42,25 @@ def test_it_learns_a_circle():
 
 
 def test_every_row_once_an_epoch_in_an_order_of_its_own():
-    first, again, second = (
-        np.concatenate([Shuffle(10, 4, seed=0).rows(3 * epoch + step) for step in range(3)])
-        for epoch in (0, 0, 1)
-    )
+    def order(epoch):
+        batches = circles(10, 0).batches(4, seed=0)
+        return np.concatenate([batches.at(3 * epoch + step).rows[0] for step in range(3)])
+
+    first, again, second = order(0), order(0), order(1)
     assert sorted(first) == list(range(10))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)
+
+
+def test_workers_share_the_rows_of_a_step():
+    batches = circles(11, 0).batches(2, seed=0, workers=2)
+    alone = circles(11, 0).batches(4, seed=0)
+    sizes = [[len(rows) for rows in batches.at(step).rows] for step in range(3)]
+    assert sizes == [[2, 2], [2, 2], [2, 1]]
+    for step in range(3):
+        together = np.concatenate(batches.at(step).rows)
+        np.testing.assert_array_equal(together, alone.at(step).rows[0])
+    assert [len(circles(9, 0).batches(2, seed=0, workers=2).at(2).rows)] == [1]  # none for nobody
 
 
 def test_a_training_can_be_made_again():

@@ -128,17 +128,18 @@ class Watched(Search):
         self.began: Mapping[str, Any] = {k: v.copy() for k, v in self.net.weights().items()}
         self.children_drawn: list[Any] = []
         self.rows_seen: list[Any] = []
-        shuffled, draw = self._shuffle.rows, self.children.draw
+        at, draw = self._batches.at, self.children.draw
 
-        def rows(step: int) -> Any:
-            self.rows_seen.append(shuffled(step))
-            return self.rows_seen[-1]
+        def batch(step: int) -> Any:
+            found = at(step)
+            self.rows_seen.append(np.concatenate(found.rows))
+            return found
 
         def drawn(*given: Any) -> Any:
             self.children_drawn.append(draw(*given))
             return self.children_drawn[-1]
 
-        self._shuffle.rows = rows  # type: ignore[method-assign]
+        self._batches.at = batch  # type: ignore[method-assign]
         self.children.draw = drawn  # type: ignore[method-assign]
         self.run()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tabnas.nets._batches import Batch, Batches, TrainingRows
 from tabnas.nets._errors import MissingTorchError, NonFiniteLossError
 from tabnas.nets._examples import Examples
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
@@ -9,12 +10,14 @@ from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._shape import NORM_EPSILON
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
-from tabnas.nets._training import EarlyStopping, Shuffle, Trainer, Training, TrainingResult, train
+from tabnas.nets._training import EarlyStopping, Trainer, Training, TrainingResult, train
 
 __all__ = [
     "NORM_EPSILON",
     "SGD",
     "Adam",
+    "Batch",
+    "Batches",
     "Constant",
     "Cosine",
     "EarlyStopping",
@@ -26,11 +29,11 @@ __all__ = [
     "NonFiniteLossError",
     "Optimizer",
     "Schedule",
-    "Shuffle",
     "SuperNet",
     "Task",
     "Trainer",
     "Training",
     "TrainingResult",
+    "TrainingRows",
     "train",
 ]

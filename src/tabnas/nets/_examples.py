@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.errors import TabnasError
+from tabnas.nets._batches import Shuffle
 from tabnas.nets._task import Inputs, Loss, Task
 
 Float32Array = NDArray[np.float32]
@@ -73,6 +74,10 @@ class Examples:
     def total_weight(self) -> float:
         """What the rows weigh together: their number, if they have no weights."""
         return float(self.weight.sum(dtype=np.float64)) if len(self.weight) else float(len(self))
+
+    def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> Shuffle:
+        """All rows in a random order, epoch by epoch; each worker takes `batch_size` in a step."""
+        return Shuffle(self, batch_size, seed, workers)
 
 
 def _array(

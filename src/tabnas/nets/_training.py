@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError, whole
+from tabnas.nets._batches import TrainingRows
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._supernet import ChildLike, SuperNet
 from tabnas.states import counts, floats, part, refuse_other_names
-from tabnas.streams import stream
-from tabnas.types import IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,33 +72,6 @@ class TrainingResult:
         return len(self.training_losses)
 
 
-class Shuffle:
-    """The batches of every epoch: all rows in a random order, the last batch as small as it comes.
-
-    The order depends on seed and epoch alone, so a resumed training sees the same batches.
-
-    >>> shuffle = Shuffle(10, 4, seed=0)
-    >>> [len(shuffle.rows(step)) for step in range(4)]
-    [4, 4, 2, 4]
-    """
-
-    def __init__(self, rows: int, batch_size: int, seed: int) -> None:
-        self._rows = rows
-        self._batch_size = batch_size
-        self._seed = seed
-        self._epoch = 0
-        self._order: IntArray
-        self.steps_per_epoch = -(-rows // batch_size)
-
-    def rows(self, step: int) -> IntArray:
-        """The rows of a step, counted from 0 over all epochs."""
-        epoch, index = divmod(step, self.steps_per_epoch)
-        if self._epoch != epoch + 1:
-            self._epoch = epoch + 1
-            self._order = stream(self._seed, f"shuffle/{self._epoch}").permutation(self._rows)
-        return self._order[index * self._batch_size : (index + 1) * self._batch_size]
-
-
 class Trainer:
     """A training under way: `run()` it, stop it at any step, go on from its state elsewhere."""
 
@@ -107,7 +79,7 @@ class Trainer:
         self,
         net: SuperNet,
         child: ChildLike,
-        examples: Examples,
+        rows: TrainingRows,
         training: Training,
         validation: Examples | None = None,
     ) -> None:
@@ -115,25 +87,25 @@ class Trainer:
             raise TabnasError(
                 "early stopping must have validation examples, however none were given"
             )
-        if not examples.total_weight > 0:
+        if not rows.total_weight > 0:
             raise TabnasError(
                 "training must have rows that weigh something, however there are none"
             )
         self.net = net
         self.child = child
-        self.examples = examples
+        self.rows = rows
         self.training = training
         self.validation = validation
         self.result = TrainingResult()
         self.step = 0
-        self._shuffle = Shuffle(len(examples), training.batch_size, training.seed)
+        self._batches = rows.batches(training.batch_size, seed=training.seed)
         self._total = 0.0  # of the epoch under way: loss times weight
         self._best_weights: dict[str, Float32Array] = {}
 
     @property
     def steps(self) -> int:
         """Steps of the whole schedule."""
-        return self.training.epochs * self._shuffle.steps_per_epoch
+        return self.training.epochs * self._batches.steps_per_epoch
 
     @property
     def finished(self) -> bool:
@@ -157,7 +129,7 @@ class Trainer:
             if tick is not None:
                 tick()
             self._train_step()
-            if self.step % self._shuffle.steps_per_epoch == 0:
+            if self.step % self._batches.steps_per_epoch == 0:
                 self._end_epoch()
                 if observe is not None:
                     observe(self.result)
@@ -166,18 +138,17 @@ class Trainer:
         return self.result
 
     def _train_step(self) -> None:
-        rows = self._shuffle.rows(self.step)
+        batch = self._batches.at(self.step)
         rate = self.training.schedule(step=self.step, steps=self.steps)
-        examples = self.examples
-        weighed = len(examples.weight) > 0
-        weight = float(examples.weight[rows].sum(dtype=np.float64)) if weighed else len(rows)
+        weight = batch.weight
         if weight > 0:  # rows that all weigh nothing have nothing to teach
-            self._total += weight * self.net.train_step(self.child, examples, rows, rate)
+            (rows,) = batch.rows
+            self._total += weight * self.net.train_step(self.child, batch.examples, rows, rate)
         self.step += 1
 
     def _end_epoch(self) -> None:
         result = self.result
-        result.training_losses.append(self._total / self.examples.total_weight)
+        result.training_losses.append(self._total / self.rows.total_weight)
         self._total = 0.0
         result.best_epoch = result.epochs
         if self.validation is None:
@@ -210,7 +181,7 @@ class Trainer:
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on where a training of the same network, data and settings stood."""
         step = int(counts(state, "step", most=self.steps))
-        epochs = step // self._shuffle.steps_per_epoch
+        epochs = step // self._batches.steps_per_epoch
         judged = epochs if self.validation is not None else 0
         trained = floats(state, "training_losses", (epochs,)).tolist()
         validated = floats(state, "validation_losses", (judged,)).tolist()
@@ -234,7 +205,7 @@ class Trainer:
 def train(
     net: SuperNet,
     child: ChildLike,
-    examples: Examples,
+    rows: TrainingRows,
     training: Training,
     validation: Examples | None = None,
     observe: Callable[[TrainingResult], None] | None = None,
@@ -244,4 +215,4 @@ def train(
     With `validation` examples the network ends with the weights of the epoch that did best there.
     `observe` is told of every epoch.
     """
-    return Trainer(net, child, examples, training, validation).run(observe)
+    return Trainer(net, child, rows, training, validation).run(observe)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Examples, NonFiniteLossError, Shuffle, SuperNet
+from tabnas.nets import Batch, Examples, NonFiniteLossError, SuperNet, TrainingRows
 from tabnas.search._children import CHILDREN
 from tabnas.search._divergence import refuse_divergence
 from tabnas.search._policy_search import PolicySearch, Round
@@ -41,7 +41,7 @@ class Search(PolicySearch):
     def __init__(
         self,
         feasible: FeasibleSet,
-        training: Examples,
+        training: TrainingRows,
         validation: Examples,
         settings: SearchSettings,
         *,
@@ -58,17 +58,17 @@ class Search(PolicySearch):
             workers=settings.workers,
         )
         super().__init__(feasible, net, validation, settings)
-        self.training = training
         self.children = CHILDREN[settings.children](feasible, **settings.children_options)
         self.step = 0
-        rows_of_a_step = settings.batch_size * settings.workers
-        self._shuffle = Shuffle(len(training), rows_of_a_step, settings.seed)
+        self._batches = training.batches(
+            settings.batch_size, seed=settings.seed, workers=settings.workers
+        )
         self._streams["children"] = stream(settings.seed, "children")
 
     @property
     def steps(self) -> int:
         """Weight steps of the whole search."""
-        return self.settings.epochs * self._shuffle.steps_per_epoch
+        return self.settings.epochs * self._batches.steps_per_epoch
 
     @property
     def policy_steps(self) -> int:
@@ -128,24 +128,22 @@ class Search(PolicySearch):
         losses: list[float] = []
         for children in drawn:
             rate = self.settings.schedule(step=self.step, steps=self.steps)
-            rows = self._shuffle.rows(self.step)
+            batch = self._batches.at(self.step)
             self.step += 1
-            weight = self.training.weight
-            if len(weight) and not weight[rows].any():
+            if not batch.weight > 0:
                 continue  # rows that all weigh nothing have nothing to teach
             try:
-                losses.append(self._train_step(children, rows, rate))
+                losses.append(self._train_step(children, batch, rate))
                 self.history.skipped_in_a_row = 0
             except NonFiniteLossError:  # nothing has moved
                 self.history.skip()
                 refuse_divergence(self.history, self.steps, rate)
         return sum(losses) / len(losses) if losses else None
 
-    def _train_step(self, children: IntArray, rows: IntArray, rate: float) -> float:
+    def _train_step(self, children: IntArray, batch: Batch, rate: float) -> float:
         """One weight update by the children x, each on its own rows; returns their loss."""
         if len(children) == 1:
-            return self.net.train_step(children[0], self.training, rows, rate)
-        parts = [part for part in np.array_split(rows, len(children)) if len(part)]
-        some = list(children[: len(parts)])
-        losses = self.net.train_step_workers(some, self.training, parts, rate)
+            return self.net.train_step(children[0], batch.examples, batch.rows[0], rate)
+        some = list(children[: len(batch.rows)])
+        losses = self.net.train_step_workers(some, batch.examples, list(batch.rows), rate)
         return sum(losses) / len(losses)
