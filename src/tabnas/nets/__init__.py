@@ -11,6 +11,7 @@ from tabnas.nets._shape import NORM_EPSILON
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
 from tabnas.nets._training import EarlyStopping, Trainer, Training, TrainingResult, train
+from tabnas.nets._windows import Windows
 
 __all__ = [
     "NORM_EPSILON",
@@ -35,5 +36,6 @@ __all__ = [
     "Training",
     "TrainingResult",
     "TrainingRows",
+    "Windows",
     "train",
 ]

@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
 from tabnas.model import Metric, Model, fit_temperature, primary_loss
-from tabnas.nets import Examples, NonFiniteLossError, SuperNet, Trainer, Training, TrainingResult
-from tabnas.runs._parts import Part, Parts
+from tabnas.nets import (
+    Examples,
+    NonFiniteLossError,
+    SuperNet,
+    Trainer,
+    Training,
+    TrainingResult,
+    TrainingRows,
+)
+from tabnas.runs._part import Part
+from tabnas.runs._parts import Parts
 from tabnas.runs._plan import Plan
 from tabnas.space import Architecture
 from tabnas.states import counts, floats, part
@@ -230,10 +239,10 @@ def _folds_of_groups(groups: IntArray, count: int, rng: np.random.Generator) -> 
     return np.asarray(fold[numbers])
 
 
-def final_trainer(candidate: Candidate, examples: Examples, plan: Plan) -> Trainer:
+def final_trainer(candidate: Candidate, rows: TrainingRows, plan: Plan) -> Trainer:
     """A training on all rows given that stops where the candidate did best."""
     training = replace(plan.training, stop_after=candidate.stop_after)
-    return _trainer(candidate.architecture, examples, plan, training)
+    return _trainer(candidate.architecture, rows, plan, training)
 
 
 def finished(weights: Weights, architecture: Architecture, parts: Parts, plan: Plan) -> Model:
@@ -256,16 +265,16 @@ def predicted(net: SuperNet, architecture: Architecture, parts: Parts, part: Par
 
 def _trainer(
     architecture: Architecture,
-    examples: Examples,
+    rows: TrainingRows,
     plan: Plan,
     training: Training,
     validation: Examples | None = None,
 ) -> Trainer:
     net = SuperNet.standalone(
         architecture,
-        examples.task,
+        rows.task,
         optimizer=plan.optimizer,
         seed=training.seed,
         engine=plan.engine,
     )
-    return Trainer(net, architecture, examples, training, validation)
+    return Trainer(net, architecture, rows, training, validation)

@@ -13,7 +13,8 @@ from tabnas.errors import TabnasError
 from tabnas.model import Metric, examples, primary_loss
 from tabnas.nets import SuperNet
 from tabnas.runs._importance import REPEATS, permutation_importance, rows_to_shuffle
-from tabnas.runs._parts import Part, Parts
+from tabnas.runs._part import Part
+from tabnas.runs._parts import Parts
 from tabnas.runs._plan import Plan
 from tabnas.space import Architecture
 from tabnas.streams import stream

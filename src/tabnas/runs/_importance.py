@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabnas.data import Encoded, TableEncoder
-from tabnas.runs._parts import Part
+from tabnas.runs._part import Part
 from tabnas.runs._plan import Plan
 from tabnas.streams import stream
 

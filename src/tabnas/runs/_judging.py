@@ -18,7 +18,7 @@ from tabnas.model import (
 from tabnas.nets import SuperNet
 from tabnas.runs._candidates import Candidate, Weights, predicted
 from tabnas.runs._diagnostics import diagnose
-from tabnas.runs._parts import Part
+from tabnas.runs._part import Part
 from tabnas.runs._progress import Observer, Progress
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def references(run: PlannedRun, tell: Observer) -> References:
     parts, target, seed, test = run.parts, run.parts.target, run.settings.seed, run.parts.test
     if test is None:
         return References()
-    known = parts.development if run.plan.folds else parts.train
+    known = parts.development if run.plan.folds else parts.known
     scores: dict[str, Scores] = {}
     notes: list[str] = []
     tell(Progress("comparison", 0.0, note="trivial predictor"))

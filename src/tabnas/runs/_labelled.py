@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Table, Target, fit_target, rows_with_target
-from tabnas.types import FloatArray
+from tabnas.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,12 @@ class Labelled:
         rows = np.nonzero(np.asarray(self.weight, np.float32) > 0)[0]
         if len(rows) == len(self):
             return self
-        return Labelled(self.features.take(rows), self.target, self.truth[rows], self.weight[rows])
+        return self.take(rows)
+
+    def take(self, rows: IntArray) -> Labelled:
+        """Some of the rows, by number."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Labelled(self.features.take(rows), self.target, self.truth[rows], weight)
 
     def __len__(self) -> int:
         return len(self.truth)

@@ -14,7 +14,7 @@ from tabnas.runs._candidates import Candidate, Weights, final_trainer, finished
 from tabnas.runs._extremes import most_extreme
 from tabnas.runs._latency import LatencyPlan
 from tabnas.runs._ledger import Entries, believed
-from tabnas.runs._parts import Part
+from tabnas.runs._parts import Learned
 from tabnas.runs._phases import timed
 from tabnas.runs._progress import Observer, Progress, share_of
 from tabnas.runs._promise import Measured, Promise
@@ -152,7 +152,7 @@ def _trained_for_judging(
     run: PlannedRun, chosen: Candidate, place: int, tell: Observer, ledger: Entries
 ) -> Weights:
     """The network of the folds, on all of their rows; without folds, what was let go, once more."""
-    part = run.parts.development if run.plan.folds else run.parts.train
+    part: Learned = run.parts.development if run.plan.folds else run.parts.train
     try:
         return _trained_on("final training", part, run, chosen, place, tell, ledger)
     except NonFiniteLossError:
@@ -165,7 +165,7 @@ def _trained_for_judging(
 
 def _trained_on(
     phase: Literal["final training", "refit"],
-    part: Part,
+    part: Learned,
     run: PlannedRun,
     chosen: Candidate,
     place: int,

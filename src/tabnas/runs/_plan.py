@@ -261,8 +261,7 @@ def default_epochs(rows: int, batch_size: int) -> int:
 def _comparison_seconds(parts: Parts, settings: RunSettings) -> float:
     if parts.test is None or not settings.baselines:
         return 0.0
-    encoded = parts.train.encoded
-    columns = int(encoded.numeric.shape[1] + encoded.categorical.shape[1])
+    columns = len(parts.encoder.features) + len(parts.encoder.categories)
     cells = min(len(parts.train), TREE_ROWS) * columns
     return TREES * parts.task.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
 
@@ -276,10 +275,11 @@ def _pace(parts: Parts, feasible: FeasibleSet, batch_size: int, settings: RunSet
     largest = feasible.dearest()
     task = parts.task
     net = SuperNet.standalone(largest, task, optimizer=OPTIMIZER, engine=settings.engine)
-    rows = stream(0, "pace").integers(len(parts.train), size=min(batch_size, len(parts.train)))
-    net.train_step(largest, parts.train.examples, rows, 0.0)  # compiles, if it must
+    known = parts.known.examples
+    rows = stream(0, "pace").integers(len(known), size=min(batch_size, len(known)))
+    net.train_step(largest, known, rows, 0.0)  # compiles, if it must
     began, steps = perf_counter(), 0
     while perf_counter() - began < PACE_SECONDS:
-        net.train_step(largest, parts.train.examples, rows, 0.0)
+        net.train_step(largest, known, rows, 0.0)
         steps += 1
     return (perf_counter() - began) / steps

@@ -1,0 +1,160 @@
+"""From a table to the parts of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from tabnas.data import (
+    ClassTarget,
+    NumberTarget,
+    Table,
+    TableEncoder,
+    group_numbers,
+    refuse_lonely_classes,
+)
+from tabnas.errors import TabnasError
+from tabnas.latency import COST_NAMES
+from tabnas.model import network_task
+from tabnas.runs._embedding_rule import fit_embeddings
+from tabnas.runs._labelled import Labelled
+from tabnas.runs._part import Part, joined, make_part
+from tabnas.runs._parts import SMALL_TABLE, Parts
+from tabnas.runs._settings import RunSettings
+from tabnas.runs._splitting import class_balance, split_rows
+from tabnas.types import IntArray
+
+FEWEST_ROWS = 10
+"""Fewer cannot be learned from, chosen by and judged on."""
+FOLDS = 5
+HUGE = 1e15
+SAMPLE_ROWS = max(COST_NAMES.values())
+
+
+def prepare(
+    data: Labelled,
+    settings: RunSettings,
+    *,
+    validation: Labelled | None = None,
+    test: Labelled | None = None,
+) -> Parts:
+    """Split the rows, and encode them by what the rows that may be learned from show.
+
+    Rows of the test part shape nothing: neither vocabularies and scales nor the target's units.
+    `validation` and `test` are a user's own, from other files; they replace the shares.
+    """
+    data = data.weighing()
+    validation = None if validation is None else _matching("validation", validation, data)
+    test = None if test is None else _matching("test", test, data)
+    if len(data) < FEWEST_ROWS:
+        raise TabnasError(
+            f"the table must have at least {FEWEST_ROWS} rows with a target, "
+            f"however it has {len(data)}"
+        )
+    judged = test is not None or settings.shares.test > 0
+    if judged and isinstance(data.target, ClassTarget):
+        refuse_lonely_classes(data.target, data.truth)
+    split = split_rows(
+        data, settings, own_validation=validation is not None, own_test=test is not None
+    )
+    development = np.concatenate([split.train, split.validation])
+    # small tables train their final network on all of these; large ones have rows enough without
+    shown = development if len(development) <= SMALL_TABLE else split.train
+    encoder = TableEncoder.fit(
+        data.features,
+        kinds=settings.kinds,
+        scaling=settings.scaling,
+        drop=_dropped(settings),
+        rows=shown,
+    )
+    encoder, dimensions = fit_embeddings(encoder, settings.budget)
+    target = data.target
+    if isinstance(target, NumberTarget):
+        target = NumberTarget.fit(target.name, pa.chunked_array([data.truth[shown]]))
+    task = network_task(encoder, target, dimensions)
+    balance = class_balance(data, split.train, settings)
+
+    def part(own: Labelled, rows: IntArray | None = None) -> Part:
+        encoded = encoder.encode(own.features, rows=rows)
+        taken = own if rows is None else own.take(rows)
+        return make_part(task, target, encoded, taken.truth, own=taken.weight, balance=balance)
+
+    learned = part(data, development)
+    if settings.scaling == "none":
+        _refuse_huge(encoder, learned)
+    if validation is not None:
+        learned = joined(learned, part(validation))
+    tested = part(data, split.test) if len(split.test) else None
+    groups = None
+    if settings.order == "group" and settings.order_column is not None:
+        name = settings.order_column
+        groups = group_numbers(name, data.features.column(name, development))
+    return Parts(
+        encoder=encoder,
+        target=target,
+        dimensions=dimensions,
+        development=learned,
+        train_rows=len(split.train),
+        test=tested if test is None else part(test),
+        folds=_fold_count(settings, learned, groups, own_validation=validation is not None),
+        groups=groups,
+        sample=_sample(data.features, encoder, shown)
+        if settings.limits.keys() & COST_NAMES
+        else None,
+    )
+
+
+def _fold_count(
+    settings: RunSettings, development: Part, groups: IntArray | None, *, own_validation: bool
+) -> int:
+    """How many folds choose among candidates; 0 where the validation part does.
+
+    A user's own validation rows are there to choose by, and rows in the order of time cannot be
+    dealt out; groups can, as long as every fold gets some.
+    """
+    rows = len(development)
+    if rows > SMALL_TABLE or own_validation or settings.order == "time":
+        return 0
+    if groups is not None:
+        return FOLDS if len(np.unique(groups)) >= 2 * FOLDS else 0
+    return min(FOLDS, rows // 2)
+
+
+def _matching(name: str, own: Labelled, data: Labelled) -> Labelled:
+    """A user's own rows, whose target must be that of the table."""
+    own = own.weighing()
+    if not len(own):
+        raise TabnasError(f"the {name} part must have rows with a target, however it has none")
+    same = own.target == data.target
+    if isinstance(own.target, NumberTarget) and isinstance(data.target, NumberTarget):
+        same = True  # their units are found from the training rows
+    if not same:
+        raise TabnasError(
+            f"the {name} part must have the target of the table, classes in the same order, "
+            "however it has another; make it with Labelled.of(table, data.target)"
+        )
+    return own
+
+
+def _refuse_huge(encoder: TableEncoder, part: Part) -> None:
+    """Unscaled, products of such values would leave what float32 can hold."""
+    largest = np.abs(part.encoded.numeric).max(axis=0, initial=0.0)
+    for feature, value in zip(encoder.features, largest.tolist(), strict=True):
+        if value > HUGE:
+            raise TabnasError(
+                f"the column {feature!r} must stay below {HUGE:g} to be taken as it is, however it "
+                f"holds {value:g}; use the scaling robust, or give it in another unit"
+            )
+
+
+def _dropped(settings: RunSettings) -> tuple[str, ...]:
+    """Columns that are no features; what orders the split would tell the parts apart."""
+    return tuple(dict.fromkeys([*settings.drop, *filter(None, [settings.order_column])]))
+
+
+def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:
+    """Copies of the first of these rows, so that the table itself can be let go."""
+    if features.named:
+        features = features.select([column.name for column in encoder.columns])
+    taken = features.take(rows[:SAMPLE_ROWS])
+    return Table(taken.arrow.combine_chunks(), named=features.named)

@@ -1,0 +1,126 @@
+"""Rows that are read from elsewhere: every row once an epoch, in an order that is random enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas.nets import Examples, Inputs, Task, Windows
+from tabnas.types import IntArray
+
+TASK = Task(inputs=Inputs(numeric=1), loss="logistic")
+
+
+class Rows:
+    """Rows that say their own numbers, and which blocks were read."""
+
+    def __init__(self, rows: int, block_rows: int) -> None:
+        self.rows, self.block_rows = rows, block_rows
+        self.read: list[list[int]] = []
+
+    def load(self, blocks: IntArray) -> Examples:
+        self.read.append(blocks.tolist())
+        size = self.block_rows
+        numbers = [np.arange(b * size, min((b + 1) * size, self.rows)) for b in blocks]
+        return Examples(TASK, numeric=np.concatenate(numbers)[:, None].astype(np.float32))
+
+    def windows(self, batch_size: int, *, window: int, seed: int = 0, workers: int = 1) -> Windows:
+        return Windows(
+            self.load,
+            self.rows,
+            block_rows=self.block_rows,
+            window_rows=window,
+            batch_size=batch_size,
+            seed=seed,
+            workers=workers,
+        )
+
+
+def seen(windows: Windows, step: int) -> list[list[int]]:
+    """The rows of a step, worker by worker, as the table numbers them."""
+    batch = windows.at(step)
+    return [batch.examples.numeric[rows, 0].astype(int).tolist() for rows in batch.rows]
+
+
+def epoch_of(windows: Windows, epoch: int) -> list[int]:
+    steps = range(epoch * windows.steps_per_epoch, (epoch + 1) * windows.steps_per_epoch)
+    return [row for step in steps for rows in seen(windows, step) for row in rows]
+
+
+@given(
+    rows=st.integers(1, 200),
+    block_rows=st.integers(1, 20),
+    window=st.integers(1, 100),
+    batch_size=st.integers(1, 30),
+    workers=st.integers(1, 4),
+)
+def test_every_row_once_an_epoch(
+    rows: int, block_rows: int, window: int, batch_size: int, workers: int
+) -> None:
+    windows = Rows(rows, block_rows).windows(batch_size, window=window, workers=workers)
+    for epoch in range(2):
+        assert sorted(epoch_of(windows, epoch)) == list(range(rows))
+    for step in range(windows.steps_per_epoch):
+        sizes = list(map(len, seen(windows, step)))
+        assert 0 < max(sizes) <= batch_size
+        assert sizes == sorted(sizes, reverse=True)
+
+
+@given(window=st.integers(1, 150), workers=st.integers(1, 3), step=st.integers(0, 60))
+def test_who_goes_on_elsewhere_sees_the_same(window: int, workers: int, step: int) -> None:
+    from_the_start = Rows(103, 10).windows(7, window=window, workers=workers)
+    for before in range(step):
+        from_the_start.at(before)
+    later = Rows(103, 10).windows(7, window=window, workers=workers)
+    assert seen(later, step) == seen(from_the_start, step)
+
+
+def test_epochs_differ_and_so_do_seeds() -> None:
+    windows = Rows(300, 10).windows(16, window=60)
+    other = Rows(300, 10).windows(16, window=60, seed=1)
+    first, second = epoch_of(windows, 0), epoch_of(windows, 1)
+    assert first != second
+    assert first != epoch_of(other, 0)
+
+
+def test_no_more_than_a_window_is_read_at_a_time() -> None:
+    rows = Rows(1_000, 10)
+    windows = rows.windows(16, window=200, workers=2)
+    epoch_of(windows, 0)
+    assert max(map(len, rows.read)) == 20
+    assert len(rows.read) <= 5 + 1  # and the first of the next epoch
+
+
+def test_what_fits_into_one_window_is_read_once() -> None:
+    rows = Rows(95, 10)
+    windows = rows.windows(16, window=100)
+    first, second = epoch_of(windows, 0), epoch_of(windows, 1)
+    assert len(rows.read) == 1
+    assert first != second
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sorted_labels_come_mixed(workers: int) -> None:
+    """Of rows sorted by label, a batch has about as many of each as one drawn at random would."""
+    rows = 200_000
+    windows = Rows(rows, 128).windows(256, window=25_600, workers=workers)
+    ones = [
+        np.mean([row >= rows // 2 for row in part])
+        for step in range(windows.steps_per_epoch)
+        for part in seen(windows, step)
+        if len(part) == 256
+    ]
+    at_random = 0.5 / 16  # the standard deviation of a share among 256
+    assert abs(np.mean(ones) - 0.5) < 0.01
+    assert np.std(ones) < 2.2 * at_random
+
+
+def test_an_error_of_reading_is_not_lost() -> None:
+    def load(blocks: IntArray) -> Examples:
+        raise OSError("the disk is gone")
+
+    windows = Windows(load, 100, block_rows=10, window_rows=20, batch_size=5, seed=0)
+    with pytest.raises(OSError, match="gone"):
+        windows.at(0)
