@@ -5,6 +5,7 @@ from __future__ import annotations
 from tabnas.data._datasets import Dataset, Listing, data_folder, list_datasets, load_dataset
 from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
 from tabnas.data._kinds import Kind, find_kind
+from tabnas.data._labels import Label
 from tabnas.data._moments import seconds
 from tabnas.data._ordering import group_numbers, moments
 from tabnas.data._readers import CRITEO_COLUMNS, read_table
@@ -38,6 +39,7 @@ __all__ = [
     "Dataset",
     "Encoded",
     "Kind",
+    "Label",
     "Listing",
     "NumberTarget",
     "Scaling",

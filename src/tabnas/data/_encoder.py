@@ -20,6 +20,7 @@ from tabnas.data.columns import (
     DatetimeColumn,
     EncodedColumn,
     Float32Array,
+    HashedColumn,
     Int32Array,
     NumericColumn,
     Scaling,
@@ -112,6 +113,8 @@ class TableEncoder:
                     columns.append(BooleanColumn.fit(name, column))
                 elif kind is Kind.DATETIME:
                     columns.append(DatetimeColumn.fit(name, column))
+                elif kind is Kind.HASHED:
+                    columns.append(HashedColumn.fit(name, column))
                 else:
                     fitted = CategoricalColumn.fit(name, column, min_count=min_count)
                     columns.append(fitted.limited(max_categories))
@@ -142,12 +145,19 @@ class TableEncoder:
     @property
     def text_columns(self) -> tuple[str, ...]:
         """The columns that `read_table` should read as text, lest a file's 007 become 7."""
-        categorical = (c for c in self.columns if isinstance(c, CategoricalColumn))
-        return tuple(column.name for column in categorical if column.is_text)
+        coded = (c for c in self.columns if isinstance(c, CategoricalColumn | HashedColumn))
+        return tuple(column.name for column in coded if column.is_text)
 
     def limited(self, max_categories: int) -> TableEncoder:
         """The encoder with at most so many categories a column, as if it had been fitted so."""
         return replace(self, columns=tuple(c.limited(max_categories) for c in self.columns))
+
+    def recodings(self, max_categories: int) -> tuple[Int32Array, ...]:
+        """For each categorical column the codes that `limited` has for its codes.
+
+        So rows that are encoded already need not be read once more.
+        """
+        return tuple(c.recoding(max_categories) for c in self.columns if c.categories)
 
     def encode(self, table: Table, rows: IntArray | None = None) -> Encoded:
         """Rows of another table with the same columns, in any order, among others.

@@ -30,6 +30,7 @@ class Kind(StrEnum):
     CATEGORICAL = "categorical"
     BOOLEAN = "boolean"
     DATETIME = "datetime"
+    HASHED = "hashed"  # categories without end; never found, only declared
     CONSTANT = "constant"  # says nothing, and is dropped
 
 

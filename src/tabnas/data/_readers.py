@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import feather
 
-from tabnas.data._separated import read_separated
+from tabnas.data._separated import SeparatedForm, find_form, read_separated
 from tabnas.data._stored import in_memory, stored_table
 from tabnas.data._table import Table
 from tabnas.errors import TabnasError
@@ -27,26 +28,48 @@ def read_table(path: str | Path, *, text: Collection[str] = ()) -> Table:
     separator may also be a semicolon, a tab or a bar, as the first line shows.
     """
     path = Path(path)
+    ending = table_ending(path)
+    with reading(path):
+        table = READERS[ending](path, text=text)
+    if len(table) == 0:
+        raise TabnasError(f"{path.name!r} must have rows, however it has column names only")
+    return table
+
+
+def table_ending(path: Path) -> str:
+    """What tells how a file is read: its ending but for .gz; what is no table is refused."""
     if not path.exists():
         raise TabnasError(f"there is no file {str(path)!r}{_near(path)}")
     if path.is_dir():
         raise TabnasError(f"{str(path)!r} is a folder, not a file; name a file in it")
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
-    reader = READERS.get(endings[-1] if endings else "")
-    if reader is None:
+    if not endings or endings[-1] not in READERS:
         raise TabnasError(
             f"{path.name!r} must end in one of {', '.join(READERS)} to be read as a table"
         )
-    try:
+    with reading(path):
         if path.stat().st_size == 0:
             raise TabnasError(f"{path.name!r} is empty; a table needs a line of names and rows")
-        table = reader(path, text=text)
+    return endings[-1]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What a damaged or vanished file makes of its readers, in a sentence."""
+    try:
+        yield
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, pa.ArrowException) as error:
         problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
         raise TabnasError(f"{path.name!r} cannot be read: {problem}") from None
-    if len(table) == 0:
-        raise TabnasError(f"{path.name!r} must have rows, however it has column names only")
-    return table
+
+
+def separated_form(path: Path) -> SeparatedForm | None:
+    """How a separated file is written; None for files that say so themselves."""
+    reader = READERS[table_ending(path)]
+    if not isinstance(reader, partial):
+        return None
+    with reading(path):
+        return find_form(path, **reader.keywords)
 
 
 def _near(path: Path) -> str:

@@ -8,8 +8,9 @@ import os
 import re
 import tempfile
 from collections import deque
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +36,33 @@ def read_separated(
     The header decides the separator, if it can be seen there, and `separator` if not. With
     `names`, there is no header. The columns `text` are read as they are written.
     """
-    header, skip = list(names), 0 if names else 1
-    if not names:
-        lines = _first_lines(path)
-        separator = find_separator(lines, separator)
-        header = checked_names(repr(path.name), _cells(lines[0], separator))
-    types = {name: pa.string() for name in header if name in text}
-    form = _Form(separator, header, types, skip)
+    form = find_form(path, separator=separator, names=names)
+    form = replace(form, types={name: pa.string() for name in form.header if name in text})
     read = _spooled if path.stat().st_size >= LARGE else _read
+    return _checked(path, read_typed(path, form, partial(read, path)), form.separator)
+
+
+def find_form(path: Path, *, separator: str, names: Sequence[str] = ()) -> SeparatedForm:
+    """How a file is written; the types are left to Arrow."""
+    if names:
+        return SeparatedForm(separator=separator, header=tuple(names), skip=0, newlines=False)
+    lines = _first_lines(path)
+    separator = find_separator(lines, separator)
+    header = checked_names(repr(path.name), _cells(lines[0], separator))
+    return SeparatedForm(separator=separator, header=tuple(header), skip=1, newlines=True)
+
+
+def read_typed(path: Path, form: SeparatedForm, read: Callable[[SeparatedForm], Any]) -> Any:
+    """What `read` gives once every column has a type that all of its values bear."""
+    types = dict(form.types)
     while True:
         try:
-            return _checked(path, read(path, form), separator)
+            return read(replace(form, types=types))
         except pa.ArrowInvalid as error:
             column = re.search(r"In CSV column #(\d+)", str(error))
-            name = header[int(column[1])] if column else None
+            name = form.header[int(column[1])] if column else None
             if name is None or types.get(name) == pa.string() or "invalid UTF8" in str(error):
-                raise TabnasError(_problem(path, str(error), header, skip)) from None
+                raise TabnasError(form.problem(path, str(error))) from None
             whole = "error to int64" in str(error) and name not in types
             types[name] = pa.float64() if whole else pa.string()
 
@@ -70,7 +82,7 @@ def find_separator(lines: Sequence[str], default: str) -> str:
 
 def _first_lines(path: Path) -> list[str]:
     """The header and the first row, if there is one."""
-    with _opened(path) as file:
+    with opened(path) as file:
         start: bytes = file.readline() + file.readline()
     first, *rest = re.split(rb"\r\n|\n|\r", start)
     try:
@@ -80,7 +92,8 @@ def _first_lines(path: Path) -> list[str]:
     return [header, *(line.decode("utf-8", "replace") for line in rest[:1] if line)]
 
 
-def _opened(path: Path) -> Any:
+def opened(path: Path) -> Any:
+    """The bytes of a file, of what it holds if it is gzipped."""
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
 
 
@@ -91,33 +104,52 @@ def _cells(line: str, separator: str) -> list[str]:
         return line.split(separator)
 
 
-@dataclass(frozen=True)
-class _Form:
+@dataclass(frozen=True, kw_only=True)
+class SeparatedForm:
     """How a file is written, as far as it is known."""
 
     separator: str
-    header: list[str]
-    types: dict[str, pa.DataType]  # of columns that are not left to Arrow
-    skip: int
+    header: tuple[str, ...]
+    skip: int  # lines before the first row
+    newlines: bool  # whether quoted values may hold some
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)  # not left to Arrow
 
-    def options(self, **read: Any) -> dict[str, Any]:
-        """For Arrow's readers."""
+    def options(self, *, only: Sequence[str] = (), **read: Any) -> dict[str, Any]:
+        """For Arrow's readers; `only` some of the columns, if it names any."""
         return {
-            "read_options": csv.ReadOptions(column_names=self.header, skip_rows=self.skip, **read),
+            "read_options": csv.ReadOptions(
+                column_names=list(self.header), skip_rows=self.skip, **read
+            ),
             "parse_options": csv.ParseOptions(
-                delimiter=self.separator, newlines_in_values=self.skip > 0
+                delimiter=self.separator, newlines_in_values=self.newlines
             ),
             "convert_options": csv.ConvertOptions(
                 null_values=list(MISSING_MARKS),
                 strings_can_be_null=True,
-                column_types=self.types,
+                column_types=dict(self.types),
                 true_values=["true", "True", "TRUE"],
                 false_values=["false", "False", "FALSE"],
+                include_columns=list(only),
             ),
         }
 
+    def problem(self, path: Path, problem: str, *, rows_before: int = 0) -> str:
+        """Arrow's complaint in words that say what to do."""
+        ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", problem)
+        if ragged:
+            row = f"row {int(ragged[1]) - self.skip + rows_before}" if ragged[1] else "a row"
+            return (
+                f"{path.name!r} must have {ragged[2]} values in every row, as its first line has, "
+                f"however {row} has {ragged[3]}; a value that holds the separator needs quotes"
+            )
+        if "UTF8" in problem:
+            column = re.search(r"In CSV column #(\d+)", problem)
+            where = f"the column {self.header[int(column[1])]!r}" if column else "a value"
+            return _not_utf8(path, where)
+        return f"{path.name!r} cannot be read: {problem.splitlines()[0].rstrip('.')}"
 
-def _read(path: Path, form: _Form) -> Table:
+
+def _read(path: Path, form: SeparatedForm) -> Table:
     """The whole file at once."""
     try:
         return Table(csv.read_csv(path, **form.options(use_threads=True)))
@@ -128,7 +160,7 @@ def _read(path: Path, form: _Form) -> Table:
         return Table(csv.read_csv(path, **form.options(use_threads=False)))
 
 
-def _spooled(path: Path, form: _Form) -> Table:
+def _spooled(path: Path, form: SeparatedForm) -> Table:
     """A large file by way of a temporary one, whose columns are then read when they are needed.
 
     The temporary file has no name any more once it is open, so nothing is left behind.
@@ -169,7 +201,6 @@ def _checked(path: Path, table: Table, separator: str) -> Table:
             f"{path.name!r} must close every quote, however its row {len(table)} runs to the "
             "end of the file; double a quote that is meant as such, and quote its value"
         )
-    decimals: dict[str, pa.ChunkedArray] = {}
     for name in table:
         column = table.column(name)
         if pa.types.is_binary(column.type):  # so Arrow takes a column that is no UTF-8
@@ -183,10 +214,7 @@ def _checked(path: Path, table: Table, separator: str) -> Table:
                 pc.index(holds_nul, True).as_py(),
                 "holds a zero byte; save the file as UTF-8",
             )
-        if separator == EUROPEAN and pc.any(pc.match_substring(column, ",")).as_py():
-            points = pc.replace_substring(texts(column), ",", ".")
-            if are_numbers(points):
-                decimals[name] = points.cast(pa.float64())
+    decimals = decimal_commas(table, separator)
     if not decimals:
         return table
     names = table.names
@@ -197,30 +225,26 @@ def _checked(path: Path, table: Table, separator: str) -> Table:
     )
 
 
+def decimal_commas(table: Table, separator: str) -> dict[str, pa.ChunkedArray]:
+    """The numbers of the columns whose texts are numbers once commas are points."""
+    decimals = {}
+    for name in table.text_columns if separator == EUROPEAN else ():
+        column = table.column(name)
+        if pc.any(pc.match_substring(column, ",")).as_py():
+            points = pc.replace_substring(texts(column), ",", ".")
+            if are_numbers(points):
+                decimals[name] = points.cast(pa.float64())
+    return decimals
+
+
 def _ends_in_quotes(path: Path, table: Table) -> bool:
     """Whether the last value swallowed the rest of the file, which Arrow does not mind."""
     last = table.column(table.names[-1])[-1].as_py() if len(table) else None
     if not isinstance(last, str) or "\n" not in last:
         return False
-    with _opened(path) as file:
+    with opened(path) as file:
         (line,) = deque((line for line in file if line.strip()), maxlen=1)
     return not line.rstrip().endswith(b'"')
-
-
-def _problem(path: Path, problem: str, header: list[str], skip: int) -> str:
-    """Arrow's complaint in words that say what to do."""
-    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", problem)
-    if ragged:
-        row = f"row {int(ragged[1]) - skip}" if ragged[1] else "a row"
-        return (
-            f"{path.name!r} must have {ragged[2]} values in every row, as its first line has, "
-            f"however {row} has {ragged[3]}; a value that holds the separator needs quotes"
-        )
-    if "UTF8" in problem:
-        column = re.search(r"In CSV column #(\d+)", problem)
-        where = f"the column {header[int(column[1])]!r}" if column else "a value"
-        return _not_utf8(path, where)
-    return f"{path.name!r} cannot be read: {problem.splitlines()[0].rstrip('.')}"
 
 
 def _not_utf8(path: Path, where: str) -> str:

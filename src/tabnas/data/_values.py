@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -96,6 +97,21 @@ def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(written)
     missing = pc.is_in(trimmed, value_set=pa.array(MISSING_MARKS))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def coded_texts(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+    """What `texts` gives, with the work done once a value: texts, and the number of each row's.
+
+    The last text is null, and so are all that mean a missing value; some may be there twice.
+    """
+    column = column if is_text(column) else texts(column)
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(pa.chunked_array([column.combine_chunks()], column.type))
+    coded = column.unify_dictionaries().combine_chunks()
+    found = texts(pa.chunked_array([coded.dictionary])).combine_chunks()
+    rows = coded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
+    nothing = pa.nulls(1, pa.string())
+    return pa.concat_arrays([found, nothing]), np.asarray(rows, np.int32)
 
 
 def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:

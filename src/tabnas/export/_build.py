@@ -11,7 +11,6 @@ from typing import Any
 
 from onnx import ModelProto
 
-from tabnas.data.columns import CategoricalColumn
 from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.export._answers import Answer, add_answers
 from tabnas.export._graph import ELEMENT_TYPES, OPSET, Graph
@@ -118,9 +117,7 @@ def _metadata(
     if weights_only:
         told["form"] = "weights only"
         told["numeric_features"] = list(model.encoder.features)
-        told["code_columns"] = [
-            column.name for column in model.encoder.columns if isinstance(column, CategoricalColumn)
-        ]
+        told["code_columns"] = [c.name for c in model.encoder.columns if c.categories]
         told["encoder"] = model.encoder.to_dict()
     else:
         told["form"] = "table"

@@ -21,6 +21,7 @@ from tabnas.data.columns import (
     CategoricalColumn,
     DatetimeColumn,
     EncodedColumn,
+    HashedColumn,
     NumericColumn,
 )
 from tabnas.errors import TabnasError
@@ -60,6 +61,12 @@ def column_input(column: EncodedColumn) -> ColumnInput:
     elif isinstance(column, CategoricalColumn):
         dtype, missing = "string", "the empty text"
         how = "a category, any text without spaces around it; whole numbers without a point"
+    elif isinstance(column, HashedColumn):
+        raise TabnasError(
+            f"a file can take no hashed columns, since ONNX has no such hash, however "
+            f"{column.name!r} is one; export the weights only, and encode rows with "
+            "model.encoder, or take the column for categories"
+        )
     else:
         raise TabnasError(
             f"a file can take numeric, categorical, boolean and datetime columns, however "

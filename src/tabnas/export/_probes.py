@@ -16,6 +16,7 @@ from tabnas.data.columns import (
     CategoricalColumn,
     DatetimeColumn,
     EncodedColumn,
+    HashedColumn,
     NumericColumn,
 )
 from tabnas.streams import stream
@@ -65,6 +66,8 @@ def _probe(column: EncodedColumn) -> _Probe:
         days = [column.center + column.scale * d for d in DEVIATIONS]
         seconds = [round(day * DAY) for day in days if abs(day) < 1e9]
         return _Probe(pa.timestamp("s"), seconds or [0], ODD_MOMENTS)
+    if isinstance(column, HashedColumn):
+        return _Probe(pa.string(), [f"text {i}" for i in range(FEWEST)], [None, "?"])
     assert isinstance(column, CategoricalColumn)
     unseen = "unseen"
     while unseen in column.vocabulary:

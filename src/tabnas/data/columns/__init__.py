@@ -10,11 +10,12 @@ from tabnas.data.columns._boolean import BooleanColumn
 from tabnas.data.columns._categorical import CategoricalColumn
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.data.columns._datetime import CYCLES, DAY, FARTHEST, DatetimeColumn
+from tabnas.data.columns._hashed import BUCKETS, HashedColumn, checked_buckets
 from tabnas.data.columns._numeric import FAR, SMOOTH_LIMIT, NumericColumn, Scaling
 
 COLUMNS: dict[str, type[EncodedColumn]] = {
     str(column.kind): column
-    for column in (NumericColumn, CategoricalColumn, BooleanColumn, DatetimeColumn)
+    for column in (NumericColumn, CategoricalColumn, BooleanColumn, DatetimeColumn, HashedColumn)
 }
 
 
@@ -27,6 +28,7 @@ def column_from_dict(state: Any) -> EncodedColumn:
 
 
 __all__ = [
+    "BUCKETS",
     "CYCLES",
     "DAY",
     "FAR",
@@ -37,8 +39,10 @@ __all__ = [
     "DatetimeColumn",
     "EncodedColumn",
     "Float32Array",
+    "HashedColumn",
     "Int32Array",
     "NumericColumn",
     "Scaling",
+    "checked_buckets",
     "column_from_dict",
 ]

@@ -7,12 +7,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._kinds import Kind
 from tabnas.data._state import count, distinct_texts, flag
-from tabnas.data._values import are_numbers, refuse_unfit, texts
+from tabnas.data._values import are_numbers, coded_texts, refuse_unfit, texts
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.errors import whole
 
@@ -38,26 +39,55 @@ class CategoricalColumn(EncodedColumn):
         cls, name: str, column: Any, *, min_count: int = 1, max_categories: int = 10_000
     ) -> CategoricalColumn:
         """Find the vocabulary: what occurs `min_count` times, the most frequent if too many."""
-        whole("min_count", min_count, least=1)
         refuse_unfit(name, column)
         values = texts(column)
         table = pc.value_counts(values.drop_null())
+        return cls.from_counts(
+            name,
+            table.field("values"),
+            table.field("counts"),
+            has_missing=values.null_count > 0,
+            min_count=min_count,
+            max_categories=max_categories,
+        )
+
+    @classmethod
+    def from_counts(
+        cls,
+        name: str,
+        values: Any,
+        counts: Any,
+        *,
+        has_missing: bool,
+        min_count: int = 1,
+        max_categories: int = 10_000,
+    ) -> CategoricalColumn:
+        """The same from different texts and how often each occurs, whoever has counted them."""
+        whole("min_count", min_count, least=1)
+        often = pc.greater_equal(counts, min_count)
         counted = sorted(
-            zip(table.field("counts").to_pylist(), table.field("values").to_pylist(), strict=True),
+            zip(counts.filter(often).to_pylist(), values.filter(often).to_pylist(), strict=True),
             key=lambda pair: (-pair[0], pair[1]),
         )
-        kept = tuple(value for count, value in counted if count >= min_count)
         return cls(
             name=name,
-            vocabulary=kept,
-            has_missing=values.null_count > 0,
-            pooled=len(counted) - len(kept),
+            vocabulary=tuple(value for _, value in counted),
+            has_missing=has_missing,
+            pooled=len(values) - len(counted),
         ).limited(max_categories)
 
     def limited(self, max_categories: int) -> CategoricalColumn:
         """The column with the most frequent categories only; the others are pooled."""
         kept = self.vocabulary[: whole("max_categories", max_categories, least=1)]
         return replace(self, vocabulary=kept, pooled=self.pooled + len(self.vocabulary) - len(kept))
+
+    def recoding(self, max_categories: int) -> Int32Array:
+        narrow = self.limited(max_categories)
+        codes = np.arange(self.categories, dtype=np.int32)
+        codes[codes > len(narrow.vocabulary)] = OTHER
+        if self.has_missing:
+            codes[-1] = narrow.categories - 1
+        return codes
 
     @property
     def categories(self) -> int:
@@ -77,11 +107,11 @@ class CategoricalColumn(EncodedColumn):
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
         refuse_unfit(self.name, column)
-        values = texts(column)
-        found = pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy()
-        codes[:] = found + 1
+        values, rows = coded_texts(column)
+        found = pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy() + 1
         if self.has_missing:
-            codes[values.is_null().to_numpy()] = self.categories - 1
+            found[values.is_null().to_numpy(zero_copy_only=False)] = self.categories - 1
+        codes[:] = found[rows]
 
     def describe(self) -> str:
         said = f"{len(self.vocabulary)} categories"

@@ -47,6 +47,10 @@ class EncodedColumn(ABC):
         """The column with at most so many categories of its own, if it has any."""
         return self
 
+    def recoding(self, max_categories: int) -> Int32Array:
+        """For each code of this column the code that `limited` has for it."""
+        return np.arange(self.categories, dtype=np.int32)
+
     def to_dict(self) -> dict[str, Any]:
         """The state, fit for JSON."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}

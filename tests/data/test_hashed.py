@@ -1,0 +1,117 @@
+"""Hashed columns: categories without a vocabulary."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas import TabnasError
+from tabnas.data import Table, TableEncoder
+from tabnas.data.columns import BUCKETS, CategoricalColumn, HashedColumn
+from tabnas.data.columns._hashed import hashed
+
+VECTORS = {  # published with the hash by its authors
+    "": 0xCBF29CE484222325,
+    "a": 0xAF63DC4C8601EC8C,
+    "b": 0xAF63DF4C8601F1A5,
+    "foobar": 0x85944171F73967E8,
+}
+words = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+def hashed_plainly(text: str) -> int:
+    """FNV-1a of 64 bits, byte by byte."""
+    found = 0xCBF29CE484222325
+    for byte in text.encode():
+        found = (found ^ byte) * 0x100000001B3 % 2**64
+    return found
+
+
+@pytest.mark.parametrize("text", VECTORS)
+def test_published_vectors(text: str) -> None:
+    assert hashed_plainly(text) == VECTORS[text]
+    assert hashed(pa.array([text])).tolist() == [VECTORS[text]]
+
+
+@given(st.lists(st.none() | words, max_size=20), st.integers(0, 5))
+def test_the_kernel_does_what_its_twin_does(texts: list[str | None], skipped: int) -> None:
+    array = pa.array(texts, pa.string()).slice(skipped)
+    assert hashed(array).tolist() == [hashed_plainly(text or "") for text in texts[skipped:]]
+
+
+def codes_of(column: HashedColumn | CategoricalColumn, values: list[object]) -> list[int]:
+    codes = np.empty(len(values), np.int32)
+    column.encode(Table.of({"x": values}).column("x"), np.empty((len(values), 0), "f4"), codes)
+    return codes.tolist()
+
+
+def test_codes() -> None:
+    column = HashedColumn.fit("x", pa.chunked_array([["owl", None, "auk"]]), buckets=64)
+    assert column.categories == 66
+    folded = {text: (h := hashed_plainly(text)) ^ h >> 32 for text in ("owl", "emu")}
+    expected = [1 + folded["owl"] % 64, 1 + folded["emu"] % 64, 1 + folded["owl"] % 64, 65, 65]
+    assert codes_of(column, ["owl", "emu", " owl ", "?", None]) == expected
+    never = HashedColumn.fit("x", pa.chunked_array([["owl", "auk"]]), buckets=64)
+    assert codes_of(never, [None, "owl"]) == [0, expected[0]]
+    assert codes_of(column, [7, 7.0]) == codes_of(column, ["7", "7"])
+    spread = codes_of(
+        HashedColumn.fit("x", pa.chunked_array([["a"]])), [str(i) for i in range(999)]
+    )
+    assert len(set(spread)) > 980
+
+
+@given(st.lists(st.none() | words, min_size=1, max_size=30), st.integers(1, 40), st.booleans())
+def test_limits_fold_codes(texts: list[str | None], most: int, counted: bool) -> None:
+    given_column = pa.chunked_array([pa.array(texts, pa.string())])
+    column: HashedColumn | CategoricalColumn = (
+        CategoricalColumn.fit("x", given_column)
+        if counted
+        else HashedColumn.fit("x", given_column, buckets=32)
+    )
+    narrow = column.limited(most)
+    assert narrow.categories <= most + 2
+    recoding = column.recoding(most)
+    assert [int(recoding[c]) for c in codes_of(column, texts)] == codes_of(narrow, texts)
+
+
+def test_in_an_encoder() -> None:
+    table = Table.of({"user": [f"u{i % 7}" for i in range(50)], "size": range(50)})
+    encoder = TableEncoder.fit(table, kinds={"user": "hashed"})
+    assert encoder.categories == (BUCKETS + 1,)
+    assert encoder.text_columns == ("user",)
+    assert encoder.describe()["user"] == "hashed: 65536 buckets by the hash of the text"
+    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert (again.encode(table).categorical == encoder.encode(table).categorical).all()
+    limited = encoder.limited(1_000)
+    assert limited.categories == (513,)
+    (recoding,) = encoder.recodings(1_000)
+    codes = encoder.encode(table).categorical[:, 0]
+    assert (recoding[codes] == limited.encode(table).categorical[:, 0]).all()
+    whole = TableEncoder.fit(Table.of({"n": [1, 2, 3]}), kinds={"n": "hashed"})
+    assert whole.text_columns == ()  # a file's 1 may be read as a number again
+
+
+@pytest.mark.parametrize(
+    ("buckets", "sentence"),
+    [
+        (0, "buckets must be an integer of at least 1"),
+        (1_000, "buckets must be a power of two .*, however 1,000 was given; take 512"),
+        (2**40, "a power of two of at most 1,073,741,824, however .*; take 1,073,741,824"),
+    ],
+)
+def test_buckets_are_a_power_of_two(buckets: int, sentence: str) -> None:
+    with pytest.raises(TabnasError, match=sentence):
+        HashedColumn.fit("x", pa.chunked_array([["a"]]), buckets=buckets)
+
+
+@pytest.mark.parametrize("buckets", [0, 3, -1, 2**31, True, "8", None])
+def test_damaged_buckets_are_refused(buckets: object) -> None:
+    state = HashedColumn.fit("x", pa.chunked_array([["a"]])).to_dict()
+    del state["kind"]
+    with pytest.raises(TabnasError, match="'buckets' of a hashed column must be a power of two"):
+        HashedColumn.from_dict(state | {"buckets": buckets})
