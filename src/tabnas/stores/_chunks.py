@@ -1,0 +1,81 @@
+"""Chunks: some tens of thousands of rows of a file at a time, whatever its format.
+
+A *place* is where reading can begin: a byte of plain text, a row group of Parquet, a batch of
+Feather, the beginning of what is gzipped. A *piece* lies between two places, and is what work is
+counted and taken up again by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+from tabnas.data import Table
+from tabnas.data.reading import reading
+from tabnas.errors import TabnasError
+from tabnas.stores._sources import Source
+
+PIECE = 256 << 20
+"""Bytes on disk of a piece, about: so much work is lost at most when it is interrupted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Rows that follow one another in a file."""
+
+    table: Table
+    bytes: int  # that they take on disk, about
+    end: int | None  # the place behind them, if there is one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Rows between two places of a file."""
+
+    source: int  # the number of the file
+    start: int
+    stop: int | None  # None: the end of the file
+    row: int  # the number of the first row in its file
+    first: int  # the same among the rows of all files
+    rows: int
+    bytes: int  # on disk, about
+
+
+class Reader(Protocol):
+    """Reads files of one format."""
+
+    def chunks(self, source: Source, start: int, stop: int | None, row: int) -> Iterator[Chunk]:
+        """The chunks from one place to another; `row` is the number of the first, for errors."""
+
+
+def read_chunks(
+    reader: Reader, source: Source, *, start: int = 0, stop: int | None = None, row: int = 0
+) -> Iterator[Chunk]:
+    """The chunks from one place of a file to another, without empty ones."""
+    with reading(source.path):
+        for chunk in _ahead(reader.chunks(source, start, stop, row)):
+            if len(chunk.table):
+                yield chunk
+
+
+def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The same chunks, each read while the one before is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, chunks, None)
+        while (chunk := coming.result()) is not None:
+            coming = pool.submit(next, chunks, None)
+            yield chunk
+
+
+def refuse_other_columns(source: Source, names: tuple[str, ...], found: tuple[str, ...]) -> None:
+    """All files of a store have the same columns, in one order."""
+    if found == names:
+        return
+    extra = sorted(set(found) ^ set(names))
+    problem = f"{extra[0]!r} is in one of them only" if extra else "their order differs"
+    raise TabnasError(
+        f"{source.path.name!r} must have the columns of the first file, in the same order, "
+        f"however {problem}"
+    )

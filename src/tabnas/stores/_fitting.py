@@ -1,0 +1,114 @@
+"""From what the first pass has learned to the encoder and the target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from tabnas.data import Kind, TableEncoder, Target, find_kind
+from tabnas.data.columns import (
+    BooleanColumn,
+    CategoricalColumn,
+    DatetimeColumn,
+    EncodedColumn,
+    HashedColumn,
+    NumericColumn,
+)
+from tabnas.data.reading import RowError
+from tabnas.errors import TabnasError
+from tabnas.stores._layout import Layout
+from tabnas.stores._settings import StoreSettings
+from tabnas.stores._summary import ColumnSummary, Summary
+
+TRUTHS = {"true", "True", "TRUE", "false", "False", "FALSE"}
+"""Texts that a reader of whole tables takes for truth values."""
+
+
+def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[TableEncoder, Target]:
+    """What `TableEncoder.fit` and the targets' own find from the training rows.
+
+    The same to the bit, but for the mean and deviation of a quantity, as long as the sample is all
+    training rows and no counts were pruned. Beyond that, scales are those of the sample.
+    """
+    _refuse_few(summary)
+    columns, constant = [], []
+    for name, kind in layout.kinds.items():
+        known = summary.columns[name]
+        if name not in layout.declared and known.is_constant():
+            constant.append(name)
+        else:
+            columns.append(_column(name, kind, known, summary, layout, settings))
+    if not columns:
+        raise TabnasError(
+            "at least one column must differ between rows, however all are constant or dropped; "
+            "give columns that tell rows apart"
+        )
+    names = layout.names
+    encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, named=True)
+    return encoder, summary.answers.fit(layout.target)
+
+
+def _column(
+    name: str,
+    kind: Kind | None,
+    known: ColumnSummary,
+    summary: Summary,
+    layout: Layout,
+    settings: StoreSettings,
+) -> EncodedColumn:
+    sampled = summary.sample.values
+    values: Any = sampled.column(name) if name in sampled.column_names else None
+    missing = known.missing > 0
+    if kind is None:
+        kind = _decided(name, known)
+    if kind is Kind.NUMERIC:
+        numeric = NumericColumn.fit(name, values, scaling=settings.scaling)
+        return replace(numeric, marks_missing=missing)
+    if kind is Kind.BOOLEAN:
+        return BooleanColumn(name=name)
+    if kind is Kind.DATETIME:
+        return replace(DatetimeColumn.fit(name, values), marks_missing=missing)
+    if kind is Kind.HASHED:
+        return HashedColumn(
+            name=name,
+            buckets=settings.buckets,
+            has_missing=missing,
+            is_text=name in layout.texts,
+        )
+    assert known.counts is not None
+    counted = known.counts.table
+    return CategoricalColumn.from_counts(
+        name,
+        counted.column("value"),
+        counted.column("count"),
+        has_missing=missing,
+        min_count=settings.min_count,
+        max_categories=settings.max_categories,
+    )
+
+
+def _decided(name: str, known: ColumnSummary) -> Kind:
+    """The kind of texts that were all the same in the first rows, and are not later on.
+
+    Rare values may not be in the sample, so the texts that were counted decide.
+    """
+    assert known.counts is not None
+    found = known.counts.table.column("value")
+    if set(found.slice(0, 1 + len(TRUTHS)).to_pylist()) <= TRUTHS:
+        return Kind.BOOLEAN
+    try:
+        # with a missing one, for a single text may be all there is beside missing ones
+        return find_kind(name, pa.chunked_array([*found.chunks, pa.array([None], found.type)]))
+    except RowError as error:
+        raise TabnasError(f"{error.before} a later row {error.after}") from None
+
+
+def _refuse_few(summary: Summary) -> None:
+    train, validation, _ = summary.parts
+    if train < 2 or validation < 1:
+        raise TabnasError(
+            "a store must have rows for training and for validation, however it has "
+            f"{train} and {validation}; give more rows with a target"
+        )

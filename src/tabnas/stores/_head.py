@@ -1,0 +1,189 @@
+"""The first rows of all files, as a table in memory would have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from tabnas.data import Table
+from tabnas.data.reading import (
+    RowError,
+    SeparatedForm,
+    decimal_commas,
+    read_typed,
+    reading,
+    separated_form,
+)
+from tabnas.errors import TabnasError
+from tabnas.stores._arrow import FeatherReader, ParquetReader, column_names
+from tabnas.stores._chunks import read_chunks
+from tabnas.stores._rows import rows_of
+from tabnas.stores._sources import Source
+from tabnas.stores._text import TextReader, read_records, refuse_other_form
+
+HEAD_ROWS = 100_000
+BLOCK = 1 << 20  # bytes that are read at a time to find them
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Head:
+    """First rows, and what can be seen of the rest."""
+
+    table: Table
+    sources: tuple[Source, ...]  # that the rows are of
+    lengths: tuple[int, ...]  # how many of each
+    rows: float  # in all files that rows are dealt out from, about
+    reader: TextReader | ParquetReader | FeatherReader  # of all columns
+    form: SeparatedForm | None = None
+    decimals: tuple[str, ...] = field(default=())
+
+    @contextmanager
+    def rows_named(self) -> Iterator[None]:
+        """Name file and row in errors about the table."""
+        try:
+            yield
+        except RowError as error:
+            begins = np.cumsum([0, *self.lengths[:-1]])
+            number = int(np.searchsorted(begins, error.row, side="right")) - 1
+            with rows_of(self.sources[number], -int(begins[number])):
+                raise
+
+
+def read_head(sources: Sequence[Source], size: int) -> Head:
+    """About the first 100,000 rows in all, of at most `size` bytes, the same number of each file.
+
+    Files of one store are of one format, with the same columns.
+    """
+    first = sources[0]
+    shared = tuple(source for source in sources if source.part is None)
+    for source in sources:
+        if (source.ending in ARROW or first.ending in ARROW) and source.ending != first.ending:
+            raise TabnasError(
+                f"all files must be of one format, however {first.path.name!r} is {first.ending} "
+                f"and {source.path.name!r} {source.ending}"
+            )
+    rows, most = -(-HEAD_ROWS // len(shared)), max(size // len(shared), 1)
+    form = separated_form(first.path)
+    if form is None:
+        return _stored_head(sources, shared, rows, most)
+    for source in sources[1:]:
+        found = separated_form(source.path)
+        assert found is not None
+        refuse_other_form(source, form, found)
+    return _text_head(form, shared, rows, most)
+
+
+def _text_head(form: SeparatedForm, sources: tuple[Source, ...], rows: int, most: int) -> Head:
+    parts, on_disk = [], 0
+    reader = TextReader(form=form, size=min(BLOCK, most))
+    for source in sources:
+        data, lines = b"", 0
+        with reading(source.path):
+            for records in reader.records(source):
+                data += records.data
+                lines += records.data.count(b"\n")
+                on_disk += records.bytes
+                if lines >= rows or len(data) >= most:
+                    break
+        parts.append(data if data.endswith(b"\n") else data + b"\n")
+    joined = b"".join(parts)
+    plain = replace(form, skip=0)
+    if joined.isspace():
+        raise TabnasError(f"{sources[0].path.name!r} must have rows, however it has none")
+    try:
+        arrow = _typed(sources[0], plain, joined)
+    except TabnasError:
+        for source, part in zip(sources, parts, strict=True):
+            _typed(source, plain, part)  # which names the file that it is in
+        raise
+    one = form.header[:1]
+    text = replace(plain, types={one[0]: pa.string()})
+    lengths = [arrow.num_rows]
+    if len(parts) > 1:
+        lengths = [read_records(text, part, one).num_rows for part in parts]
+    table = Table(arrow)
+    decimals = decimal_commas(table, form.separator)
+    for name, numbers in decimals.items():
+        arrow = arrow.set_column(arrow.column_names.index(name), name, numbers)
+    return Head(
+        table=Table(arrow),
+        sources=sources,
+        lengths=tuple(lengths),
+        rows=_in_all(sources, arrow.num_rows, on_disk),
+        reader=reader,
+        form=form,
+        decimals=tuple(decimals),
+    )
+
+
+def _typed(source: Source, form: SeparatedForm, data: bytes) -> pa.Table:
+    def read(typed: SeparatedForm) -> pa.Table:
+        try:
+            return read_records(typed, data)
+        except pa.ArrowInvalid as error:
+            if "columns, got" not in str(error):
+                raise
+            return read_records(typed, data, use_threads=False)  # which knows the row
+
+    return read_typed(source.path, form, read)
+
+
+def _stored_head(
+    sources: Sequence[Source], shared: tuple[Source, ...], rows: int, most: int
+) -> Head:
+    read = ARROW[sources[0].ending]
+    with reading(sources[0].path):
+        names = read_names(sources[0])
+    reader = read(names=names, size=min(BLOCK, most))
+    tables, lengths, on_disk = [], [], 0
+    for source in sources:
+        found, count = 0, 0
+        for chunk in read_chunks(reader, source):
+            if source.part is not None:
+                break  # its columns are the same
+            on_disk += chunk.bytes
+            tables.append(chunk.table.arrow)
+            count += len(chunk.table)
+            found += chunk.table.arrow.nbytes
+            if count >= rows or found >= most:
+                break
+        if source.part is None:
+            lengths.append(count)
+    if not sum(lengths):
+        raise TabnasError(f"{sources[0].path.name!r} must have rows, however it has none")
+    try:
+        arrow = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TabnasError(
+            f"all files must have columns of the same types, however they differ: {error}"
+        ) from None
+    return Head(
+        table=Table(arrow),
+        sources=shared,
+        lengths=tuple(lengths),
+        rows=_in_all(shared, sum(lengths), on_disk),
+        reader=reader,
+    )
+
+
+def read_names(source: Source) -> tuple[str, ...]:
+    """The columns of a file of Arrow's."""
+    if source.ending == ".parquet":
+        return column_names(parquet.read_schema(source.path))
+    with pa.OSFile(str(source.path)) as opened, pa.ipc.open_file(opened) as file:
+        return column_names(file.schema)
+
+
+def _in_all(sources: Sequence[Source], rows: int, on_disk: int) -> float:
+    return rows / max(on_disk, 1) * sum(source.size for source in sources)
+
+
+ARROW: dict[str, type[ParquetReader] | type[FeatherReader]] = {
+    ".parquet": ParquetReader,
+    ".feather": FeatherReader,
+}

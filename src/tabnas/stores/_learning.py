@@ -1,0 +1,164 @@
+"""The first pass: every row is read once, and what its kind of encoding needs is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tabnas.data import Kind, Table, numbers
+from tabnas.data.reading import absent
+from tabnas.stores._answers import Labels, Moments, merged_answers, typed_labels
+from tabnas.stores._chunks import PIECE, Chunk, Piece, read_chunks
+from tabnas.stores._layout import Layout
+from tabnas.stores._observing import observer_of
+from tabnas.stores._rows import rows_of
+from tabnas.stores._sampling import Sampler
+from tabnas.stores._settings import StoreSettings
+from tabnas.stores._sources import Source
+from tabnas.stores._splitting import PARTS, TRAIN, parts_of_rows, sampling_keys
+from tabnas.stores._summary import Summary
+from tabnas.types import BoolArray
+
+ROW_BYTES = 24  # of a row of the sample, beside its values
+WIDTHS = {pa.float64(): 8, pa.timestamp("s"): 8, pa.string(): 32}  # of its values, about
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Work:
+    """What both passes are told."""
+
+    sources: tuple[Source, ...]
+    layout: Layout
+    settings: StoreSettings
+    shares: tuple[float, float]  # of validation and test
+
+    def parts(self, source: Source, first: int, count: int) -> Any:
+        """The part of each of some rows of a file; `first` counts the rows of all files."""
+        if source.part is not None:
+            return np.full(count, PARTS.index(source.part), np.uint8)
+        return parts_of_rows(self.settings.seed, first, count, self.shares)
+
+
+def learn(
+    work: Work, known: Sequence[Piece], tell: Callable[[int, int], None]
+) -> Iterator[tuple[Piece, Summary]]:
+    """The pieces that come after those that are known, each with the summary of its rows.
+
+    `tell` is told the rows and bytes of every chunk.
+    """
+    number, place, row, first = _behind(known)
+    for source in range(number, len(work.sources)):
+        for piece, summary in _pieces_of(work, source, place, row, first, tell):
+            first += piece.rows
+            yield piece, summary
+        place, row = 0, 0
+
+
+def _behind(known: Sequence[Piece]) -> tuple[int, int, int, int]:
+    """Where to go on: the number of a file, the place and row there, the row among all."""
+    if not known:
+        return 0, 0, 0, 0
+    last = known[-1]
+    if last.stop is None:
+        return last.source + 1, 0, 0, last.first + last.rows
+    return last.source, last.stop, last.row + last.rows, last.first + last.rows
+
+
+def _pieces_of(
+    work: Work, number: int, place: int, row: int, first: int, tell: Callable[[int, int], None]
+) -> Iterator[tuple[Piece, Summary]]:
+    source = work.sources[number]
+    learner, size = PieceLearner(work, source), 0
+
+    def piece(stop: int | None) -> Piece:
+        return Piece(
+            source=number,
+            start=place,
+            stop=stop,
+            row=row,
+            first=first,
+            rows=learner.rows,
+            bytes=size,
+        )
+
+    for chunk in read_chunks(work.layout.reader, source, start=place, row=row):
+        learner.add(chunk, row + learner.rows, first + learner.rows)
+        size += chunk.bytes
+        tell(len(chunk.table), chunk.bytes)
+        if chunk.end is not None and size >= PIECE:
+            yield piece(chunk.end), learner.summary()
+            place, row, first = chunk.end, row + learner.rows, first + learner.rows
+            learner, size = PieceLearner(work, source), 0
+    if learner.rows:
+        yield piece(None), learner.summary()
+
+
+class PieceLearner:
+    """Learns from the rows of one piece, chunk by chunk."""
+
+    def __init__(self, work: Work, source: Source) -> None:
+        self._work = work
+        self._source = source
+        kinds, sizes = work.layout.kinds, work.settings.sizes
+        counted = sum(kind in (None, Kind.CATEGORICAL) for kind in kinds.values())
+        capacity = sizes.counts // max(counted, 1)
+        self._observers = [observer_of(n, kind, capacity=capacity) for n, kind in kinds.items()]
+        widths = [WIDTHS[one.sampled] for one in self._observers if one.sampled is not None]
+        self._sampler = Sampler(sizes.sampled_rows(ROW_BYTES + sum(widths)))
+        self._answers: Labels | Moments | None = None
+        self._parts = np.zeros(len(PARTS), np.int64)
+        self.rows = 0
+
+    def add(self, chunk: Chunk, row: int, first: int) -> None:
+        """The next rows; `row` counts those of the file, `first` those of all files."""
+        count = len(chunk.table)
+        column = chunk.table.column(self._work.layout.target)
+        parts = self._work.parts(self._source, first, count)
+        answered = ~absent(column)
+        trained = answered & (parts == TRAIN)
+        rows = np.nonzero(trained)[0]
+        with rows_of(self._source, row):
+            self._answer(column, answered, trained)
+        keys = sampling_keys(self._work.settings.seed, first, count)[rows]
+        wanted = self._sampler.wanted(keys)
+        table = Table(chunk.table.arrow.filter(pa.array(trained)))
+        values = {}
+        with rows_of(self._source, row, rows):
+            for observer in self._observers:
+                seen = observer.observe(table.column(observer.name))
+                if observer.sampled is not None:
+                    values[observer.name] = seen.take(pa.array(wanted))
+        self._sampler.add(keys[wanted], first + rows[wanted], pa.table(values))
+        self._parts += np.bincount(parts[answered], minlength=len(PARTS))
+        self.rows += count
+
+    def _answer(self, column: Any, answered: BoolArray, trained: BoolArray) -> None:
+        """What the target's rows tell."""
+        name, wanted = self._work.layout.target, self._work.layout.labels
+        found: Labels | Moments
+        if wanted is None:
+            found = Moments.of(numbers(name, column)[trained])
+        else:
+            labels = typed_labels(name, column, wanted)
+            found = Labels.of(labels.filter(pa.array(answered)), labels.filter(pa.array(trained)))
+        if self._answers is not None:
+            found = merged_answers(self._answers, found)
+        if isinstance(found, Labels):
+            found.refuse_many(name)
+        self._answers = found
+
+    def summary(self) -> Summary:
+        """All that was learned; some rows must have been added."""
+        assert self._answers is not None
+        train, validation, test = self._parts.tolist()
+        return Summary(
+            rows=self.rows,
+            parts=(train, validation, test),
+            columns={one.name: one.summary() for one in self._observers},
+            answers=self._answers,
+            sample=self._sampler.sample(),
+        )

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, rows_with_target
+from tabnas.stores import Store, _arrow, _learning, _memory
+from tabnas.stores._splitting import PARTS, TRAIN, parts_of_rows
+
+Columns = Mapping[str, Sequence[object]]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
+    """Let chunks have few bytes, and pieces a few more."""
+
+    def set_sizes(chunk: int, piece: int) -> None:
+        monkeypatch.setattr(_memory, "MOST_CHUNK", chunk)
+        monkeypatch.setattr(_arrow, "FEWEST_ROWS", 1)
+        monkeypatch.setattr(_learning, "PIECE", piece)
+
+    return set_sizes
+
+
+def write_csv(path: Path, columns: Columns, separator: str = ",") -> Path:
+    """A table as text; None is an empty cell."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
+    """Every kind of column, with gaps, and both kinds of target."""
+    rng = np.random.default_rng(seed)
+    size = rng.normal(size=rows)
+    words = np.array(["red", "blue", 'a "green" one', "two\nlines", "with, comma", "rare"])
+    colour = words[rng.choice(6, rows, p=[0.3, 0.3, 0.2, 0.1, 0.08, 0.02])]
+
+    def gaps(values: Sequence[object]) -> list[object]:
+        return [None if gone else v for v, gone in zip(values, rng.random(rows) < 0.1, strict=True)]
+
+    return {
+        "size": gaps([f"{value:.4f}" for value in size]),
+        "whole": [str(value) for value in rng.integers(0, 9, rows)],
+        "colour": gaps(colour.tolist()),
+        "user": [f"u{value:03d}" for value in rng.integers(0, 40, rows)],
+        "paid": gaps(["true" if value else "false" for value in rng.random(rows) < 0.5]),
+        "day": gaps([f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(rows)]),
+        "same": ["x"] * rows,
+        "kind": gaps(["high" if value > 0.2 else "low" for value in size]),
+        "value": [f"{3 * value + 1:.4f}" for value in size],
+    }
+
+
+def in_memory(
+    table: Table, target: str, *, shares: tuple[float, float] = (0.2, 0.2), **options: object
+) -> tuple[TableEncoder, dict[str, tuple[np.ndarray, ...]]]:
+    """The encoder and the arrays of each part, as a table in memory gives them."""
+    column = table.column(target)
+    present = rows_with_target(column)
+    parts = parts_of_rows(0, 0, len(table), shares)[present]
+    features = table.drop([target])
+    encoder = TableEncoder.fit(features, rows=present[parts == TRAIN], **options)
+    number = target == "value"
+    fitted = (NumberTarget if number else ClassTarget).fit(target, column.take(present))
+    truth = fitted.truth(column.take(present))
+    arrays = {}
+    for i, part in enumerate(PARTS):
+        encoded = encoder.encode(features, rows=present[parts == i])
+        arrays[part] = (encoded.numeric, encoded.categorical, truth[parts == i])
+    return encoder, arrays
+
+
+def assert_holds(store: Store, arrays: Mapping[str, tuple[np.ndarray, ...]]) -> None:
+    """The store has these rows, to the bit."""
+    for part, (numeric, categorical, truth) in arrays.items():
+        rows = store.read(part, 0, store.rows[part])
+        assert rows.encoded.numeric.tobytes() == numeric.tobytes()
+        assert rows.encoded.categorical.tobytes() == categorical.tobytes()
+        assert rows.truth.tobytes() == truth.tobytes()

@@ -1,0 +1,328 @@
+"""What comes out of two passes over files is what a table in memory gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from pyarrow import feather, parquet
+
+from tabnas import TabnasError
+from tabnas.data import DataWarning, NumberTarget, Shares, Table, read_table
+from tabnas.stores import encode_store, open_store
+from tests.conftest import SHARED, needs_shared
+from tests.stores.conftest import Columns, assert_holds, in_memory, mixed_columns, write_csv
+
+ROWS = 400
+
+numbers = st.one_of(
+    st.integers(-50, 50).map(str),
+    st.floats(-1e6, 1e6).map(repr),
+    st.sampled_from(["1e300", "-1e300", "5e-324", "0", "-0.0", " 7 ", "9007199254740993"]),
+)
+words = st.sampled_from(["red", "blue", " red", "été", "東京", 'a "b" c', "x\ny", "p, q", "007x"])
+days = st.dates(min_value=np.datetime64("1900-01-01").item()).map(str)
+truths = st.sampled_from(["true", "false", "True", "FALSE"])
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, list[object]]:
+    """Columns of every kind; some repeat themselves, some are constant or empty."""
+    rows = draw(st.integers(30, 60))
+    columns = {}
+    for i in range(draw(st.integers(1, 4))):
+        cells = draw(st.sampled_from([numbers, words, days, truths]))
+        pool = draw(st.lists(cells, min_size=1, max_size=draw(st.sampled_from([1, 3, 30]))))
+        missing = draw(st.sampled_from([[], [None], [None, "?"]]))
+        values = st.lists(st.sampled_from([*pool, *missing]), min_size=rows, max_size=rows)
+        columns[f"c{i}"] = draw(values)
+    columns["sure"] = [str(i % 7) for i in range(rows)]
+    if draw(st.booleans()):
+        columns["value"] = [draw(st.floats(-1e9, 1e9)) for _ in range(rows)]
+    else:
+        columns["kind"] = [draw(st.sampled_from(["a", "b", "c", None])) for _ in range(rows)]
+    return columns
+
+
+@given(tables(), st.sampled_from([150, 10_000]), st.sampled_from(["robust", "standard", "none"]))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_store_is_the_table_in_memory(
+    small_chunks: Callable[[int, int], None], columns: Columns, chunk: int, scaling: str
+) -> None:
+    small_chunks(chunk, 3 * chunk)
+    target = "value" if "value" in columns else "kind"
+    with TemporaryDirectory() as folder:
+        path = write_csv(Path(folder) / "table.csv", columns)
+        try:
+            encoder, arrays = in_memory(read_table(path), target, scaling=scaling)
+        except TabnasError:
+            assume(False)
+        assume(target == "value" or len(np.unique(arrays["train"][2])) > 1)
+        store = encode_store(path, Path(folder) / "store", target=target, scaling=scaling)
+        assert store.encoder.to_dict() == encoder.to_dict()
+        assert_holds(store, arrays)
+        if isinstance(store.target, NumberTarget):
+            fitted = NumberTarget.fit("value", pa.chunked_array([arrays["train"][2]]))
+            assert store.target.center == pytest.approx(fitted.center, rel=1e-9, abs=1e-3)
+            assert store.target.scale == pytest.approx(fitted.scale, rel=1e-9)
+        store.verify()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".parquet", ".feather"])
+@pytest.mark.parametrize("target", ["kind", "value"])
+def test_every_format(
+    ending: str, target: str, tmp_path: Path, small_chunks: Callable[[int, int], None]
+) -> None:
+    small_chunks(4_000, 9_000)
+    other = "value" if target == "kind" else "kind"
+    path = tmp_path / f"table{ending}"
+    separator = "\t" if ending == ".tsv" else ","
+    text = tmp_path / "text.csv" if ending in (".parquet", ".feather") else path
+    write_csv(text, mixed_columns(ROWS), separator)
+    table = read_table(text)
+    if ending == ".parquet":
+        parquet.write_table(table.arrow, path, row_group_size=90)
+    elif ending == ".feather":
+        feather.write_feather(table.arrow, path, chunksize=90)
+    store = encode_store(path, tmp_path / "store", target=target, drop=(other,))
+    encoder, arrays = in_memory(read_table(path), target, drop=(other,))
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert store.encoder.constant == ("same",)
+    assert_holds(store, arrays)
+    assert (len(store.pieces) > 1) == (ending != ".csv.gz")  # which has no places to begin at
+    assert store.digest == open_store(tmp_path / "store").digest
+
+
+def test_rows_do_not_depend_on_chunks_or_pieces(
+    tmp_path: Path, small_chunks: Callable[[int, int], None]
+) -> None:
+    path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
+    stores = []
+    for chunk, piece in ((1 << 20, 1 << 20), (3_000, 3_000), (700, 5_000)):
+        small_chunks(chunk, piece)
+        stores.append(encode_store(path, tmp_path / f"{chunk}", target="kind"))
+    whole = stores[0]
+    _, arrays = in_memory(read_table(path), "kind")
+    for store in stores:
+        assert store.encoder.to_dict() == whole.encoder.to_dict()
+        assert_holds(store, arrays)
+    assert len(stores[0].pieces) == 1
+    assert all(len(store.pieces) > 2 for store in stores[1:])
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    columns = mixed_columns(ROWS)
+    whole = write_csv(tmp_path / "whole.csv", columns)
+    cuts = [(0, 150), (150, 160), (160, ROWS)]
+    paths = [
+        write_csv(tmp_path / f"{a}.csv", {n: v[a:b] for n, v in columns.items()}) for a, b in cuts
+    ]
+    store = encode_store(paths, tmp_path / "store", target="kind")
+    encoder, arrays = in_memory(read_table(whole), "kind")
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert_holds(store, arrays)
+
+
+def test_files_of_ones_own_replace_the_shares(tmp_path: Path) -> None:
+    paths = [write_csv(tmp_path / f"{i}.csv", mixed_columns(100, seed=i)) for i in range(3)]
+    store = encode_store(
+        paths[0], tmp_path / "store", target="kind", validation=[paths[1]], test=[paths[2]]
+    )
+    tables = [read_table(path) for path in paths]
+    present = [int((~np.array(t.column("kind").is_null())).sum()) for t in tables]
+    assert list(store.rows.values()) == present
+    test = store.encoder.encode(tables[2])
+    kept = np.nonzero(~np.array(tables[2].column("kind").is_null()))[0]
+    rows = store.read("test", 0, store.rows["test"])
+    assert (rows.encoded.numeric == test.numeric[kept]).all()
+    one = encode_store(paths[0], tmp_path / "one", target="kind", test=[paths[1]])
+    assert one.shares == (0.2, 0.0)
+    assert one.rows["test"] == present[1]
+
+
+def test_a_column_that_changes_late_is_not_lost(
+    tmp_path: Path, small_chunks: Callable[[int, int], None]
+) -> None:
+    small_chunks(2_000, 4_000)  # the first rows that kinds are found from are few, too
+    rows = 1_000
+    late = rows - 200
+    columns = {
+        "number": ["0"] * late + [str(i) for i in range(200)],
+        "word": ["?"] * late + ["auk", "owl"] * 100,
+        "flag": ["true"] * late + ["false"] * 200,
+        "day": ["2024-01-01"] * late + [f"2024-02-{1 + i % 28:02d}" for i in range(200)],
+        "never": ["0"] * rows,
+        "known": [str(i) for i in range(rows)],
+        "kind": ["a", "b", "a"] * 333 + ["a"],
+    }
+    path = write_csv(tmp_path / "table.csv", columns)
+    with pytest.warns(DataWarning, match="'known' looks like an identifier"):
+        store = encode_store(path, tmp_path / "store", target="kind")
+    said = store.encoder.describe()
+    kinds = {name: words.split(":")[0] for name, words in said.items()}
+    assert kinds == {
+        "number": "numeric",
+        "word": "categorical",
+        "flag": "boolean",
+        "day": "datetime",
+        "never": "constant",
+        "known": "numeric",
+    }
+    encoder, arrays = in_memory(read_table(path), "kind")
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert_holds(store, arrays)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        (
+            "whole",
+            "seven",
+            "'table.csv': the column 'whole' must hold numbers, however row 390 is 'seven'; "
+            r"replace it or leave it empty, or declare the column categorical \(--categorical\)",
+        ),
+        ("size", "inf", "'table.csv': the column 'size' must be finite, however row 390 is inf"),
+        ("day", "soon", "'day' must hold dates or times .*, however row 390 is 'soon'"),
+        ("paid", "maybe", "'paid' must hold true and false .*, however row 390 is 'maybe'"),
+        ("value", "much", "'value' must hold numbers, however row 390 is 'much'"),
+    ],
+)
+def test_contradictions_name_file_and_row(
+    column: str,
+    value: str,
+    sentence: str,
+    tmp_path: Path,
+    small_chunks: Callable[[int, int], None],
+) -> None:
+    small_chunks(2_000, 5_000)
+    columns = mixed_columns(ROWS)
+    columns[column][389] = value
+    path = write_csv(tmp_path / "table.csv", columns)
+    with pytest.raises(TabnasError, match=sentence):
+        encode_store(path, tmp_path / "store", target="value", drop=("kind",))
+
+
+def test_numbers_with_remarks_are_refused_at_once(tmp_path: Path) -> None:
+    columns = mixed_columns(ROWS)
+    columns["size"][7] = "broken"
+    path = write_csv(tmp_path / "table.csv", columns)
+    with pytest.raises(
+        TabnasError, match=r"'table.csv': .*'size' must hold numbers only.*row 8 is"
+    ):
+        encode_store(path, tmp_path / "store", target="kind")
+    assert not (tmp_path / "store").exists()  # nothing was begun
+    store = encode_store(
+        path, tmp_path / "store", target="kind", kinds={"size": "categorical"}, min_count=1
+    )
+    assert "broken" in store.encoder.columns[0].vocabulary
+
+
+def test_decimal_commas(tmp_path: Path, small_chunks: Callable[[int, int], None]) -> None:
+    columns = mixed_columns(ROWS)
+    columns["size"] = [None if v is None else str(v).replace(".", ",") for v in columns["size"]]
+    path = write_csv(tmp_path / "table.csv", columns, ";")
+    small_chunks(3_000, 3_000)
+    store = encode_store(path, tmp_path / "store", target="kind")
+    encoder, arrays = in_memory(read_table(path), "kind")
+    assert "size" in encoder.features
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert_holds(store, arrays)
+
+
+def test_hashed_columns_need_no_counting(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
+    kinds = {"user": "hashed", "colour": "hashed"}
+    store = encode_store(path, tmp_path / "store", target="kind", kinds=kinds)
+    encoder, arrays = in_memory(read_table(path), "kind", kinds=kinds)
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert_holds(store, arrays)
+    narrow = encode_store(path, tmp_path / "narrow", target="kind", kinds=kinds, buckets=64)
+    assert narrow.encoder.categories == (66, 65)
+
+
+def test_large_parts_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tabnas.stores import _splitting
+
+    monkeypatch.setattr(_splitting, "MOST_HELD", 20)
+    path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
+    store = encode_store(path, tmp_path / "store", target="kind", shares=Shares(test=0.01))
+    assert store.shares == (pytest.approx(20 / ROWS, rel=0.01), 0.01)
+    assert 5 < store.rows["validation"] < 40
+
+
+def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tabnas.stores import _memory
+
+    monkeypatch.setattr(_memory, "MOST_SAMPLED", 1_000)
+    rng = np.random.default_rng(0)
+    columns = {
+        "x": rng.normal(5, 2, size=20_000),
+        "rare gap": [None if i == 19_999 else i % 5 for i in range(20_000)],
+        "kind": rng.choice(["a", "b"], 20_000),
+    }
+    path = tmp_path / "table.parquet"
+    parquet.write_table(Table.of(columns).arrow, path)
+    store = encode_store(path, tmp_path / "store", target="kind", seed=1)
+    assert store.facts["rows_sampled"] == 1_000
+    column = store.encoder.columns[0]
+    assert column.center == pytest.approx(5, abs=0.4)
+    assert column.scale == pytest.approx(2, abs=0.4)
+    assert "rare gap is missing" in store.encoder.features  # though no sample would tell
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("a,kind\n1,x\n2\n", "'table.csv' must have 2 values in every row.*row 2 has 1"),
+        ('a,kind\n1,x\n"2,y\n3,x\n', "must close every quote"),
+        ("a,kind\n1,x\n\0,y\n", "must be text, however it holds a zero byte"),
+        ("a,kind\n", "'table.csv' must have rows, however it has none"),
+        ("a,kind\n1,x\n2,y\n", "must have rows for training and for validation"),
+        ("a,kind\n" + "1,x\n" * 50, "all are constant or dropped"),
+        ("a,kind\n" + "1,x\n2,x\n" * 50, "'kind' must have at least two classes"),
+        ("a,kind\n" + "1,\n2,\n" * 50, "'kind' must have values, however all of the first 100"),
+        ("a,b\n1,x\n2,y\n", "there is no column 'kind'"),
+    ],
+)
+def test_tables_that_cannot_be(content: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    with pytest.raises(TabnasError, match=sentence):
+        encode_store(path, tmp_path / "store", target="kind")
+
+
+def test_files_must_be_alike(tmp_path: Path) -> None:
+    first = write_csv(tmp_path / "first.csv", mixed_columns(50))
+    other = {"more": ["1"] * 50, **mixed_columns(50)}
+    second = write_csv(tmp_path / "second.csv", other)
+    third = write_csv(tmp_path / "third.csv", mixed_columns(50), ";")
+    stored = tmp_path / "fourth.parquet"
+    parquet.write_table(read_table(first).arrow, stored)
+    for path, sentence in (
+        (second, "'second.csv' must have the columns of the first file.*'more' is in one"),
+        (third, "'third.csv' must separate values by ','"),
+        (stored, r"'first.csv' is .csv and 'fourth.parquet' .parquet"),
+        (first, "'first.csv' is twice"),
+    ):
+        with pytest.raises(TabnasError, match=sentence):
+            encode_store([first, path], tmp_path / "store", target="kind")
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["criteo_head.txt.gz", "adult.csv.gz", "connect4.parquet"])
+def test_real_tables(name: str, tmp_path: Path) -> None:
+    path = SHARED / "data" / name
+    target = {"cr": "label", "ad": "income", "co": "outcome"}[name[:2]]
+    store = encode_store(path, tmp_path / "store", target=target)
+    table = read_table(path)
+    encoder, arrays = in_memory(table, target)
+    assert sum(store.rows.values()) == len(table)
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert_holds(store, arrays)

@@ -1,0 +1,66 @@
+"""Memory does not follow the number of rows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+from tabnas import TabnasError
+from tabnas.stores import parse_bytes
+from tabnas.stores._memory import Sizes
+
+COLUMNS = 20
+PEAK = r"""
+import re, sys
+from tabnas.stores import _learning, _memory, encode_store
+
+_memory.MOST_CHUNK, _memory.MOST_SAMPLED, _learning.PIECE = 1 << 20, 5_000, 8 << 20
+store = encode_store(sys.argv[1], sys.argv[2], target="y")
+for block in range(0, store.rows["train"] // 1_000, 7):
+    store.read_blocks("train", [block], 1_000)
+store.verify()
+print(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+def peak(folder: Path, rows: int) -> int:
+    """Bytes of resident memory at most, of encoding and reading so many rows."""
+    rng = np.random.default_rng(0)
+    columns = {f"x{k}": rng.normal(size=rows) for k in range(COLUMNS)}
+    columns |= {"c": rng.choice(["a", "b", "c"], rows), "y": rng.choice(["u", "v"], rows)}
+    path = folder / f"{rows}.csv"
+    csv.write_csv(pa.table(columns), path)
+    command = [
+        sys.executable,
+        "-c",
+        PEAK,
+        str(path),
+        str(folder / f"{rows}"),
+    ]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return 1024 * int(done.stdout)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_memory_does_not_follow_rows(tmp_path: Path) -> None:
+    small, large = peak(tmp_path, 20_000), peak(tmp_path, 300_000)
+    text = (tmp_path / "300000.csv").stat().st_size
+    assert text > 100e6
+    assert large - small < 0.3 * text
+
+
+def test_sizes() -> None:
+    small, large = Sizes.within(parse_bytes("500MB")), Sizes.within(parse_bytes("8 GB"))
+    assert small.chunk < large.chunk
+    assert small.sampled_rows(500.0) == 31_250
+    assert large.sampled_rows(100.0) == 1 << 18
+    assert small.sampled_rows(1e9) == 1 << 12
+    for text in ("", "1", "GB", "1 XB", "-1GB", "1GB2", "٣GB", "9" * 30 + "MB"):
+        with pytest.raises(TabnasError):
+            Sizes.within(parse_bytes(text))

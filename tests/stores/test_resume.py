@@ -1,0 +1,180 @@
+"""Encodings that were interrupted, at any moment and in any way, and gone on with."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tabnas import TabnasError
+from tabnas.locks import FolderLock
+from tabnas.stores import EncodingProgress, encode_store, open_store
+from tests.stores.conftest import mixed_columns, write_csv
+
+ROWS = 300
+
+
+class Interruption(Exception):  # noqa: N818
+    """What ends an encoding in these tests."""
+
+
+def interrupting(after: int) -> Callable[[EncodingProgress], None]:
+    """An observer that ends the work when it has been told so many chunks."""
+    told = 0
+
+    def observe(progress: EncodingProgress) -> None:
+        nonlocal told
+        told += 1
+        if told > after:
+            raise Interruption
+
+    return observe
+
+
+@pytest.fixture
+def paths(tmp_path: Path, small_chunks: Callable[[int, int], None]) -> list[Path]:
+    small_chunks(2_000, 3_000)
+    return [write_csv(tmp_path / f"{i}.csv", mixed_columns(ROWS, seed=i)) for i in range(2)]
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 11, 20, 27])
+def test_an_interrupted_encoding_goes_on(after: int, paths: list[Path], tmp_path: Path) -> None:
+    whole = encode_store(paths, tmp_path / "whole", target="kind")
+    with pytest.raises(Interruption):
+        encode_store(paths, tmp_path / "store", target="kind", observe=interrupting(after))
+    with pytest.raises(TabnasError, match=r"go on with: tabnas encode .*--target kind --out"):
+        open_store(tmp_path / "store")
+    seen: list[EncodingProgress] = []
+    store = encode_store(paths, tmp_path / "store", target="kind", observe=seen.append)
+    assert store.digest == whole.digest
+    assert store.rows == whole.rows
+    assert seen[-1].rows == 2 * ROWS
+    assert seen[-1].done == 1.0
+    names = {path.name for path in (tmp_path / "store").iterdir()}
+    assert names == {".lock", "plan.json", "pieces", "store.json"}
+    assert not [path for path in (tmp_path / "store" / "pieces").iterdir() if path.name[0] == "."]
+
+
+def test_what_is_done_is_not_done_again(paths: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(Interruption):
+        encode_store(paths, tmp_path / "store", target="kind", observe=interrupting(25))
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.numeric")}
+    assert written
+    store = encode_store(paths, tmp_path / "store", target="kind")
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    before = (store.path / "store.json").stat().st_mtime_ns
+    seen: list[EncodingProgress] = []
+    again = encode_store(paths, tmp_path / "store", target="kind", observe=seen.append)
+    assert again.digest == store.digest
+    assert not seen  # it was complete
+    assert (store.path / "store.json").stat().st_mtime_ns == before
+
+
+def test_another_command_is_refused(paths: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(Interruption):
+        encode_store(paths, tmp_path / "store", target="kind", observe=interrupting(12))
+    for changes, sentence in (
+        ({"min_count": 3}, "however min_count differ; name another folder, or type: tabnas enc"),
+        ({"kinds": {"user": "hashed"}, "drop": ("same",)}, "however kinds, drop differ"),
+        ({"target": "value"}, "however target differ"),
+    ):
+        with pytest.raises(TabnasError, match=sentence):
+            encode_store(paths, tmp_path / "store", **({"target": "kind"} | changes))
+    with pytest.raises(TabnasError, match="however the files differ"):
+        encode_store(paths[:1], tmp_path / "store", target="kind")
+    with paths[1].open("a") as file:
+        file.write("\n")
+    with pytest.raises(TabnasError, match=r"'1\.csv' must be as it was when the store"):
+        encode_store(paths, tmp_path / "store", target="kind")
+
+
+def test_a_file_must_not_change_meanwhile(paths: list[Path], tmp_path: Path) -> None:
+    told = 0
+
+    def observe(progress: EncodingProgress) -> None:
+        nonlocal told
+        told += 1
+        if told == 15:
+            os.utime(paths[1], (1, 1))
+
+    with pytest.raises(TabnasError, match=r"'1\.csv' must stay as it is while it is encoded"):
+        encode_store(paths, tmp_path / "store", target="kind", observe=observe)
+
+
+def test_damaged_beginnings_are_refused(paths: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(Interruption):
+        encode_store(paths, tmp_path / "store", target="kind", observe=interrupting(12))
+    (data,) = (tmp_path / "store").glob("learned-*.arrow")
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)
+    with pytest.raises(TabnasError, match=r"learned-.*must be as it was written"):
+        encode_store(paths, tmp_path / "store", target="kind")
+
+
+def test_one_process_to_a_store(paths: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    lock = FolderLock(tmp_path / "store")
+    with pytest.raises(TabnasError, match="another process is at work"):
+        encode_store(paths, tmp_path / "store", target="kind")
+    lock.release()
+    encode_store(paths, tmp_path / "store", target="kind")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(TabnasError, match="must be new, empty or a store"):
+        encode_store(paths, tmp_path / "other", target="kind")
+    with pytest.raises(TabnasError, match="must be a folder, however"):
+        encode_store(paths, tmp_path / "other" / "thesis.tex", target="kind")
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tabnas.stores import _learning, _memory, encode_store
+
+_memory.MOST_CHUNK, _learning.PIECE = 2_000, 3_000
+encode_store([Path(p) for p in sys.argv[2:]], sys.argv[1], target="kind", observe=print)
+"""
+
+
+@pytest.mark.parametrize("after", [8, 30])
+def test_a_killed_process_leaves_nothing_wrong(
+    after: int, paths: list[Path], tmp_path: Path
+) -> None:
+    whole = encode_store(paths, tmp_path / "whole", target="kind")
+    command = [sys.executable, "-u", "-c", KILLED, str(tmp_path / "store"), *map(str, paths)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for number, _ in enumerate(process.stdout):
+            if number == after:
+                process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    store = encode_store(paths, tmp_path / "store", target="kind")
+    assert store.digest == whole.digest
+    store.verify()
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == [
+        ".lock",
+        "pieces",
+        "plan.json",
+        "store.json",
+    ]
+    assert not list((tmp_path / "store").glob("pieces/.*"))
+
+
+def test_a_full_disk_ends_in_a_sentence(
+    paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(TabnasError, match=r"cannot be written \(No space left on device\)"):
+            encode_store(paths, tmp_path / "store", target="kind")
+    assert encode_store(paths, tmp_path / "store", target="kind").rows

@@ -1,0 +1,158 @@
+"""Stores as they are read, and stores that somebody has damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas import TabnasError
+from tabnas.stores import Store, encode_store, open_store
+from tabnas.stores._document import _digest
+from tests.mutations import mutated_bytes, mutated_values
+from tests.stores.conftest import mixed_columns, write_csv
+
+ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store of several pieces."""
+    folder = tmp_path_factory.mktemp("store")
+    path = write_csv(folder / "table.csv", mixed_columns(ROWS))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tabnas.stores._memory.MOST_CHUNK", 2_000)
+        patched.setattr("tabnas.stores._learning.PIECE", 3_000)
+        store = encode_store(path, folder / "store", target="kind", kinds={"user": "hashed"})
+    assert len(store.pieces) > 3
+    return store
+
+
+@pytest.fixture
+def copy(made: Store, tmp_path: Path) -> Path:
+    """A store of one's own to damage."""
+    import shutil
+
+    return Path(shutil.copytree(made.path, tmp_path / "copy"))
+
+
+@given(st.data())
+def test_any_rows_can_be_read(made: Store, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from(["train", "validation", "test"]))
+    total = made.rows[part]
+    start = data.draw(st.integers(0, total))
+    stop = data.draw(st.integers(start, total))
+    whole, some = made.read(part, 0, total), made.read(part, start, stop)
+    assert (some.encoded.numeric == whole.encoded.numeric[start:stop]).all()
+    assert (some.encoded.categorical == whole.encoded.categorical[start:stop]).all()
+    assert (some.truth == whole.truth[start:stop]).all()
+
+
+@given(st.data())
+def test_blocks_come_in_the_order_asked_for(made: Store, data: st.DataObject) -> None:
+    rows = data.draw(st.integers(1, 250))
+    whole = made.read("train", 0, made.rows["train"])
+    last = (made.rows["train"] - 1) // rows
+    blocks = data.draw(st.lists(st.integers(0, last), max_size=6))
+    numbers = [np.arange(made.rows["train"])[b * rows : (b + 1) * rows] for b in blocks]
+    wanted = np.concatenate([np.empty(0, int), *numbers])
+    read = made.read_blocks("train", blocks, rows)
+    assert (read.encoded.numeric == whole.encoded.numeric[wanted]).all()
+    assert (read.encoded.categorical == whole.encoded.categorical[wanted]).all()
+    assert (read.truth == whole.truth[wanted]).all()
+
+
+def test_types_are_those_of_a_table_in_memory(made: Store) -> None:
+    rows = made.read("train", 3, 9)
+    assert rows.encoded.numeric.dtype == np.float32
+    assert rows.encoded.categorical.dtype == np.int32
+    assert rows.truth.dtype == np.int32
+    assert rows.encoded.numeric.flags.writeable
+    assert rows.encoded.categorical.max() < max(made.encoder.categories)
+    nothing = made.read("test", 0, 0)
+    assert nothing.encoded.numeric.shape == (0, len(made.encoder.features))
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda s: s.read("train", 0, 10**6), "rows must be among the .* of the part 'train'"),
+        (lambda s: s.read("train", -1, 5), "however -1 to 5 were asked for"),
+        (lambda s: s.read("train", 5, 4), "however 5 to 4 were asked for"),
+        (lambda s: s.read("tests", 0, 1), "there is no part 'tests'; did you mean 'test'"),
+        (lambda s: s.read_blocks("test", [0, 9], 30), "blocks must be among the 2 of the part"),
+        (lambda s: s.read_blocks("test", [0], 0), "block_rows must be an integer of at least 1"),
+    ],
+)
+def test_rows_that_are_not_there(
+    made: Store, ask: Callable[[Store], object], sentence: str
+) -> None:
+    with pytest.raises(TabnasError, match=sentence):
+        ask(made)
+
+
+def test_a_flipped_bit_is_found(copy: Path) -> None:
+    open_store(copy).verify()
+    path = copy / "pieces" / "000001" / "train.numeric"
+    content = bytearray(path.read_bytes())
+    content[5] ^= 1
+    path.write_bytes(content)
+    store = open_store(copy)  # which looks at sizes only
+    with pytest.raises(
+        TabnasError, match=r"pieces/000001/train\.numeric must be as it was written"
+    ):
+        store.verify()
+
+
+def test_what_is_cut_short_or_elsewhere_is_refused(copy: Path, tmp_path: Path) -> None:
+    path = copy / "pieces" / "000000" / "test.target"
+    content = path.read_bytes()
+    path.write_bytes(content[:-4])
+    with pytest.raises(TabnasError, match=r"pieces/000000/test\.target must be a file of .* bytes"):
+        open_store(copy)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(content)
+    path.unlink()
+    path.symlink_to(elsewhere)
+    with pytest.raises(TabnasError, match="the store is damaged"):
+        open_store(copy)
+
+
+def test_no_store(tmp_path: Path, copy: Path) -> None:
+    with pytest.raises(TabnasError, match=r"there is no store .*; name a file, or make a store"):
+        open_store(tmp_path / "nothing")
+    (copy / "store.json").unlink()
+    with pytest.raises(
+        TabnasError, match=r"must be complete.* go on with: tabnas encode .*table\.csv"
+    ):
+        open_store(copy)
+    document = json.loads((copy / "plan.json").read_text()) | {"format": 2}
+    (copy / "plan.json").write_text(json.dumps(document))
+    with pytest.raises(TabnasError, match="must have format 1, however it has 2"):
+        open_store(copy)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_damage_ends_in_a_sentence(seed: int, copy: Path) -> None:
+    rng = Random(seed)
+    path = copy / "store.json"
+    if seed % 2:
+        path.write_bytes(mutated_bytes(rng, path.read_bytes()))
+    else:  # by somebody who knows how to sign
+        document = mutated_values(rng, json.loads(path.read_bytes()))
+        if isinstance(document, dict):
+            document.pop("sha256", None)
+            document["sha256"] = _digest(document)
+        path.write_text(json.dumps(document))
+    try:
+        store = open_store(copy)
+    except TabnasError:
+        return
+    for part, rows in store.rows.items():
+        assert len(store.read(part, 0, rows).truth) == rows
