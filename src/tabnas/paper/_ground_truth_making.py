@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tabnas.feasible import FeasibleSet
+from tabnas.jobs import Crew, made
 from tabnas.model import probabilities, score
 from tabnas.nets import SuperNet, train
 from tabnas.paper._ground_truth import ground_truth_table
@@ -23,6 +24,9 @@ from tabnas.space import COSTS, Architecture, Budget
 
 WRITTEN_EVERY = 60.0  # seconds from one writing of what is done to the next
 Progress = Callable[[int, int], None]
+Job = tuple[str, int]
+"""An architecture and a seed."""
+Row = dict[str, Any]
 
 
 class GroundTruthMaker:
@@ -30,70 +34,46 @@ class GroundTruthMaker:
 
     def __init__(self, name: str, *, data: Path, out: Path, most: int | None = None) -> None:
         self.table = ground_truth_table(name)
-        self.data = data
+        self.data = data.resolve()  # workers may stand in other folders
         self.file = out / f"{name}.parquet"
         self.most = most
 
-    @cached_property
+    @property
     def planned(self) -> PlannedRun:
         """The rows and the settings."""
-        return self.table.run(self.data)
+        return _planned(self.table.name, self.data)
 
-    def todo(self) -> list[tuple[Architecture, int]]:
+    def todo(self) -> list[Job]:
         """Every architecture and seed: all first seeds, then all second ones."""
         space = self.planned.plan.feasible.space
-        members = list(FeasibleSet(space, Budget()))
+        members = [str(one) for one in FeasibleSet(space, Budget())]
         every = [(one, seed) for seed in range(self.table.seeds) for one in members]
         return every[: self.most]
 
-    def make(self, progress: Progress = lambda done, total: None) -> None:
-        """Go on from what the file holds."""
+    def make(
+        self, progress: Progress = lambda done, total: None, *, crew: Crew | None = None
+    ) -> None:
+        """Go on from what the file holds; a crew elsewhere reads the table from the same folder."""
         todo = self.todo()
-        rows = list(_held(self.file))
-        done = {(row["architecture"], row["seed"]) for row in rows}
+        done = {(row["architecture"], row["seed"]): row for row in _held(self.file)}
+        left = [job for job in todo if job not in done]
+        progress(len(done), len(todo))
         written = perf_counter()
-        for architecture, seed in todo:
-            if (str(architecture), seed) in done:
-                continue
-            rows.append(self._trained(architecture, seed))
-            progress(len(rows), len(todo))
-            if perf_counter() - written > WRITTEN_EVERY:
-                self._write(rows)
-                written = perf_counter()
-        self._write(rows)
+        try:
+            for job, row in made(partial(_trained, self.table.name, self.data), left, crew):
+                done[job] = row
+                progress(len(done), len(todo))
+                if perf_counter() - written > WRITTEN_EVERY:
+                    self._write(done, todo)
+                    written = perf_counter()
+        finally:
+            if done:
+                self._write(done, todo)
 
-    def _trained(self, architecture: Architecture, seed: int) -> dict[str, Any]:
-        parts, plan = self.planned.parts, self.planned.plan
-        began = process_time()
-        net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer, seed=seed)
-        result = train(
-            net,
-            architecture,
-            parts.train.examples,
-            replace(plan.training, seed=seed),
-            parts.validation.examples,
-        )
-        seconds = process_time() - began
-        space = plan.feasible.space
-        row: dict[str, Any] = {
-            "architecture": str(architecture),
-            "seed": seed,
-            **{name: int(COSTS[name](space, architecture)) for name in COSTS},
-            "epoch": result.best_epoch,
-            "seconds": seconds,
-        }
-        assert parts.test is not None
-        for name, part in (("validation", parts.validation), ("test", parts.test)):
-            outputs = net.logits(architecture, part.examples)
-            row[f"{name}_loss"] = float(net.loss(architecture, part.examples))
-            if parts.target.task != "regression":
-                scores = score(
-                    parts.target, part.truth, probabilities(outputs), part.weight, resamples=1
-                )
-                row[f"{name}_balanced_error"] = scores["balanced_error"].value
-        return row
-
-    def _write(self, rows: list[dict[str, Any]]) -> None:
+    def _write(self, done: Mapping[Job, Row], todo: Sequence[Job]) -> None:
+        """In the order of `todo`, whatever the order in which they were done."""
+        place = {job: k for k, job in enumerate(todo)}
+        rows = [done[job] for job in sorted(done, key=lambda job: place.get(job, len(place)))]
         self.file.parent.mkdir(parents=True, exist_ok=True)
         facts = provenance(f"tabnas paper ground-truth {self.table.name}")
         described = pa.Table.from_pylist(rows).replace_schema_metadata(
@@ -123,6 +103,47 @@ class GroundTruthMaker:
         }
 
 
-def _held(file: Path) -> Iterator[dict[str, Any]]:
+def _trained(name: str, data: Path, job: Job) -> Row:
+    """What becomes of one architecture, trained alone."""
+    architecture, seed = Architecture.parse(job[0]), job[1]
+    planned = _planned(name, data)
+    parts, plan = planned.parts, planned.plan
+    began = process_time()
+    net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer, seed=seed)
+    result = train(
+        net,
+        architecture,
+        parts.train.examples,
+        replace(plan.training, seed=seed),
+        parts.validation.examples,
+    )
+    seconds = process_time() - began
+    space = plan.feasible.space
+    row: Row = {
+        "architecture": str(architecture),
+        "seed": seed,
+        **{cost: int(COSTS[cost](space, architecture)) for cost in COSTS},
+        "epoch": result.best_epoch,
+        "seconds": seconds,
+    }
+    assert parts.test is not None
+    for where, part in (("validation", parts.validation), ("test", parts.test)):
+        outputs = net.logits(architecture, part.examples)
+        row[f"{where}_loss"] = float(net.loss(architecture, part.examples))
+        if parts.target.task != "regression":
+            scores = score(
+                parts.target, part.truth, probabilities(outputs), part.weight, resamples=1
+            )
+            row[f"{where}_balanced_error"] = scores["balanced_error"].value
+    return row
+
+
+@lru_cache(maxsize=1)
+def _planned(name: str, data: Path) -> PlannedRun:
+    """Once in a process, so that the table is read once."""
+    return ground_truth_table(name).run(data)
+
+
+def _held(file: Path) -> Iterator[Row]:
     if file.exists():
         yield from pq.read_table(file).to_pylist()

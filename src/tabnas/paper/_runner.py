@@ -1,10 +1,10 @@
-"""Runs an experiment: what is not done yet, in several processes, then all that is made of it."""
+"""Runs an experiment: what is not done yet, by a crew, then all that is made of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from tabnas.errors import TabnasError
 from tabnas.files import write_whole
+from tabnas.jobs import Crew, made
 from tabnas.paper._experiment import Experiment, Job, Row, read_definition
 from tabnas.paper._figures import refuse_without_matplotlib
 from tabnas.paper._provenance import provenance
@@ -29,14 +30,14 @@ def run_experiment(
     *,
     data: Path | None = None,
     quick: bool = False,
-    processes: int = 1,
+    crew: Crew | None = None,
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
     """Make an experiment and write it to `out`; returns its summary.
 
     `rows.parquet` holds every single result, `summary.json` what they say and where they come from,
     `README.md` the same for people, beside the figures. After an interruption the same call goes on
-    with what is left.
+    with what is left, also with another crew. A crew elsewhere reads tables from the same folder.
     """
     refuse_without_matplotlib()  # now, and not when hours of work are to be drawn
     kind = experiment_called(name)
@@ -47,29 +48,17 @@ def run_experiment(
     jobs = experiment.jobs()
     left = [job for job in jobs if job not in kept]
     progress(len(jobs) - len(left), len(jobs))
-    for job, rows in _made(name, definition, data, left, processes):
+    there = None if data is None else data.resolve()  # workers may stand in other folders
+    work = partial(_work, name, json.dumps(definition), there)
+    for job, rows in made(work, left, crew):
         kept.add(job, rows)
         progress(len(kept), len(jobs))
     rows = [row for job in jobs for row in kept[job]]
     return _written(experiment, rows, out, f"tabnas paper {name}{' --quick' if quick else ''}")
 
 
-def _made(
-    name: str, definition: Mapping[str, Any], data: Path | None, jobs: list[Job], processes: int
-) -> Iterator[tuple[Job, list[Row]]]:
-    """Each job with its rows, as they come."""
-    said = json.dumps(definition)
-    if processes == 1:
-        yield from (_work(name, said, data, job) for job in jobs)
-        return
-    from joblib import Parallel, delayed
-
-    pool = Parallel(n_jobs=processes, return_as="generator_unordered")
-    yield from pool(delayed(_work)(name, said, data, job) for job in jobs)
-
-
-def _work(name: str, definition: str, data: Path | None, job: Job) -> tuple[Job, list[Row]]:
-    return job, [job | row for row in _experiment(name, definition, data).run(job)]
+def _work(name: str, definition: str, data: Path | None, job: Job) -> list[Row]:
+    return [job | row for row in _experiment(name, definition, data).run(job)]
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,45 @@
+"""Options of commands whose jobs can be made side by side, here or on a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabnas.cli._options import WORK
+
+if TYPE_CHECKING:
+    from tabnas.jobs import Crew
+
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        help="The most jobs at once.",
+        min=1,
+        show_default="1 here, as many as fit on a cluster",
+        rich_help_panel=WORK,
+    ),
+]
+Backend = Annotated[
+    str,
+    typer.Option(
+        help="Where jobs are made: local, on this machine; ray or dask, on a cluster that runs "
+        "already and has the same tabnas installed.",
+        rich_help_panel=WORK,
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Of the cluster: HOST:6379 for ray, tcp://HOST:8786 for dask.",
+        show_default="RAY_ADDRESS or DASK_SCHEDULER_ADDRESS",
+        rich_help_panel=WORK,
+    ),
+]
+
+
+def crew_of(processes: int | None, backend: str, address: str | None) -> Crew:
+    """Who makes the jobs of a command."""
+    from tabnas.jobs import Crew
+
+    return Crew(processes=processes, backend=backend, address=address)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tabnas.jobs import Crew
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+PATIENCE = 60.0  # seconds for a cluster to begin
+
+
+@pytest.fixture(autouse=True)
+def findable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers import the jobs of these tests as this process does."""
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+@pytest.fixture(scope="session")
+def ray_address() -> Iterator[str]:
+    """A Ray cluster of two workers."""
+    ray = pytest.importorskip("ray", reason="Ray has no wheels for this Python")
+    ports = [free_port() for _ in range(3)]
+    # sockets lie in that folder, and their paths must be short
+    with TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+        command = [
+            BIN / "ray", "start", "--head", "--block", "--num-cpus", "2", "--port", ports[0],
+            "--ray-client-server-port", ports[1], "--dashboard-agent-listen-port", ports[2],
+            "--min-worker-port", "0", "--max-worker-port", "0", "--object-store-memory", "80000000",
+            "--include-dashboard=false", "--disable-usage-stats", "--temp-dir", folder,
+        ]  # fmt: skip
+        with started(command, Path(folder) / "log.txt"):
+            wait_for(ports[0])
+            yield f"127.0.0.1:{ports[0]}"
+            ray.shutdown()  # a test that failed may have left a connection, and Ray would exit
+
+
+@pytest.fixture(scope="session")
+def dask_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Dask cluster of two workers, which gives a job up after two of them died."""
+    pytest.importorskip("distributed")
+    folder, port = tmp_path_factory.mktemp("dask"), free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = ["scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+    workers = ["worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
+    with ExitStack() as stack:
+        stack.enter_context(started([BIN / "dask", *scheduler], folder / "scheduler.txt"))
+        wait_for(port)
+        stack.enter_context(started([BIN / "dask", *workers], folder / "workers.txt"))
+        yield address
+
+
+@pytest.fixture
+def crew(request: pytest.FixtureRequest) -> Crew:
+    """Two workers of every kind: a test is made with each."""
+    if request.param == "local":
+        return Crew(processes=2, attempts=2)
+    address = request.getfixturevalue(f"{request.param}_address")
+    return Crew(backend=request.param, address=address, attempts=2)
+
+
+every_crew = pytest.mark.parametrize("crew", ["local", "ray", "dask"], indirect=True)
+
+
+@contextmanager
+def started(command: list[object], log: Path) -> Iterator[None]:
+    """A process until the end of the block; what it started ends with it."""
+    counts = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    environment = os.environ | counts | {"PYTHONPATH": str(ROOT)}
+    with log.open("w") as said:
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=said, stderr=said, env=environment, cwd=log.parent
+        )
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def wait_for(port: int) -> None:
+    """Until somebody listens there."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)

@@ -1,0 +1,117 @@
+"""Candidates trained side by side: the same bits, and nothing twice."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tabnas.data import Table
+from tabnas.jobs import Crew, made
+from tabnas.runs import (
+    Labelled,
+    Ledger,
+    Outcome,
+    PlannedTradeoff,
+    Progress,
+    RunSettings,
+    Stopped,
+    _side_by_side,
+    plan_tradeoff,
+)
+from tests.runs.test_tradeoff import columns, facts
+
+BRIEF = {"search_epochs": 2, "epochs": 3, "candidates": 2}
+TWO = Crew(processes=2)
+FOLDS, VALIDATION = 300, 4_200  # rows of a table whose candidates are chosen so
+
+
+def planned(rows: int) -> PlannedTradeoff:
+    data = Labelled.of(Table.of(columns(rows)), "kind")
+    settings = RunSettings(limits={"flops": 10_000}, baselines=False, candidates=2)
+    return plan_tradeoff(data, settings, (60, 150, 400), resolved=BRIEF)
+
+
+def bits(curve: PlannedTradeoff, outcomes: tuple[Outcome, ...]) -> str:
+    kept = [[one.weights is not None for one in outcome.candidates] for outcome in outcomes]
+    return facts(curve, outcomes) + str(kept)
+
+
+@cache
+def alone(rows: int) -> str:
+    """What comes of a table of so many rows in one process."""
+    curve = planned(rows)
+    return bits(curve, curve.execute())
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+    """The jobs of every time that some were to be made."""
+    seen: list[list[Any]] = []
+
+    def spied(work: Callable[[Any], Any], jobs: list[Any], *crew: Crew, **others: Any) -> Any:
+        seen.append(jobs)
+        return made(work, jobs, *crew, **others)
+
+    monkeypatch.setattr(_side_by_side, "made", spied)
+    return seen
+
+
+@pytest.mark.parametrize("rows", [FOLDS, VALIDATION], ids=["folds", "validation"])
+def test_processes_change_no_bit(rows: int, asked: list[list[Any]]) -> None:
+    curve = planned(rows)
+    assert bits(curve, curve.execute(crew=TWO)) == alone(rows)
+    assert len(asked[0]) >= 3  # of every limit at least one
+
+
+@pytest.mark.parametrize(
+    ("rows", "others"), [(FOLDS, TWO), (VALIDATION, Crew())], ids=["together", "alone"]
+)
+def test_what_is_done_is_not_done_again(
+    rows: int, others: Crew, asked: list[list[Any]], tmp_path: Path
+) -> None:
+    curve = planned(rows)
+    ledger = Ledger(tmp_path, identity=curve.identity())
+    came: list[str] = []
+
+    def stop(told: Progress) -> None:
+        if told.phase == "candidates" and told.done > 0:
+            came.append(told.note)
+            ledger._stop = signal.SIGTERM  # as if the process had been told to end
+
+    with pytest.raises(Stopped):
+        curve.execute(stop, ledger, crew=TWO)
+    assert came
+    again = planned(rows)
+    ledger = Ledger(tmp_path, identity=again.identity())
+    assert bits(again, again.execute(ledger=ledger, crew=others)) == alone(rows)
+    first, *later = asked
+    for left in later:
+        assert {str(one) for *_, one in first} == {str(one) for *_, one in left} | set(came)
+        assert len(first) == len(left) + len(came)
+
+
+def test_who_dies_before_a_checkpoint_is_due_loses_nothing(tmp_path: Path) -> None:
+    curve = planned(FOLDS)
+    came: list[str] = []
+
+    def die(told: Progress) -> None:
+        if told.phase == "candidates" and told.done > 0:
+            came.append(told.note)
+            raise RuntimeError("as good as killed")
+
+    ledger = Ledger(tmp_path, identity=curve.identity(), every=1e9)
+    with pytest.raises(RuntimeError):
+        curve.execute(die, ledger, crew=TWO)
+    found = Ledger(tmp_path, identity=curve.identity())
+    entered = [
+        k
+        for k in range(2)
+        for limit in (60, 150, 400)
+        if f"limit {limit}/candidate {k + 1}" in found
+    ]
+    assert len(entered) == len(came) == 1
