@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas.nets import Examples, Inputs, Task, Windows
-from tabnas.types import IntArray
+from tabnas.types import BoolArray, IntArray
 
+UNREAD = -1
 TASK = Task(inputs=Inputs(numeric=1), loss="logistic")
 
 
@@ -20,13 +23,22 @@ class Rows:
         self.rows, self.block_rows = rows, block_rows
         self.read: list[list[int]] = []
 
-    def load(self, blocks: IntArray) -> Examples:
-        self.read.append(blocks.tolist())
+    def load(self, blocks: IntArray, wanted: BoolArray) -> Examples:
+        self.read.append(blocks[wanted].tolist())
         size = self.block_rows
         numbers = [np.arange(b * size, min((b + 1) * size, self.rows)) for b in blocks]
-        return Examples(TASK, numeric=np.concatenate(numbers)[:, None].astype(np.float32))
+        known = [np.where(here, one, UNREAD) for one, here in zip(numbers, wanted, strict=True)]
+        return Examples(TASK, numeric=np.concatenate(known)[:, None].astype(np.float32))
 
-    def windows(self, batch_size: int, *, window: int, seed: int = 0, workers: int = 1) -> Windows:
+    def windows(
+        self,
+        batch_size: int,
+        *,
+        window: int,
+        seed: int = 0,
+        workers: int = 1,
+        own: Collection[int] | None = None,
+    ) -> Windows:
         return Windows(
             self.load,
             self.rows,
@@ -35,6 +47,7 @@ class Rows:
             batch_size=batch_size,
             seed=seed,
             workers=workers,
+            own=own,
         )
 
 
@@ -75,6 +88,29 @@ def test_who_goes_on_elsewhere_sees_the_same(window: int, workers: int, step: in
         from_the_start.at(before)
     later = Rows(103, 10).windows(7, window=window, workers=workers)
     assert seen(later, step) == seen(from_the_start, step)
+
+
+@given(window=st.integers(1, 150), workers=st.integers(2, 5), ranks=st.integers(2, 3))
+def test_each_process_reads_the_rows_of_its_own_workers(
+    window: int, workers: int, ranks: int
+) -> None:
+    together = Rows(203, 10).windows(7, window=window, workers=workers)
+    shares = [range(rank, workers, ranks) for rank in range(ranks)]
+    sources = [Rows(203, 10) for _ in shares]
+    apart = [
+        source.windows(7, window=window, workers=workers, own=own)
+        for source, own in zip(sources, shares, strict=True)
+    ]
+    for step in range(together.steps_per_epoch):
+        whole = seen(together, step)
+        for windows, own in zip(apart, shares, strict=True):
+            part = seen(windows, step)
+            assert [len(rows) for rows in part] == [len(rows) for rows in whole]
+            for worker, rows in enumerate(part):
+                assert rows == (whole[worker] if worker in own else [UNREAD] * len(rows))
+    if len(together._ends) == 1:  # so that what is read ahead does not count
+        read = [block for source in sources for blocks in source.read for block in blocks]
+        assert sorted(read) == list(range(21))
 
 
 def test_epochs_differ_and_so_do_seeds() -> None:
@@ -118,7 +154,7 @@ def test_sorted_labels_come_mixed(workers: int) -> None:
 
 
 def test_an_error_of_reading_is_not_lost() -> None:
-    def load(blocks: IntArray) -> Examples:
+    def load(blocks: IntArray, wanted: BoolArray) -> Examples:
         raise OSError("the disk is gone")
 
     windows = Windows(load, 100, block_rows=10, window_rows=20, batch_size=5, seed=0)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from tabnas.nets._batches import Batch, Batches, TrainingRows
-from tabnas.nets._errors import MissingTorchError, NonFiniteLossError
+from tabnas.nets._errors import (
+    DriftedRanksError,
+    LostRankError,
+    MissingTorchError,
+    NonFiniteLossError,
+    RankError,
+)
 from tabnas.nets._examples import Examples
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._schedules import Constant, Cosine, Schedule
@@ -21,14 +27,17 @@ __all__ = [
     "Batches",
     "Constant",
     "Cosine",
+    "DriftedRanksError",
     "EarlyStopping",
     "Embedding",
     "Examples",
     "Inputs",
     "Loss",
+    "LostRankError",
     "MissingTorchError",
     "NonFiniteLossError",
     "Optimizer",
+    "RankError",
     "Schedule",
     "SuperNet",
     "Task",

@@ -36,6 +36,9 @@ class Engine(Protocol):
     def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
         """The weighted mean loss."""
 
+    def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
+        """The loss of each child, all on the same rows."""
+
     def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
         """[rows, outputs]."""
 

@@ -26,3 +26,24 @@ class MissingTorchError(TabnasError):
             "engine='torch' needs PyTorch, which is not installed: pip install tabnas[torch]. "
             "The default, engine='compiled', does without it."
         )
+
+
+class RankError(TabnasError):
+    """The processes of one job can no longer work together."""
+
+
+class LostRankError(RankError):
+    """Another process of the job has ended, or is not heard of any more."""
+
+    def __init__(self) -> None:
+        super().__init__("another process of this job has ended, or was not heard of for too long")
+
+
+class DriftedRanksError(RankError):
+    """Processes that should do the same were about to do different things."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "all processes of a job must do the same at the same time, however they have drifted "
+            "apart; use the same versions of everything, and machines of one kind"
+        )

@@ -23,7 +23,7 @@ from tabnas.states import counts, floats
 from tabnas.types import IntArray
 
 ChildLike = Architecture | Sequence[int] | IntArray
-ENGINES = ("compiled", "torch")
+ENGINES = ("compiled", "torch", "torch.distributed")
 REMEMBERED_CHILDREN = 1 << 16
 CHOICES = -1  # begins the keys of children that are given as choices, as no width can
 
@@ -66,7 +66,10 @@ class SuperNet:
         seed : int
             Determines the initial weights.
         engine : str
-            "compiled", or "torch" (an extra).
+            "compiled", or "torch" (an extra). "torch.distributed" is the torch engine in several
+            processes, those of the group that `torch.distributed` was initialised with: each of
+            them makes the same network and asks it for the same, and they share the work of
+            `train_step`, `train_step_workers` and `losses`. The rest each computes for itself.
         workers : int
             The most children that `train_step_workers` trains side by side.
         device : str
@@ -146,6 +149,18 @@ class SuperNet:
         rows = slice(None) if rows is None else _as_rows(rows)
         with self._lock:
             return self._engine.loss(self._child(child), examples, rows)
+
+    def losses(
+        self, children: Sequence[ChildLike], examples: Examples, rows: Rows | None = None
+    ) -> list[float]:
+        """The loss of each child, all on the same rows."""
+        self._check(examples, target=True)
+        rows = slice(None) if rows is None else _as_rows(rows)
+        resolved = [self._child(child) for child in children]
+        if not resolved:
+            return []
+        with self._lock:
+            return self._engine.losses(resolved, examples, rows)
 
     def logits(
         self, child: ChildLike, examples: Examples, rows: Rows | None = None
@@ -304,12 +319,13 @@ def _make_engine(
         from tabnas.nets.compiled import CompiledEngine
 
         return CompiledEngine(shape, optimizer, weights, workers)
-    if name == "torch":
+    if name in ("torch", "torch.distributed"):
         try:
-            from tabnas.nets.torch import TorchEngine
+            from tabnas.nets.torch import Group, TorchEngine
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
             raise MissingTorchError from None
-        return TorchEngine(shape, optimizer, weights, device)
+        group = Group() if name == "torch.distributed" else None
+        return TorchEngine(shape, optimizer, weights, device, group)
     raise TabnasError(f"there is no engine called {name!r}; {did_you_mean(name, ENGINES)}")

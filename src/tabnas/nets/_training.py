@@ -108,10 +108,19 @@ class Trainer:
         return self.training.epochs * self._batches.steps_per_epoch
 
     @property
+    def progress(self) -> float:
+        """How much of the epochs is done, from 0 to 1; patience may end them earlier."""
+        return self.step / (self._last_epoch * self._batches.steps_per_epoch)
+
+    @property
+    def _last_epoch(self) -> int:
+        return min(self.training.epochs, self.training.stop_after or self.training.epochs)
+
+    @property
     def finished(self) -> bool:
         """Whether all epochs are done, or patience is at its end."""
         training, result = self.training, self.result
-        if result.epochs >= min(training.epochs, training.stop_after or training.epochs):
+        if result.epochs >= self._last_epoch:
             return True
         waited = result.epochs - result.best_epoch
         return training.early_stopping is not None and waited >= training.early_stopping.patience
@@ -153,7 +162,8 @@ class Trainer:
         result.best_epoch = result.epochs
         if self.validation is None:
             return
-        loss = self.net.loss(self.child, self.validation)
+        # asked as several are, so that all processes of a group hear the same number
+        (loss,) = self.net.losses([self.child], self.validation)
         if not isfinite(loss):
             rate = self.training.schedule(step=self.step - 1, steps=self.steps)
             raise NonFiniteLossError(self.net.steps, loss, rate)

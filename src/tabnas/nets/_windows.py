@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import accumulate
 
@@ -11,10 +11,11 @@ import numpy as np
 from tabnas.nets._batches import Batch
 from tabnas.nets._examples import Examples
 from tabnas.streams import stream
-from tabnas.types import IntArray
+from tabnas.types import BoolArray, IntArray
 
-Load = Callable[[IntArray], Examples]
-"""The rows of some blocks, by number, one block after the other."""
+Load = Callable[[IntArray, BoolArray], Examples]
+"""The rows of some blocks, by number, one block after the other; of those that nobody here looks
+at, anything."""
 
 
 class Windows:
@@ -26,8 +27,9 @@ class Windows:
     from all over it: with blocks of 512 rows and windows of 500 blocks, sorted labels are
     learned as well as shuffled ones (results/out_of_core.md).
 
-    Each worker has blocks of its own in a window, and the last batch of a window is as small as it
-    comes. What is read when depends on seed and step alone.
+    Each worker has blocks of its own in a window, so that of several processes each reads those of
+    its own workers only, `own`. The last batch of a window is as small as it comes. What is read
+    when depends on seed and step alone.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class Windows:
         batch_size: int,
         seed: int,
         workers: int = 1,
+        own: Collection[int] | None = None,
     ) -> None:
         self._load = load
+        self._own = range(workers) if own is None else own
         self._block_rows = block_rows
         self._batch_size = batch_size
         self._seed = seed
@@ -90,23 +94,25 @@ class Windows:
         if ahead is not None and ahead[0] == (epoch, window):
             examples = ahead[1].result()
         else:
-            examples = self._load(self._numbers(epoch, window))
+            examples = self._load(*self._wanted(epoch, window))
         following = divmod(epoch * len(self._ends) + window + 1, len(self._ends))
         if len(self._ends) > 1:
-            self._ahead = following, self._reader.submit(self._load, self._numbers(*following))
+            self._ahead = following, self._reader.submit(self._load, *self._wanted(*following))
         return examples
 
     # -- which blocks ------------------------------------------------------------------------------
 
-    def _numbers(self, epoch: int, window: int) -> IntArray:
-        """The blocks of a window, worker by worker."""
+    def _wanted(self, epoch: int, window: int) -> tuple[IntArray, BoolArray]:
+        """The blocks of a window, worker by worker, and which of them are looked at here."""
         order = np.arange(self._full)
         if len(self._ends) > 1:  # else all rows are in memory, and stay there
             order = stream(self._seed, f"blocks/{epoch + 1}").permutation(self._full)
         if self._rest:  # the block that is not full is the last, so that every epoch is as long
             order = np.append(order, self._full)
         blocks = order[window * self._window_blocks : (window + 1) * self._window_blocks]
-        return np.concatenate([blocks[worker :: self._workers] for worker in range(self._workers)])
+        dealt = [blocks[worker :: self._workers] for worker in range(self._workers)]
+        wanted = [np.full(len(part), worker in self._own) for worker, part in enumerate(dealt)]
+        return np.concatenate(dealt), np.concatenate(wanted)
 
     def _sizes(self, window: int) -> list[int]:
         """The rows of each worker in a window; never fewer than those of the next worker."""

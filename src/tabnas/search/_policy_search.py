@@ -70,8 +70,8 @@ class PolicySearch(ABC):
         rows = self._validation_rows()
         quality = np.full(len(choices), np.nan)
         counts = self.controller.counts(choices)
-        for k in np.nonzero(counts)[0]:
-            quality[k] = 1 - self.net.loss(choices[k], self.validation, rows)
+        losses = self.net.losses(list(choices[counts]), self.validation, rows)
+        quality[counts] = 1 - np.array(losses)
         bad = counts & ~np.isfinite(quality)
         if bad.any():
             seen = np.append(quality[np.isfinite(quality)], self.history.worst())

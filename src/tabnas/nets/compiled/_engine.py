@@ -157,6 +157,10 @@ class CompiledEngine:
         except KERNEL_ERRORS as error:
             raise _explained(error, examples) from None
 
+    def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
+        """The loss of each child, all on the same rows."""
+        return [self.loss(child, examples, rows) for child in children]
+
     def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
         """[rows, outputs]."""
         listed, start, count = _rows(rows, examples)

@@ -1,7 +1,8 @@
-"""The torch engine: the same networks on PyTorch, for GPUs and as a check. Imports PyTorch."""
+"""The torch engine: the same networks on PyTorch, for GPUs, several processes, and as a check."""
 
 from __future__ import annotations
 
 from tabnas.nets.torch._engine import TorchEngine
+from tabnas.nets.torch._group import Group
 
-__all__ = ["TorchEngine"]
+__all__ = ["Group", "TorchEngine"]

@@ -1,0 +1,150 @@
+"""Networks trained by several processes are those that one process trains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tabnas.errors import TabnasError
+from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, NonFiniteLossError, SuperNet, Task
+from tabnas.space import Architecture, SearchSpace
+from tests.ranks import in_ranks
+
+pytest.importorskip("torch")
+ROUNDING = {"rtol": 2e-4, "atol": 2e-5}
+NAMES = ("20-16-9", "3", "8-5", "3-16-9", "20", "8-16")
+TASK = Task(
+    inputs=Inputs(
+        numeric=3,
+        embeddings=[Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)],
+    ),
+    loss="softmax",
+    outputs=5,
+)
+SPACE = SearchSpace([[3, 8, 20], [0, 5, 16], [0, 9]], inputs=TASK.inputs.width, outputs=5)
+OPTIMIZERS = {"adam": Adam(epsilon=1e-4, weight_decay=0.1), "momentum": SGD(momentum=0.9)}
+
+
+def made_examples(rows: int = 40, *, huge: int | None = None) -> Examples:
+    """Weighted rows, the first of which weigh nothing; one may leave the range of float32."""
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.1, 2.0, rows)
+    weight[:6] = 0.0
+    numeric = rng.normal(size=(rows, 3))
+    if huge is not None:
+        numeric[huge] = 3e38
+    return Examples(
+        TASK,
+        numeric=numeric,
+        categorical=np.stack([rng.integers(0, 4, rows), rng.integers(0, 6, rows)], axis=1),
+        target=rng.integers(0, 5, rows),
+        weight=weight,
+    )
+
+
+def trained(engine: str, workers: int, optimizer: str) -> tuple[list[float], dict[str, np.ndarray]]:
+    """A network after steps of several children, of one child, and with its looks."""
+    net = SuperNet(
+        SPACE, TASK, optimizer=OPTIMIZERS[optimizer], engine=engine, workers=workers, seed=3
+    )
+    examples, rng, seen = made_examples(), np.random.default_rng(1), []
+    for _ in range(5):
+        children = [Architecture.parse(name) for name in rng.choice(NAMES, workers)]
+        rows = [rng.integers(6, 40, size=rng.integers(1, 9)) for _ in children]
+        seen += net.train_step_workers(children, examples, rows, 0.01)
+    # rows of which a process may have none, only such as weigh nothing, or a slice
+    for given in (np.array([7]), np.arange(12), np.array([9, 9, 30]), slice(3, 29)):
+        seen.append(net.train_step(Architecture((20, 16)), examples, given, 0.01))
+    seen += net.losses([Architecture.parse(name) for name in NAMES], examples, slice(0, 31))
+    return seen, net.state()
+
+
+def trained_in_ranks(rank: int, *cases: tuple[int, str]) -> list[object]:
+    return [trained("torch.distributed", *case) for case in cases]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_train_what_the_compiled_engine_trains(ranks: int, tmp_path: Path) -> None:
+    cases = [(workers, name) for workers in (1, 2, 4, 5) for name in OPTIMIZERS]
+    by_rank = in_ranks(ranks, tmp_path, trained_in_ranks, *cases)
+    for case, *found in zip(cases, *by_rank, strict=True):
+        losses, state = trained("compiled", *case)
+        for seen, theirs in found:
+            assert seen == pytest.approx(losses, rel=1e-4), case
+            assert set(theirs) == set(state)
+            for name, array in theirs.items():
+                np.testing.assert_allclose(array, state[name], **ROUNDING, err_msg=name)
+                np.testing.assert_array_equal(array, found[0][1][name])  # the ranks', to the bit
+
+
+def exploded(rank: int) -> list[object]:
+    net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2, seed=3)
+    examples, before = made_examples(huge=39), net.state()
+    children = [Architecture((3,)), Architecture((20, 16))]
+    rows = [np.arange(10, 20), np.array([20, 39])]  # of rank 1 alone
+    problems = []
+    for step in (
+        lambda: net.train_step_workers(children, examples, rows, 0.01),
+        lambda: net.train_step(children[1], examples, np.array([20, 21, 22, 39]), 0.01),
+    ):
+        try:
+            step()
+        except NonFiniteLossError as error:
+            problems.append(str(error))
+    moved = [name for name, array in net.state().items() if (array != before[name]).any()]
+    return [problems, moved]
+
+
+def test_what_explodes_on_one_rank_moves_nothing_on_any(tmp_path: Path) -> None:
+    for problems, moved in in_ranks(2, tmp_path, exploded):
+        assert len(problems) == 2
+        assert moved == []
+
+
+def refused(rank: int) -> str:
+    net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2)
+    batches = [np.arange(10, 20), np.arange(0, 5)]  # the second, of rank 1, weighs nothing
+    try:
+        net.train_step_workers([[0, 0, 0]] * 2, made_examples(), batches, 0.01)
+    except TabnasError as error:
+        return str(error)
+    return ""
+
+
+def test_what_is_wrong_on_one_rank_is_refused_by_all(tmp_path: Path) -> None:
+    said = in_ranks(2, tmp_path, refused)
+    assert said[0] == said[1]
+    assert "weight above 0" in said[0]
+
+
+def drifted(rank: int, what: str) -> None:
+    net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2)
+    children = [Architecture((3,)), Architecture((20,) if rank and what == "child" else (3,))]
+    rows = [np.arange(10, 20), np.arange(20, 31 if rank and what == "rows" else 30)]
+    if rank and what == "verb":
+        net.losses(children, made_examples(), rows[0])
+    rate = 0.02 if rank and what == "rate" else 0.01
+    net.train_step_workers(children, made_examples(), rows, rate)
+
+
+@pytest.mark.parametrize("what", ["child", "rows", "verb", "rate"])
+def test_ranks_that_have_drifted_apart_end(what: str, tmp_path: Path) -> None:
+    for error in in_ranks(2, tmp_path, drifted, what):
+        assert error.kind == "DriftedRanksError"
+
+
+def left(rank: int) -> None:
+    net = SuperNet(SPACE, TASK, engine="torch.distributed")
+    if rank == 0:
+        net.train_step([0, 0, 0], made_examples(), np.arange(10, 20), 0.01)
+
+
+def test_a_rank_that_ends_is_noticed(tmp_path: Path) -> None:
+    assert in_ranks(2, tmp_path, left)[0].kind == "LostRankError"
+
+
+def test_the_engine_needs_a_group() -> None:
+    with pytest.raises(TabnasError, match=r"must have a group of processes.*engine='torch'"):
+        SuperNet(SPACE, TASK, engine="torch.distributed")
