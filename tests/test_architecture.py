@@ -14,7 +14,7 @@ import tabnas
 
 ROOT = Path(tabnas.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
-LEAVES = {"compiling", "errors", "files", "states", "streams", "types"}
+LEAVES = {"compiling", "errors", "files", "locks", "states", "streams", "types"}
 
 
 def rooms() -> dict[str, set[str]]:

@@ -23,8 +23,10 @@ FUNCTIONS = {"np.load", "numpy.load", "torch.load", "torch.save", "os.system", "
 ALLOWED = {
     # the cache of machine code, which is code by nature: SECURITY.md says who may write there
     "compiling.py": {"numba.core.serialize"},
-    # processes of the experiments talk to one another; nothing of it is read from a file
-    "paper/_runner.py": {"joblib", "joblib.Parallel", "joblib.delayed"},
+    # a process and its workers talk to one another; nothing of it is read from a file
+    "jobs/_errand.py": {"pickle"},
+    "jobs/_worker.py": {"pickle"},
+    "jobs/_local.py": {"joblib.externals.loky", "joblib.externals.loky.ProcessPoolExecutor"},
 }
 
 

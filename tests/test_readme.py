@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
+    "docs/clusters.md",
     "docs/export.md",
     "docs/ground_truth.md",
     "docs/limits.md",

@@ -37,3 +37,11 @@ def test_forged_configs_end_in_a_sentence(
     assert said.startswith("tabnas: ")
     assert said.count("\n") == 1
     assert (tmp_path / "config.toml").read_text() == config
+
+
+def test_a_run_of_one_limit_has_nothing_to_do_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.toml").write_text("[data]\ndata = 'iris'\n" + LIMITS)
+    assert run(["resume", str(tmp_path), "--processes", "2"]) == MISTAKE
+    assert "a run of one limit, which is done in order; leave them out" in capsys.readouterr().err

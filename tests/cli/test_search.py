@@ -148,7 +148,7 @@ def test_tables_that_cannot_be(
         ("iriss", "there is no dataset 'iriss'; did you mean 'iris'?"),
         ("good", "there is no dataset 'good'; did you mean the file 'good.csv'?"),
         ("god.csv", "there is no file 'god.csv'; did you mean 'good.csv'?"),
-        ("folder", "is a folder, not a file"),
+        ("folder", "there is no store in the folder 'folder'; name a file"),
         ("table.xlsx", "must end in one of .csv"),
         ("false.csv.gz", "cannot be read"),
     ],

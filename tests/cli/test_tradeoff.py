@@ -77,6 +77,26 @@ def test_json_is_all_there_is(done: Path, here: Path, capsys: pytest.CaptureFixt
         assert model["costs"]["parameters"]["value"] <= model["limit"]
 
 
+def test_processes_change_nothing(
+    done: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["tradeoff", str(done / "good.csv"), *KIND, *SMALL, *LIMITS]
+    assert run([*asked, "--processes", "2", "--json"]) == 0
+    said, before = json.loads(capsys.readouterr().out), load_tradeoff(done / "curve")
+    assert said.pop("timings").keys() == before.pop("timings").keys()
+    assert said.pop("folder")
+    assert said == before
+
+
+def test_a_crew_that_cannot_be_is_refused_before_the_work(
+    done: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["tradeoff", str(done / "good.csv"), *KIND, *LIMITS]
+    assert "did you mean 'dask'" in refused([*asked, "--backend", "desk"], capsys)
+    nobody = ["--address", "127.0.0.1:9"]
+    assert "name the backend ray or dask" in refused([*asked, *nobody], capsys)
+
+
 def test_a_dry_run_shows_the_plan_and_writes_nothing(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,8 +24,8 @@ from tabnas.cli._main import run
 from tabnas.cli._stand import COURSE, bar, frame, line, sparkline
 from tabnas.cli._summary import show_result
 from tabnas.cli._watch import STOPPED
+from tabnas.locks import FolderLock
 from tabnas.runs import Snapshot, Stand, load_result, read_stand
-from tabnas.runs._lock import FolderLock
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.mutations import mutated_values

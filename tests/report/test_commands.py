@@ -93,7 +93,7 @@ def test_a_run_from_python_is_made_again_from_its_settings(
     [
         {"drop": ["a,b"]},
         {"drop": ["a\u202eb"]},
-        {"engine": "torch"},
+        {"engine": "torch.distributed"},
         {"baselines": False},
         {"limits": {"parameters": 0.5}},
         {"something": "new"},
@@ -107,7 +107,7 @@ def test_what_the_command_line_cannot_say_is_said_in_python(settings: dict[str, 
 
 @pytest.mark.parametrize("name", ["a" * 200, 'it\'s \\ "so"', "a\u202eb\x1b[31m\n", "```"])
 def test_the_code_names_the_target_as_the_table_does(name: str) -> None:
-    config = made_config(engine="torch")
+    config = made_config(baselines=False)
     result = made_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
     quoted = f"Labelled.of(table, {name!r})"
     assert quoted in make_again(config, name)

@@ -390,5 +390,5 @@ def test_plans_that_follow_from_nothing(numbers: Any, run: PlannedRun) -> None:
 def test_a_search_that_would_not_fit_into_memory_is_refused() -> None:
     data = Labelled.of(made_table(60).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
-    with pytest.raises(TabnasError, match="the widest network of a search must have at most"):
+    with pytest.raises(TabnasError, match="the networks of a search must take at most"):
         plan_run(data, settings)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tabnas.errors import TabnasError
+from tabnas.locks import FolderLock
 from tabnas.runs import (
     Labelled,
     LiveFile,
@@ -26,7 +27,6 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs import _live as live
-from tabnas.runs._lock import FolderLock
 from tests.mutations import mutated_bytes, mutated_values
 from tests.runs.conftest import made_table
 

@@ -1,4 +1,8 @@
-"""The command line. Exit codes: 0 done, 1 our fault, 2 a mistake in the input, 130 stopped."""
+"""The command line.
+
+Exit codes: 0 done, 1 our fault, 2 a mistake in the input, 3 one of several processes was lost, 130
+and 143 stopped.
+"""
 
 from __future__ import annotations
 

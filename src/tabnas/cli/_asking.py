@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tabnas.cli._options import parse_names, parse_widths, share_or_file
+from tabnas.cli._options import declared_kinds, parse_names, parse_widths, share_or_file
 from tabnas.cli._source import Source
 from tabnas.errors import TabnasError
 
@@ -24,6 +24,7 @@ def asked(
     group_column: str | None,
     categorical: str | None,
     numeric: str | None,
+    hashed: str | None,
     drop: str | None,
     widths: str | None,
     **others: Any,
@@ -39,25 +40,14 @@ def asked(
         )
     validation_share, validation_file = share_or_file("--validation", validation, 0.2)
     test_share, test_file = share_or_file("--test", test, 0.2)
-    as_categories, as_numbers, ignored = (
-        parse_names(names) for names in (categorical, numeric, drop)
-    )
-    kinds = {"--categorical": as_categories, "--numeric": as_numbers, "--drop": ignored}
-    for name in {*as_categories, *as_numbers, *ignored}:
-        naming = [option for option, names in kinds.items() if name in names]
-        if len(naming) > 1:
-            raise TabnasError(
-                f"the column {name!r} must be of one kind, however both {naming[0]} and "
-                f"{naming[1]} name it; remove one"
-            )
     settings = RunSettings(
         limits=limits,
         widths=None if widths is None else tuple(parse_widths(widths)),
         shares=Shares(validation=validation_share, test=test_share),
         order="time" if time_column else "group" if group_column else "random",
         order_column=time_column or group_column,
-        kinds=dict.fromkeys(as_categories, "categorical") | dict.fromkeys(as_numbers, "numeric"),
-        drop=ignored,
+        kinds=declared_kinds(drop, categorical=categorical, numeric=numeric, hashed=hashed),
+        drop=parse_names(drop),
         **others,
     )
     return settings, Source(data, target, task, validation_file, test_file)

@@ -17,21 +17,23 @@ import tabnas
 from tabnas.cli import _paper
 from tabnas.cli._count import count
 from tabnas.cli._datasets import datasets
+from tabnas.cli._encode import encode
+from tabnas.cli._ending import INTERRUPTED, MISTAKE, TERMINATED, EndedError
 from tabnas.cli._evaluate import evaluate
 from tabnas.cli._export import export
 from tabnas.cli._latency import latency
 from tabnas.cli._mistakes import sentence
 from tabnas.cli._predict import predict
+from tabnas.cli._ranks import launched
 from tabnas.cli._report import report
 from tabnas.cli._resume import resume
-from tabnas.cli._running import EndedError
 from tabnas.cli._search import search
 from tabnas.cli._text import plain
 from tabnas.cli._tradeoff import tradeoff
 from tabnas.cli._watch import watch
 from tabnas.errors import TabnasError
 
-DONE, FAULT, MISTAKE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+DONE, FAULT = 0, 1
 LONGEST_MESSAGE = 2_000
 
 app = typer.Typer(
@@ -42,6 +44,7 @@ app = typer.Typer(
 )
 app.command()(search)
 app.command()(tradeoff)
+app.command()(encode)
 app.command()(watch)
 app.command()(resume)
 app.command()(predict)
@@ -112,6 +115,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def say(message: str) -> None:
-    """One line to standard error, without anything that a terminal would obey."""
+    """One line to standard error, without anything that a terminal would obey.
+
+    Of several processes that all have the same to say, the first does.
+    """
+    if launched()[0]:
+        return
     line = plain(" ".join(message.splitlines()), longest=LONGEST_MESSAGE)
     print(f"tabnas: {line}", file=sys.stderr)

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabnasError, did_you_mean
 
 LIMITS, SPACE, ROWS, COLUMNS, WORK = "Limits", "Architectures", "Rows", "Columns", "Work"
 """Panels of the help."""
+ENGINES = ("compiled", "torch")
 
 MaxParameters = Annotated[
     int | None,
@@ -48,7 +49,8 @@ MaxBatchLatencyUs = Annotated[
 Data = Annotated[
     str,
     typer.Argument(
-        help="A CSV, TSV, Parquet or Feather file, or a name of `tabnas datasets`.",
+        help="A CSV, TSV, Parquet or Feather file, a folder of `tabnas encode`, or a name of "
+        "`tabnas datasets`.",
         metavar="DATA",
     ),
 ]
@@ -59,6 +61,22 @@ LatencyTableFile = Annotated[
         help="A file of `tabnas latency` from another machine, to keep latencies there.",
         show_default="measured here",
         rich_help_panel=LIMITS,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Networks trained side by side in a step.",
+        show_default="1; under torchrun, as many as processes",
+        min=1,
+        rich_help_panel=WORK,
+    ),
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        help="What does the arithmetic: compiled; or torch, an extra, for several processes.",
+        rich_help_panel=WORK,
     ),
 ]
 Refit = Annotated[
@@ -141,10 +159,24 @@ Categorical = Annotated[
 Numeric = Annotated[
     str | None, typer.Option(help="Columns to take for numbers: a,b.", rich_help_panel=COLUMNS)
 ]
+Hashed = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns whose categories have no end, to take by their hash: a,b.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Drop = Annotated[str | None, typer.Option(help="Columns to ignore: a,b.", rich_help_panel=COLUMNS)]
 ScalingName = Annotated[
     str,
     typer.Option(help="How numbers are scaled: robust, standard or none.", rich_help_panel=COLUMNS),
+]
+Memory = Annotated[
+    str,
+    typer.Option(
+        help="About how much memory to take while learning from a folder of `tabnas encode`.",
+        rich_help_panel=WORK,
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 CheckpointSeconds = Annotated[
@@ -165,6 +197,13 @@ def given_limits(**limits: float | None) -> dict[str, float]:
     if not given:
         raise TabnasError("give at least one limit, for example --max-parameters 20000")
     return given
+
+
+def known_engine(name: str) -> str:
+    """An engine that a command may name."""
+    if name not in ENGINES:
+        raise TabnasError(f"there is no engine {name!r}; {did_you_mean(name, ENGINES)}")
+    return name
 
 
 def parse_widths(text: str) -> list[int]:
@@ -201,6 +240,19 @@ def parse_limits(text: str) -> list[float]:
 def parse_names(text: str | None) -> tuple[str, ...]:
     """Column names from `age,city`."""
     return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+
+
+def declared_kinds(drop: str | None, **named: str | None) -> dict[str, str]:
+    """The kinds that columns were declared to be; none may be two things, or dropped besides."""
+    declared: dict[str, str] = {}
+    for kind, names in (*named.items(), ("drop", drop)):
+        for name in parse_names(names):
+            if declared.setdefault(name, kind) != kind:
+                raise TabnasError(
+                    f"the column {name!r} must be of one kind, however both --{declared[name]} and "
+                    f"--{kind} name it; remove one"
+                )
+    return {name: kind for name, kind in declared.items() if kind != "drop"}
 
 
 def share_or_file(option: str, text: str | None, default: float) -> tuple[float, Path | None]:

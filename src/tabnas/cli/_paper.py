@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.markdown import Markdown
 
+from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
 from tabnas.cli._text import terminal
 from tabnas.files import write_whole
 
@@ -35,9 +36,15 @@ def _add(name: str, shows: str, takes: str) -> None:
         ] = None,
         data: Annotated[
             Path | None,
-            typer.Option(help="The folder that holds the tables' files.", show_default=False),
+            typer.Option(
+                help="The folder that holds the tables' files; on a cluster, every machine reads "
+                "it at this path.",
+                show_default=False,
+            ),
         ] = None,
-        processes: Annotated[int, typer.Option(help="Jobs side by side.", min=1)] = 1,
+        processes: Processes = None,
+        backend: Backend = "local",
+        address: Address = None,
         rewrite: Annotated[
             bool,
             typer.Option("--rewrite", help="Only text and figures, from rows that are there."),
@@ -50,6 +57,7 @@ def _add(name: str, shows: str, takes: str) -> None:
             rewrite_experiment(name, folder, data=data)
             typer.echo(f"Written to {folder}: README.md, summary.json and figures")
             return
+        crew = crew_of(processes, backend, address)
         console = terminal(stderr=True)
         with console.status(f"{name}: compiling, once") as status:
             run_experiment(
@@ -57,7 +65,7 @@ def _add(name: str, shows: str, takes: str) -> None:
                 folder,
                 data=data,
                 quick=quick,
-                processes=processes,
+                crew=crew,
                 progress=lambda done, total: status.update(f"{name}: {done:,} of {total:,} done"),
             )
         lines = (folder / "README.md").read_text().splitlines()
@@ -67,7 +75,8 @@ def _add(name: str, shows: str, takes: str) -> None:
 
     experiment.__doc__ = (
         f"{shows}.\n\nTakes {takes} on two cores. After an interruption the same command goes on "
-        "with what is left."
+        f"with what is left, here or elsewhere:\n\n    tabnas paper {name} --processes 4\n\n"
+        f"    tabnas paper {name} --backend ray --address 10.0.0.5:6379"
     )
     app.command(name=name)(experiment)
 
@@ -86,7 +95,13 @@ _add_all()
 @app.command(name="ground-truth")
 def ground_truth(
     name: Annotated[str, typer.Argument(help="The table: adult, california, connect4, ...")],
-    data: Annotated[Path, typer.Option(help="The folder that holds the table's file.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="The folder that holds the table's file; on a cluster, every machine reads it at "
+            "this path."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(
         "results/ground_truth"
     ),
@@ -94,18 +109,24 @@ def ground_truth(
         int | None,
         typer.Option(help="Stop after so many trainings.", min=1, show_default="all of them"),
     ] = None,
+    processes: Processes = None,
+    backend: Backend = "local",
+    address: Address = None,
 ) -> None:
     """Train every architecture of a table's space alone, with several seeds, to judge searches by.
 
-    Takes about an hour on one core. What is done is kept: the same command goes on from there.
+    Takes about an hour on one core. What is done is kept: the same command goes on from there,
+    also with other processes or on a cluster.
     """
     from tabnas.paper import GroundTruthMaker
 
+    crew = crew_of(processes, backend, address)
     console = terminal(stderr=True)
     maker = GroundTruthMaker(name, data=data, out=out, most=most)
     with console.status(f"{name}: reading the table") as status:
         maker.make(
-            lambda done, total: status.update(f"{name}: {done:,} of {total:,} trainings done")
+            lambda done, total: status.update(f"{name}: {done:,} of {total:,} trainings done"),
+            crew=crew,
         )
     typer.echo(f"Written: {maker.file}")
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tabnas.cli._options import CheckpointSeconds, Json
+from tabnas.cli._ranks import refuse_ranks, together
+from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
 from tabnas.errors import TabnasError
+
+if TYPE_CHECKING:
+    from tabnas.cli._running import Manner
+    from tabnas.jobs import Crew
+    from tabnas.runs import Ranks
 
 
 def resume(
     run: Annotated[Path, typer.Argument(help="The folder of a stopped run.", metavar="RUN")],
     checkpoint_seconds: CheckpointSeconds = 60.0,
+    processes: Processes = None,
+    backend: Backend = "local",
+    address: Address = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -26,14 +36,32 @@ def resume(
     for TensorBoard go on, too, if the run has a folder of them.
 
         tabnas resume runs/income
+
+    A search of the engine torch goes on in any number of processes, whatever it began with:
+
+        torchrun --nproc-per-node 4 -m tabnas resume runs/income
+
+    How many processes train the candidates of a trade-off is no part of it and is said anew.
     """
-    from tabnas.cli._running import Manner, carry_out
+    from tabnas.cli._running import Manner
+
+    if quiet:
+        warnings.simplefilter("ignore")  # until the command ends
+    crew = crew_of(processes, backend, address)
+    manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
+    with together() as ranks:
+        if ranks.first:
+            _go_on(run, manner, crew, ranks)
+        else:
+            _take_part(ranks)
+
+
+def _go_on(run: Path, manner: Manner, crew: Crew, ranks: Ranks) -> None:
+    from tabnas.cli._running import carry_out
     from tabnas.cli._source import Source
     from tabnas.cli._tradeoff import carry_out_tradeoff, tradeoff_of
     from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, load_config
 
-    if quiet:
-        warnings.simplefilter("ignore")  # until the command ends
     begun = load_config(run) if (run / "config.toml").exists() else {}
     if "member" in begun:
         raise TabnasError(
@@ -41,18 +69,41 @@ def resume(
             "the folder that it lies in"
         )
     several = tradeoff_of(begun)
+    if several is None and not crew.alone:
+        raise TabnasError(
+            "--processes and --backend must go on with a trade-off, however "
+            f"{str(run)!r} is a run of one limit, which is done in order; leave them out"
+        )
+    if several is not None:
+        refuse_ranks("resume of a trade-off")
     folder = RunFolder(run, resume=True) if several is None else TradeoffFolder(run, resume=True)
     with folder:
         config = load_config(run)
         source = Source.from_dict(config.get("data", {}))
         settings = RunSettings.from_dict(config.get("settings", {}))
         resolved = config.get("plan")
-        manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
         if several is not None and isinstance(folder, TradeoffFolder):
-            carry_out_tradeoff(folder, source, settings, manner, *several, resolved=resolved)
+            carry_out_tradeoff(
+                folder, source, settings, manner, *several, crew=crew, resolved=resolved
+            )
             return
+        asked_for = {"data": source.to_dict(), "settings": settings.to_dict()}
+        ranks.told({"folder": folder.given, **asked_for})
         events = _has_events(folder.path)
-        carry_out(folder, source, settings, manner, tensorboard=events, resolved=resolved)
+        carry_out(
+            folder, source, settings, manner, tensorboard=events, resolved=resolved, ranks=ranks
+        )
+
+
+def _take_part(ranks: Ranks) -> None:
+    """The folder may be on another machine: its first process says what is in it."""
+    from tabnas.cli._running import take_part
+    from tabnas.cli._source import Source
+    from tabnas.runs import RunSettings
+
+    said, _ = ranks.told(None)
+    source, settings = Source.from_dict(said["data"]), RunSettings.from_dict(said["settings"])
+    take_part(said["folder"], source, settings, ranks)
 
 
 def _has_events(folder: Path) -> bool:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from tabnas.cli._ending import INTERRUPTED, LOST, TERMINATED, EndedError
+from tabnas.cli._ranks import again, what_to_do
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
 
 if TYPE_CHECKING:
-    from tabnas.runs import RunFolder, RunSettings
-
-INTERRUPTED, TERMINATED = 130, 143
+    from tabnas.runs import Ranks, RunFolder, RunSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,25 +30,26 @@ class Manner:
     as_json: bool
 
 
-class EndedError(Exception):
-    """A command ended early, has said so, and has an exit code."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
 @contextmanager
-def stoppable(console: Console, folder: str) -> Iterator[None]:
-    """Work that says how to go on with it when it is asked to stop."""
-    from tabnas.runs import Stopped
+def stoppable(console: Console, folder: str, ranks: Ranks | None = None) -> Iterator[None]:
+    """Work that says how to go on with it when it is asked to stop, or loses a process."""
+    from tabnas.nets import LostRankError
+    from tabnas.runs import ALONE, Stopped
 
+    ranks = ranks or ALONE
     try:
         yield
     except Stopped as stopped:
-        console.print(f"tabnas: stopped; go on with: tabnas resume {plain(folder)}", markup=False)
+        if ranks.speaks():
+            said = f"tabnas: stopped; go on with: {again(folder, ranks)}"
+            console.print(said, markup=False, soft_wrap=True)
         ended = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
         raise EndedError(ended) from None
+    except LostRankError as error:
+        if ranks.speaks():
+            said = f"tabnas: {error}; {what_to_do(folder, ranks)}"
+            console.print(said, markup=False, soft_wrap=True)
+        raise EndedError(LOST) from None
 
 
 def carry_out(
@@ -59,25 +60,29 @@ def carry_out(
     *,
     tensorboard: bool = False,
     resolved: Mapping[str, Any] | None = None,
+    ranks: Ranks | None = None,
 ) -> None:
-    """Do the work of a run, or the rest of it."""
+    """Do the work of a run, or the rest of it; of several processes, as their first."""
     from tabnas.cli._progress import showing
     from tabnas.cli._summary import show_result
-    from tabnas.runs import EventLog, Ledger, LiveFile
+    from tabnas.runs import ALONE, EventLog, Ledger, LiveFile
 
+    ranks = ranks or ALONE
     console = terminal(stderr=True)
     cost = next(iter(settings.limits))
     with ExitStack() as log:
         with (
-            stoppable(console, folder.given),
+            stoppable(console, folder.given, ranks),
             showing(console, quiet=manner.quiet or manner.as_json, cost=cost) as show,
         ):
             live = LiveFile(folder.path, show)
-            run = source.planned(settings, resolved, observe=live)
+            run = source.planned(settings, resolved, observe=live, ranks=ranks)
             live.plan(run)
             config = {"data": source.to_dict(), "settings": settings.to_dict()}
             folder.write_config(config | {"plan": run.plan.resolved})
-            ledger = Ledger(folder.checkpoint, identity=run.identity(), every=manner.every)
+            ledger = Ledger(
+                folder.checkpoint, identity=run.identity(), every=manner.every, ranks=ranks
+            )
             if ledger.note:
                 console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
             events = log.enter_context(EventLog(folder.path, run, live)) if tensorboard else None
@@ -89,3 +94,12 @@ def carry_out(
         typer.echo(json.dumps(result | {"folder": folder.given}, indent=2))
     elif not manner.quiet:
         show_result(terminal(), result, folder.given)
+
+
+def take_part(folder: str, source: Source, settings: RunSettings, ranks: Ranks) -> None:
+    """Do the same work for another process, which has the folder and does the talking."""
+    from tabnas.runs import Ledger
+
+    with stoppable(terminal(stderr=True), folder, ranks):
+        run = source.planned(settings, ranks=ranks)
+        run.assist(Ledger(identity=run.identity(), ranks=ranks))

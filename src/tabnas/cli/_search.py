@@ -11,8 +11,10 @@ import typer
 
 from tabnas.cli import _options as options
 from tabnas.cli._asking import asked
-from tabnas.cli._options import WORK, given_limits
+from tabnas.cli._options import WORK, given_limits, known_engine
+from tabnas.cli._ranks import launched, together
 from tabnas.cli._text import terminal
+from tabnas.errors import TabnasError
 
 
 def search(
@@ -55,10 +57,9 @@ def search(
         ),
     ] = None,
     refit: options.Refit = False,
-    workers: Annotated[
-        int,
-        typer.Option(help="Networks trained side by side in a step.", min=1, rich_help_panel=WORK),
-    ] = 1,
+    workers: options.Workers = None,
+    engine: options.EngineName = "compiled",
+    memory: options.Memory = "1GB",
     layers: options.Layers = None,
     widths: options.Widths = None,
     metric: options.MetricName = None,
@@ -70,6 +71,7 @@ def search(
     task: options.TaskName = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    hashed: options.Hashed = None,
     drop: options.Drop = None,
     scaling: options.ScalingName = "robust",
     quiet: options.Quiet = False,
@@ -104,17 +106,29 @@ def search(
 
         tabnas search digits --max-parameters 5000 --dry-run
 
+    One search in several processes, here or on several machines; each reads the table itself:
+
+        torchrun --nproc-per-node 4 -m tabnas search train.csv --target income \
+          --max-parameters 20000 --engine torch
+
     The folder then holds the model (for `tabnas predict` and `tabnas evaluate`), the scores on test
     rows that nothing was chosen by (result.json), and all that was asked (config.toml).
     """
     from tabnas.cli._progress import showing
-    from tabnas.cli._running import Manner, carry_out
+    from tabnas.cli._running import Manner, carry_out, take_part
     from tabnas.cli._summary import facts_of_plan, show_plan
     from tabnas.cli._tables import default_folder
     from tabnas.runs import RunFolder, refuse_without_tensorboard
+    from tabnas.stores import parse_bytes
 
     if tensorboard:
         refuse_without_tensorboard()
+    rank, processes = launched()
+    if processes > 1 and known_engine(engine) != "torch":
+        raise TabnasError(
+            f"a search in several processes must have the engine torch, however {engine} was "
+            "given; add --engine torch"
+        )
     settings, source = asked(
         data,
         given_limits(
@@ -133,6 +147,7 @@ def search(
         group_column=group_column,
         categorical=categorical,
         numeric=numeric,
+        hashed=hashed,
         drop=drop,
         widths=widths,
         latency_table=None if latency_table is None else str(latency_table),
@@ -144,10 +159,14 @@ def search(
         candidates=candidates,
         refit=refit,
         seed=seed,
-        workers=workers,
+        workers=workers or processes,
+        engine=known_engine(engine),
+        memory=parse_bytes(memory),
     )
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
+    if dry_run and rank:
+        return
     if dry_run:
         with showing(terminal(stderr=True), quiet=quiet or as_json, cost="") as tell:
             facts = facts_of_plan(source.planned(settings, observe=tell))
@@ -156,6 +175,11 @@ def search(
         else:
             show_plan(terminal(), facts)
         return
-    with RunFolder(out or default_folder(data)) as folder:
-        manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
-        carry_out(folder, source, settings, manner, tensorboard=tensorboard)
+    with together() as ranks:
+        if not ranks.first:
+            take_part(ranks.told(None)[0], source, settings, ranks)
+            return
+        with RunFolder(out or default_folder(data)) as folder:
+            ranks.told(folder.given)
+            manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
+            carry_out(folder, source, settings, manner, tensorboard=tensorboard, ranks=ranks)

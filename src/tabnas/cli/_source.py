@@ -11,7 +11,8 @@ from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
     from tabnas.data import Table
-    from tabnas.runs import Labelled, Observer, PlannedRun, PlannedTradeoff, RunSettings
+    from tabnas.runs import Labelled, Observer, PlannedRun, PlannedTradeoff, Ranks, RunSettings
+    from tabnas.stores import Store
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,20 @@ class Source:
         resolved: Mapping[str, Any] | None = None,
         *,
         observe: Observer = lambda progress: None,
+        ranks: Ranks | None = None,
     ) -> PlannedRun:
         """Read everything and settle the plan; tables are let go as soon as they are encoded."""
-        from tabnas.runs import plan_run
+        from tabnas.runs import ALONE, plan_run
 
         rows, validation, test = self._rows(settings)
         return plan_run(
-            rows, settings, validation=validation, test=test, resolved=resolved, observe=observe
+            rows,
+            settings,
+            validation=validation,
+            test=test,
+            resolved=resolved,
+            observe=observe,
+            ranks=ranks or ALONE,
         )
 
     def planned_tradeoff(
@@ -63,11 +71,34 @@ class Source:
             observe=observe,
         )
 
-    def _rows(self, settings: RunSettings) -> tuple[Labelled, Labelled | None, Labelled | None]:
+    def _rows(
+        self, settings: RunSettings
+    ) -> tuple[Labelled | Store, Labelled | None, Labelled | None]:
         from tabnas.cli._tables import named_table
 
+        if Path(self.data).is_dir():
+            return self._stored(), None, None
         table, target = named_table(self.data, self.target)
         return self.labelled(table, target, settings)
+
+    def _stored(self) -> Store:
+        """A folder that `tabnas encode` has written, in which all about its rows is settled."""
+        from tabnas.stores import open_store
+
+        store = open_store(self.data)
+        options = {"--task": self.task, "--validation": self.validation, "--test": self.test}
+        for option, given in options.items():
+            if given is not None:
+                raise TabnasError(
+                    f"{option} was settled when the store {self.data!r} was made, however it is "
+                    "given once more; leave it out, or encode the table again with it"
+                )
+        if self.target not in (None, store.target.name):
+            raise TabnasError(
+                f"--target must be {store.target.name!r}, for which the store {self.data!r} was "
+                f"made, however {self.target!r} was given; encode the table again with it"
+            )
+        return store
 
     def labelled(
         self, table: Table, target: str, settings: RunSettings
@@ -121,7 +152,7 @@ def _refuse_target(target: str, settings: RunSettings) -> None:
     """Refuse to take the target for something else besides."""
     others = {
         "--drop": settings.drop,
-        "--categorical or --numeric": settings.kinds,
+        "--categorical, --numeric or --hashed": settings.kinds,
         "--time-column or --group-column": (settings.order_column,),
     }
     for option, names in others.items():

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tabnas.cli._text import plain, shown
-from tabnas.runs import PlannedRun, PlannedTradeoff
+from tabnas.runs import PlannedRun, PlannedTradeoff, network_bytes
 
 MOST_DIGITS = 7
 LONGEST_NOTE = 500
@@ -32,6 +32,7 @@ def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
         "inputs": feasible.space.inputs,
         "outputs": feasible.space.outputs,
         "embedding_parameters": feasible.space.embedding_parameters,
+        "network_bytes": network_bytes(feasible.space, parts.task, plan.optimizer),
         "columns": parts.encoder.describe(),
         "limits": {limit.cost.name: limit.at_most for limit in feasible.budget.limits},
         "widths": [list(layer) for layer in feasible.space.candidates],
@@ -72,6 +73,12 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
         "network",
         f"{facts['inputs']:,} inputs, {facts['outputs']} output{'s' * (facts['outputs'] > 1)}"
         + (f", {embedded:,} parameters in embeddings" if embedded else ""),
+    )
+    taken = facts["network_bytes"]
+    table.add_row(
+        "memory",
+        f"{sum(taken.values()) / 1e6:,.1f} MB for all networks together, weights and moments"
+        + (f"; of it {taken['embeddings'] / 1e6:,.1f} MB for embeddings" if embedded else ""),
     )
     several = facts.get("tradeoff")
     if several is not None:

@@ -13,12 +13,15 @@ import typer
 from tabnas.cli import _options as options
 from tabnas.cli._asking import asked
 from tabnas.cli._options import WORK, parse_limits, some_limits
+from tabnas.cli._ranks import refuse_ranks
 from tabnas.cli._running import Manner, stoppable
+from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
+    from tabnas.jobs import Crew
     from tabnas.runs import RunSettings, TradeoffFolder
 
 
@@ -64,6 +67,7 @@ def tradeoff(
         ),
     ] = None,
     refit: options.Refit = False,
+    memory: options.Memory = "1GB",
     layers: options.Layers = None,
     widths: options.Widths = None,
     metric: options.MetricName = None,
@@ -75,11 +79,15 @@ def tradeoff(
     task: options.TaskName = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    hashed: options.Hashed = None,
     drop: options.Drop = None,
     scaling: options.ScalingName = "robust",
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     checkpoint_seconds: options.CheckpointSeconds = 60.0,
+    processes: Processes = None,
+    backend: Backend = "local",
+    address: Address = None,
     dry_run: options.DryRun = False,
 ) -> None:
     r"""Find the best network for each of several limits, and show what more cost buys.
@@ -92,6 +100,12 @@ def tradeoff(
         tabnas tradeoff train.csv --target income --cost flops \
           --limits 5000,20000,80000 --max-bytes 40000
 
+    The networks that are trained alone for each limit can be trained side by side: on this machine,
+    which changes no bit of the curve, or on a cluster that `ray start` or `dask scheduler` has
+    started. The cluster needs tabnas and is sent the rows; a store it reads from its own folder.
+
+        tabnas tradeoff train.csv --target income --limits 2000,5000 --processes 4
+
     The folder then holds the curve (tradeoff.html for people, tradeoff.json for programs) and, for
     each limit, a run with its model and report:
 
@@ -100,7 +114,10 @@ def tradeoff(
     from tabnas.cli._summary import facts_of_tradeoff, show_plan
     from tabnas.cli._tables import default_folder
     from tabnas.runs import TradeoffFolder
+    from tabnas.stores import parse_bytes
 
+    refuse_ranks("tradeoff")
+    crew = crew_of(processes, backend, address)
     several = parse_limits(limits)
     fixed = some_limits(
         parameters=max_parameters,
@@ -126,6 +143,7 @@ def tradeoff(
         group_column=group_column,
         categorical=categorical,
         numeric=numeric,
+        hashed=hashed,
         drop=drop,
         widths=widths,
         latency_table=None if latency_table is None else str(latency_table),
@@ -135,6 +153,7 @@ def tradeoff(
         scaling=scaling,
         candidates=candidates,
         refit=refit,
+        memory=parse_bytes(memory),
         seed=seed,
     )
     if quiet:
@@ -149,7 +168,7 @@ def tradeoff(
     given = default_folder(data)
     with TradeoffFolder(out or given.with_name(f"{given.name}-tradeoff")) as folder:
         manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
-        carry_out_tradeoff(folder, source, settings, manner, several, cost)
+        carry_out_tradeoff(folder, source, settings, manner, several, cost, crew=crew)
 
 
 def carry_out_tradeoff(
@@ -160,6 +179,7 @@ def carry_out_tradeoff(
     limits: list[float],
     cost: str,
     *,
+    crew: Crew,
     resolved: Mapping[str, Any] | None = None,
 ) -> None:
     """Do the work of a trade-off, or the rest of it."""
@@ -184,7 +204,7 @@ def carry_out_tradeoff(
         ledger = Ledger(folder.checkpoint, identity=planned.identity(), every=manner.every)
         if ledger.note:
             console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
-        outcomes = planned.execute(live, ledger)
+        outcomes = planned.execute(live, ledger, crew=crew)
     facts = folder.finish_all(planned, outcomes, asked_for)
     if manner.as_json:
         typer.echo(json.dumps(facts | {"folder": folder.given}, indent=2))

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.errors import ConsoleError
 from rich.live import Live
 
-from tabnas.cli._running import INTERRUPTED, EndedError
+from tabnas.cli._ending import INTERRUPTED, EndedError
 from tabnas.cli._text import plain, shown, terminal
 from tabnas.errors import TabnasError
 

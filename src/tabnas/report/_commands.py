@@ -50,6 +50,7 @@ DEFAULTS: Mapping[str, Any] = {
     "engine": "compiled",
     "baselines": True,
     "kinds": {},
+    "memory": 10**9,
     "order": "random",
     "refit": False,
     "scaling": "robust",
@@ -57,10 +58,15 @@ DEFAULTS: Mapping[str, Any] = {
     "workers": 1,
 }
 """What the command line does when nothing is said; what is not among its options must be so."""
-OPTIONS = ("layers", "metric", "class_weight", "time", "candidates", "scaling", "workers")
-SEARCH_ONLY = ("time", "workers")
+OPTIONS = (
+    *("layers", "metric", "class_weight", "time", "candidates", "scaling", "workers", "engine"),
+    "memory",
+)
+KINDS = ("categorical", "numeric", "hashed")
+SEARCH_ONLY = ("time", "workers", "engine")
 """Options that `tabnas tradeoff` has not."""
 KNOWN = {*DEFAULTS, *OPTIONS, "latency_table", "limits", "widths", "order_column", "seed"}
+ENGINES = ("compiled", "torch")
 PARAMETERS = "parameters"
 COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
 TIMED = ("latency_us", "batch_latency_us")
@@ -106,9 +112,8 @@ def _command(given: Given) -> str:
     if data is None or set(_mapping(settings)) - KNOWN:
         raise UnsayableError
     said = {**DEFAULTS, **_mapping(settings)}
-    for name in ("engine", "baselines"):
-        if said[name] != DEFAULTS[name]:
-            raise UnsayableError
+    if said["baselines"] != DEFAULTS["baselines"] or said["engine"] not in ENGINES:
+        raise UnsayableError
     varied = "" if several is None else _text(several["cost"])
     if several is not None and any(said.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
         raise UnsayableError
@@ -168,11 +173,11 @@ def _columns(settings: Given) -> list[str]:
         words.append(_option("drop", _joined(drop, _name)))
     if kinds is not None:
         told = _mapping(kinds)
-        for kind in ("categorical", "numeric"):
+        for kind in KINDS:
             names = [name for name, one in told.items() if one == kind]
             if names:
                 words.append(_option(kind, ",".join(map(_name, names))))
-        if set(map(str, told.values())) - {"categorical", "numeric"}:
+        if set(map(str, told.values())) - set(KINDS):
             raise UnsayableError
     return words
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tabnas.locks import is_locked
 from tabnas.runs._candidates import Candidate, trial_of
 from tabnas.runs._folder import (
     CONFIG,
@@ -18,11 +19,14 @@ from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger, Stopped
 from tabnas.runs._limit_effect import LimitEffect
 from tabnas.runs._live import LiveFile, Stand, read_stand
-from tabnas.runs._lock import is_locked
-from tabnas.runs._parts import Part, Parts, prepare
+from tabnas.runs._memory import network_bytes
+from tabnas.runs._part import Part
+from tabnas.runs._parts import Parts
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._plan import Plan, make_plan
+from tabnas.runs._preparing import prepare
 from tabnas.runs._progress import Observer, Progress
+from tabnas.runs._ranks import ALONE, Ranks, joined
 from tabnas.runs._result import describe_outcome
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._splitting import split_rows
@@ -38,6 +42,7 @@ from tabnas.runs._tradeoff_folder import (
 from tabnas.runs._tradeoff_result import describe_tradeoff
 
 __all__ = [
+    "ALONE",
     "CONFIG",
     "TENSORBOARD",
     "Candidate",
@@ -54,6 +59,7 @@ __all__ = [
     "PlannedRun",
     "PlannedTradeoff",
     "Progress",
+    "Ranks",
     "RunFolder",
     "RunSettings",
     "Snapshot",
@@ -64,12 +70,14 @@ __all__ = [
     "describe_tradeoff",
     "is_locked",
     "is_tradeoff",
+    "joined",
     "load_config",
     "load_history",
     "load_result",
     "load_run_model",
     "load_tradeoff",
     "make_plan",
+    "network_bytes",
     "plan_run",
     "plan_tradeoff",
     "prepare",

@@ -26,6 +26,8 @@ from tabnas.nets import (
 from tabnas.runs._part import Part
 from tabnas.runs._parts import Parts
 from tabnas.runs._plan import Plan
+from tabnas.runs._progress import telling
+from tabnas.runs._recipe import Recipe
 from tabnas.space import Architecture
 from tabnas.states import counts, floats, part
 from tabnas.streams import stream
@@ -65,7 +67,7 @@ class Trial(ABC):
     """The training and judging of one candidate, which can be stopped and gone on with."""
 
     def __init__(
-        self, architecture: Architecture, parts: Parts, plan: Plan, metric: Metric
+        self, architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric
     ) -> None:
         self.architecture = architecture
         self.parts = parts
@@ -98,7 +100,7 @@ class Trial(ABC):
         """Go on where a trial of the same candidate stood."""
 
 
-def trial_of(architecture: Architecture, parts: Parts, plan: Plan, metric: Metric) -> Trial:
+def trial_of(architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric) -> Trial:
     """In folds if the plan has some, else on the validation part."""
     kind = FoldsTrial if plan.folds else AloneTrial
     return kind(architecture, parts, plan, metric)
@@ -108,15 +110,16 @@ class AloneTrial(Trial):
     """Trained on the training part, judged on the validation part."""
 
     def __init__(
-        self, architecture: Architecture, parts: Parts, plan: Plan, metric: Metric
+        self, architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric
     ) -> None:
         super().__init__(architecture, parts, plan, metric)
         training, validation = parts.train.examples, parts.validation.examples
         self._trainer = _trainer(architecture, training, plan, plan.training, validation)
 
     def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
-        began, epochs = perf_counter(), self.plan.training.epochs
-        result = self._trainer.run(lambda result: observe(result.epochs / epochs), tick)
+        began = perf_counter()
+        result = self._trainer.run(tick=telling(self._trainer, observe, tick))
+        observe(1.0)
         outputs = self._trainer.net.logits(self.architecture, self.parts.validation.examples)
         loss, temperature = self._judged(outputs, self.parts.validation)
         return Candidate(
@@ -143,7 +146,7 @@ class FoldsTrial(Trial):
     """
 
     def __init__(
-        self, architecture: Architecture, parts: Parts, plan: Plan, metric: Metric
+        self, architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric
     ) -> None:
         super().__init__(architecture, parts, plan, metric)
         self._folds = list(folds(parts, plan))
@@ -211,7 +214,7 @@ class FoldsTrial(Trial):
         self._trainer.load_state(part(state, "trainer"))
 
 
-def folds(parts: Parts, plan: Plan) -> Iterator[tuple[IntArray, IntArray]]:
+def folds(parts: Parts, plan: Recipe) -> Iterator[tuple[IntArray, IntArray]]:
     """Row numbers inside and outside each fold; classes are dealt out evenly."""
     whole = parts.development
     rng = stream(plan.training.seed, "folds")
@@ -239,7 +242,7 @@ def _folds_of_groups(groups: IntArray, count: int, rng: np.random.Generator) -> 
     return np.asarray(fold[numbers])
 
 
-def final_trainer(candidate: Candidate, rows: TrainingRows, plan: Plan) -> Trainer:
+def final_trainer(candidate: Candidate, rows: TrainingRows, plan: Recipe) -> Trainer:
     """A training on all rows given that stops where the candidate did best."""
     training = replace(plan.training, stop_after=candidate.stop_after)
     return _trainer(candidate.architecture, rows, plan, training)
@@ -266,7 +269,7 @@ def predicted(net: SuperNet, architecture: Architecture, parts: Parts, part: Par
 def _trainer(
     architecture: Architecture,
     rows: TrainingRows,
-    plan: Plan,
+    plan: Recipe,
     training: Training,
     validation: Examples | None = None,
 ) -> Trainer:

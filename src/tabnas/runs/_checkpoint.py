@@ -39,8 +39,7 @@ def write_checkpoint(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str
     folder.mkdir(parents=True, exist_ok=True)
     written = _existing(folder)
     number = 1 + (int(written[-1].stem) if written else 0)
-    packed = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    payload = save_tensors(packed, metadata={"facts": json.dumps(facts)})
+    payload = packed(facts, arrays)
     final = folder / f"{number:06d}{ENDING}"
     aside = folder / f".{final.name}.{uuid4().hex[:8]}"
     try:
@@ -90,13 +89,24 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if content[:start] != MAGIC + sha256(payload).digest():
         raise DamagedCheckpointError(f"the checkpoint {path.name} is damaged or incomplete")
     try:
-        arrays = load_tensors(payload)
-        header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
-        facts = json.loads(header["__metadata__"]["facts"])
+        return unpacked(payload)
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError):
         raise DamagedCheckpointError(f"the checkpoint {path.name} is malformed") from None
+
+
+def packed(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> bytes:
+    """Facts and arrays in one piece, fit for files and messages."""
+    tensors = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    return bytes(save_tensors(tensors, metadata={"facts": json.dumps(facts)}))
+
+
+def unpacked(payload: bytes) -> tuple[dict[str, Any], Arrays]:
+    """The inverse of `packed`."""
+    arrays = load_tensors(payload)
+    header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
+    facts = json.loads(header["__metadata__"]["facts"])
     if not isinstance(facts, dict):
-        raise DamagedCheckpointError(f"the checkpoint {path.name} is malformed")
+        raise ValueError("the facts must have names")
     return facts, arrays
 
 

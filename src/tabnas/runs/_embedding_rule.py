@@ -25,15 +25,24 @@ def fit_embeddings(
     categories, as many as fit; before that would be fewer than 64, dimensions are
     capped at 4, then 2, then 1.
     """
+    limited, _, dimensions = embeddings_within(encoder, budget, share=share)
+    return limited, dimensions
+
+
+def embeddings_within(
+    encoder: TableEncoder, budget: Budget, *, share: float = SHARE
+) -> tuple[TableEncoder, int, tuple[int, ...]]:
+    """The same, and the most categories that a column keeps."""
     allowed = share * _parameters_allowed(budget)
-    most = max(encoder.categories, default=0)
+    most = max(encoder.categories, default=1)
     for cap in DIMENSIONS:
         kept = _largest_vocabulary(encoder, cap, allowed)
         if kept >= min(ENOUGH, most):
             break
     if kept < most:
-        encoder = encoder.limited(max(1, kept))
-    return encoder, _dimensions(encoder.categories, cap)
+        most = max(1, kept)
+        encoder = encoder.limited(most)
+    return encoder, most, _dimensions(encoder.categories, cap)
 
 
 def _parameters_allowed(budget: Budget) -> float:

@@ -16,18 +16,19 @@ import tomli_w
 
 from tabnas.errors import TabnasError
 from tabnas.files import is_aside, read_inside, refuse_links, write_whole
+from tabnas.locks import NAME as LOCK
+from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger
 from tabnas.runs._live import PROGRESS, LiveFile
-from tabnas.runs._lock import NAME as LOCK
-from tabnas.runs._lock import FolderLock
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._progress import Observer
 from tabnas.runs._result import FORMAT, describe_outcome
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._tensorboard import TENSORBOARD
+from tabnas.stores import Store
 
 CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
 REPORT, CARD = "report.html", "MODEL_CARD.md"
@@ -190,7 +191,7 @@ class RunFolder:
 
 def run_in_folder(
     path: str | Path,
-    data: Labelled,
+    data: Labelled | Store,
     settings: RunSettings,
     *,
     observe: Observer = lambda progress: None,

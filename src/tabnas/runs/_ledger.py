@@ -9,15 +9,18 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.runs._checkpoint import Arrays, read_checkpoint, write_checkpoint
+from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.states import part
 
 EVERY = 60.0  # seconds from one checkpoint to the next
+TICKS = 8
+"""Ticks from one time to the next that the processes of a run ask each other whether to stop."""
 MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError,
 )  # fmt: skip
@@ -64,6 +67,9 @@ class Ledger:
     process is asked to stop.
 
     Without a folder nothing is ever written, and an interrupt is only that.
+
+    Of several processes the first has the folder, and tells the others what is in it. If one is
+    asked to stop, all stop at the same tick.
     """
 
     def __init__(
@@ -72,8 +78,11 @@ class Ledger:
         *,
         identity: Mapping[str, Any] | None = None,
         every: float = EVERY,
+        ranks: Ranks = ALONE,
     ) -> None:
         self._folder = folder
+        self._ranks = ranks
+        self._ticks = 0
         self._every = every
         self._identity = dict(identity or {})
         self._facts: dict[str, Any] = {}
@@ -85,8 +94,7 @@ class Ledger:
         self._last = monotonic()
         self.note = ""
         """What people should know about the checkpoint that was read."""
-        if folder is not None:
-            self._restore(folder)
+        self._restore()
 
     # -- what is done ------------------------------------------------------------------------------
 
@@ -126,11 +134,19 @@ class Ledger:
 
     def tick(self) -> None:
         """Write a checkpoint if it is time to, or if the process shall stop, which it does then."""
-        if self._stop:
-            self.save()
-            raise Stopped(self._stop)
+        stop = self._stop
+        if self._ranks.size > 1:
+            self._ticks += 1
+            stop = self._ranks.largest(stop) if self._ticks % TICKS == 0 else 0
+        if stop:
+            self._save_and_stop(stop)
         if self._folder is not None and monotonic() - self._last >= self._every:
             self.save()
+
+    def _save_and_stop(self, number: int) -> NoReturn:
+        self.save()
+        self._ranks.told(None)  # whoever left earlier would have the first be killed as it writes
+        raise Stopped(number)
 
     def save(self) -> None:
         """Write a checkpoint now."""
@@ -151,11 +167,13 @@ class Ledger:
             ) from None
         self._last = monotonic()
 
-    def _restore(self, folder: Path) -> None:
-        found = read_checkpoint(folder)
-        if found is None:
+    def _restore(self) -> None:
+        """Take over what an earlier process has entered; the first finds it for all."""
+        found = None if self._folder is None else read_checkpoint(self._folder)
+        own, read, self.note = found or (None, {}, "")
+        facts, arrays = self._ranks.told(own, read)
+        if facts is None:
             return
-        facts, arrays, self.note = found
         with believed():
             identity, done, running = (facts[name] for name in ("identity", "done", "running"))
             plain = all(isinstance(value, str | int) for value in identity.values())
@@ -172,7 +190,9 @@ class Ledger:
     @contextmanager
     def idle(self) -> Iterator[None]:
         """Around work that has no state: all else is saved, and to be asked to stop ends it."""
-        self.tick()
+        if self._stop:  # no tick: the others of several processes have nothing left to do
+            self.save()
+            raise Stopped(self._stop)
         self.save()
         self._idle = True
         try:
@@ -184,9 +204,12 @@ class Ledger:
     def watching_signals(self) -> Iterator[None]:
         """Until the end of the block, Ctrl-C and SIGTERM wait for the next `tick`.
 
-        A second Ctrl-C does not.
+        A second Ctrl-C does not, unless there are several processes: whoever has started them ends
+        those that take too long.
         """
-        if self._folder is None or threading.current_thread() is not threading.main_thread():
+        alone = self._ranks.size == 1
+        unheard = threading.current_thread() is not threading.main_thread()
+        if unheard or (alone and self._folder is None):
             yield
             return
         before: dict[int, Any] = {}
@@ -194,7 +217,7 @@ class Ledger:
         def ask(number: int, frame: FrameType | None) -> None:
             if self._idle:
                 raise Stopped(number)
-            if self._stop:
+            if self._stop and alone:
                 signal.signal(number, before[number])
                 signal.raise_signal(number)
             self._stop = number

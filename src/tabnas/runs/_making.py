@@ -16,7 +16,7 @@ from tabnas.runs._latency import LatencyPlan
 from tabnas.runs._ledger import Entries, believed
 from tabnas.runs._parts import Learned
 from tabnas.runs._phases import timed
-from tabnas.runs._progress import Observer, Progress, share_of
+from tabnas.runs._progress import Observer, Progress, share_of, telling
 from tabnas.runs._promise import Measured, Promise
 
 if TYPE_CHECKING:
@@ -178,6 +178,7 @@ def _trained_on(
         trainer = final_trainer(chosen, part.examples, run.plan)
         ledger.begin(name, trainer)
         share = share_of(phase, 0, 1, str(chosen.architecture), tell)
-        trainer.run(lambda result: share(result.epochs / chosen.stop_after), ledger.tick)
+        trainer.run(tick=telling(trainer, share, ledger.tick))
+        share(1.0)
         ledger.enter(name, {}, trainer.net.weights())
     return ledger.arrays(name)

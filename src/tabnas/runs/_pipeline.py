@@ -28,13 +28,17 @@ from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Entries, Ledger
 from tabnas.runs._limit_effect import LimitEffect
 from tabnas.runs._making import make_model
-from tabnas.runs._parts import Parts, prepare
+from tabnas.runs._parts import Parts
 from tabnas.runs._phases import timed
 from tabnas.runs._plan import Plan, make_plan
+from tabnas.runs._preparing import prepare
 from tabnas.runs._progress import Observer, Progress
+from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
+from tabnas.runs._shared_plan import shared_plan
 from tabnas.runs._trace import Snapshot
 from tabnas.runs._trials import ranked, tried_alone
+from tabnas.stores import Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,7 @@ class PlannedRun:
     plan: Plan
     metric: Metric
     seconds: float  # that it took to get here
+    ranks: Ranks = ALONE  # the processes that make it together
 
     def identity(self) -> dict[str, Any]:
         """What a run must have in common with another to go on with it."""
@@ -86,13 +91,21 @@ class PlannedRun:
 
     def execute(self, observe: Observer | None = None, ledger: Ledger | None = None) -> Outcome:
         """Search, train, choose and judge; with a ledger's folder, stoppable at any moment."""
-        ledger = ledger or Ledger()
+        ledger = ledger or Ledger(ranks=self.ranks)
         with ledger.watching_signals():
             return _execute(self, observe or (lambda progress: None), ledger)
 
+    def assist(self, ledger: Ledger) -> None:
+        """What the others of several processes do while the first executes: all up to the model."""
+        with ledger.watching_signals():
+            found = searched(self, _nobody, ledger)
+            tried = tried_alone(self, found.architectures, _nobody, ledger)
+            order, _ = ranked(self, tried)
+            make_model(self, [tried[k] for k in order], _nobody, ledger, {})
+
 
 def plan_run(
-    data: Labelled,
+    data: Labelled | Store,
     settings: RunSettings,
     *,
     validation: Labelled | None = None,
@@ -100,23 +113,38 @@ def plan_run(
     resolved: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
     observe: Observer = lambda progress: None,
+    ranks: Ranks = ALONE,
 ) -> PlannedRun:
-    """Split and encode the table and settle what is to be done; refuses what cannot be.
+    """Split and encode a table and settle what is to be done; refuses what cannot be.
+
+    A store is split and encoded already: its rows stay where they are.
 
     `resolved` is `Plan.resolved` of an earlier process, for going on with its run: then nothing is
-    measured again. `measure` finds the latency of models.
+    measured again. `measure` finds the latency of models. Of several processes, `ranks`, each reads
+    and encodes its own copy of the table, and the first settles the rest for all.
     """
     began = perf_counter()
-    parts = prepare(data, settings, validation=validation, test=test)
+    parts = prepare(data, settings, validation=validation, test=test, ranks=ranks)
     metric = metric_of(settings, parts)
-    plan = make_plan(
-        parts,
-        settings,
-        resolved,
-        measure=measure,
-        tell=lambda done: observe(Progress("measuring", done, note="this machine, once")),
-    )
-    return PlannedRun(settings, parts, plan, metric, perf_counter() - began)
+
+    def planned(resolved: Mapping[str, Any] | None) -> Plan:
+        return make_plan(
+            parts,
+            settings,
+            resolved,
+            measure=measure,
+            tell=lambda done: observe(Progress("measuring", done, note="this machine, once")),
+        )
+
+    plan = planned(resolved) if ranks.size == 1 else shared_plan(planned, resolved, ranks)
+    run = PlannedRun(settings, parts, plan, metric, perf_counter() - began, ranks)
+    if ranks.size > 1:
+        ranks.refuse_differences(run.identity())
+    return run
+
+
+def _nobody(told: Progress) -> None:
+    """Nobody is told."""
 
 
 def _plain(value: Any) -> str | int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from itertools import pairwise
 from math import ceil
 from time import perf_counter
 from typing import Any
@@ -13,10 +12,12 @@ from typing import Any
 from tabnas.errors import InfeasibleError, TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.latency import Measure, measure_models
-from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, Training
+from tabnas.nets import Adam, Cosine, SuperNet, Training
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.runs._latency import LatencyPlan, plan_latency
+from tabnas.runs._memory import refuse_beyond_memory
 from tabnas.runs._parts import SMALL_TABLE, Parts
+from tabnas.runs._recipe import Recipe
 from tabnas.runs._settings import RunSettings
 from tabnas.search import SearchSettings
 from tabnas.space import COSTS, Budget, Cost, SearchSpace, default_space
@@ -29,7 +30,7 @@ EPOCHS = 40
 FEWEST_STEPS = 2_000  # of a training: small tables take more epochs
 MOST_EPOCHS = 500
 MOST_ROWS = 40_000_000  # shown to a network in one training: large tables take fewer epochs
-FEWEST_EPOCHS = 4
+FEWEST_EPOCHS = 1
 
 # Chosen by the quality of what is found, and its cost (results/weight_sampling.md).
 SEARCH_SHARE = 0.6  # epochs of the search for one of a stand-alone training
@@ -41,7 +42,6 @@ SIMPLER_TRIED = 3  # networks at most, on small tables: see _proposals
 MOST_STRETCH = 4.0
 """More time goes into longer trainings, up to this factor, then into more candidates."""
 MOST_CANDIDATES = 24
-MOST_WEIGHTS = 1 << 28  # of a SuperNet: 3 GB with its moments
 PACE_SECONDS = 0.15
 
 # How much longer a phase takes than its bare training steps do; measured on five tables.
@@ -55,22 +55,23 @@ TREE_ROWS = 250_000  # the most they are shown
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Plan:
+class Plan(Recipe):
     """All that a run will do, in numbers; how long that takes is measured when asked for."""
 
     feasible: FeasibleSet
     search: SearchSettings
-    training: Training
-    optimizer: Optimizer
     candidates: int
-    folds: int  # 0: candidates are chosen on the validation part
     simpler: bool  # whether simpler networks than the search's are tried, too
     refit: bool  # whether the chosen one is trained once more
-    engine: str
     pace: Callable[[], float]  # measures `seconds_a_step`, once
     rows: int  # of the training part
     comparison_seconds: float  # that boosted trees may take, about
     latency: LatencyPlan | None = None  # if there are limits on latency
+
+    @property
+    def recipe(self) -> Recipe:
+        """Without all else, to be sent to other processes."""
+        return Recipe(**{each.name: getattr(self, each.name) for each in fields(Recipe)})
 
     @property
     def seconds_a_step(self) -> float:
@@ -224,21 +225,15 @@ def make_space(parts: Parts, settings: RunSettings, budget: Budget) -> SearchSpa
     layers = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:
         return default_space(budget, **ends, **layers)
-    space = SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
-    widest = [inputs.width, *map(max, space.candidates), parts.task.outputs]
-    if sum(a * b for a, b in pairwise(widest)) > MOST_WEIGHTS:
-        raise TabnasError(
-            f"the widest network of a search must have at most {MOST_WEIGHTS:,} weights, since all "
-            f"share its memory, however widths up to {max(settings.widths):,} give more; name "
-            "smaller widths or fewer layers"
-        )
-    return space
+    return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
 
 
 def _feasible(parts: Parts, settings: RunSettings, latency: LatencyPlan | None) -> FeasibleSet:
     budget = settings.budget_with(latency.costs if latency else {})
+    space = make_space(parts, settings, budget)
+    refuse_beyond_memory(space, parts.task, OPTIMIZER)
     try:
-        return FeasibleSet(make_space(parts, settings, budget), budget)
+        return FeasibleSet(space, budget)
     except InfeasibleError as error:
         raise InfeasibleError(f"{error}; raise the limit, or leave out columns") from None
 

@@ -20,8 +20,11 @@ from tabnas.runs._embedding_rule import fit_embeddings
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._part import Part, joined, make_part
 from tabnas.runs._parts import SMALL_TABLE, Parts
+from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._splitting import class_balance, split_rows
+from tabnas.runs._splitting import balance_of, split_rows
+from tabnas.runs._stored_parts import prepare_stored
+from tabnas.stores import Store
 from tabnas.types import IntArray
 
 FEWEST_ROWS = 10
@@ -32,6 +35,28 @@ SAMPLE_ROWS = max(COST_NAMES.values())
 
 
 def prepare(
+    data: Labelled | Store,
+    settings: RunSettings,
+    *,
+    validation: Labelled | None = None,
+    test: Labelled | None = None,
+    ranks: Ranks = ALONE,
+) -> Parts:
+    """The parts of a run: of a table, or of a store, which is split and encoded already.
+
+    Of several processes, `ranks`, each reads its share of a store, and all of a table.
+    """
+    if not isinstance(data, Store):
+        return prepare_table(data, settings, validation=validation, test=test)
+    if validation is not None or test is not None:
+        raise TabnasError(
+            "the rows of a store were split when it was made, however validation or test rows are "
+            "given besides; leave them out"
+        )
+    return prepare_stored(data, settings, ranks)
+
+
+def prepare_table(
     data: Labelled,
     settings: RunSettings,
     *,
@@ -72,7 +97,7 @@ def prepare(
     if isinstance(target, NumberTarget):
         target = NumberTarget.fit(target.name, pa.chunked_array([data.truth[shown]]))
     task = network_task(encoder, target, dimensions)
-    balance = class_balance(data, split.train, settings)
+    balance = balance_of(data, split.train, settings)
 
     def part(own: Labelled, rows: IntArray | None = None) -> Part:
         encoded = encoder.encode(own.features, rows=rows)

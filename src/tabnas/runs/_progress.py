@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
+from tabnas.nets import Trainer
 from tabnas.runs._trace import Snapshot, Trace, describe
 from tabnas.search import Round, Search
 
@@ -54,6 +55,22 @@ def watching(
                 note=f"skipped steps: {skipped:,}" if (skipped := search.history.skipped) else "",
             )
         )
+
+    return watch
+
+
+def telling(
+    trainer: Trainer, observe: Callable[[float], None], tick: Callable[[], None]
+) -> Callable[[], None]:
+    """Called before every step of a training, tells of its progress a few times a second."""
+    told = perf_counter()
+
+    def watch() -> None:
+        nonlocal told
+        tick()
+        if (moment := perf_counter()) - told >= TOLD_EVERY:
+            told = moment
+            observe(trainer.progress)
 
     return watch
 

@@ -64,6 +64,8 @@ class RunSettings:
     workers: int = 1
     """Children trained side by side in a step of the search."""
     engine: str = "compiled"
+    memory: int = 10**9
+    """About how many bytes a run may take while it learns from a store, whose rows are more."""
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -81,6 +83,7 @@ class RunSettings:
         self.budget  # noqa: B018 - refuses unknown costs and impossible limits
         self._refuse_impossible_latencies()
         whole("seed", self.seed, least=0)
+        whole("memory", self.memory, least=1)
         if whole("workers", self.workers, least=1) > MOST_WORKERS:
             raise TabnasError(
                 f"workers must be at most {MOST_WORKERS}, however {self.workers} was given; more "

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tabnas.data import (
     ClassTarget,
+    Label,
     Split,
+    Target,
     group_numbers,
     moments,
     split_by_group,
@@ -58,18 +61,33 @@ def _refuse_one_answer(data: Labelled, train: IntArray) -> None:
         )
 
 
-def class_balance(data: Labelled, train: IntArray, settings: RunSettings) -> FloatArray | None:
-    """What a row of each class weighs so that all classes weigh the same, or None."""
+def balance_of(data: Labelled, train: IntArray, settings: RunSettings) -> FloatArray | None:
+    """What a row of each class weighs in training, if that is to be balanced."""
     if settings.class_weight is None:
         return None
-    if not isinstance(data.target, ClassTarget):
+    classes = classes_of(data.target)
+    weight = None if data.weight is None else data.weight[train]
+    return class_balance(np.bincount(data.truth[train], weight, minlength=len(classes)))
+
+
+def classes_of(target: Target) -> tuple[Label, ...]:
+    """The classes that are to be weighed; a quantity has none."""
+    if not isinstance(target, ClassTarget):
         raise TabnasError(
             f"classes can be weighed only where there are some, however the target "
-            f"{data.target.name!r} is a quantity"
+            f"{target.name!r} is a quantity"
         )
-    weight = None if data.weight is None else data.weight[train]
-    counts = np.bincount(data.truth[train], weight, minlength=len(data.target.classes))
+    return target.classes
+
+
+def class_balance(counts: ArrayLike) -> FloatArray:
+    """What a row of each class weighs so that all classes weigh the same.
+
+    >>> class_balance([30, 10]).round(2).tolist()
+    [0.67, 2.0]
+    """
+    present = np.asarray(counts, np.float64)
     # a class that training lacks counts as it comes where it is judged
-    balance = np.ones(len(counts))
-    np.divide(counts.sum(), len(counts) * counts, out=balance, where=counts > 0)
+    balance = np.ones(len(present))
+    np.divide(present.sum(), len(present) * present, out=balance, where=present > 0)
     return balance

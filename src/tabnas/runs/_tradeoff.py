@@ -9,25 +9,28 @@ from typing import Any
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
+from tabnas.jobs import Crew, refuse_unreachable
 from tabnas.latency import Measure, measure_models
 from tabnas.runs._candidates import Candidate
 from tabnas.runs._finding import Found, found_by, kept_when_refused, run_search
 from tabnas.runs._judging import references
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import Ledger, Section, believed
-from tabnas.runs._parts import prepare
 from tabnas.runs._phases import timed
 from tabnas.runs._pipeline import Outcome, PlannedRun, conclude, metric_of
 from tabnas.runs._plan import make_plan
+from tabnas.runs._preparing import prepare
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._settings import RunSettings
+from tabnas.runs._side_by_side import train_side_by_side
 from tabnas.runs._trace import Trace
 from tabnas.search import FrozenSearch
 from tabnas.space import COSTS, spanning_space
+from tabnas.stores import Store
 
 CANDIDATES = 2
 """Architectures trained alone for each limit, beside the best of the limit before
-(results/tradeoff.md)."""
+(results/tradeoff_cost.md)."""
 MOST_LIMITS = 50
 
 
@@ -51,16 +54,25 @@ class PlannedTradeoff:
         return self.runs[-1].identity() | limits
 
     def execute(
-        self, observe: Observer | None = None, ledger: Ledger | None = None
+        self,
+        observe: Observer | None = None,
+        ledger: Ledger | None = None,
+        *,
+        crew: Crew | None = None,
     ) -> tuple[Outcome, ...]:
-        """One outcome for each limit; with a ledger's folder, stoppable at any moment."""
-        ledger = ledger or Ledger()
+        """One outcome for each limit; with a ledger's folder, stoppable at any moment.
+
+        A crew trains the candidates of all limits side by side, and changes no bit of the outcomes
+        where its machines round as this one does.
+        """
+        ledger, crew = ledger or Ledger(), crew or Crew()
+        refuse_unreachable(crew)  # now, and not when the search is done
         with ledger.watching_signals():
-            return _execute(self, observe or (lambda progress: None), ledger)
+            return _execute(self, observe or (lambda progress: None), ledger, crew)
 
 
 def plan_tradeoff(
-    data: Labelled,
+    data: Labelled | Store,
     settings: RunSettings,
     limits: Sequence[float],
     *,
@@ -128,30 +140,45 @@ def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
     return ascending
 
 
-def _execute(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> tuple[Outcome, ...]:
+def _execute(
+    tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger, crew: Crew
+) -> tuple[Outcome, ...]:
     shared = {"preparation": tradeoff.seconds}
     with timed(shared, "search"):
-        found = _searched(tradeoff, tell, ledger)
+        found = _each_once(_searched(tradeoff, tell, ledger))
+    sections = [Section(ledger, f"limit {limit}") for limit in tradeoff.limits]
+    if not crew.alone:
+        with timed(shared, "candidates"):
+            train_side_by_side(tradeoff.runs, found, sections, ledger, tell, crew)
     with timed(shared, "comparison"):
         beside = references(tradeoff.runs[-1], tell)
     outcomes: list[Outcome] = []
-    known: set[Any] = set()
-    for limit, run, own in zip(tradeoff.limits, tradeoff.runs, found, strict=True):
+    for limit, run, new, section in zip(
+        tradeoff.limits, tradeoff.runs, found, sections, strict=True
+    ):
         earlier = _carried_over(outcomes[-1]) if outcomes else []
-        new = own.without(known)
-        known |= set(own.architectures)
         outcomes.append(
             conclude(
                 run,
                 new,
                 _telling(tell, f"limit {limit:,}: "),
-                Section(ledger, f"limit {limit}"),
+                section,
                 {} if outcomes else dict(shared),
                 earlier=earlier,
                 beside=beside,
             )
         )
     return tuple(outcomes)
+
+
+def _each_once(found: Sequence[Found]) -> list[Found]:
+    """What was found for each limit and for none that is tighter."""
+    new: list[Found] = []
+    known: set[Any] = set()
+    for own in found:
+        new.append(own.without(known))
+        known |= set(own.architectures)
+    return new
 
 
 def _carried_over(outcome: Outcome) -> list[tuple[Candidate, float]]:

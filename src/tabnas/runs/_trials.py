@@ -11,7 +11,7 @@ import numpy as np
 
 from tabnas.errors import TabnasError
 from tabnas.nets import NonFiniteLossError
-from tabnas.runs._candidates import Candidate, trial_of
+from tabnas.runs._candidates import Candidate, Observe, Tick, Trial, trial_of
 from tabnas.runs._extremes import most_extreme
 from tabnas.runs._ledger import Entries, believed
 from tabnas.runs._plan import Plan
@@ -38,10 +38,7 @@ def tried_alone(
         trial = trial_of(architecture, run.parts, run.plan, run.metric)
         ledger.begin(name, trial)
         share = share_of("candidates", k, len(architectures), str(architecture), tell)
-        try:
-            candidate = trial.run(share, ledger.tick)
-        except NonFiniteLossError:
-            candidate = Candidate.diverged(architecture)
+        candidate = outcome_of(trial, share, ledger.tick)
         if not candidate.loss < best:
             candidate = replace(candidate, weights=None)
         elif candidate.weights is not None:
@@ -50,9 +47,24 @@ def tried_alone(
                 tried[earlier] = replace(tried[earlier], weights=None)
         best = min(best, candidate.loss)
         tried.append(candidate)
-        facts = {n: getattr(candidate, n) for n in ("loss", "stop_after", "temperature", "seconds")}
-        ledger.enter(name, facts, candidate.weights)
+        enter_candidate(name, candidate, ledger)
     return tried
+
+
+def outcome_of(
+    trial: Trial, observe: Observe = lambda done: None, tick: Tick = lambda: None
+) -> Candidate:
+    """What becomes of a candidate, also of one that diverges."""
+    try:
+        return trial.run(observe, tick)
+    except NonFiniteLossError:
+        return Candidate.diverged(trial.architecture)
+
+
+def enter_candidate(name: str, candidate: Candidate, ledger: Entries) -> None:
+    """Remember a candidate, with its weights if it still has them."""
+    facts = {n: getattr(candidate, n) for n in ("loss", "stop_after", "temperature", "seconds")}
+    ledger.enter(name, facts, candidate.weights)
 
 
 def ranked(run: PlannedRun, tried: Sequence[Candidate]) -> tuple[list[int], list[str]]:

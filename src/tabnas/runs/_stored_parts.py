@@ -1,0 +1,182 @@
+"""The parts of a run whose rows are in a store: more of them than memory holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.data import Encoded, Shares
+from tabnas.errors import TabnasError
+from tabnas.latency import COST_NAMES
+from tabnas.model import network_task
+from tabnas.nets import Task, Windows
+from tabnas.runs._embedding_rule import embeddings_within
+from tabnas.runs._part import Part, joined, make_part
+from tabnas.runs._parts import Learned, Parts
+from tabnas.runs._ranks import ALONE, Ranks
+from tabnas.runs._settings import RunSettings
+from tabnas.runs._splitting import class_balance, classes_of
+from tabnas.stores import Store
+from tabnas.streams import stream
+from tabnas.types import BoolArray, FloatArray, IntArray
+
+BLOCKS = 512
+"""Blocks of a window, so that it has rows from all over the table, however little memory there is:
+with 22 of them, rows of a sorted table were learned from far worse."""
+FEWEST_BLOCK_ROWS, MOST_BLOCK_ROWS = 8, 512
+"""Rows that are read together, wherever they stand: some tens of kilobytes, if memory bears it."""
+KNOWN_ROWS = 250_000
+"""Training rows that are held in memory, for what cannot learn block by block: boosted trees."""
+WINDOW_SHARE = 16
+"""One part in so many of the memory is a window. Two are there at a time, and what a run needs
+besides: the rows to choose and judge by, the networks, Python."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """The training rows of a store, as a network takes them (`nets.TrainingRows`)."""
+
+    store: Store
+    task: Task
+    recodings: tuple[NDArray[np.int32], ...]  # of the codes, where a limit bears fewer
+    balance: FloatArray | None  # what a row of each class weighs
+    total_weight: float
+    window_rows: int
+    rank: int = 0  # of the processes that share the work
+    ranks: int = 1
+
+    def __len__(self) -> int:
+        return self.store.rows["train"]
+
+    @property
+    def examples(self) -> StoredRows:
+        """Themselves: they are read when they are needed."""
+        return self
+
+    @property
+    def block_rows(self) -> int:
+        """Rows that are read together."""
+        return min(max(self.window_rows // BLOCKS, FEWEST_BLOCK_ROWS), MOST_BLOCK_ROWS)
+
+    def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> Windows:
+        """All rows epoch by epoch, a window in memory at a time."""
+        return Windows(
+            lambda blocks, wanted: self.load(blocks, wanted).examples,
+            len(self),
+            block_rows=self.block_rows,
+            window_rows=self.window_rows,
+            batch_size=batch_size,
+            seed=seed,
+            workers=workers,
+            # the rows of a single network are divided among all processes
+            own=range(self.rank, workers, self.ranks) if workers > 1 else None,
+        )
+
+    def load(self, blocks: IntArray, wanted: BoolArray | None = None) -> Part:
+        """The rows of some blocks; zeros for those that are not wanted, which take no memory."""
+        encoded, truth = self.store.read_blocks("train", blocks, self.block_rows, wanted)
+        return self._part(encoded, truth)
+
+    def sampled(self, most: int, seed: int) -> Part:
+        """About so many of the rows, from all over the table, or all."""
+        blocks, wanted = (-(-rows // self.block_rows) for rows in (len(self), most))
+        chosen = np.arange(blocks)
+        if wanted < blocks:
+            chosen = np.sort(stream(seed, "known").choice(blocks, wanted, replace=False))
+        return self.load(chosen)
+
+    def held_out(self, part: str) -> Part:
+        """All rows of another part, which are few."""
+        encoded, truth = self.store.read(part, 0, self.store.rows[part])
+        return self._part(encoded, truth)
+
+    def _part(self, encoded: Encoded, truth: IntArray | FloatArray) -> Part:
+        for column, codes in enumerate(self.recodings):
+            encoded.categorical[:, column] = codes[encoded.categorical[:, column]]
+        return make_part(self.task, self.store.target, encoded, truth, balance=self.balance)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredParts(Parts):
+    """Learned from block by block; in memory are a sample of that, and the other parts."""
+
+    stored: StoredRows = field(kw_only=True)
+
+    @property
+    def train(self) -> Learned:
+        return self.stored
+
+    @property
+    def everything(self) -> Part:
+        raise TabnasError("the rows of a store cannot all be in memory")
+
+    def digest(self) -> str:
+        said = [self.encoder.to_dict(), self.target.to_dict(), self.stored.store.digest]
+        return sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) -> StoredParts:
+    """What follows from a store and the settings of a run."""
+    _refuse_settled(settings)
+    encoder, most, dimensions = embeddings_within(store.encoder, settings.budget)
+    recodings = () if encoder == store.encoder else store.encoder.recodings(most)
+    task = network_task(encoder, store.target, dimensions)
+    balance, total_weight = _weights(store, settings)
+    row_bytes = 4 * (len(encoder.features) + len(encoder.categories) + 1)
+    stored = StoredRows(
+        store,
+        task,
+        recodings,
+        balance,
+        total_weight,
+        window_rows=max(FEWEST_BLOCK_ROWS, settings.memory // WINDOW_SHARE // row_bytes),
+        rank=ranks.rank,
+        ranks=ranks.size,
+    )
+    known = stored.sampled(KNOWN_ROWS, settings.seed)
+    return StoredParts(
+        encoder=encoder,
+        target=store.target,
+        dimensions=dimensions,
+        development=joined(known, stored.held_out("validation")),
+        train_rows=len(known),
+        test=stored.held_out("test") if store.rows["test"] else None,
+        stored=stored,
+    )
+
+
+def _weights(store: Store, settings: RunSettings) -> tuple[FloatArray | None, float]:
+    """What a row of each class weighs, if classes are balanced, and all training rows together."""
+    rows = store.rows["train"]
+    if settings.class_weight is None:
+        return None, float(rows)
+    classes_of(store.target)  # refuses a quantity
+    balance = class_balance(store.class_counts)
+    return balance, float((balance * store.class_counts).sum())
+
+
+def _refuse_settled(settings: RunSettings) -> None:
+    """Refuse what was settled when the store was made, or takes all rows at once."""
+    defaults = {each.name: each.default for each in fields(RunSettings)}
+    settled = {name: defaults[name] for name in ("drop", "scaling", "order", "order_column")}
+    settled |= {"kinds": {}, "shares": Shares()}
+    for name, default in settled.items():
+        if getattr(settings, name) != default:
+            raise TabnasError(
+                f"{name} was settled when the store was made, however it is given once more; leave "
+                "it out, or encode the table again with it"
+            )
+    if settings.refit:
+        raise TabnasError(
+            "a training on all rows, those of the test included, must have them in memory, however "
+            "they are in a store; leave refit out"
+        )
+    if settings.limits.keys() & COST_NAMES:
+        raise TabnasError(
+            "a limit on latency is measured with rows of the table, however a store has encoded "
+            "ones only; limit parameters, bytes or flops instead"
+        )

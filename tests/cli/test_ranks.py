@@ -1,0 +1,309 @@
+"""One search in several processes: the same result, and nothing hangs or is lost if one dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tabnas.cli._main import MISTAKE, run
+from tabnas.runs import RunSettings
+from tests.runs.conftest import begun, written_table
+
+torch = pytest.importorskip("torch")
+LOST = 3
+LONGEST = 300.0  # seconds, for what takes a few: a guard against hanging
+SETTINGS = RunSettings(
+    limits={"parameters": 800}, engine="torch", workers=2, baselines=False, candidates=1
+)
+PLAN = {"search_epochs": 10, "epochs": 1, "candidates": 1}
+
+NURSERY = """
+import json, os, sys
+import torch.distributed, tabnas.runs, tabnas.nets.torch
+import tabnas.feasible._kernels, tabnas.policy._kernels
+from tabnas.cli._main import main
+
+for line in sys.stdin:
+    started = []
+    job = json.loads(line)
+    for rank, arguments in enumerate(job["arguments"]):
+        process = os.fork()
+        if not process:
+            os.environ |= job["environment"] | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+            for number in (1, 2):
+                with open(f"said-{rank}-{number}", "w") as said:
+                    os.dup2(said.fileno(), number)
+            sys.argv[1:] = arguments
+            try:
+                main()
+            except SystemExit as ended:
+                sys.stdout.flush(), sys.stderr.flush()
+                os._exit(ended.code or 0)
+        started.append(process)
+    print(json.dumps(started), flush=True)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in started]
+    print(json.dumps(codes), flush=True)
+"""
+
+
+class Company:
+    """Several processes of one command, as a launcher starts them, but forked and so begun soon."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._mother = subprocess.Popen(
+            [sys.executable, "-c", NURSERY],
+            cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def begin(self, *arguments: list[str]) -> list[int]:
+        """Start a process for each list of arguments; their ids."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        size = {"WORLD_SIZE": str(len(arguments)), "LOCAL_WORLD_SIZE": str(len(arguments))}
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        assert self._mother.stdin
+        job = {"arguments": arguments, "environment": size | place}
+        print(json.dumps(job), file=self._mother.stdin, flush=True)
+        return self._said()
+
+    def ended(self) -> list[int]:
+        """Wait for all; their exit codes."""
+        return self._said()
+
+    def run(self, *arguments: list[str]) -> list[int]:
+        self.begin(*arguments)
+        return self.ended()
+
+    def said(self, rank: int, number: int = 2) -> str:
+        """What a process of the last job has written to standard error, or output."""
+        return (self._folder / f"said-{rank}-{number}").read_text()
+
+    def _said(self) -> Any:
+        assert self._mother.stdout
+        return json.loads(self._mother.stdout.readline())
+
+    def close(self) -> None:
+        with self._mother:  # which ends when nothing more is asked of it
+            pass
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """As the processes have that this one is compared with."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ranks")
+    written_table(folder / "t.parquet", 300)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def company(place: Path) -> Iterator[Company]:
+    company = Company(place)
+    yield company
+    company.close()
+
+
+@pytest.fixture(scope="module")
+def whole(place: Path) -> dict[str, Any]:
+    """The result of one process."""
+    folder = begun(place / "whole", place / "t.parquet", SETTINGS, PLAN)
+    assert run(["resume", str(folder), "--quiet"]) == 0
+    return result(folder)
+
+
+def result(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return found
+
+
+def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """All that is chosen is the same, and what is measured is so to rounding."""
+    assert found["architecture"] == expected["architecture"]
+    names, losses = (
+        [[one[key] for one in facts["candidates"]] for facts in (found, expected)]
+        for key in ("architecture", "log_loss")
+    )
+    assert names[0] == names[1]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-3)
+
+
+def wait_for(path: Path, pattern: str) -> None:
+    end = time.monotonic() + LONGEST
+    while not list(path.glob(pattern)):
+        assert time.monotonic() < end, f"there is no {pattern} in {path}"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_find_what_one_process_finds(
+    ranks: int, company: Company, whole: dict[str, Any], place: Path
+) -> None:
+    """Also with one more than there are workers, which has nothing to do but to keep up."""
+    folder = begun(place / f"in {ranks}", place / "t.parquet", SETTINGS, PLAN)
+    assert company.run(*[["resume", folder.name, "--quiet"]] * ranks) == [0] * ranks
+    assert_same(result(folder), whole)
+    for rank in range(ranks):
+        assert company.said(rank) == company.said(rank, 1) == ""
+
+
+def test_the_compiled_engine_finds_the_same(whole: dict[str, Any], place: Path) -> None:
+    settings = RunSettings.from_dict(SETTINGS.to_dict() | {"engine": "compiled"})
+    folder = begun(place / "compiled", place / "t.parquet", settings, PLAN)
+    assert run(["resume", str(folder), "--quiet"]) == 0
+    assert_same(result(folder), whole)
+
+
+def test_only_the_first_speaks_and_has_as_many_workers_as_there_are_ranks(
+    company: Company, place: Path
+) -> None:
+    asked = ["search", "t.parquet", "--target", "kind", "--max-parameters", "300"]
+    asked += ["--engine", "torch", "--time", "0.2", "--candidates", "1", "--out", "brief"]
+    assert company.run(asked, asked) == [0, 0]
+    assert "on 60 test rows" in company.said(0, 1)
+    assert company.said(0).startswith("tabnas: search\n")
+    assert company.said(1) == company.said(1, 1) == ""
+    config = (place / "brief" / "config.toml").read_text()
+    assert "workers = 2" in config
+    assert 'engine = "torch"' in config
+    assert not (place / "brief" / "checkpoint").exists()
+
+
+def test_a_rank_that_dies_ends_the_job_which_goes_on_in_any_number(
+    company: Company, whole: dict[str, Any], place: Path
+) -> None:
+    folder = begun(place / "killed", place / "t.parquet", SETTINGS, PLAN)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    asked = ["-m", "tabnas", "resume", "killed", "--quiet", "--checkpoint-seconds", "0"]
+    with subprocess.Popen(
+        [*launcher, *asked], cwd=place, stderr=subprocess.PIPE, text=True
+    ) as torchrun:
+        wait_for(folder / "checkpoint", "*.checkpoint")
+        *_, last = workers_of(torchrun.pid)
+        os.kill(last, signal.SIGKILL)
+        _, said = torchrun.communicate(timeout=LONGEST)
+    assert torchrun.returncode != 0
+    ours = [line for line in said.splitlines() if line.startswith("tabnas:")]
+    assert len(ours) == 1
+    assert ours[0].endswith("; go on with: torchrun ... -m tabnas resume killed")
+    assert "tabnas/" not in said  # no line of ours in a traceback
+    assert list(folder.glob("checkpoint/*.checkpoint"))
+    shutil.copytree(folder, place / "killed, then two")
+    assert run(["resume", str(folder), "--quiet"]) == 0
+    assert company.run(*[["resume", "killed, then two", "--quiet"]] * 2) == [0, 0]
+    for name in ("killed", "killed, then two"):
+        assert_same(result(place / name), whole)
+        assert not (place / name / "checkpoint").exists()
+
+
+def workers_of(launcher: int) -> list[int]:
+    """The processes that a launcher has started, in their order."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(fields[1]) == launcher:
+            found.append(int(stat.parent.name))
+    return sorted(found)
+
+
+def test_if_the_first_dies_another_says_how_to_go_on(company: Company, place: Path) -> None:
+    folder = begun(place / "orphaned", place / "t.parquet", SETTINGS, PLAN)
+    first, *_ = company.begin(*[["resume", "orphaned", "--checkpoint-seconds", "0"]] * 3)
+    wait_for(folder / "checkpoint", "*.checkpoint")
+    os.kill(first, signal.SIGKILL)
+    assert company.ended() == [-signal.SIGKILL, LOST, LOST]
+    said = company.said(1) + company.said(2)
+    assert "go on with: torchrun ... -m tabnas resume orphaned" in said
+    assert "Traceback" not in said
+
+
+def test_all_stop_together_whoever_is_asked(
+    company: Company, whole: dict[str, Any], place: Path
+) -> None:
+    folder = begun(place / "stopped", place / "t.parquet", SETTINGS, PLAN)
+    often = ["resume", "stopped", "--checkpoint-seconds", "0"]
+    _, second = company.begin(often, often)
+    wait_for(folder / "checkpoint", "*.checkpoint")
+    os.kill(second, signal.SIGTERM)
+    assert company.ended() == [143, 143]
+    assert company.said(0).endswith(
+        "tabnas: stopped; go on with: torchrun ... -m tabnas resume stopped\n"
+    )
+    assert company.said(1) == ""
+    assert run(["resume", str(folder), "--quiet"]) == 0
+    assert_same(result(folder), whole)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (["other.parquet"], "rank 1 has another: the table is "),
+        (["t.parquet", "--seed", "1"], "rank 1 has another: the setting seed is 1 there, and 0 on"),
+        (["none.parquet"], "rank 1: "),
+    ],
+)
+def test_what_differs_between_ranks_is_said_once(
+    other: list[str], said: str, company: Company, place: Path
+) -> None:
+    written_table(place / "other.parquet", 301)
+    asked = ["--target", "kind", "--max-parameters", "300", "--engine", "torch", "--out", "refused"]
+    codes = company.run(["search", "t.parquet", *asked], ["search", *other, *asked])
+    assert codes in ([MISTAKE, MISTAKE], [LOST, MISTAKE])
+    both = company.said(0) + company.said(1)
+    assert both.count("tabnas: ") == 1 + both.count("tabnas: search")
+    assert said in both
+    assert "Traceback" not in both
+    assert not (place / "refused").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["search", "t.csv", "--max-parameters", "300"], "add --engine torch"),
+        (["tradeoff", "t.csv", "--limits", "300,400"], "start it without torchrun"),
+        (["search", "t.csv", "--max-parameters", "9", "--engine", "jax"], "no engine 'jax'"),
+    ],
+)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_what_several_processes_cannot_do_is_refused(
+    rank: int,
+    command: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert run(command) == MISTAKE
+    heard = capfd.readouterr().err
+    assert heard == "" if rank else said in heard
+
+
+def test_a_run_of_the_compiled_engine_goes_on_in_one_process(company: Company, place: Path) -> None:
+    settings = RunSettings.from_dict(SETTINGS.to_dict() | {"engine": "compiled"})
+    begun(place / "alone", place / "t.parquet", settings, PLAN)
+    assert company.run(*[["resume", "alone", "--quiet"]] * 2) == [MISTAKE, MISTAKE]
+    assert "go on in one process" in company.said(0)
+    assert company.said(1) == ""

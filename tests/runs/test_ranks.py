@@ -1,0 +1,99 @@
+"""What the processes of one run know alike, because the first has told them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tabnas.latency import Machine
+from tabnas.runs import ALONE, Labelled, Ledger, PlannedRun, Ranks, plan_run
+from tests.latency.conftest import made_latency_table
+from tests.ranks import in_ranks
+from tests.runs.conftest import made_table
+from tests.runs.test_latency import LIMITS, SHORT, FakeMachine, settings_of
+
+pytest.importorskip("torch")
+
+
+def connected() -> Ranks:
+    import torch.distributed as dist
+
+    from tabnas.nets.torch import Group
+    from tabnas.runs._ranks import JoinedRanks
+
+    return JoinedRanks(Group(), dist.HashStore())
+
+
+def told(rank: int) -> list[Any]:
+    ranks = connected()
+    arrays = {"x": np.full((2, 3), rank, np.float32), "empty": np.zeros((0, 2))}
+    facts, carried = ranks.told({"by": rank, "number": 0.1 + 0.2}, arrays)
+    shapes = {name: array.shape for name, array in carried.items()}
+    most = ranks.largest(10 * rank)
+    return [facts, shapes, carried["x"].max(), ranks.everyones("x" * rank), most]
+
+
+def test_the_first_tells_and_all_are_heard(tmp_path: Path) -> None:
+    for facts, shapes, largest, everyones, most in in_ranks(3, tmp_path, told):
+        assert facts == {"by": 0, "number": 0.1 + 0.2}  # to the bit
+        assert shapes == {"x": (2, 3), "empty": (0, 2)}
+        assert largest == 0
+        assert everyones == ["", "x", "xx"]
+        assert most == 20
+
+
+def test_alone_all_of_it_is_trivial() -> None:
+    arrays = {"x": np.zeros(2)}
+    assert ALONE.told("facts", arrays) == ("facts", arrays)
+    assert ALONE.everyones(1) == [1]
+    assert ALONE.first
+    assert ALONE.speaks()
+    ALONE.refuse_differences({"the table": "x"})
+
+
+def restored(rank: int, folder: Path | None) -> list[Any]:
+    ledger = Ledger(None if rank else folder, identity={"the table": "x"}, ranks=connected())
+    if "search" not in ledger:
+        return []
+    return [ledger.facts("search"), ledger.arrays("search")["weights"].tolist()]
+
+
+def test_a_ledger_is_read_by_the_first_for_all(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    assert in_ranks(2, tmp_path, restored, folder) == [[], []]
+    ledger = Ledger(folder, identity={"the table": "x"})
+    ledger.enter("search", {"found": "8-4"}, {"weights": np.arange(3)})
+    ledger.save()
+    assert in_ranks(2, tmp_path, restored, folder) == [[{"found": "8-4"}, [0, 1, 2]]] * 2
+
+
+def planned(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
+    data = Labelled.of(made_table(300).drop(["value"]), "kind")
+    settings = settings_of(table_file, LIMITS, engine="torch", workers=2)
+    before = plan_run(data, settings, measure=machine, ranks=ranks).plan.resolved
+    return plan_run(data, settings, measure=machine, ranks=ranks, resolved=before | SHORT)
+
+
+def measured(rank: int, table_file: str) -> list[Any]:
+    machine = FakeMachine(lambda model, us: 1e9 if rank else us)
+    ranks = connected()
+    run = planned(machine, table_file, ranks)
+    ledger = Ledger(identity=run.identity(), ranks=ranks)
+    if rank:
+        run.assist(ledger)
+        return machine.asked
+    outcome = run.execute(ledger=ledger)
+    return [str(outcome.model.architecture), outcome.measured_us]
+
+
+def test_only_the_first_measures(tmp_path: Path) -> None:
+    table_file = tmp_path / "here.json"
+    table_file.write_text(made_latency_table(machine=Machine.here()).to_json())
+    (architecture, measured_us), asked = in_ranks(2, tmp_path, measured, str(table_file))
+    expected = planned(FakeMachine(), str(table_file), ALONE).execute()
+    assert architecture == str(expected.model.architecture)
+    assert measured_us == expected.measured_us
+    assert asked == []

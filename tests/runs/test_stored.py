@@ -1,0 +1,226 @@
+"""Runs on a store: rows on disk, learned from block by block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+from tabnas.data import Table
+from tabnas.errors import TabnasError
+from tabnas.nets import Cosine, SuperNet, Trainer, Training
+from tabnas.runs import ALONE, Ledger, Ranks, RunSettings, network_bytes, plan_run, prepare
+from tabnas.runs._stored_parts import StoredParts
+from tabnas.space import Architecture
+from tabnas.stores import Store, encode_store, open_store
+from tests.ranks import in_ranks
+
+ROWS = 6_000
+LIMITS = {"parameters": 600}
+
+
+def table(rows: int = ROWS, *, by_label: bool = False) -> dict[str, list[object]]:
+    """Numbers with gaps, a category of many values, and a class that depends on both."""
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(rows, 3)), rng.normal(size=rows)
+    city = rng.zipf(1.5, size=rows) % 300
+    label = x[:, 0] * x[:, 1] + (city % 2) + 0.3 * noise > 0.5
+    order = np.argsort(label, kind="stable") if by_label else np.arange(rows)
+    numbers = {f"x{k}": x[order, k].round(6).tolist() for k in range(3)}
+    numbers["x2"][::7] = [None] * len(numbers["x2"][::7])
+    return {
+        **numbers,
+        "city": [f"city {c}" for c in city[order]],
+        "kind": np.where(label[order], "yes", "no").tolist(),
+    }
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder = tmp_path_factory.mktemp("store")
+    csv.write_csv(pa.table(table()), folder / "table.csv")
+    return encode_store(folder / "table.csv", folder / "store", target="kind")
+
+
+def parts_of(store: Store, **settings: object) -> StoredParts:
+    parts = prepare(store, RunSettings(**{"limits": LIMITS, **settings}))
+    assert isinstance(parts, StoredParts)
+    return parts
+
+
+def small(store: Store) -> int:
+    """Memory that bears a window of about a tenth of the rows."""
+    return 16 * 4 * 8 * store.rows["train"] // 10
+
+
+def test_a_run_on_a_store_finds_a_network(store: Store) -> None:
+    run = plan_run(store, RunSettings(limits=LIMITS, memory=small(store), baselines=False))
+    assert len(run.parts.train) == store.rows["train"]
+    outcome = run.execute()
+    assert outcome.model.costs["parameters"] <= 600
+    scores = outcome.scores
+    assert scores["network"]["log_loss"].value < 0.75 * scores["trivial"]["log_loss"].value
+    assert len(outcome.model.predict(Table.of(table(20)).drop(["kind"]))) == 20
+
+
+def test_the_same_seed_gives_the_same_bits(store: Store) -> None:
+    def model():
+        settings = RunSettings(limits=LIMITS, memory=small(store), baselines=False, candidates=1)
+        return plan_run(store, settings, resolved=RESOLVED).execute().model
+
+    first, again = model(), model()
+    assert first.architecture == again.architecture
+    for name, weights in first.weights.items():
+        assert np.array_equal(weights, again.weights[name])
+
+
+RESOLVED = {"search_epochs": 2, "epochs": 2, "candidates": 1}
+
+
+def test_every_training_row_is_seen_once_an_epoch(store: Store) -> None:
+    rows = parts_of(store, memory=small(store)).stored
+    batches = rows.batches(50, seed=0)
+    assert rows.window_rows < len(rows) / 5  # or else this shows nothing
+    seen = []
+    for step in range(batches.steps_per_epoch):
+        batch = batches.at(step)
+        seen.append(batch.examples.numeric[batch.rows[0]])
+    stored = store.read("train", 0, len(rows)).encoded.numeric
+    assert np.array_equal(*(np.sort(one, axis=0) for one in (np.concatenate(seen), stored)))
+
+
+def test_a_limit_that_bears_fewer_categories_recodes_what_is_stored(store: Store) -> None:
+    parts = parts_of(store, limits={"parameters": 150})
+    (most,), (stored,) = parts.encoder.categories, store.encoder.categories
+    assert most < stored
+    again = parts.encoder.encode(Table.of(table()).drop(["kind"]))
+    held = (parts.known, parts.validation, parts.test)
+    codes = np.concatenate([part.encoded.categorical for part in held if part is not None])
+    assert np.array_equal(np.sort(codes[:, 0]), np.sort(again.categorical[:, 0]))
+
+
+def test_balanced_classes_weigh_the_same(store: Store) -> None:
+    parts = parts_of(store, class_weight="balanced")
+    examples = parts.known.examples
+    weights = [examples.weight[examples.values[:, 0] == k].sum() for k in (0, 1)]
+    assert weights[0] == pytest.approx(weights[1], rel=1e-4)
+    assert parts.stored.total_weight == pytest.approx(sum(weights), rel=1e-4)
+
+
+def test_a_training_goes_on_in_the_middle_of_a_window(store: Store) -> None:
+    rows = parts_of(store, memory=small(store)).stored
+    architecture = Architecture((8,))
+
+    def trainer() -> Trainer:
+        net = SuperNet.standalone(architecture, rows.task)
+        how = Training(epochs=2, batch_size=64, schedule=Cosine(0.01))
+        return Trainer(net, architecture, rows, how)
+
+    class Enough(Exception):  # noqa: N818
+        pass
+
+    stopped, whole = trainer(), trainer()
+
+    def stop() -> None:
+        if stopped.step == 41:
+            raise Enough
+
+    with pytest.raises(Enough):
+        stopped.run(tick=stop)
+    later = trainer()
+    later.load_state(stopped.state())
+    later.run()
+    whole.run()
+    for name, weights in whole.net.weights().items():
+        assert np.array_equal(weights, later.net.weights()[name])
+
+
+def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
+    """With a window of a tenth of the rows, the loss is that of rows in a random order."""
+
+    def loss(by_label: bool) -> float:
+        name = f"{by_label}"
+        csv.write_csv(pa.table(table(20_000, by_label=by_label)), tmp_path / f"{name}.csv")
+        store = encode_store(tmp_path / f"{name}.csv", tmp_path / name, target="kind")
+        parts = parts_of(store, memory=small(store))
+        architecture = Architecture((16,))
+        net = SuperNet.standalone(architecture, parts.task)
+        how = Training(epochs=5, batch_size=64, schedule=Cosine(0.01))
+        Trainer(net, architecture, parts.stored, how).run()
+        return net.loss(architecture, parts.validation.examples)
+
+    mixed, by_label = loss(False), loss(True)
+    assert by_label < 1.1 * mixed
+    assert mixed < 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"drop": ("x0",)}, "drop was settled"),
+        ({"kinds": {"x0": "categorical"}}, "kinds was settled"),
+        ({"scaling": "none"}, "scaling was settled"),
+        ({"refit": True}, "leave refit out"),
+        ({"limits": {"latency_us": 50.0}}, "limit on latency"),
+    ],
+)
+def test_what_a_store_cannot_do_is_refused(
+    store: Store, settings: dict[str, object], said: str
+) -> None:
+    with pytest.raises(TabnasError, match=said):
+        parts_of(store, **settings)
+
+
+def test_memory_of_embeddings_is_known_before_it_is_taken(tmp_path: Path) -> None:
+    csv.write_csv(pa.table(table(200)), tmp_path / "table.csv")
+    store = encode_store(
+        tmp_path / "table.csv",
+        tmp_path / "store",
+        target="kind",
+        kinds={"city": "hashed"},
+        buckets=1 << 28,
+    )
+    with pytest.raises(TabnasError, match=r"embeddings would take 25.8 GB .* fewer --buckets"):
+        plan_run(store, RunSettings(limits={"flops": 10_000}))
+    within = plan_run(store, RunSettings(limits=LIMITS))  # by which the buckets are folded
+    taken = network_bytes(within.plan.feasible.space, within.parts.task, within.plan.optimizer)
+    assert taken["embeddings"] <= 12 * 300
+
+
+def searched(rank: int, folder: str) -> list[object]:
+    from tests.runs.test_ranks import connected
+
+    return _searched(open_store(folder), connected())
+
+
+def _searched(store: Store, ranks: Ranks) -> list[object]:
+    settings = RunSettings(
+        limits=LIMITS, memory=small(store), baselines=False, candidates=1, engine="torch",
+        workers=2, layers=1, widths=(4, 8),
+    )  # fmt: skip
+    run = plan_run(store, settings, resolved=RESOLVED | {"search_epochs": 1}, ranks=ranks)
+    batch = run.parts.train.examples.batches(40, seed=0, workers=2).at(0)
+    read = [bool(batch.examples.numeric[rows].any()) for rows in batch.rows]
+    ledger = Ledger(identity=run.identity(), ranks=ranks)
+    if not ranks.first:
+        run.assist(ledger)
+        return read
+    model = run.execute(ledger=ledger).model
+    return [read, str(model.architecture), dict(model.weights)]
+
+
+def test_each_of_two_processes_reads_its_own_rows_and_the_result_is_the_same(
+    store: Store, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    (first, architecture, weights), second = in_ranks(2, tmp_path, searched, str(store.path))
+    assert first == [True, False]
+    assert second == [False, True]
+    both, expected, alone = _searched(store, ALONE)
+    assert both == [True, True]
+    assert architecture == expected
+    for name, array in alone.items():
+        np.testing.assert_allclose(weights[name], array, rtol=2e-3, atol=2e-4)
