@@ -35,8 +35,12 @@ def test_supernets_foretell_stand_alone_losses(summary: dict[str, Any]) -> None:
 def test_late_rl_is_judged_by_what_is_feasible(out: Path, summary: dict[str, Any]) -> None:
     assert [row["title"] for row in summary["late"]] == ["Abs, beta = -0.5", "rejection, exact"]
     for row in summary["late"]:
-        assert 0 <= row["regret"] < 30
+        assert 0 <= row["regret_of_first"] < 30
         assert row["favourite_infeasible"] in (0, 1)
+    [paired] = summary["late_paired"]
+    means = {row["title"]: row["regret_of_first"] for row in summary["late"]}
+    more = means["rejection, exact"] - means[paired["title"]]
+    assert paired["regret_of_first"]["more"] == pytest.approx(more)
     text = (out / "README.md").read_text()
     assert "The paper" in text
     assert (out / "one-shot.svg").exists()

@@ -58,6 +58,10 @@ def test_abs_turns_to_the_limit_and_rejection_keeps_it(
     summary = json.loads((out / "summary.json").read_text())
     (error,) = (row["estimate_error"] for row in summary["searches"] if row["estimate_error"])
     assert error < 0.03
+    for one in summary["rewards"]:  # of one seed, so the mean is that seed's
+        own = rows[one["reward"]]
+        assert one["p_feasible_after"] == own["p_feasible"][-1] == one["p_feasible_lowest"]
+        assert one["rose"] == (own["p_feasible"][-1] > own["p_feasible"][0])
     assert "in Volkert's place" in (out / "README.md").read_text()
     assert (out / "covertype-4-layers.svg").exists()
 

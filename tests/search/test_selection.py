@@ -4,6 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.nets import Examples, Inputs, Task
@@ -15,6 +17,7 @@ from tabnas.search import (
     SearchSettings,
     additive_qualities,
     candidate_pool,
+    choose_by_loss,
     one_shot_losses,
     select,
 )
@@ -54,14 +57,27 @@ def test_algorithm_3_takes_the_largest_drawn(finished: Search) -> None:
     assert select(finished, 1, by="largest") == [FEASIBLE.dearest()]
 
 
-def test_one_shot_candidates_are_ranked_by_loss_and_mostly_use_the_limit(finished: Search) -> None:
-    chosen = select(finished, 3)
-    losses = one_shot_losses(finished, chosen)
-    assert (np.diff(losses) >= 0).all()
-    loads = FEASIBLE.load(np.array([SPACE.choices(one) for one in chosen]))
-    assert (loads >= 0.85).sum() >= 2
-    best = min(candidate_pool(finished), key=lambda one: one_shot_losses(finished, [one])[0])
-    assert best in chosen
+def test_two_of_three_candidates_use_the_limit_and_come_first(finished: Search) -> None:
+    pool = candidate_pool(finished)
+    losses = dict(zip(pool, one_shot_losses(finished, pool), strict=True))
+    using = [one for one in pool if FEASIBLE.load(np.array(SPACE.choices(one))) >= 0.85]
+    assert 2 <= len(using) < len(pool)
+    first, second = sorted(using, key=losses.__getitem__)[:2]
+    third = min((one for one in pool if one not in (first, second)), key=losses.__getitem__)
+    assert select(finished, 3) == [first, second, third]
+    assert min(pool, key=losses.__getitem__) in (first, third)  # never left out
+
+
+@given(st.lists(st.floats(0, 1), min_size=FEASIBLE.count(), max_size=FEASIBLE.count()))
+def test_fewer_candidates_are_the_first_of_more(losses: list[float]) -> None:
+    pool = list(FEASIBLE)
+    every = choose_by_loss(pool, np.array(losses), len(pool), FEASIBLE)
+    assert sorted(every, key=str) == sorted(pool, key=str)
+    loads = [float(FEASIBLE.load(np.array(SPACE.choices(one)))) for one in every]
+    total = sum(load >= 0.85 for load in loads)
+    for n in range(1, len(pool)):
+        assert choose_by_loss(pool, np.array(losses), n, FEASIBLE) == every[:n]
+        assert sum(load >= 0.85 for load in loads[:n]) >= min(total, -(-2 * n // 3))
 
 
 def test_unknown_rules_are_refused(finished: Search) -> None:

@@ -112,19 +112,33 @@ class GroundTruth:
         """The limit that this share of the architectures keeps."""
         return int(np.quantile(self.costs[cost], share))
 
-    def regrets(self, budget: Budget, part: str = "validation") -> FloatArray:
+    def regrets(
+        self, budget: Budget, part: str = "validation", *, chosen_by: int | None = None
+    ) -> FloatArray:
         """How much worse than the best within the limits, in deviations from seed to seed.
 
-        For every architecture, [architectures]; NaN for what is over the limits.
+        For every architecture, [architectures]; NaN for what is over the limits. An architecture
+        that was chosen by its training with one of the seeds is judged by the others, since that
+        one was lucky more often than not; so its regret may be below 0.
         """
-        means = self.losses[part].mean(axis=1)
+        losses = self.losses[part]
         inside = np.array([budget.admits(self.space, one) for one in self.architectures])
-        best = int(np.where(inside, means, np.inf).argmin())
+        best = int(np.where(inside, losses.mean(axis=1), np.inf).argmin())
+        others = np.arange(losses.shape[1]) != (-1 if chosen_by is None else chosen_by)
+        means = losses[:, others].mean(axis=1)
         return np.where(inside, (means - means[best]) / self.deviation(part)[best], np.nan)
 
-    def regret(self, architecture: Architecture, budget: Budget, part: str = "validation") -> float:
+    def regret(
+        self,
+        architecture: Architecture,
+        budget: Budget,
+        part: str = "validation",
+        *,
+        chosen_by: int | None = None,
+    ) -> float:
         """`regrets` of one; what is over the limits is refused."""
-        regret = float(self.regrets(budget, part)[self.architectures.index(architecture)])
+        regrets = self.regrets(budget, part, chosen_by=chosen_by)
+        regret = float(regrets[self.architectures.index(architecture)])
         if not isfinite(regret):
             raise TabnasError(f"{architecture} must be within {budget}, however it is not")
         return regret

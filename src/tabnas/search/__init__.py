@@ -19,6 +19,7 @@ from tabnas.search._selection import (
     SELECTIONS,
     best_within,
     candidate_pool,
+    choose_by_loss,
     one_shot_losses,
     select,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "additive_qualities",
     "best_within",
     "candidate_pool",
+    "choose_by_loss",
     "one_shot_losses",
     "select",
 ]

@@ -58,7 +58,7 @@ class AblatedSearch:
             candidates = select(self.search, CANDIDATES, by=selection)
             seconds = self.seconds + process_time() - began
             said = {"selection": selection, "limit": self.judged.limit, "seconds": seconds}
-            found.append(said | self._facts() | self.judged.verdict(candidates, seed))
+            found.append(said | self._facts() | self.judged.judge.named(candidates, seed))
         return found
 
     def _facts(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,19 @@ import numpy as np
 
 from tabnas.paper._figures import OTHERS, OURS, RULED_OUT, THEIRS, figure, save
 from tabnas.paper._markdown import markdown_table
-from tabnas.paper.experiments._paired import mean_text, more_text, p_text, verdict_text
+from tabnas.paper.experiments._paired import (
+    HOW,
+    JUDGED,
+    mean_text,
+    more_text,
+    p_text,
+    tables_cells,
+    verdict_text,
+)
 
 UNCHANGED = "as it is"
-REGRETS = ("regret", "regret_of_three")
+FIRST = ("regret_of_first", "test_regret_of_first")
+RETURNED = ("regret_of_returned", "test_regret_of_returned")
 ABOUT_P_FEASIBLE = ("", "P(V)", "infeasible children", "gradient through P(V)")
 """Questions whose answer shows in P(V) over time."""
 
@@ -35,11 +44,8 @@ def ablations_text(titles: Mapping[str, str], summary: Mapping[str, Any]) -> str
     """A section for each base, and one on P(V)."""
     parts = [_base_text(base, title, summary[base]) for base, title in titles.items()]
     return (
-        "Real searches on tables of which every architecture was trained alone. *Regret*: how much "
-        "worse than the best within the limit, in standard deviations from seed to seed; its mean "
-        "and 95 % interval, and how often it is at most 2. *More*: the difference to the search as "
-        "it is, run by run, with its 95 % interval from a bootstrap over seeds, and p from "
-        "Wilcoxon's signed-rank test, neither corrected for the number of variants. *Looks*: how "
+        "Real searches on tables of which every architecture was trained alone. "
+        f"{JUDGED} *More*: the difference to the search as it is, run by run. {HOW} *Looks*: how "
         "many times the quality of an architecture was asked for. *Time*: that of a core, next to "
         "the search as it is. *P(V)*: how much of the policy lies within the limit in the "
         "end.\n\n" + "\n\n".join(parts) + f"\n\n{NOTES}\n"
@@ -58,20 +64,35 @@ def _base_text(base: str, title: str, said: Mapping[str, Any]) -> str:
     variants = said["variants"]
     by_paper = any(one["paper"] for one in variants)
     returned = markdown_table(
-        ["changed", "regret", "more", "p", *(["the paper says"] if by_paper else [])],
         [
-            [_named(one), *_regret_cells(one, "regret_of_three")]
-            + ([one["paper"]] if by_paper else [])
+            *("changed", "regret", "test", "more", "p, Holm", "more, test", "p, Holm"),
+            *(["the paper says"] if by_paper else []),
+        ],
+        [
+            [_named(one), *_regret_cells(one, RETURNED)] + ([one["paper"]] if by_paper else [])
             for one in variants
         ],
     )
-    verdicts = verdict_text({_named(one): one["regret_of_three_more"] for one in variants[1:]})
+    verdicts = "\n\n".join(
+        f"{rows}: {verdict_text({_named(one): one[f'{name}_more'] for one in variants[1:]})}"
+        for rows, name in zip(("Validation rows", "Test rows"), RETURNED, strict=True)
+    )
+    by_table = markdown_table(
+        ["changed, more than as it is", *said["tables"]],
+        [
+            [_named(one), *tables_cells(one[f"{RETURNED[0]}_more"], said["tables"])]
+            for one in variants[1:]
+        ],
+    )
     first = markdown_table(
-        ["changed", "regret", "more", "p", "looks", "time", "P(V)"],
+        ["selection", "regret", "test", "more", "p, Holm", "more, test", "p, Holm"],
+        [[one["title"], *_regret_cells(one, FIRST)] for one in variants if FIRST[0] in one],
+    )
+    took = markdown_table(
+        ["changed", "looks", "time", "P(V)"],
         [
             [
                 _named(one),
-                *_regret_cells(one, "regret"),
                 f"{one['looks']:,.0f}",
                 f"{one['seconds'] / variants[0]['seconds']:.1f}",
                 f"{one['p_feasible'][-1]:.2f}",
@@ -84,7 +105,9 @@ def _base_text(base: str, title: str, said: Mapping[str, Any]) -> str:
         f"Tables: {', '.join(said['tables'])}. Limits that {shares} of the architectures keep. "
         f"{said['seeds']} seeds each.\n\nWhat a run returns, the best of three candidates "
         f"that are trained once each:\n\n{returned}\n\n{verdicts}\n\n"
-        f"The first candidate alone, and what the search took:\n\n{first}\n\n"
+        f"By table, validation rows:\n\n{by_table}\n\n"
+        f"The first candidate alone, by the rule that selects it:\n\n{first}\n\n"
+        f"What the searches took:\n\n{took}\n\n"
         f"![regret of each variant]({base}.png)"
     )
 
@@ -93,19 +116,22 @@ def _named(one: Mapping[str, Any]) -> str:
     return ": ".join(filter(None, (one["question"], one["title"])))
 
 
-def _regret_cells(one: Mapping[str, Any], name: str) -> list[str]:
-    """Mean and interval, the difference to the base, and its p; the base has none of these."""
-    more = one[f"{name}_more"]
-    differs = one["title"] != UNCHANGED
-    return [mean_text(one[name]), *([more_text(more), p_text(more["p"])] if differs else ["", ""])]
+def _regret_cells(one: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Means with intervals, then the differences to the base with their p; the base has none."""
+    cells = [mean_text(one[name]) for name in names]
+    for name in names:
+        more = one[f"{name}_more"]
+        same = one["title"] == UNCHANGED
+        cells += ["", ""] if same else [more_text(more), p_text(more["p_holm"])]
+    return cells
 
 
 def _draw_regrets(title: str, variants: list[dict[str, Any]], path: Path) -> None:
     drawn, axes = figure(1, 1, size=(9.0, 0.38 * len(variants) + 1.2))
     axis, places = axes[0, 0], np.arange(len(variants))
     for name, color, label, shift in (
-        ("regret", THEIRS, "first candidate", -0.14),
-        ("regret_of_three", OURS, "of three, trained once each", 0.14),
+        (RETURNED[0], OURS, "validation rows", -0.14),
+        (RETURNED[1], THEIRS, "test rows", 0.14),
     ):
         values = [one[name]["mean"] for one in variants]
         spread = [one[name]["interval"] for one in variants]
@@ -115,7 +141,7 @@ def _draw_regrets(title: str, variants: list[dict[str, Any]], path: Path) -> Non
     axis.invert_yaxis()
     axis.set_xlim(left=0)
     axis.grid(axis="x", color=RULED_OUT, alpha=0.3)
-    axis.set_xlabel("mean regret, standard deviations from seed to seed; 95 % interval")
+    axis.set_xlabel("mean regret of what is returned, standard deviations; 95 % interval")
     axis.set_title(f"{title}, one thing changed", fontsize=10)
     axis.legend(fontsize=8)
     save(drawn, path)

@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.paper._figures import OTHERS, OURS, RULED_OUT, figure, save
+from tabnas.paper._figures import OURS, RULED_OUT, THEIRS, figure, save
 from tabnas.paper._markdown import markdown_table
 from tabnas.paper.experiments._judged import CANDIDATES
-from tabnas.paper.experiments._paired import mean_text, more_text, p_text, verdict_text
-from tabnas.paper.experiments._ticks import log_ticks
+from tabnas.paper.experiments._paired import (
+    HOW,
+    JUDGED,
+    mean_text,
+    more_text,
+    p_text,
+    tables_cells,
+    verdict_text,
+)
 
-REGRETS = ("regret", "regret_of_three")
+FIRST, RETURNED = "regret_of_first", "regret_of_returned"
 ALONE = "trained alone"
 
 
@@ -25,20 +32,24 @@ def baselines_text(summary: Mapping[str, Any]) -> str:
         "Every method chooses from the same SuperNet, trained as the default search trains it. "
         "Each may send as many validation rows through it as the default search does, its "
         "selection included; *small* looks at an architecture take a batch of rows drawn anew, "
-        "large ones 2,048 rows, the same for all. Beside them: random search without a "
-        "SuperNet, which trains architectures alone and keeps the best.\n\n"
+        "large ones 2,048 rows, the same for all. *RL* as a strategy looks at one architecture at "
+        "a time, next to a moving average, and names its most likely ones; *RL, then our "
+        "selection* has the default's policy steps of several looks at the same rows, and its rule "
+        "for candidates. Beside them: random search without a SuperNet, which trains architectures "
+        "alone and keeps the best.\n\n"
         f"Tables: {', '.join(summary['tables'])}, of which every architecture was trained "
-        f"alone. Limits that {shares} of the architectures keep. {summary['seeds']} seeds "
-        "each.\n\n*Regret*: how much worse than the best within the limit, in standard "
-        "deviations from seed to seed; its mean and 95 % interval, and how often it is at most "
-        "2. *More*: the difference to the default search, run by run, with its 95 % interval "
-        "from a bootstrap over seeds, and p from Wilcoxon's signed-rank test. *Cost*: time of "
-        "a core, the SuperNet's training included, in trainings of one architecture at the "
-        "limit.\n\n## What a run returns\n\nThe best of three candidates, by one training "
-        f"each, and they are counted with:\n\n{_regret_table(summary, 'regret_of_three')}\n\n"
-        f"{_verdicts(summary, 'regret_of_three')}\n\n"
-        f"## The first candidate alone\n\n{_regret_table(summary, 'regret')}\n\n"
-        f"{_verdicts(summary, 'regret')}\n\n"
+        f"alone. Limits that {shares} of the architectures keep, {min(summary['members'])} or more "
+        f"of them. {summary['seeds']} seeds each.\n\n{JUDGED} *More*: the difference to the "
+        "default search, run by run. *Cost*: time of a core, the SuperNet's training included, in "
+        f"trainings of one architecture at the limit. {HOW}\n\n"
+        "## What a run returns\n\nThe best of three candidates, by one training each, and they are "
+        f"counted with:\n\n{_returned_table(summary)}\n\n{_verdicts(summary, RETURNED)}\n\n"
+        "By table, validation rows:\n\n" + _by_table(summary) + "\n\n"
+        "## By the same rule\n\nThe default search takes two of its three candidates among "
+        "architectures of 85 % of the limit or more; the others name what they think best. Here "
+        f"all choose by that rule among what they looked at:\n\n{_rule_table(summary)}\n\n"
+        f"## The first candidate alone\n\n{_first_table(summary)}\n\n"
+        f"{_verdicts(summary, FIRST)}\n\n"
         f"![regret and cost](regret.png)\n\n{_looks_text(summary)}"
     )
 
@@ -89,65 +100,122 @@ def criteo_text(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
 
 
 def draw_baselines(summary: Mapping[str, Any], path: Path) -> None:
-    """Mean regret against cost, one mark a method."""
-    drawn, axes = figure(1, 2, size=(11.0, 4.6))
-    titles = ("what a run returns", "the first candidate alone")
-    for axis, name, title in zip(axes[0], reversed(REGRETS), titles, strict=True):
-        alone = [one for one in summary["methods"] if one["title"].startswith(ALONE)]
-        axis.plot(
-            [one["cost"] for one in alone],
-            [one[name]["mean"] for one in alone],
-            "o-",
-            color=RULED_OUT,
-            label="random, trained alone",
+    """Mean regrets of each method, with what it costs in its name."""
+    methods = summary["methods"]
+    drawn, axes = figure(1, 1, size=(9.0, 0.42 * len(methods) + 1.2))
+    axis, places = axes[0, 0], np.arange(len(methods))
+    marks = (
+        (RETURNED, OURS, "o", "validation rows", -0.2),
+        (f"test_{RETURNED}", THEIRS, "o", "test rows", 0.0),
+        ("by_rule", RULED_OUT, "D", "validation rows, candidates by our rule", 0.2),
+    )
+    for name, color, mark, label, shift in marks:
+        shown = [k for k, one in enumerate(methods) if name != "by_rule" or not _alone(one)]
+        axis.errorbar(
+            [methods[k][name]["mean"] for k in shown],
+            places[shown] + shift,
+            xerr=[methods[k][name]["interval"] for k in shown],
+            fmt=mark,
+            ms=5,
+            color=color,
+            label=label,
         )
-        others = [one for one in summary["methods"] if one not in alone]
-        for k, one in enumerate(others):
-            axis.errorbar(
-                _cost(one, name),
-                one[name]["mean"],
-                yerr=one[name]["interval"],
-                fmt="*" if k == 0 else "os"[(k - 1) // len(OTHERS)],
-                ms=13 if k == 0 else 6,
-                color=OURS if k == 0 else OTHERS[(k - 1) % len(OTHERS)],
-                label=one["title"],
-            )
-        log_ticks(axis, "{x:g}")
-        axis.set_ylim(bottom=0)
-        axis.set_xlabel("cost in trainings of one architecture")
-        axis.set_ylabel("mean regret, standard deviations; 95 % interval")
-        axis.set_title(title, fontsize=10)
-        axis.grid(color=RULED_OUT, alpha=0.3)
-    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
+        axis.axvline(methods[0][name]["mean"], color=color, lw=0.8, ls=":")
+    named = [f"{one['title']}; cost {_cost(one, RETURNED):.1f}" for one in methods]
+    axis.set_yticks(places, named, fontsize=8)
+    axis.invert_yaxis()
+    axis.set_xlim(0, 1.4 * max(one[RETURNED]["mean"] for one in methods if not _alone(one)))
+    axis.grid(axis="x", color=RULED_OUT, alpha=0.3)
+    axis.set_xlabel(
+        "mean regret of what is returned; 95 % interval; a few trainings alone are beyond"
+    )
+    axis.legend(fontsize=8, loc="lower left")
     save(drawn, path)
+
+
+def _alone(one: Mapping[str, Any]) -> bool:
+    return str(one["title"]).startswith(ALONE)
 
 
 def _cost(one: Mapping[str, Any], name: str) -> float:
     """In trainings; candidates that are tried are trained, too."""
-    tried = name == "regret_of_three" and not one["title"].startswith(ALONE)
+    tried = name.endswith(RETURNED) and not _alone(one)
     return float(one["cost"]) + CANDIDATES * tried
 
 
-def _regret_table(summary: Mapping[str, Any], name: str) -> str:
-    lines = []
-    for k, one in enumerate(summary["methods"]):
-        more = one[f"{name}_more"]
-        compared_with = [more_text(more), p_text(more["p"])] if k else ["", ""]
-        cost = f"{_cost(one, name):.1f}"
-        lines.append([one["title"], mean_text(one[name]), *compared_with, cost])
-    return markdown_table(["method", "regret", "more", "p", "cost"], lines)
+def _returned_table(summary: Mapping[str, Any]) -> str:
+    lines = [
+        [
+            one["title"],
+            mean_text(one[RETURNED]),
+            mean_text(one[f"test_{RETURNED}"]),
+            *_differences(one, RETURNED, first=k == 0),
+            *_differences(one, f"test_{RETURNED}", first=k == 0),
+            f"{_cost(one, RETURNED):.1f}",
+        ]
+        for k, one in enumerate(summary["methods"])
+    ]
+    head = ["method", "regret", "test", "more", "p, Holm", "more, test", "p, Holm", "cost"]
+    return markdown_table(head, lines)
+
+
+def _first_table(summary: Mapping[str, Any]) -> str:
+    lines = [
+        [
+            one["title"],
+            mean_text(one[FIRST]),
+            mean_text(one[f"test_{FIRST}"]),
+            *_differences(one, FIRST, first=k == 0),
+            f"{_cost(one, FIRST):.1f}",
+        ]
+        for k, one in enumerate(summary["methods"])
+        if FIRST in one
+    ]
+    return markdown_table(["method", "regret", "test", "more", "p, Holm", "cost"], lines)
+
+
+def _rule_table(summary: Mapping[str, Any]) -> str:
+    lines = [
+        [
+            one["title"],
+            mean_text(one[RETURNED]),
+            mean_text(one["by_rule"]),
+            mean_text(one["test_by_rule"]),
+        ]
+        for one in summary["methods"]
+        if not _alone(one)
+    ]
+    return markdown_table(["method", "its own candidates", "by our rule", "test"], lines)
+
+
+def _by_table(summary: Mapping[str, Any]) -> str:
+    lines = [
+        [one["title"], *tables_cells(one[f"{RETURNED}_more"], summary["tables"])]
+        for one in summary["methods"][1:]
+    ]
+    return markdown_table(["method, more than the default", *summary["tables"]], lines)
+
+
+def _differences(one: Mapping[str, Any], name: str, *, first: bool) -> list[str]:
+    """To the default search; it has none to itself."""
+    more = one[f"{name}_more"]
+    return ["", ""] if first else [more_text(more), p_text(more["p_holm"])]
 
 
 def _verdicts(summary: Mapping[str, Any], name: str) -> str:
-    others = summary["methods"][1:]
-    return verdict_text({one["title"]: one[f"{name}_more"] for one in others})
+    said = []
+    for rows, prefix in (("Validation rows", ""), ("Test rows", "test_")):
+        key = f"{prefix}{name}_more"
+        others = {one["title"]: one[key] for one in summary["methods"][1:] if key in one}
+        said.append(f"{rows}: {verdict_text(others)}")
+    return "\n\n".join(said)
 
 
 def _looks_text(summary: Mapping[str, Any]) -> str:
     lines = [
         [one["title"], f"{one['looks']:,.0f}", f"{one['passes']:,.0f}"]
         for one in summary["methods"]
-        if not one["title"].startswith(ALONE)
+        if not _alone(one)
     ]
     stuck = [f"{one['title']} {one['stuck']} times" for one in summary["methods"] if one["stuck"]]
     words = f" Stuck before all looks were used: {', '.join(stuck)}." if stuck else ""

@@ -8,12 +8,11 @@ from functools import cached_property
 from time import process_time
 from typing import Any
 
-import numpy as np
-
 from tabnas.paper._experiment import Row
 from tabnas.paper.experiments._judged import CANDIDATES, FROZEN, Judged
 from tabnas.paper.experiments._one_shot import OneShot
-from tabnas.search import FrozenSearch, Search, candidate_pool, select
+from tabnas.search import FrozenSearch, Search, candidate_pool, choose_by_loss, select
+from tabnas.space import Architecture
 from tabnas.strategies import STRATEGIES, Strategy, StuckError, explore
 from tabnas.streams import stream
 
@@ -48,7 +47,7 @@ class EqualCost:
             "passes": looks * search.settings.batch_size + pool * judged_rows,
             "seconds": seconds,
         }
-        return search, row | judged.verdict(candidates, self.seed)
+        return search, row | judged.judge.named(candidates, self.seed)
 
     @cached_property
     def _trained(self) -> tuple[Search, float]:
@@ -87,7 +86,7 @@ class EqualCost:
         candidates = select(search, CANDIDATES)
         seconds = weights_seconds + process_time() - began
         cost = {"looks": spent["looks"], "passes": spent["passes"], "seconds": seconds}
-        return cost | self.judged.verdict(candidates, self.seed)
+        return cost | self.judged.judge.named(candidates, self.seed)
 
     def _explored(self, method: Mapping[str, Any]) -> Row:
         trained, weights_seconds = self._trained
@@ -107,19 +106,16 @@ class EqualCost:
         candidates = strategy.recommend(CANDIDATES)
         seconds = weights_seconds + process_time() - began
         cost = {"looks": quality.looks, "passes": quality.passes, "seconds": seconds}
-        return cost | {"stuck": stuck} | self.judged.verdict(candidates, self.seed)
+        found = cost | {"stuck": stuck} | self.judged.judge.named(candidates, self.seed)
+        ruled = self.judged.judge.named(self._by_our_rule(strategy), self.seed)
+        return found | {f"{key}_by_rule": value for key, value in ruled.items()}
 
-    def alone(self, trainings: int) -> Row:
-        """Random search without a SuperNet: so many architectures, each trained alone."""
-        members = list(self.judged.feasible)
-        rng = stream(self.seed, "alone")
-        drawn = rng.permutation(len(members))[:trainings]  # more trainings: the same and others
-        chosen = [members[place] for place in drawn]
-        losses = self.judged.truth.losses["validation"]
-        once = losses[[self.judged.place[one] for one in chosen], self.seed % losses.shape[1]]
-        best = chosen[int(np.argmin(once))]
-        # each was trained, so there is nothing left to choose from three
-        return self.judged.verdict([best], self.seed) | {"trainings": trainings}
+    def _by_our_rule(self, strategy: Strategy) -> list[Architecture]:
+        """Of what a strategy has looked at, the candidates that our selection would take."""
+        choices, quality = strategy.seen()
+        inside = self.judged.feasible.contains(choices)
+        pool = [self.judged.feasible.space.architecture(row) for row in choices[inside]]
+        return choose_by_loss(pool, -quality[inside], CANDIDATES, self.judged.feasible)
 
 
 def explored(strategy: Strategy, quality: OneShot, looks: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,11 @@ import numpy as np
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Examples, SuperNet, train
 from tabnas.paper._ground_truth import GroundTruth, ground_truth, ground_truth_tables
+from tabnas.paper.experiments._verdicts import Judge
 from tabnas.policy import Adam
 from tabnas.runs import PlannedRun
 from tabnas.search import Search, SearchSettings, select
 from tabnas.space import Architecture, Budget
-from tabnas.types import FloatArray
 
 CANDIDATES = 3
 """Of a search, as a run tries them."""
@@ -41,7 +41,7 @@ class JudgedTable:
 
 
 class Judged:
-    """A feasible set of the table: settings to search it with, and a judgement of what is found.
+    """A feasible set of the table: settings to search it with, and a judge of what is found.
 
     `epochs` are those of a search, for quick forms; 0: as many as a run makes.
     """
@@ -53,14 +53,8 @@ class Judged:
         self.run = run
         self.epochs = epochs or run.plan.search.epochs
         self.limit = truth.limit_kept_by(share)
-        self.budget = Budget(parameters=self.limit)
-        self.feasible = FeasibleSet(truth.space, self.budget)
-        self.place = {one: place for place, one in enumerate(truth.architectures)}
-
-    @cached_property
-    def regrets(self) -> FloatArray:
-        """Of every architecture of the ground truth; NaN over the limit."""
-        return self.truth.regrets(self.budget)
+        self.feasible = FeasibleSet(truth.space, Budget(parameters=self.limit))
+        self.judge = Judge(truth, self.limit)
 
     @property
     def validation(self) -> Examples:
@@ -81,26 +75,6 @@ class Judged:
     def search(self, settings: SearchSettings) -> Search:
         """A search that has not begun."""
         return Search(self.feasible, self.run.parts.train.examples, self.validation, settings)
-
-    def verdict(self, candidates: Sequence[Architecture], seed: int) -> dict[str, Any]:
-        """What the ground truth says of candidates, best first.
-
-        `regret` is that of the first. `regret_of_three` is what a run would return: each is trained
-        once, and the lowest loss wins, which need not be that of the best.
-        """
-        losses = self.truth.losses["validation"]
-        once = losses[[self.place[one] for one in candidates], seed % losses.shape[1]]
-        returned = candidates[int(once.argmin())]
-        return {
-            "recommended": str(candidates[0]),
-            "regret": self.regret(candidates[0]),
-            "returned": str(returned),
-            "regret_of_three": self.regret(returned),
-        }
-
-    def regret(self, architecture: Architecture) -> float:
-        """In standard deviations from seed to seed."""
-        return float(self.regrets[self.place[architecture]])
 
     def warm_up(self) -> None:
         """Search once, briefly, so that no compilation is measured later."""

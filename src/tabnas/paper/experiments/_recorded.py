@@ -14,7 +14,7 @@ from tabnas.search import Round
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
-OWN = ("rl_rate", "baseline", "warmup", "looks", "decay")
+OWN = ("rl_rate", "baseline", "warmup", "looks", "every", "decay")
 """Settings of a replay; whatever else is given is an option of the reward."""
 
 
@@ -29,7 +29,7 @@ class Recording:
     judged: Judged
     seed: int
     losses: FloatArray  # [moments, batches, architectures]
-    steps: int  # of the policy, in a search without warm-up
+    steps: int  # of the weights
 
     @classmethod
     def make(cls, judged: Judged, seed: int, *, moments: int, batches: int) -> Recording:
@@ -51,7 +51,7 @@ class Recording:
             )
 
         search.run(look)
-        return cls(judged, seed, np.array(recorded), search.steps // settings.every)
+        return cls(judged, seed, np.array(recorded), search.steps)
 
     def replay(self, reward: str, said: Mapping[str, Any], *, policies: int) -> Policy:
         """Policies side by side, at their end, each with random streams of its own."""
@@ -69,10 +69,11 @@ class Recording:
         )
         rng = stream(self.seed, "replayed batches")
         moments, batches, _ = self.losses.shape
-        first = int(self.steps * own.get("warmup", default.warmup))
-        for step in range(first, self.steps):
+        steps = self.steps // own.get("every", default.every)  # of the policy
+        first = int(steps * own.get("warmup", default.warmup))
+        for step in range(first, steps):
             choices = controller.suggest()  # [policies, looks, layers]
-            moment = min(int(step / self.steps * moments), moments - 1)
+            moment = min(int(step / steps * moments), moments - 1)
             batch = rng.integers(batches, size=(policies, 1))
             quality = 1 - self.losses[moment, batch, self.judged.truth.places(choices)]
             controller.update(choices, np.where(controller.counts(choices), quality, np.nan))

@@ -13,6 +13,7 @@ import numpy as np
 from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Row
 from tabnas.paper._ground_truth import ground_truth, ground_truth_table
+from tabnas.paper.experiments._judged import FROZEN
 from tabnas.policy import REWARDS, Adam, Controller, Reward
 from tabnas.search import Search
 from tabnas.space import Budget
@@ -41,7 +42,7 @@ class Replay:
         Of feasible children of a SuperNet that a search with default settings has trained.
         """
         run = ground_truth_table(self._name).run(self._data)
-        settings = replace(run.plan.search, warmup=1 - 1e-9)
+        settings = replace(run.plan.search, warmup=FROZEN)
         validation = run.parts.validation.examples
         search = Search(self.feasible, run.parts.train.examples, validation, settings)
         search.run()

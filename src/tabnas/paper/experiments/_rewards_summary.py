@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from tabnas.paper._experiment import Row
 from tabnas.paper._tables import paper_table
@@ -13,8 +14,8 @@ from tabnas.paper._tables import paper_table
 REFERENCE = "reference"
 NEAR = 0.05
 """The paper's: how far from the limit a search may end."""
-ON_PAR = 2.0
-"""Standard deviations from training to training within which two architectures are as good."""
+LEVEL = 0.05
+"""Of the tests that say whether what two rewards found can be told apart."""
 
 
 def found_by_reward(rows: list[Row], said: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -37,8 +38,18 @@ def totals(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
             name: sum(one[name] for one in own.values())
             for name in ("searches", "feasible", "near")
         }
-        par = [name for name, one in own.items() if one["on_par"]]
-        found.append({"title": title, **sums, "tables": len(own), "on_par": par})
+        judged = {name: one for name, one in own.items() if one["loss"] is not None}
+        found.append(
+            {
+                "title": title,
+                **sums,
+                "over": sums["searches"] - sums["feasible"],
+                "tables": len(own),
+                "judged": len(judged),
+                "lowest": [name for name, one in judged.items() if one["p"] == 1.0],
+                "worse": [name for name, one in judged.items() if one["worse"]],
+            }
+        )
     return found
 
 
@@ -50,13 +61,10 @@ def _table(name: str, rows: list[Row], said: Mapping[str, Any]) -> dict[str, Any
     reference = _architecture(next(row for row in own if row["title"] == REFERENCE))
     rewards = [_reward(title, [row for row in own if row["title"] == title]) for title in titles]
     judged = [one for one in rewards if one["loss"] is not None]
-    best = min(judged, key=lambda one: one["loss"]) if judged else None
-    for one in rewards:
-        one["on_par"] = (
-            best is not None
-            and one["loss"] is not None
-            and one["loss"] <= best["loss"] + ON_PAR * reference["loss_std"]
-        )
+    best = min(judged, key=lambda one: float(one["loss"]), default=None)
+    for one in judged:
+        one["p"] = 1.0 if best is None or one is best else _welch(one, best)
+        one["worse"] = one["p"] < LEVEL
     return {
         "table": name,
         "what": table.what,
@@ -77,6 +85,7 @@ def _reward(title: str, own: list[Row]) -> dict[str, Any]:
         times[one["architecture"]] = times.get(one["architecture"], 0) + 1
     unique = {one["architecture"]: one for one in found}
     inside = [one["loss"] for one in found if one["feasible"]]
+    error, freedom = _error([one for one in unique.values() if one["feasible"]], times, own)
     return {
         "title": title,
         "rate": own[0]["rate"],
@@ -85,8 +94,39 @@ def _reward(title: str, own: list[Row]) -> dict[str, Any]:
         "feasible": len(inside),
         "near": sum(one["near"] for one in found),
         "loss": float(np.mean(inside)) if inside else None,  # of those within the limit
+        "standard_error": error,
+        "freedom": freedom,
         "found": [one | {"times": times[name]} for name, one in unique.items()],
     }
+
+
+def _error(
+    inside: list[dict[str, Any]], times: Mapping[str, int], rows: list[Row]
+) -> tuple[float, float]:
+    """The standard error of the mean loss of what was found, and its degrees of freedom.
+
+    It is that of the trainings: it speaks of the architectures found, not of other searches. One
+    that was found twice was trained with the same seeds, and weighs twice.
+    """
+    trainings = len(rows[0]["losses"])
+    total = sum(times[one["architecture"]] for one in inside)
+    parts = [
+        (times[one["architecture"]] / total) ** 2 * one["loss_std"] ** 2 / trainings
+        for one in inside
+    ]
+    variance = sum(parts)
+    spread = sum(part**2 / (trainings - 1) for part in parts) if trainings > 1 else 0.0
+    return variance**0.5, variance**2 / spread if spread > 0 else 0.0
+
+
+def _welch(one: Mapping[str, Any], best: Mapping[str, Any]) -> float:
+    """Two-sided p of two mean losses being the same (Welch); 1 where nothing is known of errors."""
+    parts = [(side["standard_error"] ** 2, side["freedom"]) for side in (one, best)]
+    if any(freedom == 0 for _, freedom in parts):
+        return 1.0
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / own for part, own in parts)
+    return float(2 * student.sf((one["loss"] - best["loss"]) / variance**0.5, freedom))
 
 
 def _architecture(row: Row) -> dict[str, Any]:
@@ -112,6 +152,9 @@ def grid_by_reward(rows: list[Row], said: Mapping[str, Any]) -> list[dict[str, A
         {
             "table": name,
             **own,
+            "rates": len(said["rates"]),
+            "betas": len(said["betas"]),
+            "steps": said["steps"],
             "rewards": [
                 _shares(
                     reward["title"],

@@ -12,14 +12,16 @@ import numpy as np
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper.experiments._ablated_search import AblatedSearch
 from tabnas.paper.experiments._ablations_shown import (
-    REGRETS,
+    FIRST,
+    RETURNED,
     UNCHANGED,
     ablations_text,
     draw_ablations,
 )
 from tabnas.paper.experiments._judged import Judged, JudgedTable
-from tabnas.paper.experiments._paired import compared, described
+from tabnas.paper.experiments._paired import compared, described, holm
 from tabnas.paper.experiments._there import tables_with_ground_truth
+from tabnas.paper.experiments._verdicts import by_run, judged_rows
 from tabnas.search import SELECTIONS
 
 
@@ -92,25 +94,35 @@ class Ablations(Experiment):
         """Each variant, the base first, then the base with other rules of selection."""
         own = self.definition["bases"][base]["selection"]
         groups: dict[tuple[str, str], list[Row]] = {}
-        for row in rows:
+        for row in judged_rows(rows):
             question, title = row["question"], row["variant"]
             if row["selection"] != own:
                 question, title = "selection", row["selection"].replace("_", " ")
             groups.setdefault((question, title), []).append(row)
         first = groups["", UNCHANGED]
-        return [
-            {
-                "question": question,
-                "title": title,
-                "paper": self._paper_says(base, question, title),
-                **{name: described([row[name] for row in group]) for name in REGRETS},
-                **{f"{name}_more": _more(group, first, name) for name in REGRETS},
-                "looks": float(np.mean([row["looks"] for row in group])),
-                "seconds": float(np.mean([row["seconds"] for row in group])),
-                "p_feasible": np.mean([row["p_feasible"] for row in group], axis=0).tolist(),
+        found: list[dict[str, Any]] = []
+        for (question, title), group in groups.items():
+            # what comes first is a matter of selection alone
+            names = [*FIRST, *RETURNED] if question in ("", "selection") else RETURNED
+            said = {name: described(by_run(group, name)) for name in names}
+            more = {
+                f"{name}_more": compared(by_run(group, name), by_run(first, name)) for name in names
             }
-            for (question, title), group in groups.items()
-        ]
+            found.append(
+                {
+                    "question": question,
+                    "title": title,
+                    "paper": self._paper_says(base, question, title),
+                    **said,
+                    **more,
+                    "looks": float(np.mean([row["looks"] for row in group])),
+                    "seconds": float(np.mean([row["seconds"] for row in group])),
+                    "p_feasible": np.mean([row["p_feasible"] for row in group], axis=0).tolist(),
+                }
+            )
+        for name in (*FIRST, *RETURNED):
+            holm([one[f"{name}_more"] for one in found[1:] if f"{name}_more" in one])
+        return found
 
     def _paper_says(self, base: str, question: str, title: str) -> str:
         if base == "paper" and (question, title) == ("selection", "most likely"):
@@ -127,13 +139,6 @@ class Ablations(Experiment):
     @property
     def _titles(self) -> dict[str, str]:
         return {base: said["title"] for base, said in self.definition["bases"].items()}
-
-
-def _more(group: list[Row], first: list[Row], name: str) -> dict[str, Any]:
-    def by_run(rows: list[Row]) -> dict[tuple[Any, ...], float]:
-        return {(row["table"], row["share"], row["seed"]): row[name] for row in rows}
-
-    return compared(by_run(group), by_run(first))
 
 
 EXPERIMENT = Ablations

@@ -12,7 +12,6 @@ import numpy as np
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper.experiments._baselines_shown import (
     ALONE,
-    REGRETS,
     baselines_text,
     criteo_text,
     draw_baselines,
@@ -20,9 +19,20 @@ from tabnas.paper.experiments._baselines_shown import (
 from tabnas.paper.experiments._criteo_methods import CriteoMethods, described_methods
 from tabnas.paper.experiments._equal_cost import EqualCost
 from tabnas.paper.experiments._judged import Judged, JudgedTable
-from tabnas.paper.experiments._paired import compared, described
+from tabnas.paper.experiments._paired import compared, described, holm
 from tabnas.paper.experiments._there import tables_with_ground_truth
+from tabnas.paper.experiments._verdicts import (
+    PARTS,
+    REGRETS,
+    by_run,
+    judge,
+    judged_rows,
+    trained_alone,
+)
 from tabnas.strategies import STRATEGIES
+
+RETURNED = REGRETS[1]
+NAMES = [f"{prefix}{name}" for name in REGRETS for prefix in PARTS]
 
 
 class Baselines(Experiment):
@@ -75,12 +85,17 @@ class Baselines(Experiment):
             return [{"limit": judged.limit, "seconds": float(np.median(seconds))}]
         bench: EqualCost = self._bench(job["table"], job["share"], job["seed"])
         if job["method"] == ALONE:
-            return [bench.alone(trainings) for trainings in self.definition["alone"]]
+            return [
+                {"trainings": trainings} | trained_alone(bench.judged.judge, trainings, bench.seed)
+                for trainings in self.definition["alone"]
+            ]
         return [bench.row(self.methods[job["method"]])]
 
     def _limited(self, table: str, share: float) -> Judged:
         found: JudgedTable = self._table(table)
-        return found.limited(share, epochs=self.definition["epochs"])
+        judged = found.limited(share, epochs=self.definition["epochs"])
+        judged.warm_up()
+        return judged
 
     # --- what the rows say ------------------------------------------------------------------------
 
@@ -89,47 +104,41 @@ class Baselines(Experiment):
         groups: dict[str, list[Row]] = {}
         for row in rows:
             if row["part"] == "methods":
-                cost = places[row["table"], row["share"]]["seconds"]
-                groups.setdefault(_titled(row), []).append(
-                    row | {"cost": row.get("trainings") or row["seconds"] / cost}
-                )
-        base = groups[next(iter(self.methods))]
+                place = places[row["table"], row["share"]]
+                cost = row.get("trainings") or row["seconds"] / place["seconds"]
+                own = row | {"limit": place["limit"], "cost": cost}
+                groups.setdefault(_titled(row), []).append(own)
+        methods = {title: judged_rows(own) for title, own in groups.items()}
+        base = methods[next(iter(self.methods))]
+        found = [self._method(title, own, base) for title, own in methods.items()]
+        for name in NAMES:
+            holm([one[f"{name}_more"] for one in found[1:] if f"{name}_more" in one])
         return {
             "tables": list(dict.fromkeys(table for table, _ in places)),
             "limits": [row["limit"] for row in places.values()],
+            "members": [_members(row) for row in places.values()],
             "limits_kept_by": self.definition["shares"],
             "seeds": self.definition["seeds"],
-            "methods": [
-                {
-                    "title": title,
-                    **{name: described([row[name] for row in group]) for name in REGRETS},
-                    **{
-                        f"{name}_more": compared(_by_run(group, name), _by_run(base, name))
-                        for name in REGRETS
-                    },
-                    "looks": float(np.mean([row.get("looks", 0) for row in group])),
-                    "passes": float(np.mean([row.get("passes", 0) for row in group])),
-                    "cost": float(np.mean([row["cost"] for row in group])),
-                    "stuck": sum(row.get("stuck", False) for row in group),
-                    "by_place": self._by_place(group),
-                }
-                for title, group in groups.items()
-            ],
+            "methods": found,
             "criteo": described_methods([row for row in rows if row["part"] == "criteo"]),
         }
 
-    def _by_place(self, group: list[Row]) -> list[dict[str, Any]]:
-        places = dict.fromkeys((row["table"], row["share"]) for row in group)
-        return [
-            {"table": table, "share": share}
-            | {
-                name: described(
-                    [row[name] for row in group if (row["table"], row["share"]) == (table, share)]
-                )
-                for name in REGRETS
-            }
-            for table, share in places
-        ]
+    def _method(self, title: str, rows: list[Row], base: list[Row]) -> dict[str, Any]:
+        """Regrets of one method, each next to the default search; trained alone has no first."""
+        by_rule = judged_rows([_by_rule(row) for row in rows])
+        said: dict[str, Any] = {"title": title}
+        for name in (one for one in NAMES if one in rows[0]):
+            said[name] = described(by_run(rows, name))
+            said[f"{name}_more"] = compared(by_run(rows, name), by_run(base, name))
+        return said | {
+            "by_rule": described(by_run(by_rule, RETURNED)),
+            "test_by_rule": described(by_run(by_rule, f"test_{RETURNED}")),
+            "looks": float(np.mean([row.get("looks", 0) for row in rows])),
+            "passes": float(np.mean([row.get("passes", 0) for row in rows])),
+            "cost": float(np.mean([row["cost"] for row in rows])),
+            "stuck": sum(row.get("stuck", False) for row in rows),
+            "by_place": _by_place(rows),
+        }
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
         return f"{baselines_text(summary)}\n\n{criteo_text(self.definition['criteo'], summary)}\n"
@@ -152,8 +161,26 @@ def _titled(row: Row) -> str:
     return f"{ALONE}, {row['trainings']}" if row["method"] == ALONE else str(row["method"])
 
 
-def _by_run(rows: list[Row], name: str) -> dict[tuple[Any, ...], float]:
-    return {(row["table"], row["share"], row["seed"]): row[name] for row in rows}
+def _by_rule(row: Row) -> Row:
+    """The row as if our rule had chosen the candidates; where it has, or none is asked, itself."""
+    if "returned_by_rule" not in row:
+        return row
+    return row | {"named": row["named_by_rule"], "returned": row["returned_by_rule"]}
+
+
+def _by_place(rows: list[Row]) -> list[dict[str, Any]]:
+    places = dict.fromkeys((row["table"], row["share"]) for row in rows)
+    found = []
+    for place in places:
+        own = [row for row in rows if (row["table"], row["share"]) == place]
+        regrets = {name: described(by_run(own, name)) for name in NAMES if name in own[0]}
+        found.append({"table": place[0], "share": place[1]} | regrets)
+    return found
+
+
+def _members(row: Row) -> int:
+    """How many architectures keep a limit."""
+    return int(np.isfinite(judge(row["table"], row["limit"]).regrets).sum())
 
 
 EXPERIMENT = Baselines

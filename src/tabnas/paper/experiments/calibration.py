@@ -14,9 +14,17 @@ from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._tables import PreparedTable, paper_table
 from tabnas.paper.experiments._agreement import pearson, spearman
-from tabnas.paper.experiments._calibration_shown import SETS, draw_late, draw_scatter, report
+from tabnas.paper.experiments._calibration_shown import (
+    OURS_TITLE,
+    SETS,
+    draw_late,
+    draw_scatter,
+    report,
+)
 from tabnas.paper.experiments._judged import FROZEN, JudgedTable
+from tabnas.paper.experiments._paired import compared, interval_of
 from tabnas.paper.experiments._there import tables_with_ground_truth
+from tabnas.paper.experiments._verdicts import PARTS, by_run, judge
 from tabnas.paper.experiments._watched_search import ending, prepared
 from tabnas.search import Search, one_shot_losses
 from tabnas.space import Architecture, Budget
@@ -105,7 +113,7 @@ class CalibrationExperiment(Experiment):
             # what one training more would foretell of the mean of the others
             "seeds_pearson": pearson(alone[inside, 0], alone[inside, 1:].mean(axis=1)),
             "lowest": str(truth.architectures[lowest]),
-            "lowest_regret": judged.regret(truth.architectures[lowest]),
+            "lowest_regret": judged.judge.regret(truth.architectures[lowest]),
             "one_shot": one_shot.round(4).tolist() if job["seed"] == 0 else None,
         }
 
@@ -116,9 +124,7 @@ class CalibrationExperiment(Experiment):
         changes |= {"reward": job["reward"], "reward_options": job["options"]}
         search = judged.search(judged.settings(job["seed"], changes))
         search.run()
-        found = ending(search)
-        regret = judged.regret(Architecture.parse(found["chosen"]))
-        return {"limit": judged.limit, "regret": regret} | found
+        return {"limit": judged.limit} | ending(search)
 
     def _alone(self, job: Job) -> Row:
         table = prepared({"table": job["table"]}, self.data)
@@ -139,16 +145,18 @@ class CalibrationExperiment(Experiment):
 
     def summarise(self, rows: list[Row]) -> dict[str, Any]:
         there = list(dict.fromkeys(row["table"] for row in rows if row["part"] == "ranking"))
+        late = [_late_regrets(row) for row in rows if row["part"] == "late"]
         summary: dict[str, Any] = {
             "tables": there,
             "waiting": [name for name in self.definition["tables"] if name not in there],
             "ranking": _grouped(rows, "ranking", _RANKED),
-            "late": _grouped(rows, "late", ("regret",)),
+            "late": _grouped(late, "late", _LATE),
+            "late_paired": _late_paired(late),
         }
         for entry in summary["late"]:
-            own = _members(rows, "late", entry)
+            own = _members(late, "late", entry)
             entry["favourite_infeasible"] = _mean([not row["favourite_feasible"] for row in own])
-            entry["regrets"] = [row["regret"] for row in own]
+            entry["interval"] = interval_of([row[_LATE[0]] for row in own])
         summary["sampled"] = self._sampled_summary(rows)
         return summary
 
@@ -189,7 +197,28 @@ _RANKED = (
     "seeds_pearson",
     "lowest_regret",
 )
+_LATE = ("regret_of_first", "test_regret_of_first")
 _GROUP = ("table", "share", "limit", "title")
+
+
+def _late_regrets(row: Row) -> Row:
+    """Of what Algorithm 3 makes of a search; nothing is trained alone to choose it."""
+    own, chosen = judge(row["table"], row["limit"]), Architecture.parse(row["chosen"])
+    return row | dict(
+        zip(_LATE, (own.regret(chosen, part) for part in PARTS.values()), strict=True)
+    )
+
+
+def _late_paired(rows: list[Row]) -> list[dict[str, Any]]:
+    """Exact rejection against every other reward, on the same tables and seeds."""
+    titles = dict.fromkeys(row["title"] for row in rows)
+    groups = {title: [row for row in rows if row["title"] == title] for title in titles}
+    return [
+        {"title": title}
+        | {name: compared(by_run(groups[OURS_TITLE], name), by_run(own, name)) for name in _LATE}
+        for title, own in groups.items()
+        if title != OURS_TITLE
+    ]
 
 
 def _agreements(

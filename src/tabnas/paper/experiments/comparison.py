@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Experiment, Job, Row
-from tabnas.paper._figures import OTHERS, OURS, figure, save
-from tabnas.paper._markdown import markdown_table
+from tabnas.paper.experiments._comparison_shown import comparison_text, draw_comparison
 from tabnas.paper.experiments._judged import Judged, JudgedTable
-from tabnas.paper.experiments._paired import compared, described, more_text, p_text
+from tabnas.paper.experiments._paired import compared, described, holm
 from tabnas.paper.experiments._there import tables_with_ground_truth
-from tabnas.paper.experiments._ticks import log_ticks
+from tabnas.paper.experiments._verdicts import (
+    PARTS,
+    REGRETS,
+    by_run,
+    dearest,
+    judge,
+    judged_rows,
+    trained_alone,
+)
+from tabnas.paper.experiments._watched_search import favourite
 from tabnas.search import select
-from tabnas.space import Architecture, Budget
-from tabnas.streams import stream
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from tabnas.space import Architecture
 
 RANDOM = "random search"
-ARCHITECTURES = 585  # of every space of the ground truth
+DEAREST = "the three dearest, no search"
 TIMED_EPOCHS = 4  # of a training, which tell what all of them take
+RETURNED = REGRETS[1]
 
 
 class ComparisonExperiment(Experiment):
@@ -58,27 +62,36 @@ class ComparisonExperiment(Experiment):
             for strategy, said in self.strategies.items()
             if seed < said.get("seeds", self.definition["seeds"])
         ]
-        random = [{"table": table, "share": share, "strategy": RANDOM} for table, share in cells]
-        return [*random, *searches]
+        others = [
+            {"table": table, "share": share, "strategy": strategy}
+            for table, share in cells
+            for strategy in (RANDOM, DEAREST)
+        ]
+        return [*others, *searches]
 
     def run(self, job: Job) -> list[Row]:
         judged = self.judged(job["table"], job["share"])
-        rows = self._random(judged) if job["strategy"] == RANDOM else [self._search(judged, job)]
+        if job["strategy"] == RANDOM:
+            rows = [
+                {"seed": seed, "asked": trainings, "trainings": 0.0}
+                | trained_alone(judged.judge, trainings, seed)
+                for trainings in self.definition["random"]
+                for seed in range(self.definition["random_repeats"])
+            ]
+        elif job["strategy"] == DEAREST:
+            named = dearest(judged.judge, self.definition["candidates"])
+            rows = [
+                {"seed": seed, "trainings": 0.0, "candidates": len(named)}
+                | judged.judge.named(named, seed)
+                for seed in range(self.definition["seeds"])
+            ]
+        else:
+            rows = [self._search(judged, job)]
         return [{"limit": judged.limit} | row for row in rows]
-
-    def _random(self, judged: Judged) -> Iterator[Row]:
-        """k feasible architectures trained once each, the best of them returned."""
-        inside = [one for one in judged.truth.architectures if one in judged.feasible]
-        for trainings in self.definition["random"]:
-            rng = stream(trainings, "random search")
-            for seed in range(self.definition["random_repeats"]):
-                drawn = rng.choice(len(inside), min(trainings, len(inside)), replace=False)
-                cost = {"asked": trainings, "trainings": 0.0, "candidates": len(drawn)}
-                yield {"seed": seed} | cost | _verdict(judged, [inside[k] for k in drawn], seed)
 
     def _search(self, judged: Judged, job: Job) -> Row:
         said = dict(self.strategies[job["strategy"]])
-        for key in ("name", "seeds"):
+        for key in ("name", "seeds", "beside"):
             said.pop(key, None)
         said |= said.pop("tuned", {}).get(job["table"], {})
         by = said.pop("select", "one_shot")
@@ -87,214 +100,119 @@ class ComparisonExperiment(Experiment):
         search.run()
         candidates = select(search, self.definition["candidates"], by=by)
         seconds = process_time() - began
+        named = judged.judge.named(candidates, job["seed"])
+        training = judged.seconds_of(Architecture.parse(named["returned"]), epochs=TIMED_EPOCHS)
         # what a penalty leads to by itself; the candidates above are drawn given V for every reward
-        everything = FeasibleSet(search.feasible.space, Budget())
-        likeliest = everything.most_likely(1, search.controller.policy.log_p)[0]
-        found = _verdict(judged, candidates, job["seed"])
-        training = judged.seconds_of(Architecture.parse(found["returned"]), epochs=TIMED_EPOCHS)
+        liked = favourite(search)
         return {
             "trainings": seconds / training,
             "candidates": len(candidates),
-            "likeliest": str(likeliest),
-            "likeliest_feasible": likeliest in search.feasible,
-            **found,
+            "favourite": str(liked),
+            "favourite_feasible": liked in search.feasible,
+            **named,
         }
+
+    # --- what the rows say ------------------------------------------------------------------------
 
     def summarise(self, rows: list[Row]) -> dict[str, Any]:
-        cells = list(dict.fromkeys((row["table"], row["limit"]) for row in rows))
+        groups: dict[str, list[Row]] = {}
+        for row in judged_rows(rows):
+            groups.setdefault(row["strategy"], []).append(row)
+        random = groups.pop(RANDOM)
+        counts = {count: [row for row in random if row["asked"] == count] for count in self.asked}
+        titles = [name for name in (*self.strategies, DEAREST) if name in groups]
+        ours = groups[self.ours]
+        beside = {name: self.strategies[name].get("beside") for name in titles if name != DEAREST}
         return {
             "tables": self.tables,
+            "limits": len({(row["table"], row["limit"]) for row in rows}),
             "seeds": self.definition["seeds"],
-            "strategies": [
-                {"strategy": name} | self._judged(_of(rows, name), cells)
-                for name in self.strategies
-            ],
-            "paired": [
-                {"strategy": name}
-                | compared(_by_run(_of(rows, name)), _by_run(_of(rows, self.ours)))
-                for name in self.strategies
-                if name != self.ours
-            ],
-            "random": [
-                {"asked": trainings}
-                | self._judged(
-                    [row for row in _of(rows, RANDOM) if row["asked"] == trainings], cells
+            "strategies": [{"strategy": name} | _facts(groups[name]) for name in titles],
+            "paired": _paired({name: groups[name] for name in titles if name != self.ours}, ours),
+            "like_for_like": [
+                {"beside": other} | one
+                for other in dict.fromkeys(filter(None, beside.values()))
+                for one in _paired(
+                    {name: groups[name] for name in titles if beside.get(name) == other},
+                    groups[other],
                 )
-                for trainings in self.definition["random"]
             ],
+            "random": [{"asked": count} | _facts(own) for count, own in counts.items()],
+            "random_paired": _paired({str(count): own for count, own in counts.items()}, ours),
         }
 
-    def _judged(self, rows: list[Row], cells: Sequence[tuple[str, int]]) -> dict[str, Any]:
-        by_cell: list[dict[str, Any]] = [
-            {"table": table, "limit": limit} | _facts(own)
-            for table, limit in cells
-            if (own := [row for row in rows if (row["table"], row["limit"]) == (table, limit)])
-        ]
-        worst = max(by_cell, key=lambda cell: cell["regret"]) if by_cell else {}
-        return _facts(rows) | {"worst": worst, "cells": by_cell}
+    @property
+    def asked(self) -> list[int]:
+        """How many architectures random searches train."""
+        found: list[int] = self.definition["random"]
+        return found
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
-        strategies = summary["strategies"]
-        overall = markdown_table(
-            [
-                "strategy",
-                "mean regret",
-                "worst cell",
-                "within 2",
-                "search",
-                "its own choice is over",
-            ],
-            [
-                [
-                    one["strategy"],
-                    _with_interval(one),
-                    f"{one['worst']['regret']:.2f} ({one['worst']['table']}, "
-                    f"{one['worst']['limit']:,})",
-                    f"{one['near']:.0%}",
-                    f"{one['trainings']:.2f}",
-                    f"{1 - one['likeliest_feasible']:.0%}",
-                ]
-                for one in strategies
-            ],
-        )
-        paired = markdown_table(
-            ["strategy", "more regret than ours", "p (Wilcoxon)"],
-            [[one["strategy"], more_text(one), p_text(one["p"])] for one in summary["paired"]],
-        )
-        random = markdown_table(
-            ["trainings", "mean regret", "within 2"],
-            [[_asked(one), _with_interval(one), f"{one['near']:.0%}"] for one in summary["random"]],
-        )
-        ours = strategies[0]
-        cells = markdown_table(
-            ["table", "limit", "mean regret", "within 2", "best of the candidates", "search"],
-            [
-                [
-                    cell["table"],
-                    f"{cell['limit']:,}",
-                    _with_interval(cell),
-                    f"{cell['near']:.0%}",
-                    f"{cell['regret_of_best_candidate']:.2f}",
-                    f"{cell['trainings']:.2f}",
-                ]
-                for cell in ours["cells"]
-            ],
-        )
-        return (
-            "Regret: the loss of what is returned, its mean over seeds in the ground truth, less "
-            "that of the best architecture within the limit, in standard deviations from seed to "
-            "seed of a single training. Tables: "
-            f"{', '.join(summary['tables'])}; limits: what "
-            f"{', '.join(format(share, '.0%') for share in self.definition['shares'])} of a "
-            f"space's {ARCHITECTURES} architectures keep; {summary['seeds']} seeds, half as many "
-            "for the paper's loop. Searches are real; each "
-            f"names {self.definition['candidates']} candidates, which are trained once, and the "
-            "best is returned. Every reward is helped by the exact feasible set: its candidates "
-            "are drawn given V, so all are feasible; the last column says how often the "
-            "architecture that its policy likes best is over the limit. `search` is in seconds of "
-            "the processor over those of one training of what is returned; the candidates' "
-            f"trainings come on top.\n\n{overall}\n\n![regret against cost](regret.png)\n\n"
-            "*Strategies of the same cost are drawn side by side.*\n\n"
-            f"## {self.ours}, by table and limit\n\n{cells}\n\n"
-            f"## Paired with {self.ours}\n\nThe same tables, limits and seeds.\n\n{paired}\n\n"
-            f"## Random search\n\nArchitectures of V drawn uniformly, each trained once, the best "
-            f"returned.\n\n{random}\n"
-        )
+        return comparison_text(self.definition, summary)
 
     def draw(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
-        columns = min(3, len(self.tables) + 1)
-        lines = -(-(len(self.tables) + 1) // columns)
-        drawn, axes = figure(lines, columns, size=(4.4 * columns, 3.6 * lines))
-        for axis, table in zip(axes.flat, [*self.tables, "all tables"], strict=False):
-            own = [row for row in rows if table in (row["table"], "all tables")]
-            self._panel(axis, own)
-            axis.set_title(table, fontsize=10)
-        for axis in axes.flat[len(self.tables) + 1 :]:
-            axis.set_visible(False)
-        handles, labels = axes.flat[0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
-        save(drawn, out / "regret")
-
-    def _panel(self, axis: Axes, rows: list[Row]) -> None:
-        from matplotlib.ticker import LogLocator, NullFormatter
-
-        random = _of(rows, RANDOM)
-        facts = [
-            _facts(own)
-            for count in self.definition["random"]
-            if (own := [row for row in random if row["asked"] == count])
-        ]
-        trainings = [fact["candidates"] for fact in facts]
-        axis.plot(trainings, [fact["regret"] for fact in facts], color="#777777", label=RANDOM)
-        low, high = zip(*(fact["interval"] for fact in facts), strict=True)
-        axis.fill_between(trainings, low, high, color="#777777", alpha=0.2, lw=0)
-        colors = (OURS, *OTHERS, *OTHERS)
-        for k, (color, name) in enumerate(zip(colors, self.strategies, strict=False)):
-            own = _of(rows, name)
-            if not own:
-                continue
-            fact = _facts(own)
-            beside = 1 + 0.06 * k  # most cost the same, and would hide one another
-            low_end, high_end = fact["interval"]
-            axis.errorbar(
-                (fact["trainings"] + fact["candidates"]) * beside,
-                fact["regret"],
-                yerr=[[fact["regret"] - low_end], [high_end - fact["regret"]]],
-                fmt="o",
-                color=color,
-                capsize=3,
-                label=name,
-            )
-        log_ticks(axis, "{x:g}")
-        axis.set(yscale="log", xlabel="cost in trainings, candidates' included", ylabel="regret")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.yaxis.set_major_formatter("{x:g}")
-        axis.yaxis.set_minor_formatter(NullFormatter())
-        axis.grid(alpha=0.3)
+        draw_comparison(summary, out / "regret")
 
 
-def _of(rows: list[Row], strategy: str) -> list[Row]:
-    return [row for row in rows if row["strategy"] == strategy]
-
-
-def _verdict(judged: Judged, candidates: Sequence[Architecture], seed: int) -> Row:
-    said = judged.verdict(candidates, seed)
-    return {
-        "returned": said["returned"],
-        "regret": said["regret_of_three"],
-        "regret_of_first": said["regret"],
-        "regret_of_best_candidate": min(map(judged.regret, candidates)),
-    }
+def _paired(groups: Mapping[str, list[Row]], base: list[Row]) -> list[dict[str, Any]]:
+    """Each group against the base, on the validation rows and on the test rows."""
+    names = [f"{prefix}{RETURNED}" for prefix in PARTS]
+    found: list[dict[str, Any]] = []
+    for title, own in groups.items():
+        pairs = {name: compared(by_run(own, name), by_run(base, name)) for name in names}
+        found.append({"strategy": title, **pairs})
+    for name in names:
+        holm([one[name] for one in found])
+    return found
 
 
 def _facts(rows: list[Row]) -> dict[str, Any]:
-    said = described([row["regret"] for row in rows])
-    own_choice = [row["likeliest_feasible"] for row in rows if "likeliest_feasible" in row]
+    """All runs of a strategy together, and by table and limit."""
+    cells: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        cells.setdefault((row["table"], row["limit"]), []).append(row)
+    by_cell: list[dict[str, Any]] = [
+        {"table": table, "limit": limit} | _described(own) for (table, limit), own in cells.items()
+    ]
+    tables = dict.fromkeys(table for table, _ in cells)
+    own_choice = [kept for row in rows if (kept := _own_choice(row)) is not None]
     return {
-        "regret": said["mean"],
-        "interval": [said["mean"] - said["interval"], said["mean"] + said["interval"]],
-        "near": said["near"],
-        "regret_of_first": float(np.mean([row["regret_of_first"] for row in rows])),
-        "regret_of_best_candidate": float(
-            np.mean([row["regret_of_best_candidate"] for row in rows])
-        ),
-        "trainings": float(np.median([row["trainings"] for row in rows])),
-        "candidates": float(np.mean([row["candidates"] for row in rows])),
-        **({"likeliest_feasible": float(np.mean(own_choice))} if own_choice else {}),
+        **_described(rows),
+        **({"favourite_over": 1 - float(np.mean(own_choice))} if own_choice else {}),
+        "among_the_dearest": float(np.mean([_among_the_dearest(row) for row in rows])),
+        "below_one": sum(cell[RETURNED]["mean"] < 1 for cell in by_cell),
+        "worst": max(by_cell, key=lambda cell: float(cell[RETURNED]["mean"])),
+        "by_table": {
+            table: _described([row for row in rows if row["table"] == table]) for table in tables
+        },
+        "cells": by_cell,
     }
 
 
-def _by_run(rows: list[Row]) -> dict[tuple[Any, ...], float]:
-    return {(row["table"], row["limit"], row["seed"]): row["regret"] for row in rows}
+def _described(rows: Sequence[Row]) -> dict[str, Any]:
+    own = list(rows)
+    regrets = [f"{prefix}{name}" for name in REGRETS for prefix in PARTS]
+    oracle = "regret_of_best_candidate"
+    search = float(np.median([row["trainings"] for row in own]))
+    candidates = float(np.mean([row["candidates"] for row in own]))
+    return {
+        **{name: described(by_run(own, name)) for name in regrets if name in own[0]},
+        **({oracle: float(np.mean([row[oracle] for row in own]))} if oracle in own[0] else {}),
+        "search": search,
+        "candidates": candidates,
+        "in_all": search + candidates,
+    }
 
 
-def _asked(one: Mapping[str, Any]) -> str:
-    return "all there are" if one["asked"] == ARCHITECTURES else str(one["asked"])
+def _own_choice(row: Row) -> bool | None:
+    """Whether what a policy likes best is feasible; older rows have it under another name."""
+    return row.get("favourite_feasible", row.get("likeliest_feasible"))
 
 
-def _with_interval(facts: Mapping[str, Any]) -> str:
-    low, high = facts["interval"]
-    return f"{facts['regret']:.2f} [{low:.2f}, {high:.2f}]"
+def _among_the_dearest(row: Row) -> bool:
+    """Whether what is returned is one of the five that cost most, which need no search."""
+    most = dearest(judge(row["table"], row["limit"]), 5)
+    return row["returned"] in [str(one) for one in most]
 
 
 EXPERIMENT = ComparisonExperiment

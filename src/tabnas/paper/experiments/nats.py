@@ -15,6 +15,7 @@ from tabnas.paper.experiments._nats_figures import draw_gaps, draw_tables
 from tabnas.paper.experiments._nats_report import report
 from tabnas.paper.experiments._nats_space import NatsFile, NatsSpace
 from tabnas.paper.experiments._nats_tables import policies_end_on
+from tabnas.paper.experiments._paired import interval_of
 from tabnas.strategies import STRATEGIES, PolicyGradient, Strategy, explore
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
@@ -182,14 +183,13 @@ def _gaps(rows: list[Row], part: str, title: str, noise: float, looks: int) -> d
     named = {"part": part, "title": title, "noise": noise, "looks": looks}
     own = [row for row in rows if named.items() <= row.items()]
     gaps = np.array([row["gap"] for row in own])
-    spread = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
     return {
         "title": title,
         "noise": noise,
         "looks": looks,
         "seeds": len(own),
         "gap": float(gaps.mean()),
-        "interval": 1.96 * spread / len(own) ** 0.5,
+        "interval": interval_of(gaps),
         "over": float(np.mean([row["over"] for row in own])),
         "best_found": float((gaps == 0).mean()),
         "seconds": float(np.median([row["seconds"] for row in own])),

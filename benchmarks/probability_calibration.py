@@ -1,6 +1,6 @@
 """Whether one temperature, fitted on rows held out, makes probabilities truer on test rows.
 
-    python benchmarks/calibration.py --data ../shared/data --out results
+    python benchmarks/probability_calibration.py --data ../shared/data --out results
 
 Every run is made once; the same network is then scored on the same test rows with and without its
 temperature. Tables of a few thousand rows or fewer are fitted on the rows that folds held out,
@@ -88,11 +88,11 @@ def main() -> None:
         for seed in range(options.seeds):
             rows.append(measure(name, options.data, seed))
             print(rows[-1], flush=True)
-    facts = provenance("python benchmarks/calibration.py --data ... --out results")
-    (options.out / "calibration.json").write_text(
+    facts = provenance("python benchmarks/probability_calibration.py --data ... --out results")
+    (options.out / "probability_calibration.json").write_text(
         json.dumps(facts | {"rows": rows}, indent=1) + "\n"
     )
-    (options.out / "calibration.md").write_text(report(facts, rows, options.seeds))
+    (options.out / "probability_calibration.md").write_text(report(facts, rows, options.seeds))
 
 
 def report(facts, rows, seeds: int) -> str:

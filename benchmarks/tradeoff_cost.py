@@ -1,6 +1,6 @@
 """What a trade-off costs and finds, beside searches for each of its limits by themselves.
 
-    python benchmarks/tradeoff.py --data ../shared/data --out results
+    python benchmarks/tradeoff_cost.py --data ../shared/data --out results
 
 Four limits on each table, each twice the one before. The searches have their defaults; trade-offs
 train one, two or three candidates for each limit. Seconds are of everything but reading the
@@ -88,9 +88,11 @@ def main() -> None:
         for name in options.tables:
             rows += measure(name, options.data, seed)
             print(*rows[-len(CANDIDATES) - 1 :], sep="\n", flush=True)
-    facts = provenance("python benchmarks/tradeoff.py --data ... --out results")
-    (options.out / "tradeoff.json").write_text(json.dumps(facts | {"rows": rows}, indent=1) + "\n")
-    (options.out / "tradeoff.md").write_text(report(facts, rows, options.seeds))
+    facts = provenance("python benchmarks/tradeoff_cost.py --data ... --out results")
+    (options.out / "tradeoff_cost.json").write_text(
+        json.dumps(facts | {"rows": rows}, indent=1) + "\n"
+    )
+    (options.out / "tradeoff_cost.md").write_text(report(facts, rows, options.seeds))
 
 
 def report(facts, rows, seeds: int) -> str:
