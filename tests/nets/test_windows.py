@@ -90,7 +90,7 @@ def test_who_goes_on_elsewhere_sees_the_same(window: int, workers: int, step: in
     assert seen(later, step) == seen(from_the_start, step)
 
 
-@given(window=st.integers(1, 150), workers=st.integers(2, 5), ranks=st.integers(2, 3))
+@given(window=st.integers(1, 400), workers=st.integers(2, 5), ranks=st.integers(2, 3))
 def test_each_process_reads_the_rows_of_its_own_workers(
     window: int, workers: int, ranks: int
 ) -> None:

@@ -102,6 +102,16 @@ def test_a_limit_that_bears_fewer_categories_recodes_what_is_stored(store: Store
     assert np.array_equal(np.sort(codes[:, 0]), np.sort(again.categorical[:, 0]))
 
 
+def test_rows_to_choose_and_judge_by_are_as_many_as_memory_bears(store: Store) -> None:
+    parts = parts_of(store, memory=8 * 24 * 500)  # 500 rows of 24 bytes in an eighth of it
+    for held in (parts.validation, parts.test):
+        assert held is not None
+        assert 400 < len(held) <= 512
+    assert "rows for validation, 5" in parts.notes[0]
+    assert "rows for test, 5" in parts.notes[1]
+    assert parts_of(store).notes == ()
+
+
 def test_balanced_classes_weigh_the_same(store: Store) -> None:
     parts = parts_of(store, class_weight="balanced")
     examples = parts.known.examples

@@ -12,6 +12,7 @@ import typer
 from tabnas.cli import _options as options
 from tabnas.cli._encode_shown import check_store, facts_of_store, going_on, show_store, showing
 from tabnas.cli._options import COLUMNS, ROWS, WORK, declared_kinds, parse_names, share_or_file
+from tabnas.cli._ranks import refuse_ranks
 from tabnas.cli._text import terminal
 from tabnas.errors import TabnasError
 
@@ -106,6 +107,7 @@ def encode(
         tabnas encode clicks.parquet --target bought --out stores/clicks \
           --hashed user,page --buckets 262144 --memory 4GB
     """
+    refuse_ranks("encode")
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
     silent = quiet or as_json

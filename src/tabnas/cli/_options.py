@@ -199,6 +199,19 @@ def given_limits(**limits: float | None) -> dict[str, float]:
     return given
 
 
+def given_memory(text: str) -> int:
+    """Bytes from `500MB`, as many as the program itself takes at least."""
+    from tabnas.stores import LEAST_MEMORY, parse_bytes
+
+    memory = parse_bytes(text)
+    if memory < LEAST_MEMORY:
+        raise TabnasError(
+            f"--memory must be at least {LEAST_MEMORY // 10**6}MB, of which the program itself "
+            f"takes most, however {text} was given"
+        )
+    return memory
+
+
 def known_engine(name: str) -> str:
     """An engine that a command may name."""
     if name not in ENGINES:

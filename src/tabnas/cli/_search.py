@@ -11,7 +11,7 @@ import typer
 
 from tabnas.cli import _options as options
 from tabnas.cli._asking import asked
-from tabnas.cli._options import WORK, given_limits, known_engine
+from tabnas.cli._options import WORK, given_limits, given_memory, known_engine
 from tabnas.cli._ranks import launched, together
 from tabnas.cli._text import terminal
 from tabnas.errors import TabnasError
@@ -119,11 +119,10 @@ def search(
     from tabnas.cli._summary import facts_of_plan, show_plan
     from tabnas.cli._tables import default_folder
     from tabnas.runs import RunFolder, refuse_without_tensorboard
-    from tabnas.stores import parse_bytes
 
-    if tensorboard:
-        refuse_without_tensorboard()
     rank, processes = launched()
+    if tensorboard and not rank:
+        refuse_without_tensorboard()
     if processes > 1 and known_engine(engine) != "torch":
         raise TabnasError(
             f"a search in several processes must have the engine torch, however {engine} was "
@@ -161,7 +160,7 @@ def search(
         seed=seed,
         workers=workers or processes,
         engine=known_engine(engine),
-        memory=parse_bytes(memory),
+        memory=given_memory(memory),
     )
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends

@@ -12,7 +12,7 @@ import typer
 
 from tabnas.cli import _options as options
 from tabnas.cli._asking import asked
-from tabnas.cli._options import WORK, parse_limits, some_limits
+from tabnas.cli._options import WORK, given_memory, parse_limits, some_limits
 from tabnas.cli._ranks import refuse_ranks
 from tabnas.cli._running import Manner, stoppable
 from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
@@ -114,7 +114,6 @@ def tradeoff(
     from tabnas.cli._summary import facts_of_tradeoff, show_plan
     from tabnas.cli._tables import default_folder
     from tabnas.runs import TradeoffFolder
-    from tabnas.stores import parse_bytes
 
     refuse_ranks("tradeoff")
     crew = crew_of(processes, backend, address)
@@ -153,7 +152,7 @@ def tradeoff(
         scaling=scaling,
         candidates=candidates,
         refit=refit,
-        memory=parse_bytes(memory),
+        memory=given_memory(memory),
         seed=seed,
     )
     if quiet:

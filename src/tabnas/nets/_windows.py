@@ -24,8 +24,8 @@ class Windows:
     Blocks of rows come in a random order, anew in every epoch. As many as memory bears are a
     *window*, within which rows are shuffled; meanwhile the next window is read. Rows that stood
     together in the table are apart as far as their blocks are, and their neighbours in a batch come
-    from all over it: with blocks of 512 rows and windows of 500 blocks, sorted labels are
-    learned as well as shuffled ones (results/out_of_core.md).
+    from all over it: with some hundreds of blocks in a window, a table sorted by its label is
+    learned from as well as a shuffled one (tests/runs/test_stored.py).
 
     Each worker has blocks of its own in a window, so that of several processes each reads those of
     its own workers only, `own`. The last batch of a window is as small as it comes. What is read

@@ -44,6 +44,7 @@ class Parts:
     folds: int = 0  # to choose candidates by; 0: the validation part
     groups: IntArray | None = None  # of the development rows, which no fold may tear apart
     sample: Table | None = None  # rows as they are in the table, for limits on latency
+    notes: tuple[str, ...] = ()  # what people should know of the rows
 
     @property
     def train(self) -> Learned:

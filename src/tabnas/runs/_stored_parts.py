@@ -20,7 +20,7 @@ from tabnas.runs._parts import Learned, Parts
 from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._splitting import class_balance, classes_of
-from tabnas.stores import Store
+from tabnas.stores import PartName, Store
 from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
 
@@ -29,11 +29,13 @@ BLOCKS = 512
 with 22 of them, rows of a sorted table were learned from far worse."""
 FEWEST_BLOCK_ROWS, MOST_BLOCK_ROWS = 8, 512
 """Rows that are read together, wherever they stand: some tens of kilobytes, if memory bears it."""
+HELD_OUT: tuple[PartName, PartName] = ("validation", "test")
 KNOWN_ROWS = 250_000
 """Training rows that are held in memory, for what cannot learn block by block: boosted trees."""
-WINDOW_SHARE = 16
-"""One part in so many of the memory is a window. Two are there at a time, and what a run needs
-besides: the rows to choose and judge by, the networks, Python."""
+WINDOW_SHARE, KNOWN_SHARE, HELD_OUT_SHARE = 16, 16, 8
+"""One part in so many of the memory is a window, of which two are there at a time; the training
+rows that are held; the rows to choose by, and those to judge by. The rest is for what a run needs
+besides: the networks, Python, and some of this twice for a moment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +83,14 @@ class StoredRows:
         encoded, truth = self.store.read_blocks("train", blocks, self.block_rows, wanted)
         return self._part(encoded, truth)
 
-    def sampled(self, most: int, seed: int) -> Part:
-        """About so many of the rows, from all over the table, or all."""
-        blocks, wanted = (-(-rows // self.block_rows) for rows in (len(self), most))
+    def held(self, part: PartName, most: int, seed: int) -> Part:
+        """All rows of a part, or about so many, from all over the table."""
+        blocks, wanted = (-(-rows // self.block_rows) for rows in (self.store.rows[part], most))
         chosen = np.arange(blocks)
         if wanted < blocks:
-            chosen = np.sort(stream(seed, "known").choice(blocks, wanted, replace=False))
-        return self.load(chosen)
-
-    def held_out(self, part: str) -> Part:
-        """All rows of another part, which are few."""
-        encoded, truth = self.store.read(part, 0, self.store.rows[part])
-        return self._part(encoded, truth)
+            drawn = stream(seed, f"held/{part}").choice(blocks, wanted, replace=False)
+            chosen = np.sort(drawn)
+        return self._part(*self.store.read_blocks(part, chosen, self.block_rows))
 
     def _part(self, encoded: Encoded, truth: IntArray | FloatArray) -> Part:
         for column, codes in enumerate(self.recodings):
@@ -137,14 +135,25 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         rank=ranks.rank,
         ranks=ranks.size,
     )
-    known = stored.sampled(KNOWN_ROWS, settings.seed)
+    share = settings.memory // row_bytes
+    known = stored.held("train", min(KNOWN_ROWS, share // KNOWN_SHARE), settings.seed)
+    validation, test = (
+        stored.held(part, share // HELD_OUT_SHARE, settings.seed) for part in HELD_OUT
+    )
+    notes = [
+        f"of the {store.rows[part]:,} rows for {part}, {len(held):,} were used, as many as the "
+        "memory bears"
+        for part, held in zip(HELD_OUT, (validation, test), strict=True)
+        if len(held) < store.rows[part]
+    ]
     return StoredParts(
         encoder=encoder,
         target=store.target,
         dimensions=dimensions,
-        development=joined(known, stored.held_out("validation")),
+        development=joined(known, validation),
         train_rows=len(known),
-        test=stored.held_out("test") if store.rows["test"] else None,
+        test=test if len(test) else None,
+        notes=tuple(notes),
         stored=stored,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tabnas.stores._encode import encode_store
+from tabnas.stores._memory import LEAST as LEAST_MEMORY
 from tabnas.stores._memory import parse_bytes
 from tabnas.stores._opening import open_store
 from tabnas.stores._plan import planned_command
@@ -12,6 +13,7 @@ from tabnas.stores._splitting import PartName
 from tabnas.stores._store import Rows, Store
 
 __all__ = [
+    "LEAST_MEMORY",
     "EncodingProgress",
     "PartName",
     "ProgressObserver",
