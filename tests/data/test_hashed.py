@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas import TabnasError
-from tabnas.data import Table, TableEncoder
+from tabnas.data import Table, TableEncoder, _encoder
 from tabnas.data.columns import BUCKETS, CategoricalColumn, HashedColumn
 from tabnas.data.columns._hashed import hashed
 
@@ -75,11 +76,39 @@ def test_limits_fold_codes(texts: list[str | None], most: int, counted: bool) ->
     )
     narrow = column.limited(most)
     assert narrow.categories <= most + 2
-    recoding = column.recoding(most)
-    assert [int(recoding[c]) for c in codes_of(column, texts)] == codes_of(narrow, texts)
+    codes = np.array([0, *codes_of(column, texts)], np.int32)
+    column.recode(codes, most)
+    assert codes.tolist() == [0, *codes_of(narrow, texts)]
 
 
-def test_in_an_encoder() -> None:
+class Watched(np.ndarray):
+    """An array that knows where it was written."""
+
+    written: list[int]
+
+    def __setitem__(self, rows: np.ndarray, values: object) -> None:
+        self.written = rows.tolist()
+        super().__setitem__(rows, values)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        HashedColumn(name="x", buckets=1 << 30, has_missing=True, is_text=True),
+        CategoricalColumn(name="x", vocabulary=tuple("abcdefghij"), has_missing=True, pooled=0),
+    ],
+)
+def test_codes_that_stay_are_not_written(column: HashedColumn | CategoricalColumn) -> None:
+    codes = np.array([0, 1, 4, 0, 5, column.categories - 1], np.int32).view(Watched)
+    tracemalloc.start()
+    column.recode(codes, 4)
+    assert tracemalloc.get_traced_memory()[1] < 100_000  # whatever the buckets are
+    tracemalloc.stop()
+    assert codes.written == [4, 5]
+    assert codes.tolist() == [0, 1, 4, 0, 1 if column.kind == "hashed" else 0, 5]
+
+
+def test_in_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table.of({"user": [f"u{i % 7}" for i in range(50)], "size": range(50)})
     encoder = TableEncoder.fit(table, kinds={"user": "hashed"})
     assert encoder.categories == (BUCKETS + 1,)
@@ -89,9 +118,10 @@ def test_in_an_encoder() -> None:
     assert (again.encode(table).categorical == encoder.encode(table).categorical).all()
     limited = encoder.limited(1_000)
     assert limited.categories == (513,)
-    (recoding,) = encoder.recodings(1_000)
-    codes = encoder.encode(table).categorical[:, 0]
-    assert (recoding[codes] == limited.encode(table).categorical[:, 0]).all()
+    monkeypatch.setattr(_encoder, "RECODED", 7)  # rows at a time
+    codes = encoder.encode(table).categorical
+    encoder.recode(codes, 1_000)
+    assert (codes == limited.encode(table).categorical).all()
     whole = TableEncoder.fit(Table.of({"n": [1, 2, 3]}), kinds={"n": "hashed"})
     assert whole.text_columns == ()  # a file's 1 may be read as a number again
 

@@ -14,8 +14,10 @@ from tabnas.paper.experiments.toy import ToyExperiment
 from tests.cli.conftest import made_columns, write_csv
 
 
-def test_an_experiment(dask_address: str, tmp_path: Path) -> None:
+def test_an_experiment(dask_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
+    # pictures are drawn here, not on the cluster, and would take most of the time
+    monkeypatch.setattr(ToyExperiment, "draw", lambda *details: None)
     there = ["--backend", "dask", "--address", dask_address]
     assert run(["paper", "toy", "--quick", "--out", str(tmp_path), *there]) == 0
     assert json.loads((tmp_path / "summary.json").read_text())["optimum"] == "4-2"
@@ -30,8 +32,8 @@ def test_an_experiment(dask_address: str, tmp_path: Path) -> None:
 
 def test_a_tradeoff(ray_address: str, tmp_path: Path) -> None:
     table = str(write_csv(tmp_path / "table.csv", made_columns()))
-    asked = [table, "--target", "kind", "--drop", "value,day", "--limits", "20,60,200"]
-    small = ["--widths", "0,4,8", "--layers", "2", "--quiet"]
+    asked = [table, "--target", "kind", "--drop", "value,day", "--limits", "20,60"]
+    small = ["--widths", "0,4,8", "--layers", "1", "--candidates", "1", "--quiet"]
     there = ["--backend", "ray", "--address", ray_address]
     for name, crew in (("alone", []), ("ray", there)):
         assert run(["tradeoff", *asked, *small, "--out", str(tmp_path / name), *crew]) == 0
@@ -44,5 +46,5 @@ def left(folder: Path) -> dict[str, object]:
     told = json.loads((folder / "tradeoff.json").read_text())
     assert told.pop("timings")
     models = sorted(folder.glob("limit-*/model/weights.safetensors"))
-    assert len(models) == 3
+    assert len(models) == 2
     return {"told": told, "weights": [model.read_bytes() for model in models]}

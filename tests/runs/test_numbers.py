@@ -146,9 +146,9 @@ def spoilt(examples: Examples) -> Examples:
 def test_skipped_steps_are_told_and_noted() -> None:
     """With folds, the search alone sees the training part."""
     run = planned(made_table(300).drop(["kind"]), "value")
-    train = run.parts.train
+    known = run.parts.known
     parts = replace(run.parts)
-    vars(parts)["train"] = replace(train, examples=spoilt(train.examples))
+    vars(parts)["known"] = replace(known, examples=spoilt(known.examples))
     told: list[str] = []
     outcome = replace(run, parts=parts).execute(lambda progress: told.append(progress.note))
     assert "skipped steps: 3" in told  # once an epoch

@@ -50,6 +50,14 @@ def test_what_is_lost_is_bounded(a: list[str], b: list[str], room: int, chunk: i
         assert kept == truth
 
 
+def test_what_waits_is_bounded_by_its_bytes() -> None:
+    counter = Counter(capacity=100_000)
+    for k in range(30):
+        counter.add(pa.array([f"{k}-{i}-" + "u" * 1_000 for i in range(10)]), np.ones(10, np.int64))
+        assert sum(table.nbytes for table in counter._pending) < 50_000
+    assert content(counter.counts())
+
+
 def test_frequent_texts_survive() -> None:
     rng = np.random.default_rng(0)
     values = [f"rare {i}" for i in rng.integers(0, 10**6, 5_000)] + ["often", "usual"] * 300

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -34,24 +35,24 @@ truths = st.sampled_from(["true", "false", "True", "FALSE"])
 @st.composite
 def tables(draw: st.DrawFn) -> dict[str, list[object]]:
     """Columns of every kind; some repeat themselves, some are constant or empty."""
+    rng = Random(draw(st.integers(0, 2**32)))  # drawing every cell would take most of the time
     rows = draw(st.integers(30, 60))
     columns = {}
     for i in range(draw(st.integers(1, 4))):
         cells = draw(st.sampled_from([numbers, words, days, truths]))
         pool = draw(st.lists(cells, min_size=1, max_size=draw(st.sampled_from([1, 3, 30]))))
         missing = draw(st.sampled_from([[], [None], [None, "?"]]))
-        values = st.lists(st.sampled_from([*pool, *missing]), min_size=rows, max_size=rows)
-        columns[f"c{i}"] = draw(values)
+        columns[f"c{i}"] = rng.choices([*pool, *missing], k=rows)
     columns["sure"] = [str(i % 7) for i in range(rows)]
     if draw(st.booleans()):
-        columns["value"] = [draw(st.floats(-1e9, 1e9)) for _ in range(rows)]
+        columns["value"] = [rng.uniform(-1e9, 1e9) for _ in range(rows)]
     else:
-        columns["kind"] = [draw(st.sampled_from(["a", "b", "c", None])) for _ in range(rows)]
+        columns["kind"] = rng.choices(["a", "b", "c", None], k=rows)
     return columns
 
 
 @given(tables(), st.sampled_from([150, 10_000]), st.sampled_from(["robust", "standard", "none"]))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_store_is_the_table_in_memory(
     small_chunks: Callable[[int, int], None], columns: Columns, chunk: int, scaling: str
 ) -> None:
@@ -72,6 +73,25 @@ def test_a_store_is_the_table_in_memory(
             assert store.target.center == pytest.approx(fitted.center, rel=1e-9, abs=1e-3)
             assert store.target.scale == pytest.approx(fitted.scale, rel=1e-9)
         store.verify()
+
+
+@pytest.mark.parametrize(
+    "written", [("true", "True"), ("1", "1.0"), ("2024-01-01", "2024-01-01 00:00:00")]
+)
+def test_one_value_written_variously_is_constant(written: tuple[str, str], tmp_path: Path) -> None:
+    rows = 60
+    columns = {
+        "c": list(written) * (rows // 2),
+        "x": list(range(rows)),
+        "kind": ["a", "b", "c"] * (rows // 3),
+    }
+    path = write_csv(tmp_path / "table.csv", columns)
+    kinds = {"x": "numeric"}
+    store = encode_store(path, tmp_path / "store", target="kind", kinds=kinds)
+    encoder, arrays = in_memory(read_table(path), "kind", kinds=kinds)
+    assert store.encoder.constant == ("c",)
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert_holds(store, arrays)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".parquet", ".feather"])
@@ -127,6 +147,20 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     encoder, arrays = in_memory(read_table(whole), "kind")
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
+
+
+def test_a_link_tells_what_its_file_does_not(tmp_path: Path) -> None:
+    hidden = write_csv(tmp_path / "3f786850e387", mixed_columns(ROWS))
+    link = tmp_path / "train.csv"
+    link.symlink_to(hidden)
+    store = encode_store(link, tmp_path / "store", target="kind")
+    encoder, arrays = in_memory(read_table(link), "kind")
+    assert store.encoder.to_dict() == encoder.to_dict()
+    assert_holds(store, arrays)
+    again = tmp_path / "test.csv"
+    again.symlink_to(hidden)
+    with pytest.raises(TabnasError, match=r"'test\.csv' is twice"):
+        encode_store(link, tmp_path / "other", target="kind", test=[again])
 
 
 def test_files_of_ones_own_replace_the_shares(tmp_path: Path) -> None:
@@ -289,6 +323,7 @@ def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("a,kind\n" + "1,x\n2,x\n" * 50, "'kind' must have at least two classes"),
         ("a,kind\n" + "1,\n2,\n" * 50, "'kind' must have values, however all of the first 100"),
         ("a,b\n1,x\n2,y\n", "there is no column 'kind'"),
+        ("a,kind\r1,x\r2,y\r", "'table.csv' must end its lines with a newline, however they end"),
     ],
 )
 def test_tables_that_cannot_be(content: str, sentence: str, tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ def encode(
         tabnas encode day_0.txt day_1.txt --target label --out stores/criteo
         tabnas search stores/criteo --max-parameters 200000
 
-    Interrupted, the same command goes on where it was. Categories of which there are millions are
-    taken by their hash:
+    Interrupted, the same command goes on where it was; of a gzipped file, at its beginning.
+    Categories of which there are millions are taken by their hash:
 
         tabnas encode clicks.parquet --target bought --out stores/clicks \
           --hashed user,page --buckets 262144 --memory 4GB
@@ -147,7 +147,7 @@ def encode(
             seed=seed,
             memory=parse_bytes(memory),
         )
-    facts = facts_of_store(store)
+    facts = facts_of_store(store, out)
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
     elif not quiet:

@@ -103,15 +103,15 @@ def check_store(path: Path, *, quiet: bool, as_json: bool) -> None:
         terminal().print(f"{where}: {size(store.bytes)}, all as it was written", markup=False)
 
 
-def facts_of_store(store: Store) -> dict[str, Any]:
-    """What is in a store, for people and machines."""
+def facts_of_store(store: Store, given: Path) -> dict[str, Any]:
+    """What is in a store, for people and machines; its folder as it was given."""
     from tabnas.data.columns import CategoricalColumn, HashedColumn
 
     columns = store.encoder.columns
     seconds = store.facts["seconds"]
     rows = store.facts["rows_read"]
     return {
-        "store": str(store.path),
+        "store": str(given),
         "digest": store.digest,
         "target": store.target.name,
         "task": store.target.task,

@@ -30,6 +30,7 @@ from tabnas.errors import TabnasError, did_you_mean
 from tabnas.types import IntArray
 
 FORMAT = 1
+RECODED = 1 << 16  # rows whose codes are changed at a time
 
 
 class DataWarning(UserWarning):
@@ -152,12 +153,16 @@ class TableEncoder:
         """The encoder with at most so many categories a column, as if it had been fitted so."""
         return replace(self, columns=tuple(c.limited(max_categories) for c in self.columns))
 
-    def recodings(self, max_categories: int) -> tuple[Int32Array, ...]:
-        """For each categorical column the codes that `limited` has for its codes.
+    def recode(self, categorical: Int32Array, max_categories: int) -> None:
+        """Turn codes of this encoder into those that `limited` has, in place.
 
-        So rows that are encoded already need not be read once more.
+        So rows that are encoded already need not be read once more. Rows of zeros stay unwritten,
+        and a few others are worked on at a time, for there may be as many as memory holds.
         """
-        return tuple(c.recoding(max_categories) for c in self.columns if c.categories)
+        coded = [column for column in self.columns if column.categories]
+        for begin in range(0, len(categorical), RECODED):
+            for number, column in enumerate(coded):
+                column.recode(categorical[begin : begin + RECODED, number], max_categories)
 
     def encode(self, table: Table, rows: IntArray | None = None) -> Encoded:
         """Rows of another table with the same columns, in any order, among others.

@@ -107,11 +107,20 @@ def coded_texts(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     column = column if is_text(column) else texts(column)
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(pa.chunked_array([column.combine_chunks()], column.type))
-    coded = column.unify_dictionaries().combine_chunks()
+    coded = _widely_indexed(column).unify_dictionaries().combine_chunks()
     found = texts(pa.chunked_array([coded.dictionary])).combine_chunks()
     rows = coded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
     nothing = pa.nulls(1, pa.string())
     return pa.concat_arrays([found, nothing]), np.asarray(rows, np.int32)
+
+
+def _widely_indexed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same with 32 bits an index: fewer may just bear the dictionary, and no number more."""
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk.indices.cast(pa.int32()), chunk.dictionary)
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, pa.dictionary(pa.int32(), column.type.value_type))
 
 
 def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:

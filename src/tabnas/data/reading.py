@@ -10,7 +10,7 @@ from tabnas.data._readers import reading, separated_form, table_ending
 from tabnas.data._separated import SeparatedForm, decimal_commas, opened, read_typed
 from tabnas.data._stored import PANDAS_INDEX
 from tabnas.data._targets import holds_classes
-from tabnas.data._values import RowError, absent, coded_texts, is_moment, is_text
+from tabnas.data._values import RowError, absent, coded_texts, decoded, is_moment, is_text
 
 __all__ = [
     "PANDAS_INDEX",
@@ -19,6 +19,7 @@ __all__ = [
     "absent",
     "coded_texts",
     "decimal_commas",
+    "decoded",
     "holds_classes",
     "is_moment",
     "is_text",

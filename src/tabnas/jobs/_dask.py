@@ -108,6 +108,7 @@ class DaskWorkshop(Workshop):
     def close(self) -> None:
         with suppress(Exception):  # of a scheduler that is gone
             self._client.cancel(list(self._working))
+        with suppress(Exception):  # be the jobs as they may, nothing stays with the workers
             self._client.unregister_worker_plugin(self._errand.name)
         self._client.close()
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabnas.data import Encoded, Shares
 from tabnas.errors import TabnasError
@@ -44,7 +43,7 @@ class StoredRows:
 
     store: Store
     task: Task
-    recodings: tuple[NDArray[np.int32], ...]  # of the codes, where a limit bears fewer
+    most: int | None  # categories of a column, where a limit bears fewer than the store has
     balance: FloatArray | None  # what a row of each class weighs
     total_weight: float
     window_rows: int
@@ -93,8 +92,8 @@ class StoredRows:
         return self._part(*self.store.read_blocks(part, chosen, self.block_rows))
 
     def _part(self, encoded: Encoded, truth: IntArray | FloatArray) -> Part:
-        for column, codes in enumerate(self.recodings):
-            encoded.categorical[:, column] = codes[encoded.categorical[:, column]]
+        if self.most is not None:
+            self.store.encoder.recode(encoded.categorical, self.most)
         return make_part(self.task, self.store.target, encoded, truth, balance=self.balance)
 
 
@@ -121,14 +120,13 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
     """What follows from a store and the settings of a run."""
     _refuse_settled(settings)
     encoder, most, dimensions = embeddings_within(store.encoder, settings.budget)
-    recodings = () if encoder == store.encoder else store.encoder.recodings(most)
     task = network_task(encoder, store.target, dimensions)
     balance, total_weight = _weights(store, settings)
     row_bytes = 4 * (len(encoder.features) + len(encoder.categories) + 1)
     stored = StoredRows(
         store,
         task,
-        recodings,
+        None if encoder == store.encoder else most,
         balance,
         total_weight,
         window_rows=max(FEWEST_BLOCK_ROWS, settings.memory // WINDOW_SHARE // row_bytes),

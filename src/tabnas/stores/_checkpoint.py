@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +23,9 @@ from tabnas.stores._sampling import Sample
 from tabnas.stores._summary import ColumnSummary, Summary
 
 NAME = "learned.json"
-DATA = "learned-{:06d}.arrow"
+DATA = "learned.arrow"
+"""Of which the file's name is made: a part of its digest is in it, so that a file that another
+names is never written over."""
 FIELDS = ("pieces", "complete", "seconds", "digest", "summary")
 
 
@@ -37,16 +41,7 @@ class Learned:
     def save(self, folder: Path) -> None:
         """Write it; what was there before goes when the new one is safe."""
         assert self.summary is not None
-        name = DATA.format(len(self.pieces))
-        refuse_links(folder, name)
-        with (folder / name).open("wb") as file:
-            for table in _tables(self.summary):
-                with pa.ipc.new_stream(file, table.schema) as writer:
-                    writer.write_table(table)
-            file.flush()
-            os.fsync(file.fileno())
-        with (folder / name).open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
+        digest = _write_data(folder, self.summary)
         content = {
             "pieces": [asdict(piece) for piece in self.pieces],
             "complete": self.complete,
@@ -55,7 +50,7 @@ class Learned:
             "summary": _facts(self.summary),
         }
         write_document(folder, NAME, content)
-        _remove_data(folder, but=name)
+        _remove_data(folder, but=_data_name(digest))
 
 
 def load_learned(folder: Path) -> Learned:
@@ -65,7 +60,7 @@ def load_learned(folder: Path) -> Learned:
     said = read_document(folder, NAME, FIELDS)
     try:
         pieces = tuple(Piece(**piece) for piece in said["pieces"])
-        name = DATA.format(len(pieces))
+        name = _data_name(said["digest"])
         refuse_links(folder, name)
         with (folder / name).open("rb") as file:
             if file_digest(file, "sha256").hexdigest() != said["digest"]:
@@ -89,6 +84,30 @@ def remove_learned(folder: Path) -> None:
     """Remove what nobody needs once a store is complete."""
     (folder / NAME).unlink(missing_ok=True)
     _remove_data(folder)
+
+
+def _data_name(digest: Any) -> str:
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise damaged(NAME)
+    return f"learned-{digest[:16]}.arrow"
+
+
+def _write_data(folder: Path, summary: Summary) -> str:
+    """Write what is no plain number, whole or not at all; its digest."""
+    aside = folder / f".{DATA}.{uuid4().hex[:8]}"
+    try:
+        with aside.open("w+b") as file:
+            for table in _tables(summary):
+                with pa.ipc.new_stream(file, table.schema) as writer:
+                    writer.write_table(table)
+            file.flush()
+            os.fsync(file.fileno())
+            file.seek(0)
+            digest = file_digest(file, "sha256").hexdigest()
+        os.replace(aside, folder / _data_name(digest))
+    finally:
+        aside.unlink(missing_ok=True)
+    return digest
 
 
 def _remove_data(folder: Path, *, but: str = "") -> None:

@@ -18,7 +18,10 @@ from tabnas.errors import TabnasError
 from tabnas.stores._sources import Source
 
 PIECE = 256 << 20
-"""Bytes on disk of a piece, about: so much work is lost at most when it is interrupted."""
+"""Bytes on disk of a piece, about: when work is interrupted, two of them are lost at most.
+
+What is gzipped has no place to begin at but its beginning, so that a file of any size is one piece:
+many small files are gone on with at once, a large one is begun again."""
 
 
 @dataclass(frozen=True, eq=False)

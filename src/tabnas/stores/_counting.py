@@ -56,13 +56,14 @@ class Counter:
     def __init__(self, capacity: int) -> None:
         self._counts = Counts(capacity, SCHEMA.empty_table())
         self._pending: list[Any] = []
-        self._waiting = 0
+        self._waiting = 0  # bytes
 
     def add(self, values: Any, counts: IntArray) -> None:
         """Texts, some perhaps twice, and how often each occurs."""
-        self._pending.append(pa.table([values, counts], schema=SCHEMA))
-        self._waiting += len(counts)
-        if self._waiting * ENTRY > PENDING * self._counts.capacity:
+        table = pa.table([values, counts], schema=SCHEMA)
+        self._pending.append(table)
+        self._waiting += _bytes(table)
+        if self._waiting > PENDING * self._counts.capacity:
             self.counts()
 
     def counts(self) -> Counts:

@@ -16,8 +16,8 @@ from tabnas.errors import TabnasError
 from tabnas.files import is_aside
 from tabnas.locks import NAME as LOCK
 from tabnas.locks import FolderLock
+from tabnas.stores._checkpoint import DATA, Learned, load_learned, remove_learned
 from tabnas.stores._checkpoint import NAME as LEARNED
-from tabnas.stores._checkpoint import Learned, load_learned, remove_learned
 from tabnas.stores._fitting import fit
 from tabnas.stores._head import read_head
 from tabnas.stores._layout import find_layout
@@ -47,7 +47,8 @@ def encode_store(
 ) -> Store:
     """Encode tables of any size once, in bounded memory, to a folder of arrays.
 
-    Called once more after it was interrupted, with the same arguments, it goes on where it was.
+    Called once more after it was interrupted, with the same arguments, it goes on where it was; in
+    a gzipped file, at its beginning.
 
     Parameters
     ----------
@@ -132,9 +133,10 @@ def _learn(work: Work, out: Path, meter: Meter) -> Learned:
     if known.complete:
         return known
     before, pieces, summary = known.seconds, known.pieces, known.summary
-    for piece, found in learn(work, pieces, meter.add):
-        work.sources[piece.source].refuse_changed()
-        pieces = (*pieces, piece)
+    for more, found in learn(work, pieces, meter.add):
+        for piece in more:
+            work.sources[piece.source].refuse_changed()
+        pieces = (*pieces, *more)
         summary = found if summary is None else summary.merged(found)
         Learned(pieces=pieces, summary=summary, seconds=before + meter.seconds).save(out)
         pa.default_memory_pool().release_unused()  # what merging took is not needed for a while
@@ -201,7 +203,7 @@ def _is_foreign(path: Path) -> bool:
 def _sweep(out: Path) -> None:
     """Remove what a process that was killed has left aside."""
     for path in out.iterdir():
-        if is_aside(path, PLAN, LEARNED, NAME):
+        if is_aside(path, PLAN, LEARNED, DATA, NAME):
             path.unlink()
     for path in out.glob(f"{PIECES}/.*"):
         if ASIDE.fullmatch(path.name):

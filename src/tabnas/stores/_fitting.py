@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from tabnas.data import Kind, TableEncoder, Target, find_kind
+from tabnas.data import Kind, TableEncoder, Target, find_kind, numbers, seconds, truths
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -24,6 +26,11 @@ from tabnas.stores._summary import ColumnSummary, Summary
 
 TRUTHS = {"true", "True", "TRUE", "false", "False", "FALSE"}
 """Texts that a reader of whole tables takes for truth values."""
+VALUES: dict[Kind, Callable[[str, Any], NDArray[Any]]] = {
+    Kind.NUMERIC: numbers,
+    Kind.BOOLEAN: truths,
+    Kind.DATETIME: lambda name, column: seconds(name, column)[0],
+}
 
 
 def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[TableEncoder, Target]:
@@ -36,7 +43,9 @@ def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[Tabl
     columns, constant = [], []
     for name, kind in layout.kinds.items():
         known = summary.columns[name]
-        if name not in layout.declared and known.is_constant():
+        if name not in layout.declared and (
+            known.is_constant() or (kind is None and _is_written_variously(name, known))
+        ):
             constant.append(name)
         else:
             columns.append(_column(name, kind, known, summary, layout, settings))
@@ -103,6 +112,19 @@ def _decided(name: str, known: ColumnSummary) -> Kind:
         return find_kind(name, pa.chunked_array([*found.chunks, pa.array([None], found.type)]))
     except RowError as error:
         raise TabnasError(f"{error.before} a later row {error.after}") from None
+
+
+def _is_written_variously(name: str, known: ColumnSummary) -> bool:
+    """Whether texts that differ mean one and the same, such as 1 and 1.0, and none is missing."""
+    assert known.counts is not None
+    read = VALUES.get(_decided(name, known))
+    if read is None or known.missing or not known.counts.exact:
+        return False
+    try:
+        values = read(name, known.counts.table.column("value"))
+    except RowError as error:
+        raise TabnasError(f"{error.before} a later row {error.after}") from None
+    return bool(values.min() == values.max())
 
 
 def _refuse_few(summary: Summary) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +22,11 @@ from tabnas.data.reading import (
 )
 from tabnas.errors import TabnasError
 from tabnas.stores._arrow import FeatherReader, ParquetReader, column_names
-from tabnas.stores._chunks import read_chunks
+from tabnas.stores._chunks import Chunk, read_chunks
+from tabnas.stores._joining import joined
 from tabnas.stores._rows import rows_of
 from tabnas.stores._sources import Source
-from tabnas.stores._text import TextReader, read_records, refuse_other_form
+from tabnas.stores._text import TextReader, read_records, refuse_carriage_returns, refuse_other_form
 
 HEAD_ROWS = 100_000
 BLOCK = 1 << 20  # bytes that are read at a time to find them
@@ -67,6 +69,8 @@ def read_head(sources: Sequence[Source], size: int) -> Head:
                 f"all files must be of one format, however {first.path.name!r} is {first.ending} "
                 f"and {source.path.name!r} {source.ending}"
             )
+        if source.ending not in ARROW:
+            refuse_carriage_returns(source)
     rows, most = -(-HEAD_ROWS // len(shared)), max(size // len(shared), 1)
     form = separated_form(first.path)
     if form is None:
@@ -140,35 +144,40 @@ def _stored_head(
     with reading(sources[0].path):
         names = read_names(sources[0])
     reader = read(names=names, size=min(BLOCK, most))
-    tables, lengths, on_disk = [], [], 0
+    found: list[tuple[Source, pa.Table]] = []
+    lengths, on_disk, left = [], 0.0, most * len(shared)
     for source in sources:
-        found, count = 0, 0
-        for chunk in read_chunks(reader, source):
-            if source.part is not None:
-                break  # its columns are the same
-            on_disk += chunk.bytes
-            tables.append(chunk.table.arrow)
-            count += len(chunk.table)
-            found += chunk.table.arrow.nbytes
-            if count >= rows or found >= most:
-                break
+        tables, here = _first_rows(read_chunks(reader, source), rows, min(most, left))
         if source.part is None:
-            lengths.append(count)
+            found += [(source, table) for table in tables]
+            lengths.append(sum(table.num_rows for table in tables))
+            on_disk += here
+            left -= sum(table.nbytes for table in tables)
     if not sum(lengths):
         raise TabnasError(f"{sources[0].path.name!r} must have rows, however it has none")
-    try:
-        arrow = pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
-        raise TabnasError(
-            f"all files must have columns of the same types, however they differ: {error}"
-        ) from None
     return Head(
-        table=Table(arrow),
+        table=Table(joined(found)),
         sources=shared,
         lengths=tuple(lengths),
         rows=_in_all(shared, sum(lengths), on_disk),
         reader=reader,
     )
+
+
+def _first_rows(chunks: Iterator[Chunk], rows: int, most: int) -> tuple[list[pa.Table], float]:
+    """Copies of the first rows, of about so many bytes, and the bytes that they take on disk."""
+    parts, on_disk = [], 0.0
+    for chunk in chunks:  # of which one is looked at in any case, for the columns must be right
+        table = chunk.table.arrow
+        fitting = ceil(most * table.num_rows / max(table.nbytes, 1))
+        kept = max(0, min(rows, table.num_rows, fitting))
+        parts.append(table.take(np.arange(kept)))  # a slice would hold the chunk in memory
+        on_disk += chunk.bytes * kept / table.num_rows
+        rows -= kept
+        most -= parts[-1].nbytes
+        if rows <= 0 or most <= 0:
+            break
+    return parts, on_disk
 
 
 def read_names(source: Source) -> tuple[str, ...]:
@@ -179,7 +188,7 @@ def read_names(source: Source) -> tuple[str, ...]:
         return column_names(file.schema)
 
 
-def _in_all(sources: Sequence[Source], rows: int, on_disk: int) -> float:
+def _in_all(sources: Sequence[Source], rows: int, on_disk: float) -> float:
     return rows / max(on_disk, 1) * sum(source.size for source in sources)
 
 

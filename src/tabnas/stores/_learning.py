@@ -45,17 +45,29 @@ class Work:
 
 def learn(
     work: Work, known: Sequence[Piece], tell: Callable[[int, int], None]
-) -> Iterator[tuple[Piece, Summary]]:
-    """The pieces that come after those that are known, each with the summary of its rows.
+) -> Iterator[tuple[tuple[Piece, ...], Summary]]:
+    """The pieces that come after those that are known, with the summary of their rows.
 
-    `tell` is told the rows and bytes of every chunk.
+    Small ones come together, as many as make up a large one: to put summaries together and keep
+    them takes its time. It depends on bytes alone which do, so that whoever was interrupted finds
+    the same ones together. `tell` is told the rows and bytes of every chunk.
     """
     number, place, row, first = _behind(known)
+    learner = Learner(work)
+    pieces: list[Piece] = []
+    size = 0
     for source in range(number, len(work.sources)):
-        for piece, summary in _pieces_of(work, source, place, row, first, tell):
+        for piece in _pieces_of(learner, source, place, row, first, tell):
             first += piece.rows
-            yield piece, summary
+            pieces.append(piece)
+            size += piece.bytes
+            if size >= PIECE:
+                yield tuple(pieces), learner.summary()
+                learner.forget()
+                pieces, size = [], 0
         place, row = 0, 0
+    if pieces:
+        yield tuple(pieces), learner.summary()
 
 
 def _behind(known: Sequence[Piece]) -> tuple[int, int, int, int]:
@@ -69,41 +81,46 @@ def _behind(known: Sequence[Piece]) -> tuple[int, int, int, int]:
 
 
 def _pieces_of(
-    work: Work, number: int, place: int, row: int, first: int, tell: Callable[[int, int], None]
-) -> Iterator[tuple[Piece, Summary]]:
+    learner: Learner,
+    number: int,
+    place: int,
+    row: int,
+    first: int,
+    tell: Callable[[int, int], None],
+) -> Iterator[Piece]:
+    """The pieces of a file from a place on, each when the learner has seen all of its rows."""
+    work = learner.work
     source = work.sources[number]
-    learner, size = PieceLearner(work, source), 0
+    rows, size = 0, 0
 
     def piece(stop: int | None) -> Piece:
         return Piece(
-            source=number,
-            start=place,
-            stop=stop,
-            row=row,
-            first=first,
-            rows=learner.rows,
-            bytes=size,
+            source=number, start=place, stop=stop, row=row, first=first, rows=rows, bytes=size
         )
 
     for chunk in read_chunks(work.layout.reader, source, start=place, row=row):
-        learner.add(chunk, row + learner.rows, first + learner.rows)
+        learner.add(source, chunk, row + rows, first + rows)
+        rows += len(chunk.table)
         size += chunk.bytes
         tell(len(chunk.table), chunk.bytes)
         if chunk.end is not None and size >= PIECE:
-            yield piece(chunk.end), learner.summary()
-            place, row, first = chunk.end, row + learner.rows, first + learner.rows
-            learner, size = PieceLearner(work, source), 0
-    if learner.rows:
-        yield piece(None), learner.summary()
+            yield piece(chunk.end)
+            place, row, first = chunk.end, row + rows, first + rows
+            rows, size = 0, 0
+    if rows:
+        yield piece(None)
 
 
-class PieceLearner:
-    """Learns from the rows of one piece, chunk by chunk."""
+class Learner:
+    """Learns from rows, chunk by chunk, until it is told to forget them."""
 
-    def __init__(self, work: Work, source: Source) -> None:
-        self._work = work
-        self._source = source
-        kinds, sizes = work.layout.kinds, work.settings.sizes
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, as if no row had been seen."""
+        kinds, sizes = self.work.layout.kinds, self.work.settings.sizes
         counted = sum(kind in (None, Kind.CATEGORICAL) for kind in kinds.values())
         capacity = sizes.counts // max(counted, 1)
         self._observers = [observer_of(n, kind, capacity=capacity) for n, kind in kinds.items()]
@@ -111,34 +128,34 @@ class PieceLearner:
         self._sampler = Sampler(sizes.sampled_rows(ROW_BYTES + sum(widths)))
         self._answers: Labels | Moments | None = None
         self._parts = np.zeros(len(PARTS), np.int64)
-        self.rows = 0
+        self._rows = 0
 
-    def add(self, chunk: Chunk, row: int, first: int) -> None:
+    def add(self, source: Source, chunk: Chunk, row: int, first: int) -> None:
         """The next rows; `row` counts those of the file, `first` those of all files."""
         count = len(chunk.table)
-        column = chunk.table.column(self._work.layout.target)
-        parts = self._work.parts(self._source, first, count)
+        column = chunk.table.column(self.work.layout.target)
+        parts = self.work.parts(source, first, count)
         answered = ~absent(column)
         trained = answered & (parts == TRAIN)
         rows = np.nonzero(trained)[0]
-        with rows_of(self._source, row):
+        with rows_of(source, row):
             self._answer(column, answered, trained)
-        keys = sampling_keys(self._work.settings.seed, first, count)[rows]
+        keys = sampling_keys(self.work.settings.seed, first, count)[rows]
         wanted = self._sampler.wanted(keys)
         table = Table(chunk.table.arrow.filter(pa.array(trained)))
         values = {}
-        with rows_of(self._source, row, rows):
+        with rows_of(source, row, rows):
             for observer in self._observers:
                 seen = observer.observe(table.column(observer.name))
                 if observer.sampled is not None:
                     values[observer.name] = seen.take(pa.array(wanted))
         self._sampler.add(keys[wanted], first + rows[wanted], pa.table(values))
         self._parts += np.bincount(parts[answered], minlength=len(PARTS))
-        self.rows += count
+        self._rows += count
 
     def _answer(self, column: Any, answered: BoolArray, trained: BoolArray) -> None:
         """What the target's rows tell."""
-        name, wanted = self._work.layout.target, self._work.layout.labels
+        name, wanted = self.work.layout.target, self.work.layout.labels
         found: Labels | Moments
         if wanted is None:
             found = Moments.of(numbers(name, column)[trained])
@@ -156,7 +173,7 @@ class PieceLearner:
         assert self._answers is not None
         train, validation, test = self._parts.tolist()
         return Summary(
-            rows=self.rows,
+            rows=self._rows,
             parts=(train, validation, test),
             columns={one.name: one.summary() for one in self._observers},
             answers=self._answers,

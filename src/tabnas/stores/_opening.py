@@ -20,7 +20,7 @@ FIELDS = ("digest", "encoder", "facts", "pieces", "settings", "shares", "sources
 
 def open_store(path: str | Path) -> Store:
     """The store in a folder, for reading. The sizes of its files are checked, not their content."""
-    path = Path(path).absolute()  # other processes may have other working folders
+    path = Path(path)
     if not (path / NAME).exists():
         if not (path / PLAN).exists():
             raise TabnasError(
@@ -31,7 +31,8 @@ def open_store(path: str | Path) -> Store:
             f"the store {str(path)!r} must be complete, however its encoding has not come to an "
             f"end; go on with: {planned_command(path)}"
         )
-    store = _checked(path, read_document(path, NAME, FIELDS))
+    # as a whole path, since other processes may have other working folders
+    store = _checked(path.absolute(), read_document(path, NAME, FIELDS))
     for number, piece in enumerate(store.pieces):
         folder = path / PIECES / piece_name(number)
         for name, size in _sizes(store, piece):

@@ -61,7 +61,7 @@ def _words(sources: Any, said: Mapping[str, Any], out: Path) -> list[str]:
             if source["part"] == part:
                 words += [f"--{part}", _path(source)]
         if said["shares"][part] != usual["shares"][part]:
-            words += [f"--{part}", f"{said['shares'][part]:g}"]
+            words += [f"--{part}", repr(said["shares"][part])]
     for name in OPTIONS:
         if said[name] != usual[name]:
             words += [f"--{name.replace('_', '-')}", str(said[name])]

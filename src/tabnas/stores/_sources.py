@@ -16,7 +16,7 @@ from tabnas.stores._splitting import PartName
 class Source:
     """One file, as it was when it was first looked at."""
 
-    path: Path
+    path: Path  # as it was named, for a link's name may tell what its file's does not
     ending: str  # without .gz
     size: int
     modified: int  # nanoseconds since 1970
@@ -28,7 +28,7 @@ class Source:
         ending = table_ending(path)
         found = path.stat()
         return cls(
-            path=path.resolve(),
+            path=path.parent.resolve() / path.name,
             ending=ending,
             size=found.st_size,
             modified=found.st_mtime_ns,
@@ -69,12 +69,13 @@ def find_sources(
     sources = tuple(_each(paths, validation, test))
     seen: set[Path] = set()
     for source in sources:
-        if source.path in seen:
+        file = source.path.resolve()
+        if file in seen:
             raise TabnasError(
                 f"each file must be named once, however {source.path.name!r} is twice; its rows "
                 "would be in two parts"
             )
-        seen.add(source.path)
+        seen.add(file)
     return sources
 
 

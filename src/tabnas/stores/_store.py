@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest, sha256
@@ -114,10 +115,11 @@ class Store:
     def verify(self, tell: Callable[[int], None] = lambda read: None) -> None:
         """Read everything once, and refuse what is not what was written; `tell` is told bytes."""
         for number, piece in enumerate(self.pieces):
-            for name, file in piece["files"].items():
-                with (self.path / PIECES / piece_name(number) / name).open("rb") as opened:
+            for file_of_piece, file in piece["files"].items():
+                name = f"{PIECES}/{piece_name(number)}/{file_of_piece}"
+                with _reachable(name), (self.path / name).open("rb") as opened:
                     if file_digest(opened, "sha256").hexdigest() != file["sha256"]:
-                        raise damaged(f"{PIECES}/{piece_name(number)}/{name}")
+                        raise damaged(name)
                 tell(file["size"])
 
     # -- where rows are ------------------------------------------------------------------------
@@ -157,16 +159,28 @@ class Store:
             filled, start, piece = filled + count, start + count, piece + 1
 
     def _read_into(self, piece: int, name: str, row: int, into: NDArray[Any]) -> None:
-        path = self.path / PIECES / piece_name(piece) / name
+        name = f"{PIECES}/{piece_name(piece)}/{name}"
         # read, not mapped: mapped pages would count as memory for as long as they stay
-        with path.open("rb", buffering=0) as file:
+        with _reachable(name), (self.path / name).open("rb", buffering=0) as file:
             file.seek(row * (into.nbytes // len(into)))
             view = into.view(np.uint8).reshape(-1).data
             while len(view):
                 read = file.readinto(view)
                 if not read:
-                    raise damaged(f"{PIECES}/{piece_name(piece)}/{name}")
+                    raise damaged(name)
                 view = view[read:]
+
+
+@contextmanager
+def _reachable(name: str) -> Iterator[None]:
+    """What a piece that has vanished, or a disk that fails, makes of its readers."""
+    try:
+        yield
+    except OSError as error:
+        raise TabnasError(
+            f"{name} must be there for as long as its store is in use, however it cannot be read "
+            f"({error.strerror or error}); bring it back, and go on with the same command"
+        ) from None
 
 
 def _slice(rows: Rows, start: int, stop: int) -> Rows:

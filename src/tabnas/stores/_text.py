@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from tabnas.data import Table
-from tabnas.data.reading import SeparatedForm, opened
+from tabnas.data.reading import SeparatedForm, opened, reading
 from tabnas.errors import TabnasError
 from tabnas.stores._chunks import Chunk, refuse_other_columns
 from tabnas.stores._kernels import scan_records
@@ -20,6 +20,7 @@ from tabnas.stores._sources import Source
 
 LONGEST_RECORD = 1 << 28
 BLOCK = 1 << 22  # bytes that one thread parses
+LOOK = 1 << 16  # bytes in which a line should end
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class TextReader:
     def _whole(self, source: Source, file: Any, stop: int | None) -> Iterator[tuple[bytes, int]]:
         """Bytes of whole records, and how many bytes were read beyond them."""
         left = b""
-        while read := file.read(self.size if stop is None else min(self.size, stop - file.tell())):
+        while read := file.read(self._ahead(file.tell(), stop)):
             block = left + read
             end = self._end(block)
             if end == 0 and len(block) >= LONGEST_RECORD:
@@ -85,6 +86,15 @@ class TextReader:
             if self._quotes(left) and scan_records(*self._scanned(left))[1]:
                 raise _unclosed(source)
             yield left, 0
+
+    def _ahead(self, place: int, stop: int | None) -> int:
+        """How many bytes to read: to a multiple of the size, wherever reading has begun.
+
+        So records come together in the same chunks to whoever goes on and to who was never
+        interrupted.
+        """
+        ahead = self.size - place % self.size
+        return ahead if stop is None else min(ahead, stop - place)
 
     def _end(self, block: bytes) -> int:
         """Just behind the last record that ends in a block."""
@@ -137,6 +147,17 @@ def refuse_other_form(source: Source, form: SeparatedForm, found: SeparatedForm)
         raise TabnasError(
             f"{source.path.name!r} must separate values by {form.separator!r}, as the first file "
             f"does, however it has {found.separator!r}"
+        )
+
+
+def refuse_carriage_returns(source: Source) -> None:
+    """Lines must end in a newline: without any, all of a file would be one line."""
+    with reading(source.path), opened(source.path) as file:
+        start = file.read(LOOK)
+    if b"\r" in start and b"\n" not in start:
+        raise TabnasError(
+            f"{source.path.name!r} must end its lines with a newline, however they end with a "
+            "carriage return alone; convert it, for example with: tr '\\r' '\\n'"
         )
 
 

@@ -81,13 +81,11 @@ class CategoricalColumn(EncodedColumn):
         kept = self.vocabulary[: whole("max_categories", max_categories, least=1)]
         return replace(self, vocabulary=kept, pooled=self.pooled + len(self.vocabulary) - len(kept))
 
-    def recoding(self, max_categories: int) -> Int32Array:
+    def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.limited(max_categories)
-        codes = np.arange(self.categories, dtype=np.int32)
-        codes[codes > len(narrow.vocabulary)] = OTHER
-        if self.has_missing:
-            codes[-1] = narrow.categories - 1
-        return codes
+        rows = np.nonzero(codes > len(narrow.vocabulary))[0]
+        gone = self.has_missing & (codes[rows] == self.categories - 1)
+        codes[rows] = np.where(gone, narrow.categories - 1, OTHER)
 
     @property
     def categories(self) -> int:

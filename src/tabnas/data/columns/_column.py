@@ -47,9 +47,11 @@ class EncodedColumn(ABC):
         """The column with at most so many categories of its own, if it has any."""
         return self
 
-    def recoding(self, max_categories: int) -> Int32Array:
-        """For each code of this column the code that `limited` has for it."""
-        return np.arange(self.categories, dtype=np.int32)
+    def recode(self, codes: Int32Array, max_categories: int) -> None:  # noqa: B027
+        """Turn codes of this column into those that `limited` has, in place.
+
+        Only those that change are written, and 0 never does.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """The state, fit for JSON."""

@@ -66,13 +66,12 @@ class HashedColumn(EncodedColumn):
         most = 1 << (whole("max_categories", max_categories, least=1).bit_length() - 1)
         return replace(self, buckets=min(self.buckets, most))
 
-    def recoding(self, max_categories: int) -> Int32Array:
+    def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.limited(max_categories)
-        codes = np.arange(self.categories, dtype=np.int32)
-        codes[1 : 1 + self.buckets] = 1 + (codes[: self.buckets] & (narrow.buckets - 1))
-        if self.has_missing:
-            codes[-1] = narrow.categories - 1
-        return codes
+        rows = np.nonzero(codes > narrow.buckets)[0]
+        gone = self.has_missing & (codes[rows] == self.categories - 1)
+        folded = 1 + (codes[rows] - 1 & narrow.buckets - 1)
+        codes[rows] = np.where(gone, narrow.categories - 1, folded)
 
     @property
     def categories(self) -> int:

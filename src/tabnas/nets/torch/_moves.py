@@ -60,57 +60,64 @@ class Moves:
         corrections = self._corrections(self.steps[name], used)
         rows, columns = self._bins[name]
         rows, columns = rows[: block.fan_in], columns[: block.fan_out]
-        of_weights = _expanded(corrections, rows, columns)
         # a column is used wherever its first row is
         of_vectors = _expanded(corrections, rows[:1], columns)
-        where = None if block.full else used[rows][:, columns]
+        of_weights = _expanded(corrections, rows, columns)
+        where = None if block.full else _spread(used.float(), rows, columns)
         for array, size in block.shapes().items():
             part = tuple(slice(n) for n in size)
-            tensors = [self._weights[array][part], *(held[array][part] for held in self.moments)]
-            w, *moments = tensors
+            w, *moments = (held[array][part] for held in (self._weights, *self.moments))
             if len(size) == 2:
-                moved = self._moved(w, moments, gradient[array], of_weights, rate, decays=True)
-                if where is not None:
-                    pairs = zip(moved, tensors, strict=True)
-                    moved = [torch.where(where, new, old) for new, old in pairs]
+                self._move(w, moments, gradient[array], of_weights, rate, where, decays=True)
             else:
-                g, own = gradient[array][None], [moment[None] for moment in moments]
-                moved = [new[0] for new in self._moved(w[None], own, g, of_vectors, rate)]
-            for tensor, new in zip(tensors, moved, strict=True):
-                tensor.copy_(new)
+                own = [moment[None] for moment in moments]
+                self._move(w[None], own, gradient[array][None], of_vectors, rate)
 
     @torch.no_grad()
     def move_rows(self, name: str, rows: Tensor, gradient: Tensor, rate: float) -> None:
         """Move some rows of an embedding, each named once; gradient [rows, dimension]."""
         corrections = self._corrections(self.steps[name], rows)
         tensors = [self._weights[name], *(moment[name] for moment in self.moments)]
-        w, *moments = (tensor[rows] for tensor in tensors)
-        moved = self._moved(w, moments, gradient, corrections, rate)
-        for tensor, new in zip(tensors, moved, strict=True):
-            tensor[rows] = new
+        w, *moments = taken = [tensor.index_select(0, rows) for tensor in tensors]
+        self._move(w, moments, gradient, corrections, rate)
+        for tensor, new in zip(tensors, taken, strict=True):
+            tensor.index_copy_(0, rows, new)
 
-    def _moved(
+    def _move(
         self,
         w: Tensor,
         moments: list[Tensor],
         g: Tensor,
         corrections: Corrections | None,
         rate: float,
+        where: Tensor | None = None,
         *,
         decays: bool = False,
-    ) -> list[Tensor]:
-        """New weights and moments from the old; see `tabnas.nets._optimizers` for the formulas."""
+    ) -> None:
+        """Move weights and moments in place; see `tabnas.nets._optimizers` for the formulas.
+
+        `where` is 1 for what moves and 0 for what stays, whose gradient is 0. A moment that goes
+        towards g by (1 - beta) of the way is beta times itself plus (1 - beta) times g.
+        """
+
+        def share(weight: float) -> float | Tensor:
+            return weight if where is None else weight * where
+
         settings = self._optimizer
-        kept = w * (1.0 - rate * settings.weight_decay) if decays and settings.weight_decay else w
+        if decays and settings.weight_decay:
+            w.mul_(1.0 - share(rate * settings.weight_decay))
         if isinstance(settings, SGD):
-            velocities = [settings.momentum * m + g for m in moments]
-            return [kept - rate * (velocities[0] if velocities else g), *velocities]
+            if moments:
+                moments[0].mul_(1.0 - share(1.0 - settings.momentum)).add_(g)
+            w.sub_(share(rate) * (moments[0] if moments else g))
+            return
         assert isinstance(settings, Adam)
         assert corrections is not None
         first, second = corrections
-        m = settings.beta1 * moments[0] + (1.0 - settings.beta1) * g
-        v = settings.beta2 * moments[1] + (1.0 - settings.beta2) * g * g
-        return [kept - rate * (first * m / (second * torch.sqrt(v) + settings.epsilon)), m, v]
+        m, v = moments
+        m.lerp_(g, share(1.0 - settings.beta1))
+        v.lerp_(g * g, share(1.0 - settings.beta2))
+        w.addcdiv_(share(rate) * first * m, v.sqrt().mul_(second).add_(settings.epsilon), value=-1)
 
     def _corrections(self, steps: Tensor, used: Tensor) -> Corrections | None:
         """Count a step of some elements, by a mask or their places, and say how to correct it."""
@@ -128,5 +135,10 @@ def _expanded(corrections: Corrections | None, rows: Tensor, columns: Tensor) ->
     """From bins [in_edges, out_edges] to elements [rows, columns]; one bin fits all as it is."""
     if corrections is None or corrections[0].numel() == 1:
         return corrections
-    first, second = (one[rows][:, columns] for one in corrections)
+    first, second = (_spread(one, rows, columns) for one in corrections)
     return first, second
+
+
+def _spread(bins: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """The number of its bin for every element."""
+    return bins.index_select(1, columns).index_select(0, rows)

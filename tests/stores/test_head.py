@@ -1,0 +1,55 @@
+"""First rows of any number of files: never more than was asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from tabnas import TabnasError
+from tabnas.stores import _head
+from tabnas.stores._head import read_head
+from tabnas.stores._sources import find_sources
+
+FILES, ROWS = 30, 500
+WRITE = {".parquet": parquet.write_table, ".feather": feather.write_feather}
+
+
+@pytest.fixture(params=list(WRITE))
+def paths(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
+    """Files of 80 bytes a row."""
+    rng = np.random.default_rng(0)
+    names = [f"{number:02d}{request.param}" for number in range(FILES)]
+    for name in names:
+        WRITE[request.param](pa.table({f"x{k}": rng.normal(size=ROWS) for k in range(10)}), name)
+    return [tmp_path / name for name in names]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_bytes_are_bounded(here: None, paths: list[Path]) -> None:
+    head = read_head(find_sources(paths), 60_000)
+    assert 50_000 < head.table.arrow.nbytes < 66_000
+    assert sum(head.lengths) == len(head.table)
+    assert len(head.lengths) == FILES
+    assert head.rows == pytest.approx(FILES * ROWS, rel=0.05)
+    tiny = read_head(find_sources(paths), 300)
+    assert 1 <= len(tiny.table) <= 5  # of files that have no room for one each
+
+
+def test_rows_are_bounded(here: None, paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_head, "HEAD_ROWS", 90)
+    head = read_head(find_sources(paths), 1 << 30)
+    assert head.lengths == (3,) * FILES
+    assert head.rows == pytest.approx(FILES * ROWS, rel=0.05)
+    other = paths[-1]
+    WRITE[other.suffix](pa.table({"z": [1.0]}), str(other))
+    for size in (300, 1 << 30):
+        with pytest.raises(TabnasError, match=rf"'{other.name}' must have the columns"):
+            read_head(find_sources(paths), size)

@@ -1,0 +1,72 @@
+"""Files of one table that store the same columns in different types."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from tabnas import TabnasError
+from tabnas.stores import encode_store
+
+ROWS = 100
+WORDS = pa.array([f"{i % 7}" for i in range(ROWS)])
+DAYS = pa.array([date(2024, 1 + i % 12, 1) for i in range(ROWS)])
+TIMES = pa.array([datetime(2024, 1 + i % 12, 1) for i in range(ROWS)], pa.timestamp("us"))
+ZONED = TIMES.cast(pa.timestamp("ns", tz="UTC"))
+NUMBERS = pa.array(np.arange(ROWS) % 9)
+
+
+def written(folder: Path, *columns: pa.Array) -> list[Path]:
+    """A file for each array, with a target."""
+    paths = []
+    for number, column in enumerate(columns):
+        paths.append(folder / f"{number}.parquet")
+        parquet.write_table(pa.table({"x": column, "y": ["a", "b"] * (ROWS // 2)}), paths[-1])
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        ((WORDS.dictionary_encode(), WORDS), "categorical"),
+        ((WORDS, WORDS.dictionary_encode()), "categorical"),
+        ((WORDS.cast(pa.large_string()), WORDS), "numeric"),
+        ((DAYS, TIMES), "datetime"),
+        ((TIMES, DAYS), "datetime"),
+        ((ZONED, DAYS, TIMES), "datetime"),
+        ((NUMBERS, NUMBERS.cast(pa.float32()), NUMBERS.cast(pa.int8())), "numeric"),
+        ((NUMBERS, pa.nulls(ROWS)), "numeric"),
+    ],
+)
+def test_columns_mean_the_same(columns: tuple[pa.Array, ...], kind: str, tmp_path: Path) -> None:
+    paths = written(tmp_path, *columns)
+    store = encode_store(paths, tmp_path / "mixed", target="y")
+    assert store.encoder.columns[0].kind == kind
+    alike = [column.cast(columns[0].type) for column in columns[1:]]
+    (tmp_path / "alike").mkdir()
+    same = encode_store(
+        written(tmp_path / "alike", columns[0], *alike),
+        tmp_path / "store",
+        target="y",
+        kinds={"x": kind},
+    )
+    assert store.encoder.to_dict() == same.encoder.to_dict()
+    assert store.digest == same.digest
+
+
+@pytest.mark.parametrize(("column", "type_"), [(WORDS, "string"), (DAYS, "date32[day]")])
+def test_columns_that_cannot_be_the_same_are_named(
+    column: pa.Array, type_: str, tmp_path: Path
+) -> None:
+    paths = written(tmp_path, NUMBERS, NUMBERS, column)
+    with pytest.raises(TabnasError) as raised:
+        encode_store(paths, tmp_path / "store", target="y")
+    assert str(raised.value) == (
+        "'2.parquet' must have columns of the types of the files before it, however 'x' is "
+        f"{type_} there and int64 before; write all files with the same types"
+    )
