@@ -17,7 +17,7 @@ SHARED = Path(__file__).parents[2] / "shared"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared, which is not here")
 
 # No deadline: the first example may have to compile. Derandomised: the same examples every time.
-settings.register_profile("tabnas", deadline=None, derandomize=True)
+settings.register_profile("tabnas", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("tabnas")
 
 USUAL = {name: getattr(_plan, name) for name in ("FEWEST_STEPS", "EPOCHS", "PACE_SECONDS")}

@@ -19,7 +19,7 @@ from tabnas import TabnasError
 from tabnas.data import DataWarning, Encoded, Table, TableEncoder, read_table
 from tabnas.data._values import are_numbers
 
-one_file = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+one_file = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def check_reading(path: Path, content: bytes) -> None:
@@ -101,7 +101,7 @@ def same(one: Encoded, other: Encoded) -> bool:
 
 
 @given(st.lists(columns, min_size=1, max_size=4), st.sampled_from(["robust", "standard", "none"]))
-@settings(max_examples=250)
+@settings(max_examples=100)
 def test_any_table(values: list[list[object]], scaling: str) -> None:
     table = Table.of({f"c{i}": column for i, column in enumerate(values)})
     try:

@@ -76,7 +76,7 @@ def mutated(draw: st.DrawFn, state: dict[str, object]) -> dict[str, object]:
 
 
 @given(mutated(ENCODER.to_dict()))
-@settings(max_examples=600)
+@settings(max_examples=150)
 def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None:
     try:
         encoder = TableEncoder.from_dict(state)
@@ -91,7 +91,7 @@ def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None
 
 
 @given(st.sampled_from(TARGETS).flatmap(lambda target: mutated(target.to_dict())))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_damaged_target_is_refused_or_works(state: dict[str, object]) -> None:
     try:
         target = target_from_dict(state)

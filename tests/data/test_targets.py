@@ -151,7 +151,7 @@ labels = st.one_of(
 
 
 @given(labels)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_labels_come_back(values: list[object]) -> None:
     try:
         target = fit_target("y", column(values), task="classification")

@@ -22,7 +22,7 @@ from tests.export.strategies import Drawn, answers, models, untrained
 ENGINES: tuple[EngineName, ...] = ("onnxruntime", "reference")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=models())
 def test_any_model(drawn: Drawn) -> None:
     """As a file of its own and as weights alone, on every engine: on rows seen and others."""
@@ -36,7 +36,7 @@ def test_any_model(drawn: Drawn) -> None:
                 check_parity(drawn.model, built, tried, rows)  # raises if they disagree
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=models())
 def test_int8_answers_as_the_rounded_model_does(drawn: Drawn) -> None:
     small = quantise(centred(drawn.model.weights))

@@ -23,7 +23,7 @@ from tabnas.model._files import DOCUMENT, WEIGHTS
 from tests.model.conftest import Fitted, mixed_columns
 from tests.model.test_model import with_changes
 
-FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:

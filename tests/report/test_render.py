@@ -210,7 +210,7 @@ def forge(data: st.DataObject, whole: Any) -> None:
 
 
 @given(data=st.data(), task=st.sampled_from(TASKS))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) -> None:
     whole = {
         "result": made_result(task),

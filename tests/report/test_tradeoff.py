@@ -223,7 +223,7 @@ def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) 
 
 
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_forged_files_give_a_page_or_an_error(data: st.DataObject) -> None:
     whole = {"tradeoff": made_tradeoff(), "config": tradeoff_config(widths=[8, 16])}
     for _ in range(data.draw(st.integers(1, 4))):

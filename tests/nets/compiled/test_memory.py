@@ -78,7 +78,7 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
     st.integers(1, 40),
     st.integers(0, 1_000),
 )
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nothing_is_written_outside(
     monkeypatch: pytest.MonkeyPatch,
     problem: tuple[SearchSpace, Task],
