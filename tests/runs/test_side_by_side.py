@@ -37,7 +37,8 @@ def planned(rows: int) -> PlannedTradeoff:
 
 
 def bits(curve: PlannedTradeoff, outcomes: tuple[Outcome, ...]) -> str:
-    kept = [[one.weights is not None for one in outcome.candidates] for outcome in outcomes]
+    # whose weights are still in memory besides the chosen one's depends on who was stopped where
+    kept = [outcome.chosen.weights is not None for outcome in outcomes]
     return facts(curve, outcomes) + str(kept)
 
 
