@@ -37,8 +37,7 @@ def planned(rows: int) -> PlannedTradeoff:
 
 
 def bits(curve: PlannedTradeoff, outcomes: tuple[Outcome, ...]) -> str:
-    # whose weights are still in memory besides the chosen one's depends on who was stopped where
-    kept = [outcome.chosen.weights is not None for outcome in outcomes]
+    kept = [[one.weights is not None for one in outcome.candidates] for outcome in outcomes]
     return facts(curve, outcomes) + str(kept)
 
 
@@ -94,6 +93,30 @@ def test_what_is_done_is_not_done_again(
     for left in later:
         assert {str(one) for *_, one in first} == {str(one) for *_, one in left} | set(came)
         assert len(first) == len(left) + len(came)
+
+
+def test_one_that_was_done_before_a_better_one_keeps_no_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Side by side the last may be done first; whoever goes on alone then has others better."""
+    curve = planned(VALIDATION)
+    ledger = Ledger(tmp_path, identity=curve.identity())
+
+    def stop(told: Progress) -> None:
+        if told.phase == "candidates" and told.done > 0:
+            ledger._stop = signal.SIGTERM
+
+    def last_first(work: Callable[[Any], Any], jobs: list[Any], *_: Any, tick: Any) -> Any:
+        for job in reversed(jobs):
+            yield job, work(job)
+            tick()
+
+    monkeypatch.setattr(_side_by_side, "made", last_first)
+    with pytest.raises(Stopped):
+        curve.execute(stop, ledger, crew=TWO)
+    again = planned(VALIDATION)
+    ledger = Ledger(tmp_path, identity=again.identity())
+    assert bits(again, again.execute(ledger=ledger)) == alone(VALIDATION)
 
 
 def test_who_dies_before_a_checkpoint_is_due_loses_nothing(tmp_path: Path) -> None:

@@ -31,23 +31,25 @@ def tried_alone(
     best = inf
     for k, architecture in enumerate(architectures):
         name = f"candidate {k + 1}"
-        if name in ledger:
-            tried.append(_recalled_candidate(architecture, name, run.plan, ledger))
-            best = min(best, tried[-1].loss)
-            continue
-        trial = trial_of(architecture, run.parts, run.plan, run.metric)
-        ledger.begin(name, trial)
-        share = share_of("candidates", k, len(architectures), str(architecture), tell)
-        candidate = outcome_of(trial, share, ledger.tick)
-        if not candidate.loss < best:
+        known = name in ledger
+        if known:
+            candidate = _recalled_candidate(architecture, name, run.plan, ledger)
+        else:
+            trial = trial_of(architecture, run.parts, run.plan, run.metric)
+            ledger.begin(name, trial)
+            share = share_of("candidates", k, len(architectures), str(architecture), tell)
+            candidate = outcome_of(trial, share, ledger.tick)
+        if not candidate.loss < best:  # a recalled one may have been the first to be done
             candidate = replace(candidate, weights=None)
+            ledger.forget_arrays(name)
         elif candidate.weights is not None:
             for earlier in range(k):
                 ledger.forget_arrays(f"candidate {earlier + 1}")
                 tried[earlier] = replace(tried[earlier], weights=None)
         best = min(best, candidate.loss)
         tried.append(candidate)
-        enter_candidate(name, candidate, ledger)
+        if not known:
+            enter_candidate(name, candidate, ledger)
     return tried
 
 
