@@ -15,9 +15,11 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from llvmlite.binding import Linkage
 
 from tabnas import compiling
 from tabnas.compiling import kept
+from tabnas.nets.compiled._kernels import KERNELS
 
 NAME = "made_kernels"
 SOURCE = """
@@ -257,3 +259,17 @@ def test_a_zipped_package_keeps_its_kernels_in_the_users_folder(
         said, errors = process(tmp_path / "package.zip", tmp_path / "user").communicate()
         assert (said, errors) == (f"42 {hits}\n", "")
     assert list(kernels(places)) == ["user"]
+
+
+def test_a_kernel_calls_its_own_copies_of_functions() -> None:
+    """Bound to those that its process has compiled by themselves, it could round otherwise.
+
+    What other libraries may be bound to, or may bind, is weak in the code that is kept.
+    """
+    (built,) = KERNELS.train.overloads.values()
+    entries = {built.fndesc.llvm_func_name, built.fndesc.llvm_cpython_wrapper_name}
+    module = built.library._get_module_for_linking()
+    defined = {one.name: one.linkage for one in module.functions if not one.is_declaration}
+    shared = {name for name, linkage in defined.items() if linkage is not Linkage.internal}
+    assert len(defined) > len(entries)  # some were not inlined
+    assert shared - {built.fndesc.llvm_cfunc_wrapper_name} == entries

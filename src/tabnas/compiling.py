@@ -33,14 +33,15 @@ from uuid import uuid4
 
 import llvmlite
 import numba
-from numba.core import caching, compiler, serialize
+from llvmlite.binding import Linkage
+from numba.core import caching, codegen, compiler, serialize
 
 from tabnas import __version__
 from tabnas.files import user_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MAGIC = b"tabnas kernel 1\n"
+MAGIC = b"tabnas kernel 2\n"
 HEAD = len(MAGIC) + 32 + 32  # two digests: of what the code was made from and by, of the code
 ENDING = ".kernel"
 
@@ -50,6 +51,8 @@ _njit: Any = numba.njit
 _config: Any = numba.config
 _serialize: Any = serialize
 _result: Any = compiler.CompileResult
+_library: Any = codegen.JITCodeLibrary
+_compiler: Any = compiler.Compiler
 
 
 def compiled(function: Function) -> Function:
@@ -61,8 +64,13 @@ def compiled(function: Function) -> Function:
         source = inspect.getsource(sys.modules[function.__module__])
     except OSError:  # an installation without sources: they are those of the version
         source = ""
-    dispatcher: Function = kept(_njit(nogil=True)(function), source)
+    dispatcher: Function = kept(whole(nogil=True)(function), source)
     return dispatcher
+
+
+def whole(**options: Any) -> Any:
+    """Numba's `njit` for functions whose machine code is kept: it calls its own copies only."""
+    return _njit(pipeline_class=_WholeCompiler, **options)
 
 
 def kept(dispatcher: Any, source: str, signature: Any = None) -> Any:
@@ -80,6 +88,31 @@ def kept(dispatcher: Any, source: str, signature: Any = None) -> Any:
         dispatcher.compile(signature)
         dispatcher.disable_compile()
     return dispatcher
+
+
+class _WholeLibrary(_library):  # type: ignore[misc]
+    """Machine code whose functions are seen by nobody else, and that sees nobody else's.
+
+    Numba leaves functions that were not inlined as weak symbols. Where they have been compiled by
+    themselves as well, as they have in a process that finds no kernels on disk, such a symbol is
+    bound to that other code, which may round otherwise: the first run after an installation would
+    not be that of all later ones.
+    """
+
+    def _finalize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage is Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        super()._finalize_final_module()
+
+
+class _WholeCompiler(_compiler):  # type: ignore[misc]
+    """Numba's usual passes, into such a library."""
+
+    def define_pipelines(self) -> Any:
+        self.state.library = _WholeLibrary(self.state.targetctx.codegen(), "tabnas")
+        self.state.library.enable_object_caching()
+        return super().define_pipelines()
 
 
 class _KernelCache(caching.NullCache):

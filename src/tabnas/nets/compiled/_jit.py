@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numba.core import event
 
-from tabnas.compiling import kept
+from tabnas.compiling import kept, whole
 from tabnas.nets._engine import LARGEST_NORM
 from tabnas.nets._shape import NORM_EPSILON
 
@@ -52,7 +52,7 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
     """Compile a function that Python calls, for these types; the machine code is kept on disk."""
 
     def compile_(function: Function) -> Function:
-        compiled: Function = kept(_njit(**OPTIONS)(function), SOURCES, result(*arguments))
+        compiled: Function = kept(whole(**OPTIONS)(function), SOURCES, result(*arguments))
         return compiled
 
     return compile_
