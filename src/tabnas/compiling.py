@@ -41,9 +41,10 @@ from tabnas.files import user_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MAGIC = b"tabnas kernel 2\n"
+MAGIC = b"tabnas kernel 1\n"
 HEAD = len(MAGIC) + 32 + 32  # two digests: of what the code was made from and by, of the code
 ENDING = ".kernel"
+WAY = "whole"  # of compiling: what was compiled in another is compiled anew
 
 logger = logging.getLogger("tabnas")
 
@@ -125,7 +126,7 @@ class _KernelCache(caching.NullCache):
     def __init__(self, function: Callable[..., Any], source: str) -> None:
         self._path = Path(inspect.getfile(function))
         self._name = f"{function.__module__}.{function.__qualname__}".replace(".<locals>", "")
-        made_by = (__version__, numba.__version__, llvmlite.__version__, sys.version, source)
+        made_by = (WAY, __version__, numba.__version__, llvmlite.__version__, sys.version, source)
         self._origin = sha256(repr(made_by).encode()).digest()
 
     def load_overload(self, signature: Any, target: Any) -> Any:

@@ -28,8 +28,12 @@ def test_the_rule_holds_for_any_limit(
     for layer in space.candidates:
         assert set(layer[1:]) <= set(LADDER)
         assert len(layer) <= 23
-    if space.candidates == ((0,),):
-        assert not budget.admits(space, Architecture((1,)))
+    if not budget.admits(space, Architecture(LADDER[:1])):
+        # who refuses the limit finds the cheapest network of all, with layers or without
+        every = [(), *((width,) * depth for width in LADDER for depth in range(1, layers + 1))]
+        spent = {COSTS[cost](space, Architecture(widths)) for widths in every}
+        held = {COSTS[cost](space, one) for one in FeasibleSet(space, Budget())}
+        assert min(held) == min(spent)
         return
     # the best known shape at the limit is in the space: layers of equal width
     equal = [w for w in LADDER if budget.admits(space, Architecture((w,) * space.depth))]

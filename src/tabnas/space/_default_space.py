@@ -18,8 +18,9 @@ REACH = 2.0
 OCTAVES_BELOW, OCTAVES_ABOVE = 2, 3
 """How far candidates go from the width of a network whose layers are all equally wide."""
 
-# four widths an octave, so that neighbours differ by a quarter: 1, ..., 8, 10, 12, 14, 16, 20, ...
-LADDER = sorted({1, 2, 3, 1024} | {m << k for m in (4, 5, 6, 7) for k in range(8)})
+# four widths an octave, so that neighbours differ by a quarter: 2, ..., 8, 10, 12, 14, 16, 20, ...
+# Not 1: normalised, a single unit says the same of every row.
+LADDER = sorted({2, 3, 1024} | {m << k for m in (4, 5, 6, 7) for k in range(8)})
 
 
 def default_space(
@@ -35,7 +36,8 @@ def default_space(
     Widths come from a ladder of four an octave, up to 1,024. The centre is the widest network at
     the limit whose layers are all equally wide. Candidates reach two octaves below it, and three
     above, as far as a layer of that width fits into twice the limit at all. So bottlenecks and wide
-    layers are there, and little that cannot be of use.
+    layers are there, and little that cannot be of use. Where no layer fits, the narrowest is there
+    all the same: it may be the cheapest network, which who refuses the limit has to name.
 
     >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
     >>> space.candidates[0]
@@ -57,7 +59,7 @@ def default_space(
         fits = _widest(relaxed, linear, before=(narrowest,) * layer)
         widest = min(fits, center << OCTAVES_ABOVE)
         candidates.append([ABSENT, *(w for w in LADDER if narrowest <= w <= widest)])
-    return SearchSpace(candidates or [[ABSENT]], **ends)
+    return SearchSpace(candidates or [[ABSENT, LADDER[0]]], **ends)
 
 
 def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
