@@ -1,0 +1,40 @@
+"""Which limit, by scikit-learn: a grid search that takes the smallest network as good as the best.
+
+"As good" is the rule of one standard error: a smaller limit is taken if its mean score is within
+the standard error of the best one's. For a curve with models of all limits, see tradeoff.py.
+"""
+
+import numpy as np
+from sklearn.datasets import make_friedman1
+from sklearn.model_selection import GridSearchCV, KFold
+
+from tabnas import TabNASRegressor
+
+FOLDS = 3
+
+
+def smallest_as_good(results: dict) -> int:
+    """The place of the smallest limit within a standard error of the best score."""
+    mean = results["mean_test_score"]
+    error = results["std_test_score"] / np.sqrt(FOLDS)
+    good = np.nonzero(mean >= (mean - error)[mean.argmax()])[0]
+    return int(min(good, key=lambda place: results["param_max_parameters"][place]))
+
+
+X, y = make_friedman1(600, noise=1.0, random_state=0)  # no model can do better than an RMSE of 1
+searched = GridSearchCV(
+    TabNASRegressor(candidates=1, random_state=0),  # one, to be quick; None is the usual number
+    {"max_parameters": [60, 250, 1_000]},
+    cv=KFold(FOLDS, shuffle=True, random_state=0),
+    scoring="neg_root_mean_squared_error",
+    refit=smallest_as_good,
+).fit(X, y)
+
+found = searched.cv_results_
+print(f"RMSE in {FOLDS} folds:")
+for place, limit in enumerate(found["param_max_parameters"]):
+    mean, deviation = -found["mean_test_score"][place], found["std_test_score"][place]
+    chosen = "  <- taken" if place == searched.best_index_ else ""
+    print(f"  at most {limit:5,} parameters  {mean:.2f} ± {deviation:.2f}{chosen}")
+best = searched.best_estimator_
+print(f"\nthe model, of all rows: {best.architecture_}, {best.costs_['parameters']} parameters")

@@ -1,0 +1,54 @@
+"""A table larger than memory: files encoded once, piece by piece, then searched where they lie.
+
+The files here are small, and the way is the same. Memory follows `memory`, not the rows. All is
+written to --out, or to a temporary folder.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tabnas.runs import RunSettings, plan_run
+from tabnas.stores import encode_store
+
+DAYS, ROWS = 3, 4_000
+MEMORY = 300 * 10**6  # bytes
+
+
+def clicks(day: int) -> pd.DataFrame:
+    """A day of made-up clicks: what was shown where, and whether somebody clicked on it."""
+    rng = np.random.default_rng(day)
+    page = rng.integers(0, 40, ROWS)
+    hour = rng.integers(0, 24, ROWS)
+    wanted = np.sin(page) + np.cos(hour / 24 * 2 * np.pi) + rng.normal(0, 0.5, ROWS)
+    shown = {"page": [f"page {n}" for n in page], "hour": hour, "seconds": rng.gamma(2, 5, ROWS)}
+    return pd.DataFrame(shown | {"clicked": np.where(wanted > 1, "yes", "no")})
+
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--out", type=Path, help="folder for the files and the store")
+out = parser.parse_args().out
+
+with tempfile.TemporaryDirectory() as temporary:
+    folder = out or Path(temporary)
+    files = [folder / f"day_{day}.csv" for day in range(DAYS)]
+    for day, file in enumerate(files):
+        clicks(day).to_csv(file, index=False)
+
+    store = encode_store(files, folder / "store", target="clicked", memory=MEMORY)
+    print(f"store: {store.bytes / 1e6:.1f} MB in {len(store.pieces)} pieces, rows {store.rows}")
+    for column in store.encoder.columns:
+        print(f"  {column.name:8} {column.kind}")
+
+    settings = RunSettings(
+        limits={"parameters": 2_000}, candidates=1, baselines=False, memory=MEMORY
+    )
+    outcome = plan_run(store, settings).execute()
+    model, scores = outcome.model, outcome.scores["network"].to_dict()["metrics"]
+    print(f"\nfound {model.architecture}, {model.costs['parameters']:,} of 2,000 parameters")
+    for name, score in scores.items():
+        print(f"  {name:14} {score['value']:.3f}, from {score['low']:.3f} to {score['high']:.3f}")
+    print(f"a new row: {model.predict_proba(clicks(99)[:1])[0].round(3)} of {model.classes}")

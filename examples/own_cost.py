@@ -1,0 +1,49 @@
+"""A cost of your own: the energy of a row on a chip, where weights beyond its cache are dear.
+
+A cost that adds up along the layers is a `ChainCost`, and the set of networks within a limit on it
+is known exactly, like any other; one that does not is any function of the architecture.
+"""
+
+from tabnas import Architecture, Budget, FeasibleSet, Limit, SearchSpace
+from tabnas.space import ChainCost
+from tabnas.testing import check_cost
+
+MULTIPLY_PJ, CACHED_PJ, FETCHED_PJ = 0.9, 1.2, 160.0  # picojoules; of your own chip's data sheet
+CACHE = 2_048  # weights of a layer that stay in the cache
+
+
+class Energy(ChainCost):
+    """Nanojoules a row: every weight is multiplied once, and read from the cache or from memory."""
+
+    name = "energy_nj"
+
+    def layer(self, fan_in: int, width: int) -> float:
+        weights = fan_in * width
+        cached = min(weights, CACHE)
+        read = CACHED_PJ * cached + FETCHED_PJ * (weights - cached)
+        return (MULTIPLY_PJ * weights + read) / 1_000
+
+    def head(self, fan_in: int, outputs: int) -> float:
+        return self.layer(fan_in, outputs)
+
+
+def widest(architecture: Architecture) -> int:
+    """No sum along the layers: known by enumeration, exactly as well, in spaces of this size."""
+    return max(architecture.widths)
+
+
+check_cost(Energy())
+print("check_cost: kept\n")
+
+space = SearchSpace.uniform(layers=3, widths=range(8, 136, 8), inputs=40, outputs=3)
+by_size = FeasibleSet(space, Budget(parameters=8_000))
+by_energy = FeasibleSet(space, Budget(Limit(Energy(), 15)))
+both = FeasibleSet(space, Budget(Limit(Energy(), 15), Limit(widest, 40)))
+for feasible in (by_size, by_energy, both):
+    print(feasible)
+
+print("\nthe largest network of each limit, and what it costs:")
+for feasible in (by_size, by_energy, both):
+    largest = feasible.dearest("parameters")
+    costs = Budget(Limit(Energy(), 0), parameters=0).costs(space, largest)
+    print(f"  {largest!s:9} {costs['parameters']:6,} parameters {costs['energy_nj']:7.1f} nJ")

@@ -1,0 +1,52 @@
+"""The search by hand, with arrays of your own: SuperNet and policy, then the best trained alone.
+
+`fit` does this and more (docs/search.md). By hand, every part can be watched, or another.
+"""
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from tabnas import Budget, FeasibleSet, SearchSpace
+from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, Training, train
+from tabnas.policy import Adam as Ascent
+from tabnas.search import Round, Search, SearchSettings, select
+
+# Your own data: float32 features, scaled; whole numbers as labels.
+pixels, digit = load_digits(return_X_y=True)
+x, x_new, y, y_new = train_test_split((pixels / 8 - 1).astype(np.float32), digit, random_state=0)
+task = Task(inputs=Inputs(numeric=x.shape[1]), loss="softmax", outputs=10)
+training = Examples(task, numeric=x, target=y)
+validation = Examples(task, numeric=x_new, target=y_new)
+
+# Where to search: up to two layers (a width of 0 is no layer), at most 4,000 parameters.
+space = SearchSpace.uniform(layers=2, widths=[0, 8, 16, 24, 32, 48, 64], inputs=64, outputs=10)
+feasible = FeasibleSet(space, Budget(parameters=4_000))
+settings = SearchSettings(
+    epochs=16, batch_size=32, optimizer=Adam(), schedule=Cosine(0.01),
+    ascent=Ascent(rate=0.1), looks=8, every=8, baseline="others",
+)  # fmt: skip
+search = Search(feasible, training, validation, settings)
+print(feasible)
+
+
+def watch(now: Round) -> None:
+    """Tell of every fourth part of the search."""
+    if now.step % (search.steps // 4) < settings.every:
+        policy = search.controller.policy
+        inside = np.exp(policy.conditional.log_probability)
+        print(
+            f"  step {now.step:3}: training loss {now.loss:.3f}, P(V) {inside:.2f}, "
+            f"favourite {policy.most_likely()[0]}"
+        )
+
+
+search.run(watch)
+
+print("\nthe most promising, each trained alone:")
+for candidate in select(search, 3):
+    net = SuperNet.standalone(candidate, task, optimizer=Adam(weight_decay=0.1), seed=0)
+    alone = Training(epochs=20, batch_size=32, schedule=Cosine(0.01))
+    result = train(net, candidate, training, alone, validation)
+    used = feasible.budget.costs(space, candidate)["parameters"]
+    print(f"  {candidate!s:6} {used:5,} parameters, validation loss {result.best_loss:.3f}")

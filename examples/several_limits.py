@@ -1,0 +1,27 @@
+"""Several limits at once, as a device sets them: 3 kB of weights, 1,000 operations a row.
+
+Shows how much of each is used, which one binds, and what happens to limits that nobody can keep.
+"""
+
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+
+from tabnas import InfeasibleError, TabNASClassifier
+
+X, X_new, y, y_new = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
+limits = {"max_bytes": 3_000, "max_flops": 1_000, "max_parameters": 1_000}
+model = TabNASClassifier(**limits, candidates=1, random_state=0).fit(X, y)
+
+# A limit binds if it forbids a network with one layer a step wider than the chosen one.
+binding = {name for wider in model.result_["wider"] for name in wider["breaks"]}
+print(f"network {model.architecture_}, accuracy {model.score(X_new, y_new):.3f} on new rows\n")
+for name, cost in model.result_["costs"].items():
+    if cost["limit"] is not None:
+        binds = " binds" if name in binding else ""
+        print(f"{cost['value']:7,} of {cost['limit']:5,} {name:10}{binds}")
+
+print("\nat most 100 bytes:")
+try:
+    TabNASClassifier(max_bytes=100).fit(X, y)
+except InfeasibleError as refused:  # before any training
+    print(f"  {refused}")

@@ -1,0 +1,51 @@
+"""A run that is stopped, and gone on with: it ends with the same bits.
+
+What stops it here is the signal of Ctrl-C, from within; SIGTERM, a crash or a lost machine are the
+same to it. Runs are kept in --out, or in a temporary folder.
+"""
+
+import argparse
+import signal
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from tabnas.data import load_dataset
+from tabnas.runs import Labelled, Progress, RunSettings, Stopped, run_in_folder
+
+wine = load_dataset("wine")
+data = Labelled.of(wine.table, wine.target)
+settings = RunSettings(limits={"parameters": 500}, candidates=2, baselines=False, seed=0)
+
+
+def stop(progress: Progress) -> None:
+    """Press Ctrl-C in the middle of the search."""
+    if progress.phase == "search" and progress.done > 0.5:
+        signal.raise_signal(signal.SIGINT)
+
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--out", type=Path, help="folder for the two runs")
+out = parser.parse_args().out
+
+with tempfile.TemporaryDirectory() as temporary:
+    folder = out or Path(temporary)
+
+    try:
+        run_in_folder(folder / "stopped", data, settings, observe=stop)
+    except Stopped:  # a KeyboardInterrupt that has left a checkpoint
+        left = sorted(file.name for file in (folder / "stopped").glob("[!.]*"))
+        print(f"stopped; the folder holds {', '.join(left)}")
+
+    # The same call goes on from there; `tabnas resume FOLDER` and fit(..., resume=FOLDER) do, too.
+    resumed = run_in_folder(folder / "stopped", data, settings)
+    straight = run_in_folder(folder / "straight", data, settings)
+
+    print(f"resumed:        {resumed.model.architecture}, loss {resumed.chosen.loss:.6f}")
+    print(f"never stopped:  {straight.model.architecture}, loss {straight.chosen.loss:.6f}")
+    same = all(
+        np.array_equal(resumed.model.weights[name], weight)
+        for name, weight in straight.model.weights.items()
+    )
+    print(f"the same weights, bit for bit: {same}")
