@@ -14,7 +14,7 @@ import tabnas
 
 ROOT = Path(tabnas.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
-LEAVES = {"compiling", "errors", "files", "locks", "states", "streams", "types"}
+LEAVES = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
 
 
 def rooms() -> dict[str, set[str]]:
@@ -42,6 +42,12 @@ def imported(path: Path) -> set[str]:
 def test_the_page_lists_the_folders() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert folders == set(rooms())
+
+
+@pytest.mark.parametrize("leaf", sorted(LEAVES))
+def test_leaves_are_on_the_page_and_import_no_room(leaf: str) -> None:
+    assert f"`{leaf}.py`" in PAGE.read_text()
+    assert imported(ROOT / f"{leaf}.py") <= LEAVES
 
 
 @pytest.mark.parametrize("room", sorted(rooms()))

@@ -32,12 +32,32 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "did you mean 'parameters'?"
     """
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    near = nearest(name, known)
+    if near is not None:
+        return f"did you mean {near!r}?"
     if len(known) > MOST_NAMED:
         known = [*known[:MOST_NAMED], f"and {len(known) - MOST_NAMED:,} more"]
     return f"known: {', '.join(known)}"
+
+
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The word that `name` begins, if only one does, or the most alike; capitals do not count.
+
+    >>> nearest("acc", ["accuracy", "auc"]), nearest("nwe.csv", ["one.csv", "new.csv"])
+    ('accuracy', 'new.csv')
+    """
+    given, words = name.casefold(), {word.casefold(): word for word in known}
+    begun = [word for word in words if len(given) > 1 and word.startswith(given)]
+    if len(begun) == 1:
+        return words[begun[0]]
+    alike = difflib.get_close_matches(given, words, n=5, cutoff=cutoff)
+    best = max(alike, key=lambda word: _likeness(given, word), default=None)
+    return None if best is None else words[best]
+
+
+def _likeness(given: str, word: str) -> tuple[float, bool]:
+    """Of two words that are equally alike, the one that begins alike is more likely meant."""
+    return difflib.SequenceMatcher(None, word, given).ratio(), word[:1] == given[:1]
 
 
 def whole(name: str, value: int, *, least: int) -> int:

@@ -168,6 +168,9 @@ def test_identifiers_are_warned_of() -> None:
         encoder_of({"id": [f"row-{i}" for i in range(200)], "a": [0.5, 1.5] * 100})
     with pytest.warns(DataWarning, match="'row' looks like an identifier"):
         encoder_of({"row": list(range(200)), "a": [0.5, 1.5] * 100})
+    some = np.random.default_rng(0).permutation(500)[:300]  # the training rows of a table
+    with pytest.warns(DataWarning, match="'row' looks like an identifier"):
+        encoder_of({"row": some, "a": some % 7 / 2})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encoder_of({"x": np.random.default_rng(0).normal(size=200)})  # all differ, and may

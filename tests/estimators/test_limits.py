@@ -8,6 +8,16 @@ from hypothesis import strategies as st
 
 from tabnas.errors import InfeasibleError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
+from tabnas.estimators._choices import limited
+from tabnas.latency import COST_NAMES
+from tabnas.space import COSTS
+
+
+def test_limits_are_on_costs_that_there_are() -> None:
+    known = [*COSTS, *COST_NAMES]
+    assert limited(TabNASClassifier) == limited(TabNASRegressor)
+    assert set(limited(TabNASClassifier)) <= set(known)
+
 
 LIMITS = st.fixed_dictionaries(
     {"max_parameters": st.none() | st.integers(1, 120)},

@@ -146,6 +146,15 @@ def test_a_model_beyond_its_limit_cannot_be(fitted: Fitted, cost: str):
         with_changes(fitted.model, limits={cost: needs - 1})
 
 
+def test_a_limit_that_nobody_can_check_is_refused(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(TabnasError, match="on units must be one that can be checked"):
+        with_changes(fitted.model, limits={"units": 10_000})
+    monkeypatch.setitem(COSTS, "units", COSTS["parameters"])
+    assert with_changes(fitted.model, limits={"units": 10_000}).limits == {"units": 10_000}
+    with pytest.raises(InfeasibleError, match="the limit on units must be kept"):
+        with_changes(fitted.model, limits={"units": 1})
+
+
 def test_measured_limits_are_kept(mixed: Fitted):
     assert mixed.model.limits == {"parameters": 2_000, "latency_us": 5.5}
 

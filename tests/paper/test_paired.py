@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
+from tabnas.paper.experiments import _paired_words as words
 from tabnas.paper.experiments._paired import (
     Mean,
     compared,
     described,
     holm,
     interval_of,
-    mean_text,
-    verdict_text,
 )
 
 NOISE = np.random.default_rng(0).normal(size=60)
@@ -76,7 +75,7 @@ def test_runs_that_only_one_has_are_left_out() -> None:
 def test_where_nothing_is_known_of_the_error_nothing_is_said() -> None:
     said = described(runs(np.array([3.0])))
     assert said == {"runs": 1, "mean": 3.0, "interval": None, "near": 0.0}
-    assert mean_text(said) == "3.00"
+    assert words.mean(said) == "3.00"
     assert compared(runs(np.array([3.0])), runs(np.array([1.0])))["p"] == 1
     assert interval_of([2.0]) == 0
     assert interval_of([0.0, 4.0]) == pytest.approx(1.96 * 2)
@@ -105,5 +104,5 @@ def test_a_difference_is_one_after_the_correction() -> None:
         "b": {"more": -0.2, "p_holm": 0.04},
         "c": {"more": 0.9, "p_holm": 0.06},
     }
-    assert verdict_text(said) == "Worse: a. Better: b. No difference seen: c."
-    assert verdict_text({"c": said["c"]}) == "Worse: none. Better: none. No difference seen: c."
+    assert words.verdict(said) == "Worse: a. Better: b. No difference seen: c."
+    assert words.verdict({"c": said["c"]}) == "Worse: none. Better: none. No difference seen: c."

@@ -37,7 +37,7 @@ def test_many_betas_are_one_reward_each(replay: Replay, reward: str) -> None:
     rng = np.random.default_rng(0)
     choices = replay.truth.choices[rng.integers(len(replay.truth.choices), size=(3, 7, 1))]
     quality = rng.normal(size=(3, 7, 1))
-    together = Betas(replay, reward, betas).value(quality, choices)
+    together = Betas(replay, REWARDS[reward], betas).value(quality, choices)
     for k, beta in enumerate(betas):
         alone = REWARDS[reward](replay.feasible, beta=beta).value(quality[k], choices[k])
         np.testing.assert_allclose(together[k], alone)

@@ -96,6 +96,7 @@ def test_a_run_from_python_is_made_again_from_its_settings(
         {"engine": "torch.distributed"},
         {"baselines": False},
         {"limits": {"parameters": 0.5}},
+        {"limits": {"parameters 5; ls": 9}},
         {"something": "new"},
         {"shares": {"validation": 0.2, "test": 0}},
         {"kinds": {"a": "boolean"}},
@@ -120,6 +121,11 @@ def test_limits_on_latency_can_be_said() -> None:
     said = make_again(config, "bird")
     assert "--max-latency-us 12.5" in said
     assert "--latency-table there.json" in said
+
+
+def test_a_limit_on_a_new_cost_can_be_said() -> None:
+    said = make_again(made_config(limits={"multiply_adds": 500}), "bird")
+    assert "--max-multiply-adds 500" in said
 
 
 def test_nothing_escapes_from_a_quoted_word() -> None:

@@ -5,17 +5,18 @@ from math import inf, isfinite, nan
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tabnas.latency import COST_NAMES
 from tabnas.model import METRICS
-from tabnas.report._words import COSTS as NAMED_COSTS
 from tabnas.report._words import METRICS as NAMED_METRICS
-from tabnas.report._words import harmless, interval, number, percent
+from tabnas.report._words import cost_words, harmless, interval, number, percent
 from tabnas.space import COSTS
 
 
 def test_every_metric_and_cost_has_words() -> None:
     directions = {name: greater for name, (_, greater) in NAMED_METRICS.items()}
     assert directions == {name: metric.greater_is_better for name, metric in METRICS.items()}
-    assert set(NAMED_COSTS) >= set(COSTS)
+    assert cost_words("flops") == "operations a row"
+    assert not any("_" in cost_words(name) for name in (*COSTS, *COST_NAMES))
 
 
 @given(st.floats())

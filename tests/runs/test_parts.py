@@ -184,6 +184,8 @@ def test_rows_without_a_target_are_left_out() -> None:
     assert len(rows) == 20
     assert set(rows.truth) == {0, 1}
     assert len(rows.features) == 20
+    parts = prepare(rows, RunSettings(limits={"parameters": 50}))
+    assert parts.notes == ("20 rows without a value of 'y', the target, left out",)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def table() -> Labelled:
 
 
 def planned(limits=LIMITS, **settings) -> PlannedTradeoff:
-    told = {"limits": {"flops": 10_000}, "baselines": False} | settings
+    told = {"limits": {"flops": 10_000}, "baselines": False, "candidates": 2} | settings
     return plan_tradeoff(table(), RunSettings(**told), limits)
 
 
@@ -85,6 +85,16 @@ def test_nothing_is_trained_twice(outcomes) -> None:
     for k, own in enumerate(new):
         for other in outcomes[: k + 1]:
             assert not own & {c.architecture for c in other.candidates}
+
+
+def test_small_tables_try_simpler_networks_unless_told(tradeoff) -> None:
+    for one, simpler in ((planned(candidates=None), True), (tradeoff, False)):
+        plans = [run.plan for run in one.runs]
+        assert [(plan.candidates, plan.simpler) for plan in plans] == [(2, simpler)] * 3
+    tried = {
+        str(one.architecture) for one in planned((60, 150), candidates=None).execute()[0].candidates
+    }
+    assert "linear" in tried
 
 
 def test_each_limit_has_a_course_of_its_own(tradeoff, outcomes) -> None:

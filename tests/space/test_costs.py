@@ -69,6 +69,13 @@ def test_limits_must_be_numbers(at_most: object) -> None:
         Budget(parameters=at_most)
 
 
+def test_a_limit_names_its_cost() -> None:
+    with pytest.raises(TabnasError, match=r"like Budget\(parameters=20_000\).* however 20000 was"):
+        Budget(20_000)  # type: ignore[arg-type]
+    with pytest.raises(TabnasError, match=r"however 'flops' was given; costs by name go in as B"):
+        Limit("flops", 5)  # type: ignore[arg-type]
+
+
 def test_a_cost_is_limited_once() -> None:
     with pytest.raises(TabnasError, match="limits parameters more than once"):
         Budget(Limit(COSTS["parameters"], 3), parameters=5)

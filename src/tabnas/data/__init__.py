@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tabnas.data._datasets import Dataset, Listing, data_folder, list_datasets, load_dataset
 from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
 from tabnas.data._kinds import Kind, find_kind
 from tabnas.data._labels import Label
@@ -30,9 +29,19 @@ from tabnas.data._targets import (
 )
 from tabnas.data._values import MISSING_MARKS, numbers, texts, truths
 from tabnas.data.columns import Scaling
+from tabnas.data.datasets import (
+    DATASETS,
+    Dataset,
+    Listing,
+    NamedDataset,
+    data_folder,
+    list_datasets,
+    load_dataset,
+)
 
 __all__ = [
     "CRITEO_COLUMNS",
+    "DATASETS",
     "MISSING_MARKS",
     "ClassTarget",
     "DataWarning",
@@ -41,6 +50,7 @@ __all__ = [
     "Kind",
     "Label",
     "Listing",
+    "NamedDataset",
     "NumberTarget",
     "Scaling",
     "Shares",

@@ -21,6 +21,7 @@ from tabnas.data._values import (
 )
 
 Label = str | int | bool | float
+"""A class, as the table has it."""
 
 
 def find_labels(name: str, column: pa.ChunkedArray) -> tuple[Label, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +14,9 @@ from pyarrow import feather
 from tabnas.data._separated import SeparatedForm, find_form, read_separated
 from tabnas.data._stored import in_memory, stored_table
 from tabnas.data._table import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabnasError, nearest
+
+MOST_NAMED = 5
 
 CRITEO_COLUMNS = ("label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27)))
 """The names of the 40 columns of Criteo's tab-separated files, which have no header."""
@@ -45,7 +46,8 @@ def table_ending(path: Path) -> str:
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
     if not endings or endings[-1] not in READERS:
         raise TabnasError(
-            f"{path.name!r} must end in one of {', '.join(READERS)} to be read as a table"
+            f"{path.name!r} must end in one of {', '.join(READERS)} to be read as a table; save it "
+            "as one of them, for example as .csv"
         )
     with reading(path):
         if path.stat().st_size == 0:
@@ -60,7 +62,9 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, pa.ArrowException) as error:
         problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
-        raise TabnasError(f"{path.name!r} cannot be read: {problem}") from None
+        raise TabnasError(
+            f"{path.name!r} cannot be read: {problem}; write it once more, or name another"
+        ) from None
 
 
 def separated_form(path: Path) -> SeparatedForm | None:
@@ -73,15 +77,19 @@ def separated_form(path: Path) -> SeparatedForm | None:
 
 
 def _near(path: Path) -> str:
-    """Whether a table of nearly that name is in the same folder."""
+    """What to do: a table of nearly that name in the same folder, or others that are there."""
     try:
         there = [
             other.name for other in path.parent.iterdir() if set(other.suffixes) & set(READERS)
         ]
     except OSError:
-        return ""
-    close = get_close_matches(path.name, there, n=1, cutoff=0.75)
-    return f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ""
+        return f", for there is no folder {str(path.parent)!r}; name another"
+    close = nearest(path.name, there, cutoff=0.75)
+    if close is not None:
+        return f"; did you mean {str(path.with_name(close))!r}?"
+    where = "here" if path.parent == Path() else f"in {str(path.parent)!r}"
+    listed = ", ".join(sorted(there)[:MOST_NAMED]) + ("…" if len(there) > MOST_NAMED else "")
+    return f"; tables {where}: {listed}" if there else f"; there are no tables {where}"
 
 
 def _read_parquet(path: Path, *, text: Collection[str]) -> Table:

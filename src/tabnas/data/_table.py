@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -129,8 +130,16 @@ class Table:
     def known(self, name: str) -> str:
         """The name as the table has it; one that it has not is refused, with the nearest."""
         if name not in self:
-            raise TabnasError(f"there is no column {name!r}; {did_you_mean(name, self.names)}")
+            raise TabnasError(
+                f"there is no column {name!r}; {did_you_mean(name, self.names)}{self._nameless()}"
+            )
         return name.strip()
+
+    def _nameless(self) -> str:
+        """A hint for tables whose first row has been taken for names."""
+        values = any(re.fullmatch(r"-?\d*\.\d+", name) for name in self.names)
+        hint = "; these look like values: the first line must hold the names of the columns"
+        return hint if values else ""
 
     def column(self, name: str, rows: IntArray | None = None) -> pa.ChunkedArray:
         """One column, or some rows of it by number, in any order; nothing else is copied."""

@@ -28,6 +28,7 @@ from tabnas.errors import TabnasError, did_you_mean
 from tabnas.types import FloatArray, IntArray
 
 Task = Literal["binary", "multiclass", "regression"]
+"""What is to be predicted: one of two classes, one of several, or a quantity."""
 FEW_CLASSES = 30
 """Whole numbers with more different values than this are taken for quantities."""
 FAR = 1e9  # deviations from the mean, beyond which the square of an error could overflow

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tabnas.data import Table
-from tabnas.estimators._choices import LIMITED, run_settings
+from tabnas.estimators._choices import limited, run_settings
 from tabnas.estimators._features import categorical_kinds, checked_table
 from tabnas.estimators._telling import Telling
 from tabnas.model import Model, save_model
@@ -130,7 +130,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
             The folder of a model, or of a finished run.
         """
         model = load_run_model(folder)
-        loaded = cls(**{f"max_{name}": model.limits.get(name) for name in LIMITED})
+        loaded = cls(**{f"max_{name}": model.limits.get(name) for name in limited(cls)})
         loaded._take(model, str(folder))
         loaded._keep(model)
         loaded.n_features_in_ = len(model.feature_names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -13,25 +14,22 @@ from tabnas.data import Shares
 from tabnas.errors import TabnasError, whole
 from tabnas.runs import RunSettings
 
-LIMITED = (
-    "parameters",
-    "dense_parameters",
-    "flops",
-    "bytes",
-    "latency_us",
-    "batch_latency_us",
-)
-"""The costs that have a parameter `max_...`."""
+
+def limited(kind: type) -> list[str]:
+    """The costs that a kind of estimator has a parameter `max_...` for."""
+    parameters = signature(kind).parameters
+    return [name.removeprefix("max_") for name in parameters if name.startswith("max_")]
 
 
 def run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
     """What the parameters say; scikit-learn has them checked when fitting, not before."""
-    limits = {name: getattr(estimator, f"max_{name}") for name in LIMITED}
+    names = limited(type(estimator))
+    limits = {name: getattr(estimator, f"max_{name}") for name in names}
     limits = {name: most for name, most in limits.items() if most is not None}
     if not limits:
         raise TabnasError(
             "at least one limit must be set, however all are None; set one of "
-            + ", ".join(f"max_{name}" for name in LIMITED)
+            + ", ".join(f"max_{name}" for name in names)
         )
     class_weight = getattr(estimator, "class_weight", None)
     return RunSettings(

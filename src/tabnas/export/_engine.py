@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tabnas.errors import TabnasError, did_you_mean
 
 EngineName = Literal["onnxruntime", "reference"]
+"""What computes a file to check it: ONNX Runtime, or ONNX's own reference."""
 CHUNK = 1 << 14  # rows computed at a time
 ERRORS_ONLY = 3  # of ONNX Runtime's levels of logging
 Arrays = Mapping[str, NDArray[Any]]

@@ -140,7 +140,10 @@ def _opened(built: Built, engine: EngineName | None) -> Engine:
 
 def _refuse_unwritable(path: Path) -> Path:
     if path.suffix.lower() != ENDING:
-        raise TabnasError(f"the file must end in {ENDING}, however {path.name!r} was given")
+        raise TabnasError(
+            f"the file must end in {ENDING}, however {path.name!r} was given; name it "
+            f"{path.stem + ENDING!r}"
+        )
     if path.is_dir():
         raise TabnasError(f"the path must be a file's, however {str(path)!r} is a folder")
     return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabnas.feasible._conditional import Conditional
 from tabnas.feasible._feasible_set import FeasibleSet, Method
-from tabnas.feasible._logits import Logits, log_probabilities, log_softmax
+from tabnas.feasible._logits import Logits, log_probabilities
 from tabnas.feasible._monte_carlo import Estimate, log_likelihood, sample_product
 
 __all__ = [
@@ -15,6 +15,5 @@ __all__ = [
     "Method",
     "log_likelihood",
     "log_probabilities",
-    "log_softmax",
     "sample_product",
 ]

@@ -30,6 +30,7 @@ from tabnas.space import COSTS, Architecture, Budget, CallableCost, Cost, Search
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Method = Literal["chain", "enumeration", "monte carlo"]
+"""How a feasible set is known: exactly by the first two, by sampling with the last."""
 CostLike = Cost | str | Callable[[Architecture], float]
 
 

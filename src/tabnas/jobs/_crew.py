@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tabnas.errors import TabnasError, did_you_mean, whole
 
 BACKENDS = ("local", "ray", "dask")
+"""Where jobs can be made."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from tabnas.errors import TabnasError
 from tabnas.latency._terms import Terms
+from tabnas.model import MEASURED
 from tabnas.space import ChainCost, SearchSpace
 
-COST_NAMES = {"latency_us": 1, "batch_latency_us": 256}
+COST_NAMES = dict(zip(MEASURED, (1, 256), strict=True))
 """What limits and results call it, and how many rows a call has."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tabnas.model._baselines import Boosted, EncodedRows, boosted_prediction, trivial_prediction
 from tabnas.model._calibration import fit_temperature, tempered
 from tabnas.model._files import load_model, save_model
+from tabnas.model._limits import MEASURED
 from tabnas.model._metrics import METRICS, Metric, default_metric, metric_named, metrics_for
 from tabnas.model._model import Model, probabilities
 from tabnas.model._scores import Score, Scores, primary_loss, score
@@ -12,6 +13,7 @@ from tabnas.model._shapes import weight_shapes
 from tabnas.model._task import examples, network_task
 
 __all__ = [
+    "MEASURED",
     "METRICS",
     "Boosted",
     "EncodedRows",

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from tabnas.model._model import probabilities
 from tabnas.model._task import Float32Array
@@ -33,6 +32,8 @@ def fit_temperature(raw: Float32Array, truth: ArrayLike, weight: ArrayLike | Non
     >>> fit_temperature(sure, [1, 1, 0, 0]) > 3
     True
     """
+    from scipy.optimize import minimize_scalar  # takes long to import, and predicting needs none
+
     labels = np.asarray(truth, np.int64)
     given = np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
     rows = given > 0

@@ -10,6 +10,9 @@ from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.nets import Task
 from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace
 
+MEASURED = ("latency_us", "batch_latency_us")
+"""Costs that only a machine can tell: see the room `latency`."""
+
 
 def costs_of(task: Task, architecture: Architecture) -> dict[str, float]:
     """What the network of this task and architecture uses of every cost that can be computed."""
@@ -23,13 +26,21 @@ def costs_of(task: Task, architecture: Architecture) -> dict[str, float]:
 
 
 def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
-    """The limits as plain numbers, whole ones as integers."""
+    """The limits as plain numbers, whole ones as integers.
+
+    One on a cost that nobody here can count is refused: nobody could say whether it holds.
+    """
     checked: dict[str, float] = {}
     for name, most in limits.items():
         number = isinstance(most, Real) and not isinstance(most, bool)
         if not isinstance(name, str) or not number or not 0 <= most < inf:
             raise TabnasError(
                 f"the limit on {name} must be a number of at least 0, however {most!r} was given"
+            )
+        if name not in COSTS and name not in MEASURED:
+            raise TabnasError(
+                f"the limit on {name} must be one that can be checked, however there is no cost of "
+                "that name; put one of your own into tabnas.space.COSTS first"
             )
         checked[name] = int(most) if most == int(most) else float(most)
     return checked

@@ -129,6 +129,7 @@ class Model:
     ) -> None:
         """Write what `finish` makes of the network's outputs, a chunk of rows at a time."""
         if table.named and self.encoder.named:
+            self.encoder.matched(table)  # what is missing may be there by another name
             needed = [column.name for column in self.encoder.columns if column.name in table]
             table = table.select(needed)
         arrow = table.arrow

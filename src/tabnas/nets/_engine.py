@@ -1,4 +1,4 @@
-"""What an engine can do. Both engines do the same to float32 rounding."""
+"""What an engine can do. All engines do the same, to float32 rounding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tabnas.nets._shape import Child
 from tabnas.types import IntArray
 
 Rows = slice | IntArray
+"""Which rows of the examples."""
 State = dict[str, NDArray[Any]]
+"""All that shapes the future of a training, as plain arrays by name."""
 
 LARGEST_NORM = 1e18
 """Of a gradient. One above it has exploded: its square, which Adam keeps, would leave float32, and
@@ -20,7 +22,22 @@ an element whose average is infinite never moves again."""
 
 
 class Engine(Protocol):
-    """Weights, optimiser state and the arithmetic on them."""
+    """Weights, optimiser state and the arithmetic on them.
+
+    `SuperNet` is the only caller: it resolves children, checks examples and rates, and lets one
+    call in at a time. Rows are a slice without a step, or numbers in an array of int64; an engine
+    refuses, by a `TabnasError`, rows that are not there, no rows at all, and, where it needs a
+    loss, rows that together weigh nothing. `tabnas.testing.check_engine` holds an engine to this.
+
+    A state is made of arrays, the same ones for every engine (see `SuperNetShape` for the names):
+
+    weight/ARRAY              float32, like the array
+    first_moment/ARRAY        the same, if the optimiser keeps one moment
+    second_moment/ARRAY       the same, if it keeps two
+    steps/LAYER               int64 [in_edges, out_edges] of a dense layer: how many steps the
+                              elements between two edges have taken, if the optimiser is Adam
+    steps/EMBEDDING           int64 [categories]
+    """
 
     def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
         """One step of one child; returns the loss before it. Not finite: nothing has moved.
@@ -52,4 +69,4 @@ class Engine(Protocol):
         """Copies of all that shapes the future: weights, moments, step counts."""
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of either engine."""
+        """Take over a state of any engine."""

@@ -13,6 +13,7 @@ from tabnas.nets._batches import Shuffle
 from tabnas.nets._task import Inputs, Loss, Task
 
 Float32Array = NDArray[np.float32]
+"""Weights, numbers and logits: single precision throughout."""
 Int32Array = NDArray[np.int32]
 
 

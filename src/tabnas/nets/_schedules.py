@@ -50,3 +50,4 @@ class Cosine:
 
 
 Schedule = Constant | Cosine
+"""How the learning rate goes on over a training."""

@@ -11,7 +11,8 @@ from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.types import IntArray
 
-NORM_EPSILON = 1e-5  # keeps LayerNorm finite on rows without variance
+NORM_EPSILON = 1e-5
+"""Added to the variance, it keeps LayerNorm finite on rows without any."""
 
 
 @dataclass(frozen=True)

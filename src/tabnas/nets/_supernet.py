@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.errors import TabnasError, did_you_mean, whole
-from tabnas.nets._engine import Engine, Rows, State
-from tabnas.nets._errors import MissingTorchError, NonFiniteLossError
+from tabnas.errors import TabnasError, whole
+from tabnas.nets._engine import Rows, State
+from tabnas.nets._engines import MakeEngine, maker_of
+from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._initial import initial_weights
 from tabnas.nets._optimizers import Adam, Optimizer
@@ -23,7 +24,6 @@ from tabnas.states import counts, floats
 from tabnas.types import IntArray
 
 ChildLike = Architecture | Sequence[int] | IntArray
-ENGINES = ("compiled", "torch", "torch.distributed")
 REMEMBERED_CHILDREN = 1 << 16
 CHOICES = -1  # begins the keys of children that are given as choices, as no width can
 
@@ -53,7 +53,7 @@ class SuperNet:
         *,
         optimizer: Optimizer | None = None,
         seed: int = 0,
-        engine: str = "compiled",
+        engine: str | MakeEngine = "compiled",
         workers: int = 1,
         device: str = "cpu",
     ) -> None:
@@ -65,11 +65,12 @@ class SuperNet:
             `SGD(...)` or `Adam(...)`, the default.
         seed : int
             Determines the initial weights.
-        engine : str
-            "compiled", or "torch" (an extra). "torch.distributed" is the torch engine in several
-            processes, those of the group that `torch.distributed` was initialised with: each of
-            them makes the same network and asks it for the same, and they share the work of
-            `train_step`, `train_step_workers` and `losses`. The rest each computes for itself.
+        engine : str or MakeEngine
+            A name among `tabnas.nets.ENGINES`: "compiled", or "torch" (an extra); or the class of
+            an engine of your own. "torch.distributed" is the torch engine in several processes,
+            those of the group that `torch.distributed` was initialised with: each of them makes the
+            same network and asks it for the same, and they share the work of `train_step`,
+            `train_step_workers` and `losses`. The rest each computes for itself.
         workers : int
             The most children that `train_step_workers` trains side by side.
         device : str
@@ -85,7 +86,8 @@ class SuperNet:
         self._shape = SuperNetShape(space, task)
         self._children: dict[tuple[int, ...], Child] = {}
         weights = initial_weights(self._shape, whole("seed", seed, least=0))
-        self._engine = _make_engine(engine, self._shape, self.optimizer, weights, workers, device)
+        make = maker_of(engine)
+        self._engine = make(self._shape, self.optimizer, weights, workers=workers, device=device)
 
     @classmethod
     def standalone(cls, architecture: Architecture | str, task: Task, **settings: Any) -> SuperNet:
@@ -302,30 +304,3 @@ def _check_names(
             raise TabnasError(
                 f"{name} must have the shape {shape}, however {np.shape(given[name])} was given"
             )
-
-
-def _make_engine(
-    name: str,
-    shape: SuperNetShape,
-    optimizer: Optimizer,
-    weights: Mapping[str, Float32Array],
-    workers: int,
-    device: str,
-) -> Engine:
-    # imported here: Numba and PyTorch take their time, and PyTorch may be absent
-    if name == "compiled":
-        if device != "cpu":
-            raise TabnasError(f"the compiled engine runs on the cpu, however {device!r} was given")
-        from tabnas.nets.compiled import CompiledEngine
-
-        return CompiledEngine(shape, optimizer, weights, workers)
-    if name in ("torch", "torch.distributed"):
-        try:
-            from tabnas.nets.torch import Group, TorchEngine
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise MissingTorchError from None
-        group = Group() if name == "torch.distributed" else None
-        return TorchEngine(shape, optimizer, weights, device, group)
-    raise TabnasError(f"there is no engine called {name!r}; {did_you_mean(name, ENGINES)}")

@@ -157,4 +157,6 @@ def _make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TabnasError(f"the folder {str(out)!r} cannot be made: {error.strerror}") from None
+        raise TabnasError(
+            f"the folder {str(out)!r} cannot be made: {error.strerror}; name another with --out"
+        ) from None

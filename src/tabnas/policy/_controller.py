@@ -19,6 +19,7 @@ from tabnas.streams import move_to, position
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Baseline = Literal["average", "others"]
+"""What a reward is compared with: the moving average, or the other rewards of its step."""
 
 LARGEST_REWARD = 1e150
 """The ascent keeps squares of what a reward differs from others by: beyond it they overflow, and a

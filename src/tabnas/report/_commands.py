@@ -66,10 +66,9 @@ KINDS = ("categorical", "numeric", "hashed")
 SEARCH_ONLY = ("time", "workers", "engine")
 """Options that `tabnas tradeoff` has not."""
 KNOWN = {*DEFAULTS, *OPTIONS, "latency_table", "limits", "widths", "order_column", "seed"}
-ENGINES = ("compiled", "torch")
 PARAMETERS = "parameters"
-COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
-TIMED = ("latency_us", "batch_latency_us")
+MEASURED = "_us"
+"""How the names of costs end that are measured, so that a limit on them may be a fraction."""
 WIDEST = 76
 MOST_LIMIT = 10**300
 
@@ -112,8 +111,9 @@ def _command(given: Given) -> str:
     if data is None or set(_mapping(settings)) - KNOWN:
         raise UnsayableError
     said = {**DEFAULTS, **_mapping(settings)}
-    if said["baselines"] != DEFAULTS["baselines"] or said["engine"] not in ENGINES:
+    if said["baselines"] != DEFAULTS["baselines"]:
         raise UnsayableError
+    _word(said["engine"])  # what launchers choose, such as torch.distributed, is none
     varied = "" if several is None else _text(several["cost"])
     if several is not None and any(said.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
         raise UnsayableError
@@ -129,7 +129,7 @@ def _command(given: Given) -> str:
     for name, limit in _mapping(settings["limits"]).items():
         if name == varied:
             continue
-        words.append(_option(f"max_{name}", _limit(name, limit)))
+        words.append(_option(f"max_{_word(name)}", _limit(name, limit)))
     table = settings.get("latency_table")
     if table is not None:
         words.append(_option("latency_table", _text(table)))
@@ -201,6 +201,13 @@ def _name(value: Any) -> str:
     return value
 
 
+def _word(value: Any) -> str:
+    """A name that can be part of an option as it is."""
+    if not isinstance(value, str) or not (value.isascii() and value.isidentifier()):
+        raise UnsayableError
+    return value
+
+
 def _joined(given: Given, word: Any) -> str:
     return ",".join(word(one.value) for one in given.each())
 
@@ -213,7 +220,7 @@ def _text(given: Given) -> str:
 
 def _limit(name: str, value: Any) -> str:
     """A number that the option takes: whole where something is counted."""
-    known = (int,) if name in COUNTED else (int, float) if name in TIMED else ()
+    known = int | float if name.endswith(MEASURED) else int
     if isinstance(value, bool) or not isinstance(value, known):
         raise UnsayableError
     return repr(value)

@@ -24,11 +24,8 @@ METRICS = {  # in words, and whether greater is better
     "mae": ("mean absolute error", False),
     "r2": ("R²", True),
 }
-COSTS = {
-    "parameters": "parameters",
-    "dense_parameters": "dense parameters",
+COSTS = {  # where the name alone would not do
     "flops": "operations a row",
-    "bytes": "bytes",
     "latency_us": "microseconds for a row",
     "batch_latency_us": "microseconds for 256 rows",
 }
@@ -174,8 +171,12 @@ def greater_is_better(metric: str) -> bool:
 
 
 def cost_words(cost: str) -> str:
-    """What people call a cost; one of a user's own has its own name."""
-    return COSTS.get(cost, cost)
+    """What people call a cost; one that has no words of its own is called by its name.
+
+    >>> cost_words("flops"), cost_words("multiply_adds")
+    ('operations a row', 'multiply adds')
+    """
+    return COSTS.get(cost, cost.replace("_", " "))
 
 
 def listed(words: Sequence[str]) -> str:

@@ -30,7 +30,9 @@ from tabnas.runs._settings import RunSettings
 from tabnas.runs._tensorboard import TENSORBOARD
 from tabnas.stores import Store
 
-CONFIG, HISTORY, RESULT, MODEL = "config.toml", "history.jsonl", "result.json", "model"
+CONFIG = "config.toml"
+"""The file of a run's folder that says what was asked."""
+HISTORY, RESULT, MODEL = "history.jsonl", "result.json", "model"
 REPORT, CARD = "report.html", "MODEL_CARD.md"
 CHECKPOINT = "checkpoint"
 OWN = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)

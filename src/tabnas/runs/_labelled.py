@@ -20,6 +20,7 @@ class Labelled:
     target: Target
     truth: NDArray[Any]  # [rows]: class numbers, or values in their own units
     weight: FloatArray | None = None  # [rows], a user's own
+    without_target: int = 0  # rows of the table that are not among these
 
     @classmethod
     def of(cls, table: Table, target: str | Target, *, task: Any = None) -> Labelled:
@@ -30,11 +31,12 @@ class Labelled:
         name = target if isinstance(target, str) else target.name
         column = table.column(name)
         present = rows_with_target(column)
-        if len(present) < len(table):
+        missing = len(table) - len(present)
+        if missing:
             column, table = column.take(present), table.take(present)
         if isinstance(target, str):
             target = fit_target(name, column, task=task)
-        return cls(table.drop([name]), target, target.truth(column))
+        return cls(table.drop([name]), target, target.truth(column), without_target=missing)
 
     def weighing(self) -> Labelled:
         """Without the rows that weigh nothing, in the precision in which networks learn."""
@@ -48,7 +50,8 @@ class Labelled:
     def take(self, rows: IntArray) -> Labelled:
         """Some of the rows, by number."""
         weight = None if self.weight is None else self.weight[rows]
-        return Labelled(self.features.take(rows), self.target, self.truth[rows], weight)
+        features, truth = self.features.take(rows), self.truth[rows]
+        return Labelled(features, self.target, truth, weight, self.without_target)
 
     def __len__(self) -> int:
         return len(self.truth)

@@ -20,6 +20,7 @@ from tabnas.model import (
     primary_loss,
     trivial_prediction,
 )
+from tabnas.nets import load_engine
 from tabnas.runs._candidates import Candidate
 from tabnas.runs._extremes import most_extreme
 from tabnas.runs._finding import Found, searched
@@ -163,6 +164,8 @@ def metric_of(settings: RunSettings, parts: Parts) -> Metric:
 
 def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
     seconds = {"preparation": run.seconds}
+    with timed(seconds, "preparation"):
+        load_engine(run.plan.engine)
     with timed(seconds, "search"):
         found = searched(run, tell, ledger)
     return conclude(run, found, tell, ledger, seconds)

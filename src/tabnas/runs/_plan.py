@@ -235,7 +235,8 @@ def _feasible(parts: Parts, settings: RunSettings, latency: LatencyPlan | None) 
     try:
         return FeasibleSet(space, budget)
     except InfeasibleError as error:
-        raise InfeasibleError(f"{error}; raise the limit, or leave out columns") from None
+        others = "" if settings.widths is None else "allow narrower widths or fewer layers, "
+        raise InfeasibleError(f"{error}; raise the limit, {others}or leave out columns") from None
 
 
 def default_batch_size(rows: int) -> int:

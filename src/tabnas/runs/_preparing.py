@@ -126,7 +126,17 @@ def prepare_table(
         sample=_sample(data.features, encoder, shown)
         if settings.limits.keys() & COST_NAMES
         else None,
+        notes=_notes(data),
     )
+
+
+def _notes(data: Labelled) -> tuple[str, ...]:
+    """What is to be said of the table as it was given."""
+    if not data.without_target:
+        return ()
+    rows = "1 row" if data.without_target == 1 else f"{data.without_target:,} rows"
+    name = data.target.name
+    return (f"{rows} without a value of {name!r}, the target, left out",)
 
 
 def _fold_count(

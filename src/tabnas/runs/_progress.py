@@ -28,6 +28,7 @@ class Progress:
 
 
 Observer = Callable[[Progress], None]
+"""Told of every step of a run."""
 
 
 def watching(

@@ -74,6 +74,7 @@ class Ranks:
 
 
 ALONE = Ranks()
+"""The one process of a run that has no others."""
 
 
 class Store(Protocol):

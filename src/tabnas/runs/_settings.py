@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from tabnas.data import Scaling, Shares
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.latency import COST_NAMES
+from tabnas.nets import ENGINES
 from tabnas.space import COSTS, Budget, Cost, Limit
 
 Order = Literal["random", "time", "group"]
@@ -101,6 +102,7 @@ class RunSettings:
             raise TabnasError(f"the time must be positive seconds, however {self.time!r} was given")
         _one_of("order of a split", self.order, get_args(Order))
         _one_of("scaling", self.scaling, get_args(Scaling))
+        _one_of("engine", self.engine, tuple(ENGINES))
         if self.class_weight is not None:
             _one_of("class weight", self.class_weight, get_args(ClassWeight))
         if (self.order == "random") != (self.order_column is None):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
 
 TENSORBOARD = "tensorboard"
+"""The folder of a run that holds its events for TensorBoard."""
 POINTS = 1_000
 """Of the search at most, evenly over its steps: what a screen has room for."""
 FLUSH_SECONDS = 2  # so that a page that is open keeps up

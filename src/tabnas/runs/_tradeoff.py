@@ -11,6 +11,7 @@ from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
 from tabnas.jobs import Crew, refuse_unreachable
 from tabnas.latency import Measure, measure_models
+from tabnas.nets import load_engine
 from tabnas.runs._candidates import Candidate
 from tabnas.runs._finding import Found, found_by, kept_when_refused, run_search
 from tabnas.runs._judging import references
@@ -93,14 +94,7 @@ def plan_tradeoff(
     ascending = _checked(limits, cost)
     if settings.time is not None:
         raise TabnasError("a trade-off has no time to keep; leave it out")
-    wanted = [
-        replace(
-            settings,
-            limits={**settings.limits, cost: limit},
-            candidates=settings.candidates or CANDIDATES,
-        )
-        for limit in ascending
-    ]
+    wanted = [replace(settings, limits={**settings.limits, cost: limit}) for limit in ascending]
     parts = prepare(data, wanted[0], validation=validation, test=test)
     metric = metric_of(settings, parts)
     plans = []
@@ -109,7 +103,8 @@ def plan_tradeoff(
         observe(Progress("measuring", done, note="this machine, once"))
 
     for one in wanted:
-        plans.append(make_plan(parts, one, resolved, measure=measure, tell=tell))
+        plan = make_plan(parts, one, resolved, measure=measure, tell=tell)
+        plans.append(replace(plan, candidates=settings.candidates or CANDIDATES))
         resolved = plans[0].resolved  # measured, if at all, once
     space = spanning_space([plan.feasible.space for plan in plans])
     sets = [FeasibleSet(space, plan.feasible.budget) for plan in plans]
@@ -144,6 +139,8 @@ def _execute(
     tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger, crew: Crew
 ) -> tuple[Outcome, ...]:
     shared = {"preparation": tradeoff.seconds}
+    with timed(shared, "preparation"):
+        load_engine(tradeoff.runs[0].plan.engine)
     with timed(shared, "search"):
         found = _each_once(_searched(tradeoff, tell, ledger))
     sections = [Section(ledger, f"limit {limit}") for limit in tradeoff.limits]

@@ -24,6 +24,11 @@ class Limit:
     at_most: float
 
     def __init__(self, cost: Cost | Callable[[Architecture], float], at_most: float) -> None:
+        if not isinstance(cost, Cost) and not callable(cost):
+            raise TabnasError(
+                "a limit must be on a cost or a function of an architecture, however "
+                f"{cost!r} was given; costs by name go in as Budget(parameters=20_000)"
+            )
         cost = cost if isinstance(cost, Cost) else CallableCost(cost)
         valid = isinstance(at_most, Real) and not isinstance(at_most, bool)
         if not valid or not isfinite(at_most) or at_most < 0:
@@ -62,6 +67,12 @@ class Budget:
                 raise TabnasError(
                     f"there is no cost called {name!r}; {did_you_mean(name, COSTS)} "
                     "(a cost of your own goes in as Limit(cost, at_most))"
+                )
+        for limit in limits:
+            if not isinstance(limit, Limit):
+                raise TabnasError(
+                    "a limit must have the name of its cost, like Budget(parameters=20_000), or be "
+                    f"a Limit(cost, at_most), however {limit!r} was given"
                 )
         self.limits = (*limits, *(Limit(COSTS[name], most) for name, most in named.items()))
         names = [limit.cost.name for limit in self.limits]

@@ -13,7 +13,8 @@ from tabnas.errors import TabnasError, whole
 from tabnas.space._architecture import Architecture
 from tabnas.types import BoolArray, IntArray
 
-ABSENT = 0  # the candidate width that means "this layer is left out"
+ABSENT = 0
+"""The candidate width that means "this layer is left out"."""
 
 # Far beyond any use, and small enough that costs are exact in float64.
 MAX_LAYERS = 1_000

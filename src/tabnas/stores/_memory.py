@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tabnas.errors import TabnasError
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-LEAST = 300 * 10**6  # the program itself takes most of it
+LEAST = 300 * 10**6
+"""The least memory, in bytes, that can be asked for: the program itself takes most of it."""
 MOST_CHUNK = 1 << 25  # larger ones are no faster
 MOST_SAMPLED = 1 << 18
 FEWEST_SAMPLED = 1 << 12

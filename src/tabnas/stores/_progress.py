@@ -21,6 +21,7 @@ class EncodingProgress:
 
 
 ProgressObserver = Callable[[EncodingProgress], None]
+"""Told of every step on the way."""
 
 
 class Meter:

@@ -11,6 +11,7 @@ from tabnas.data import Shares
 from tabnas.streams import stream
 
 PartName = Literal["train", "validation", "test"]
+"""What rows of a store are for."""
 PARTS: tuple[PartName, ...] = get_args(PartName)
 TRAIN, VALIDATION, TEST = range(3)
 

@@ -1,10 +1,11 @@
 """Strategies that look for a good architecture: ours, the paper's baselines, what others use.
 
-One file each. A new one is one subclass of `Strategy` and one line here.
+One file each: a subclass of `Strategy` with a name in a file of this folder is one of them.
 """
 
 from __future__ import annotations
 
+from tabnas.registries import classes_by_name
 from tabnas.strategies._batches import BatchStrategy
 from tabnas.strategies._bayesian import BayesianOptimization
 from tabnas.strategies._evolution import Evolution
@@ -16,19 +17,11 @@ from tabnas.strategies._random import RandomSearch
 from tabnas.strategies._strategy import Strategy
 from tabnas.strategies._tpe import TPE
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy
-    for strategy in (
-        Guided,
-        RandomSearch,
-        PolicyGradient,
-        Evolution,
-        BayesianOptimization,
-        TPE,
-        Layerwise,
-    )
-}
-"""Every strategy by name: called with the feasible set, `rng` and options of its own."""
+STRATEGIES: dict[str, type[Strategy]] = classes_by_name(__name__, Strategy, first="tabnas")
+"""Every strategy by name: called with the feasible set, `rng` and options of its own.
+
+One of your own goes in by assignment.
+"""
 
 __all__ = [
     "STRATEGIES",

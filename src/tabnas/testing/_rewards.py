@@ -52,6 +52,9 @@ def check_draws(reward: Reward) -> None:
         counts = reward.counts(drawn)
         assert counts.shape == (*batch, 7), "counts must be [..., n]"
         assert counts.dtype == np.bool_, "counts must be true or false"
+        if reward.rejects:
+            inside = reward.feasible.contains(drawn)
+            assert (counts == inside).all(), "a reward that rejects must count what is feasible"
         for choices in drawn[counts]:
             space.architecture(choices)  # raises if it is none
 

@@ -16,6 +16,7 @@ from tabnas.errors import TabnasError, did_you_mean
 from tabnas.types import FloatArray
 
 Scaling = Literal["robust", "standard", "none"]
+"""How numbers are scaled: by quartiles and softly clipped, by mean and deviation, or not."""
 NORMAL_QUARTILES = 1.349  # the distance between a normal variable's quartiles, in deviations
 SMOOTH_LIMIT = 4.0  # robustly scaled values approach it and never pass it
 FAR = 1e9  # beyond it a scaled value is at the limit anyway, and its square could overflow

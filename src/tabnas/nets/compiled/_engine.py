@@ -40,8 +40,12 @@ class CompiledEngine:
         shape: SuperNetShape,
         optimizer: Optimizer,
         weights: Mapping[str, Float32Array],
+        *,
         workers: int,
+        device: str,
     ) -> None:
+        if device != "cpu":
+            raise TabnasError(f"the compiled engine runs on the cpu, however {device!r} was given")
         self._shape = shape
         self._layout = layout = lay_out(shape)
         self._crew = Crew(workers, KERNELS.signal_and_watch)
@@ -229,7 +233,7 @@ class CompiledEngine:
         return {name: np.array(array, order="C") for name, array in self._state_views().items()}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of either engine."""
+        """Take over a state of any engine."""
         for name, array in self._state_views().items():
             array[...] = state[name]
 

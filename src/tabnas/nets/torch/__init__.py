@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tabnas.nets.torch._engine import TorchEngine
+from tabnas.nets._errors import MissingTorchError
+
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise MissingTorchError from None
+
+from tabnas.nets.torch._engine import DistributedTorchEngine, TorchEngine
 from tabnas.nets.torch._group import Group
 
-__all__ = ["Group", "TorchEngine"]
+__all__ = ["DistributedTorchEngine", "Group", "TorchEngine"]

@@ -34,7 +34,8 @@ class TorchEngine:
     With a group, its processes all hold the same weights and are asked for the same at the same
     time. Each computes the gradients of some workers; what travels is gradients and losses, and
     then every process takes the same step. Of several workers, process r of R has the workers r,
-    r + R, ...; a single child's rows are divided among all.
+    r + R, ...; a single child's rows are divided among all. The workers of a process take turns,
+    however many there are.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class TorchEngine:
         shape: SuperNetShape,
         optimizer: Optimizer,
         weights: Mapping[str, Float32Array],
+        *,
+        workers: int,
         device: str,
         group: Group | None = None,
     ) -> None:
@@ -231,7 +234,7 @@ class TorchEngine:
         return {name: _numpy(tensor).copy() for name, tensor in self._state_tensors().items()}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of either engine."""
+        """Take over a state of any engine."""
         for name, tensor in self._state_tensors().items():
             tensor.copy_(torch.as_tensor(np.asarray(state[name])))
 
@@ -240,6 +243,13 @@ class TorchEngine:
         for kind, moments in zip(MOMENTS, self._moves.moments, strict=False):
             tensors |= {f"{kind}/{name}": tensor for name, tensor in moments.items()}
         return tensors | {f"steps/{name}": tensor for name, tensor in self._moves.steps.items()}
+
+
+class DistributedTorchEngine(TorchEngine):
+    """The torch engine in the group that `torch.distributed` was initialised with."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings, group=Group())
 
 
 def _numpy(tensor: Tensor) -> NDArray[Any]:

@@ -10,6 +10,8 @@ from importlib import import_module, resources
 from tabnas.errors import TabnasError, did_you_mean
 from tabnas.paper._experiment import Experiment
 
+__all__ = ["experiment_called", "experiment_names"]
+
 
 def experiment_names() -> list[str]:
     """All experiments there are."""

@@ -10,15 +10,7 @@ import numpy as np
 
 from tabnas.paper._figures import OTHERS, OURS, RULED_OUT, THEIRS, figure, save
 from tabnas.paper._markdown import markdown_table
-from tabnas.paper.experiments._paired import (
-    HOW,
-    JUDGED,
-    mean_text,
-    more_text,
-    p_text,
-    tables_cells,
-    verdict_text,
-)
+from tabnas.paper.experiments import _paired_words as words
 
 UNCHANGED = "as it is"
 FIRST = ("regret_of_first", "test_regret_of_first")
@@ -45,10 +37,10 @@ def ablations_text(titles: Mapping[str, str], summary: Mapping[str, Any]) -> str
     parts = [_base_text(base, title, summary[base]) for base, title in titles.items()]
     return (
         "Real searches on tables of which every architecture was trained alone. "
-        f"{JUDGED} *More*: the difference to the search as it is, run by run. {HOW} *Looks*: how "
-        "many times the quality of an architecture was asked for. *Time*: that of a core, next to "
-        "the search as it is. *P(V)*: how much of the policy lies within the limit in the "
-        "end.\n\n" + "\n\n".join(parts) + f"\n\n{NOTES}\n"
+        f"{words.JUDGED} *More*: the difference to the search as it is, run by run. {words.HOW} "
+        "*Looks*: how many times the quality of an architecture was asked for. *Time*: that of a "
+        "core, next to the search as it is. *P(V)*: how much of the policy lies within the limit "
+        "in the end.\n\n" + "\n\n".join(parts) + f"\n\n{NOTES}\n"
     )
 
 
@@ -74,13 +66,13 @@ def _base_text(base: str, title: str, said: Mapping[str, Any]) -> str:
         ],
     )
     verdicts = "\n\n".join(
-        f"{rows}: {verdict_text({_named(one): one[f'{name}_more'] for one in variants[1:]})}"
+        f"{rows}: {words.verdict({_named(one): one[f'{name}_more'] for one in variants[1:]})}"
         for rows, name in zip(("Validation rows", "Test rows"), RETURNED, strict=True)
     )
     by_table = markdown_table(
         ["changed, more than as it is", *said["tables"]],
         [
-            [_named(one), *tables_cells(one[f"{RETURNED[0]}_more"], said["tables"])]
+            [_named(one), *words.by_table(one[f"{RETURNED[0]}_more"], said["tables"])]
             for one in variants[1:]
         ],
     )
@@ -118,11 +110,11 @@ def _named(one: Mapping[str, Any]) -> str:
 
 def _regret_cells(one: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     """Means with intervals, then the differences to the base with their p; the base has none."""
-    cells = [mean_text(one[name]) for name in names]
+    cells = [words.mean(one[name]) for name in names]
     for name in names:
         more = one[f"{name}_more"]
         same = one["title"] == UNCHANGED
-        cells += ["", ""] if same else [more_text(more), p_text(more["p_holm"])]
+        cells += ["", ""] if same else [words.more(more), words.probability(more["p_holm"])]
     return cells
 
 

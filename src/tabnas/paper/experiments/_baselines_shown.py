@@ -10,16 +10,8 @@ import numpy as np
 
 from tabnas.paper._figures import OURS, RULED_OUT, THEIRS, figure, save
 from tabnas.paper._markdown import markdown_table
+from tabnas.paper.experiments import _paired_words as words
 from tabnas.paper.experiments._judged import CANDIDATES
-from tabnas.paper.experiments._paired import (
-    HOW,
-    JUDGED,
-    mean_text,
-    more_text,
-    p_text,
-    tables_cells,
-    verdict_text,
-)
 
 FIRST, RETURNED = "regret_of_first", "regret_of_returned"
 ALONE = "trained alone"
@@ -39,9 +31,9 @@ def baselines_text(summary: Mapping[str, Any]) -> str:
         "alone and keeps the best.\n\n"
         f"Tables: {', '.join(summary['tables'])}, of which every architecture was trained "
         f"alone. Limits that {shares} of the architectures keep, {min(summary['members'])} or more "
-        f"of them. {summary['seeds']} seeds each.\n\n{JUDGED} *More*: the difference to the "
+        f"of them. {summary['seeds']} seeds each.\n\n{words.JUDGED} *More*: the difference to the "
         "default search, run by run. *Cost*: time of a core, the SuperNet's training included, in "
-        f"trainings of one architecture at the limit. {HOW}\n\n"
+        f"trainings of one architecture at the limit. {words.HOW}\n\n"
         "## What a run returns\n\nThe best of three candidates, by one training each, and they are "
         f"counted with:\n\n{_returned_table(summary)}\n\n{_verdicts(summary, RETURNED)}\n\n"
         "By table, validation rows:\n\n" + _by_table(summary) + "\n\n"
@@ -147,8 +139,8 @@ def _returned_table(summary: Mapping[str, Any]) -> str:
     lines = [
         [
             one["title"],
-            mean_text(one[RETURNED]),
-            mean_text(one[f"test_{RETURNED}"]),
+            words.mean(one[RETURNED]),
+            words.mean(one[f"test_{RETURNED}"]),
             *_differences(one, RETURNED, first=k == 0),
             *_differences(one, f"test_{RETURNED}", first=k == 0),
             f"{_cost(one, RETURNED):.1f}",
@@ -163,8 +155,8 @@ def _first_table(summary: Mapping[str, Any]) -> str:
     lines = [
         [
             one["title"],
-            mean_text(one[FIRST]),
-            mean_text(one[f"test_{FIRST}"]),
+            words.mean(one[FIRST]),
+            words.mean(one[f"test_{FIRST}"]),
             *_differences(one, FIRST, first=k == 0),
             f"{_cost(one, FIRST):.1f}",
         ]
@@ -178,9 +170,9 @@ def _rule_table(summary: Mapping[str, Any]) -> str:
     lines = [
         [
             one["title"],
-            mean_text(one[RETURNED]),
-            mean_text(one["by_rule"]),
-            mean_text(one["test_by_rule"]),
+            words.mean(one[RETURNED]),
+            words.mean(one["by_rule"]),
+            words.mean(one["test_by_rule"]),
         ]
         for one in summary["methods"]
         if not _alone(one)
@@ -190,7 +182,7 @@ def _rule_table(summary: Mapping[str, Any]) -> str:
 
 def _by_table(summary: Mapping[str, Any]) -> str:
     lines = [
-        [one["title"], *tables_cells(one[f"{RETURNED}_more"], summary["tables"])]
+        [one["title"], *words.by_table(one[f"{RETURNED}_more"], summary["tables"])]
         for one in summary["methods"][1:]
     ]
     return markdown_table(["method, more than the default", *summary["tables"]], lines)
@@ -199,7 +191,7 @@ def _by_table(summary: Mapping[str, Any]) -> str:
 def _differences(one: Mapping[str, Any], name: str, *, first: bool) -> list[str]:
     """To the default search; it has none to itself."""
     more = one[f"{name}_more"]
-    return ["", ""] if first else [more_text(more), p_text(more["p_holm"])]
+    return ["", ""] if first else [words.more(more), words.probability(more["p_holm"])]
 
 
 def _verdicts(summary: Mapping[str, Any], name: str) -> str:
@@ -207,7 +199,7 @@ def _verdicts(summary: Mapping[str, Any], name: str) -> str:
     for rows, prefix in (("Validation rows", ""), ("Test rows", "test_")):
         key = f"{prefix}{name}_more"
         others = {one["title"]: one[key] for one in summary["methods"][1:] if key in one}
-        said.append(f"{rows}: {verdict_text(others)}")
+        said.append(f"{rows}: {words.verdict(others)}")
     return "\n\n".join(said)
 
 
@@ -218,7 +210,7 @@ def _looks_text(summary: Mapping[str, Any]) -> str:
         if not _alone(one)
     ]
     stuck = [f"{one['title']} {one['stuck']} times" for one in summary["methods"] if one["stuck"]]
-    words = f" Stuck before all looks were used: {', '.join(stuck)}." if stuck else ""
-    return f"What was looked at, on average:{words}\n\n" + markdown_table(
+    told = f" Stuck before all looks were used: {', '.join(stuck)}." if stuck else ""
+    return f"What was looked at, on average:{told}\n\n" + markdown_table(
         ["method", "looks", "validation rows"], lines
     )

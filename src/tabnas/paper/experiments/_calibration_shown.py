@@ -12,7 +12,7 @@ from tabnas.paper._experiment import Row
 from tabnas.paper._figures import OTHERS, OURS, RULED_OUT, THEIRS, figure, save
 from tabnas.paper._ground_truth import ground_truth
 from tabnas.paper._markdown import markdown_table
-from tabnas.paper.experiments._paired import more_text
+from tabnas.paper.experiments import _paired_words as words
 
 SETS = ("all", "full", "feasible", "near")
 """Of architectures, each with its own correlations; the report says what they are."""
@@ -171,7 +171,8 @@ def _late_words(summary: Mapping[str, Any]) -> str:
     }
     said = "; ".join(f"{title}: {mean:.2f}" for title, mean in means.items())
     compared = ", ".join(
-        f"{more_text(one['regret_of_first'])} from {one['title']}" for one in summary["late_paired"]
+        f"{words.more(one['regret_of_first'])} from {one['title']}"
+        for one in summary["late_paired"]
     )
     shared = {(row["table"], row["limit"]) for row in rows}
     lowest = [

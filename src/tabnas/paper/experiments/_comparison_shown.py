@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabnas.paper._figures import OTHERS, OURS, RULED_OUT, figure, save
 from tabnas.paper._markdown import markdown_table
-from tabnas.paper.experiments._paired import (
-    HOW,
-    JUDGED,
-    mean_text,
-    more_text,
-    p_text,
-    tables_cells,
-    verdict_text,
-)
+from tabnas.paper.experiments import _paired_words as words
 from tabnas.paper.experiments._ticks import log_ticks
 
 if TYPE_CHECKING:
@@ -39,10 +31,11 @@ def comparison_text(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
         f"{ARCHITECTURES} architectures keep; {summary['seeds']} seeds"
         + (f" ({fewer})" if fewer else "")
         + f". Searches are real; each names {said['candidates']} candidates, which are trained "
-        f"once, and the best is returned.\n\n{JUDGED} *Within 2*: how many runs have no more than "
-        "that.\n\nEvery reward is helped by the exact feasible set: its candidates are drawn given "
-        "V, so all are feasible. Penalties have the settings that replays found best for them on "
-        "each table, or within 0.1 of the best; the paper's loop the best of four RL rates.\n\n"
+        f"once, and the best is returned.\n\n{words.JUDGED} *Within 2*: how many runs have no more "
+        "than that.\n\nEvery reward is helped by the exact feasible set: its candidates are drawn "
+        "given V, so all are feasible. Penalties have the settings that replays found best for "
+        "them on each table, or within 0.1 of the best; the paper's loop the best of four RL "
+        "rates.\n\n"
         f"{_regrets(summary)}\n\n"
         "What that costs, in trainings of what is returned: the search, by the time of a core, and "
         "with the candidates' trainings. Beside it: how often the architecture that the policy "
@@ -50,7 +43,7 @@ def comparison_text(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
         f"members of V that cost most, for which no search is needed.\n\n{_costs(summary)}\n\n"
         "![regret against cost](regret.png)\n\n*Strategies of the same cost are drawn side by "
         f"side; random search with fewer trainings is above the frame.*\n\n"
-        f"## Paired with {ours['strategy']}\n\nThe same tables, limits and seeds. {HOW}\n\n"
+        f"## Paired with {ours['strategy']}\n\nThe same tables, limits and seeds. {words.HOW}\n\n"
         f"{_pairs(summary['paired'])}\n\n{_verdicts(summary['paired'])}\n\n"
         f"By table, validation rows:\n\n{_by_table(summary)}\n\n"
         f"## Like for like\n\nRewards with the same rule of selection.\n\n"
@@ -70,8 +63,8 @@ def _regrets(summary: Mapping[str, Any]) -> str:
         [
             [
                 one["strategy"],
-                mean_text(one[RETURNED]),
-                mean_text(one[ON_TEST]),
+                words.mean(one[RETURNED]),
+                words.mean(one[ON_TEST]),
                 f"{one[RETURNED]['near']:.0%}",
                 f"{one[ON_TEST]['near']:.0%}",
                 f"{one['worst'][RETURNED]['mean']:.2f} ({one['worst']['table']}, "
@@ -109,7 +102,7 @@ def _by_table(summary: Mapping[str, Any]) -> str:
     return markdown_table(
         ["strategy, more than ours", *summary["tables"]],
         [
-            [one["strategy"], *tables_cells(one[RETURNED], summary["tables"])]
+            [one["strategy"], *words.by_table(one[RETURNED], summary["tables"])]
             for one in summary["paired"]
         ],
     )
@@ -117,16 +110,16 @@ def _by_table(summary: Mapping[str, Any]) -> str:
 
 def _differences(one: Mapping[str, Any]) -> list[str]:
     return [
-        more_text(one[RETURNED]),
-        p_text(one[RETURNED]["p_holm"]),
-        more_text(one[ON_TEST]),
-        p_text(one[ON_TEST]["p_holm"]),
+        words.more(one[RETURNED]),
+        words.probability(one[RETURNED]["p_holm"]),
+        words.more(one[ON_TEST]),
+        words.probability(one[ON_TEST]["p_holm"]),
     ]
 
 
 def _verdicts(pairs: list[dict[str, Any]]) -> str:
     return "\n\n".join(
-        f"{rows}: {verdict_text({one['strategy']: one[name] for one in pairs})}"
+        f"{rows}: {words.verdict({one['strategy']: one[name] for one in pairs})}"
         for rows, name in (("Validation rows", RETURNED), ("Test rows", ON_TEST))
     )
 
@@ -169,8 +162,8 @@ def _random(summary: Mapping[str, Any]) -> str:
         [
             [
                 "all there are" if one["asked"] == ARCHITECTURES else one["asked"],
-                mean_text(one[RETURNED]),
-                mean_text(one[ON_TEST]),
+                words.mean(one[RETURNED]),
+                words.mean(one[ON_TEST]),
                 f"{one[RETURNED]['near']:.0%}",
                 *_differences(pair),
             ]

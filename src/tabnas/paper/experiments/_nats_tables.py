@@ -37,7 +37,7 @@ def policies_end_on(
         choices = controller.suggest()
         controller.update(choices, nats.quality(choices))
     policy = controller.policy
-    if not job["reward"].startswith("rejection"):
+    if not controller.reward.rejects:
         return {"most likely of all": np.asarray(policy.log_p.argmax(axis=-1))}
     likely = _likeliest_within(nats, policy.log_p)
     drawn = policy.sample(said["draws"], stream(said["seed"], "nats Algorithm 3"))

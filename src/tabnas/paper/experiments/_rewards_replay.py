@@ -14,7 +14,7 @@ from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Row
 from tabnas.paper._ground_truth import ground_truth, ground_truth_table
 from tabnas.paper.experiments._judged import FROZEN
-from tabnas.policy import REWARDS, Adam, Controller, Reward
+from tabnas.policy import REWARDS, Adam, BetaReward, Controller, Reward
 from tabnas.search import Search
 from tabnas.space import Budget
 from tabnas.streams import stream
@@ -79,13 +79,13 @@ class Replay:
 
     def run(self, reward: Mapping[str, Any], rate: float) -> list[Row]:
         """Where all seeds end at one RL rate: a row for each beta, one alone without any."""
-        name = reward["reward"]
-        if name.startswith("rejection"):
+        kind = REWARDS[reward["reward"]]
+        if not issubclass(kind, BetaReward):
             options = {"samples": reward["samples"]} if "samples" in reward else {}
-            found = self._ends(REWARDS[name](self.feasible, **options), rate, ())
+            found = self._ends(kind(self.feasible, **options), rate, ())
             return [{"beta": None} | self._judged(found)]
         betas = self.said["betas"]
-        found = self._ends(Betas(self, name, betas), rate, (len(betas),))
+        found = self._ends(Betas(self, kind, betas), rate, (len(betas),))
         return [{"beta": beta} | self._judged(own) for beta, own in zip(betas, found, strict=True)]
 
     def _ends(self, reward: Reward, rate: float, settings: tuple[int, ...]) -> IntArray:
@@ -101,7 +101,7 @@ class Replay:
             controller.update(choices, 1 - look)
         layers = np.arange(self.truth.choices.shape[1])
         joint = controller.policy.log_p[..., layers, self.truth.choices].sum(axis=-1)
-        if not isinstance(reward, Betas):  # rejection is judged given V
+        if reward.rejects:
             joint = np.where(self.costs <= self.limit, joint, -np.inf)
         return np.asarray(joint.argmax(axis=-1))
 
@@ -124,10 +124,10 @@ class Betas(Reward):
 
     name = "betas"
 
-    def __init__(self, replay: Replay, reward: str, betas: Sequence[float]) -> None:
+    def __init__(self, replay: Replay, kind: type[BetaReward], betas: Sequence[float]) -> None:
         super().__init__(replay.feasible)
         self._replay = replay
-        each = [REWARDS[reward](replay.feasible, beta=beta) for beta in betas]
+        each = [kind(replay.feasible, beta=beta) for beta in betas]
         none, full = np.zeros(len(replay.truth.choices)), np.ones(len(replay.truth.choices))
         self._a = np.array([one.value(none, replay.truth.choices) for one in each])  # [betas, all]
         self._b = np.array([one.value(full, replay.truth.choices) for one in each]) - self._a

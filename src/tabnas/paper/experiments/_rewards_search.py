@@ -150,6 +150,6 @@ class SearchedTable:
 
 def chosen(search: PolicySearch) -> Architecture:
     """Rejection: Algorithm 3. Others: the most likely of all, be it over the limit."""
-    if search.settings.reward.startswith("rejection"):
+    if search.controller.reward.rejects:
         return select(search, 1, by="largest")[0]
     return search.feasible.space.architecture(search.controller.policy.log_p.argmax(axis=-1))

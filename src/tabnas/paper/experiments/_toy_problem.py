@@ -51,7 +51,7 @@ class Toy:
         architectures at each step that is `shown`. Rejection is judged given V, and picks the most
         likely architecture there; other rewards pick the most likely of all.
         """
-        rejects = reward.startswith("rejection")
+        rejects = REWARDS[reward].rejects
         controller = Controller(
             REWARDS[reward](self.feasible, **(options or {})),
             Adam(**(dict(self.said["adam"]) | dict(adam or {}))),

@@ -13,8 +13,9 @@ import numpy as np
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._figures import OTHERS, OURS, figure, save
 from tabnas.paper._markdown import markdown_table
+from tabnas.paper.experiments import _paired_words as words
 from tabnas.paper.experiments._judged import JudgedTable
-from tabnas.paper.experiments._paired import JUDGED, described, mean_text
+from tabnas.paper.experiments._paired import described
 from tabnas.paper.experiments._recorded import Recording
 from tabnas.paper.experiments._there import tables_with_ground_truth
 from tabnas.paper.experiments._verdicts import PARTS, REGRETS, judge
@@ -106,7 +107,7 @@ class ReplayExperiment(Experiment):
                 [
                     one["reward"],
                     _said(one["settings"]),
-                    mean_text(one[RETURNED]),
+                    words.mean(one[RETURNED]),
                     f"{one[f'test_{RETURNED}']['mean']:.2f}",
                     f"{one['regret_of_likeliest']:.2f}",
                     f"{one['over']:.0%}",
@@ -134,11 +135,11 @@ class ReplayExperiment(Experiment):
             f"down on each of {self.definition['batches']} batches of validation rows. "
             f"{summary['policies']} policies then learn from each of {summary['recordings']} "
             "recordings a limit, or fewer where the definition says so. "
-            f"{JUDGED} A run returns the best of Algorithm 3's candidates, drawn given V for every "
-            "reward. Beside it: the regret of the feasible architecture that the policy likes "
-            "best, and how often what it likes best of all is over the limit. Means over tables "
-            "and limits; 95 % intervals, with recordings as the independent ones. *The paper's "
-            "loop* is replayed with its own reward, looks and steps, but on the default's "
+            f"{words.JUDGED} A run returns the best of Algorithm 3's candidates, drawn given V for "
+            "every reward. Beside it: the regret of the feasible architecture that the policy "
+            "likes best, and how often what it likes best of all is over the limit. Means over "
+            "tables and limits; 95 % intervals, with recordings as the independent ones. *The "
+            "paper's loop* is replayed with its own reward, looks and steps, but on the default's "
             f"SuperNet.\n\n{settings}\n\n"
             f"## The best settings of each reward, by table\n\n{best}\n\n"
             "![regret by RL rate](rates.png)\n"

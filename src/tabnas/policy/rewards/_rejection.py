@@ -21,6 +21,7 @@ class Rejection(Reward):
     """
 
     name = "rejection"
+    rejects = True
 
     def __init__(
         self, feasible: FeasibleSet, *, draw: Literal["feasible", "policy"] = "feasible"

@@ -19,6 +19,7 @@ class RejectionMonteCarlo(Reward):
     """
 
     name = "rejection_monte_carlo"
+    rejects = True
 
     def __init__(
         self, feasible: FeasibleSet, *, samples: int = 3_072, proposal: Logits = None

@@ -15,6 +15,7 @@ class RejectionUncorrected(Reward):
 
     name = "rejection_uncorrected"
     unbiased = False
+    rejects = True
 
     def counts(self, choices: IntArray) -> BoolArray:
         return self.feasible.contains(choices)

@@ -27,6 +27,8 @@ class Reward(ABC):
     name: ClassVar[str]
     unbiased: ClassVar[bool] = True
     """Whether the expectation is that of the architectures which count: the score's mean is 0."""
+    rejects: ClassVar[bool] = False
+    """Whether only what is feasible counts; the policy is then to be read given V."""
 
     def __init__(self, feasible: FeasibleSet) -> None:
         self.feasible = feasible

@@ -1,7 +1,8 @@
-"""Costs, one file each. A new chain cost is one subclass and one line here."""
+"""Costs, one file each: a class with a name in a file of this folder is one that can be limited."""
 
 from __future__ import annotations
 
+from tabnas.registries import classes_by_name
 from tabnas.space.costs._bytes import Bytes
 from tabnas.space.costs._cost import CallableCost, ChainCost, Cost
 from tabnas.space.costs._dense_parameters import DenseParameters
@@ -10,9 +11,9 @@ from tabnas.space.costs._parameters import Parameters
 from tabnas.space.costs._table import TableCost
 
 COSTS: dict[str, Cost] = {
-    cost.name: cost for cost in (Parameters(), DenseParameters(), Flops(), Bytes())
+    name: cost() for name, cost in classes_by_name(__name__, Cost, first="parameters").items()
 }
-"""The costs that need nothing but the space, by name."""
+"""The costs that need nothing but the space, by name; one of your own goes in by assignment."""
 
 __all__ = [
     "COSTS",

@@ -1,0 +1,56 @@
+"""Datasets by name: a file each for where they come from, and a folder of the user's own tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tabnas.data._readers import read_table
+from tabnas.data.datasets._dataset import Dataset, Listing, NamedDataset
+from tabnas.data.datasets._folder import data_folder, files_in
+from tabnas.data.datasets._openml import openml
+from tabnas.errors import TabnasError, did_you_mean
+from tabnas.registries import modules_of
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "Listing",
+    "NamedDataset",
+    "data_folder",
+    "list_datasets",
+    "load_dataset",
+]
+
+_found: list[NamedDataset] = [
+    dataset for module in modules_of(__name__) for dataset in getattr(module, "DATASETS", ())
+]
+DATASETS = {dataset.name: dataset for dataset in sorted(_found, key=lambda one: one.fetched)}
+"""The `DATASETS` of all files here, by name, those at hand first; your own go in by assignment."""
+
+
+def list_datasets(folder: Path | None = None) -> list[Listing]:
+    """All datasets that `load_dataset` knows by name."""
+    named = [Listing(one.name, one.source, one.about) for one in DATASETS.values()]
+    files = files_in(folder or data_folder())
+    return [*named, *(Listing(path.name, "folder", str(path.parent)) for path in files)]
+
+
+def load_dataset(name: str, *, target: str | None = None, folder: Path | None = None) -> Dataset:
+    """Load a dataset by its name, an OpenML number, or a file's name in the data folder.
+
+    `target` names the column to predict, where the dataset does not say: files do not.
+    """
+    named = DATASETS.get(name)
+    if named is not None and not named.fetched:
+        return named.load()
+    for path in files_in(folder or data_folder()):
+        if name in (path.name, path.name.split(".")[0]):
+            if target is None:
+                raise TabnasError(f"the file {path.name!r} needs the name of its target column")
+            return Dataset(name, read_table(path), target)
+    if named is not None:
+        return named.load()
+    if name.isdecimal():
+        return openml(name, int(name))
+    known = [listing.name for listing in list_datasets(folder)]
+    raise TabnasError(f"there is no dataset {name!r}; {did_you_mean(name, known)}")

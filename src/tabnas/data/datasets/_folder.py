@@ -1,0 +1,26 @@
+"""A folder of the user's own tables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tabnas.data._readers import READERS
+from tabnas.errors import TabnasError
+
+FOLDER_VARIABLE = "TABNAS_DATA"
+
+
+def data_folder() -> Path | None:
+    """The folder of local files that the environment variable TABNAS_DATA names."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named) if named else None
+
+
+def files_in(folder: Path | None) -> list[Path]:
+    """The tables in a folder, by name."""
+    if folder is None:
+        return []
+    if not folder.is_dir():
+        raise TabnasError(f"the data folder {str(folder)!r} is no folder")
+    return sorted(path for path in folder.iterdir() if set(path.suffixes) & set(READERS))

@@ -1,0 +1,155 @@
+"""Every engine keeps the contract, and one that does not is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tabnas.errors import TabnasError
+from tabnas.nets import ENGINES, Child, Examples, Inputs, MakeEngine, Rows, State, SuperNet, Task
+from tabnas.space import Architecture
+from tabnas.testing import ReferenceEngine, check_engine
+from tabnas.types import BoolArray, FloatArray, IntArray
+
+IN_A_GROUP = {"torch.distributed"}  # tests/nets/torch/test_group.py
+
+
+@pytest.mark.parametrize("name", sorted(ENGINES.keys() - IN_A_GROUP))
+def test_conformance(name: str) -> None:
+    if name == "torch":
+        # the networks are so small that threads only wait for each other
+        pytest.importorskip("torch").set_num_threads(1)
+    check_engine(name)
+
+
+def test_conformance_of_the_reference() -> None:
+    check_engine(ReferenceEngine)
+
+
+class _Decays(ReferenceEngine):
+    """Lets biases decay, too."""
+
+    def _move(self, name: str, g: FloatArray, *given: Any) -> None:
+        super()._move(name, g, *given[:3], self._optimizer.weight_decay)
+
+
+class _Dense(ReferenceEngine):
+    """Moves what no child uses, as a dense optimiser would."""
+
+    def _move(self, name: str, g: FloatArray, used: BoolArray, *given: Any) -> None:
+        super()._move(name, g, np.ones_like(used), *given)
+
+
+class _CountsTheNetworksSteps(ReferenceEngine):
+    def _count(self, name: str, used: BoolArray) -> IntArray:
+        return super()._count(name, np.ones_like(used))
+
+
+class _Reckless(ReferenceEngine):
+    """Takes whatever step it is told to."""
+
+    def train_step_workers(
+        self, children: Sequence[Child], examples: Examples, rows: Sequence[Rows], rate: float
+    ) -> list[float]:
+        losses = super().train_step_workers(children, examples, rows, rate)
+        if not all(map(isfinite, losses)):
+            self._state["weight/head.1.bias"] += 1
+        return losses
+
+
+class _Weightless(ReferenceEngine):
+    """Does not know that rows have weights."""
+
+    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+        target = examples.labels if len(examples.labels) else examples.values
+        arrays = {"numeric": examples.numeric, "categorical": examples.categorical}
+        return super().loss(child, Examples(examples.task, target=target, **arrays), rows)
+
+
+class _Shares(ReferenceEngine):
+    """Hands out its own arrays for a state."""
+
+    def state(self) -> State:
+        return self._state
+
+
+class _Forgets(ReferenceEngine):
+    """Loads the weights and nothing else."""
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        weights = {name: array for name, array in state.items() if name.startswith("weight/")}
+        super().load_state(self._state | weights)
+
+
+class _Leaks(ReferenceEngine):
+    """Multiplies what is beyond the child by 0."""
+
+    def _child(self, child: Child) -> dict[str, FloatArray]:
+        beyond = sum(0 * float(array.sum()) for array in self.weights().values())
+        return {name: array + beyond for name, array in super()._child(child).items()}
+
+
+class _Moody(ReferenceEngine):
+    """Depends on more than it was told."""
+
+    made = 0
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        _Moody.made += 1
+        self._mood = 1 + 1e-6 * _Moody.made
+
+    def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
+        return super().train_step(child, examples, rows, rate * self._mood)
+
+
+class _Wraps(ReferenceEngine):
+    """Counts rows from the end where they are negative, as NumPy does."""
+
+    def logits(self, child: Child, examples: Examples, rows: Rows) -> Any:
+        if isinstance(rows, np.ndarray):
+            rows = rows % len(examples)
+        return super().logits(child, examples, rows)
+
+
+class _Sorts(ReferenceEngine):
+    """Gives rows in their own order, each once."""
+
+    def logits(self, child: Child, examples: Examples, rows: Rows) -> Any:
+        return super().logits(child, examples, rows if isinstance(rows, slice) else np.sort(rows))
+
+
+@pytest.mark.parametrize(
+    ("engine", "complaint"),
+    [
+        (_Decays, "the state after steps of SGD"),
+        (_Dense, "must not move all of"),
+        (_CountsTheNetworksSteps, "the state after steps of Adam"),
+        (_Reckless, "a step that is not finite must move nothing"),
+        (_Weightless, "loss must raise TabnasError"),
+        (_Shares, "a state must not change"),
+        (_Forgets, "must go on with the same bits"),
+        (_Leaks, "beside broken weights"),
+        (_Moody, "the same"),
+        (_Wraps, "logits must raise TabnasError"),
+        (_Sorts, "logits must be"),
+    ],
+)
+def test_the_suite_finds_what_is_broken(engine: MakeEngine, complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        check_engine(engine)
+
+
+def test_an_engine_of_ones_own_has_a_name_once_it_is_entered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = Task(inputs=Inputs(numeric=2), loss="logistic")
+    with pytest.raises(TabnasError, match="there is no engine called 'plain'"):
+        SuperNet.standalone("4", task, engine="plain")
+    monkeypatch.setitem(ENGINES, "plain", ReferenceEngine)
+    net = SuperNet.standalone("4", task, engine="plain")
+    assert net.loss(Architecture((4,)), Examples(task, numeric=[[0.0, 1.0]], target=[1])) > 0
