@@ -5,9 +5,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+# Python compiles the modules that are imported; pip would compile all, for a minute.
+INSTALL := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: demo test browser clean
+.PHONY: demo test docs release browser clean
 
 demo: $(VENV)/demo.stamp
 	@rm -rf runs/demo
@@ -18,6 +19,20 @@ test: $(VENV)/dev.stamp browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet --numprocesses 2 --dist worksteal
+
+# Everything there is to read as one site that needs no server: open site/index.html.
+docs: $(VENV)/dev.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open site/index.html"
+
+# Wheel and sources, and a search in an empty environment that has the wheel alone.
+release: $(VENV)/dev.stamp
+	rm -rf dist build/empty
+	$(BIN)/hatchling build --directory dist
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	du -sh build/empty
+	build/empty/bin/tabnas search digits --max-parameters 5000 --out build/empty/run
 
 # The report is tested in a real browser where one can be had; elsewhere those tests skip and say so.
 browser:
@@ -39,4 +54,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) build dist runs .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist runs site .mypy_cache .pytest_cache .ruff_cache .hypothesis

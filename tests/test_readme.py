@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.code_blocks import run_block
+
 ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
     "docs/clusters.md",
+    "docs/columns.md",
     "docs/export.md",
+    "docs/extending.md",
     "docs/ground_truth.md",
     "docs/limits.md",
+    "docs/mathematics.md",
+    "docs/resume.md",
     "docs/search.md",
     "docs/strategies.md",
 )
@@ -35,17 +40,7 @@ def test_code_blocks(
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for statement in ast.parse(block).body:
-        source = ast.unparse(statement)
-        promised = re.search(r"# -> (.*)$", block.splitlines()[statement.end_lineno - 1])
-        if not isinstance(statement, ast.Expr):
-            exec(source, names)
-            continue
-        value = eval(source, names)
-        if promised:
-            given = capsys.readouterr().out.strip() if value is None else repr(value)
-            assert given == promised[1]
+    run_block(block, capsys)
 
 
 @pytest.mark.parametrize("page", PAGES)

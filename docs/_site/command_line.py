@@ -1,0 +1,139 @@
+"""The reference of the command line, from the command line itself: it cannot be out of date.
+
+In a page, `<!-- commands: tabnas -->` stands for every command of `tabnas`, and
+`<!-- commands: tabnas paper -->` for every one below `tabnas paper`. Commands that take the same
+options share one table of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, get_args
+
+import typer
+
+MARK = re.compile(r"<!-- commands: (.*?) -->")
+OPTION = re.compile(r"(?<![\w`-])--[a-z][a-z-]*")
+SEVERAL = -1
+WORDS = {"str": "text", "int": "integer", "float": "number", "path": "path"}
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    return MARK.sub(lambda found: "\n\n".join(described(found[1])), markdown)
+
+
+def described(name: str) -> Iterator[str]:
+    """The commands directly below `name`, one section each."""
+    group = command(name)
+    options: dict[str, str] = {}  # each table, and the first command that has it
+    for word, below in group.commands.items():
+        if hasattr(below, "commands"):  # a page of its own
+            continue
+        full = f"{name} {word}"
+        yield f"## `{full}`"
+        yield f"```\n{usage(full, below)}\n```"
+        yield str(below.help).strip()
+        table = "\n".join(rows(below))
+        if table in options:
+            yield f"Options: those of [`{options[table]}`](#{anchor(options[table])})."
+        elif shown(below):
+            options[table] = full
+            yield table
+
+
+def command(name: str) -> Any:
+    from tabnas.cli._main import app
+
+    found: Any = typer.main.get_command(app)
+    for word in name.split()[1:]:
+        found = found.commands[word]
+    return found
+
+
+def anchor(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def usage(name: str, below: Any) -> str:
+    """The command with its arguments, and with the options that it cannot do without."""
+    words = [name]
+    for parameter in shown(below):
+        if not is_option(parameter):
+            word = called(parameter) + ("..." if parameter.nargs == SEVERAL else "")
+            words.append(word if parameter.required else f"[{word}]")
+        elif parameter.required:
+            words.append(f"{parameter.opts[0]} {called(parameter)}")
+    return " ".join([*words, "[OPTIONS]"])
+
+
+def called(parameter: Any) -> str:
+    """What stands for its value."""
+    name = parameter.opts[0] if is_option(parameter) else parameter.name
+    return str(parameter.metavar or name.lstrip("-").upper())
+
+
+def shown(below: Any) -> list[Any]:
+    return [parameter for parameter in below.params if not parameter.hidden]
+
+
+def is_option(parameter: Any) -> bool:
+    return str(parameter.opts[0]).startswith("-")
+
+
+def rows(below: Any) -> Iterator[str]:
+    """Of a table with the panels of the help, in its order: arguments, options, named ones."""
+    titles = {parameter: panel(parameter) for parameter in shown(below)}
+    order = ["Arguments", "Options", *titles.values()]
+    listed = sorted(titles, key=lambda parameter: order.index(titles[parameter]))
+    for number, (title, members) in enumerate(groupby(listed, key=titles.__getitem__)):
+        yield f"| **{title}** | | |"
+        if number == 0:
+            yield "|:--|:--|:--|"
+        yield from map(row, members)
+
+
+def panel(parameter: Any) -> str:
+    return parameter.rich_help_panel or ("Options" if is_option(parameter) else "Arguments")
+
+
+def row(parameter: Any) -> str:
+    names = (
+        [*parameter.opts, *parameter.secondary_opts]
+        if is_option(parameter)
+        else [called(parameter)]
+    )
+    said = OPTION.sub(r"`\g<0>`", " ".join(str(parameter.help or "").split()))
+    if default(parameter):
+        said += f" *Default: {default(parameter)}.*"
+    if parameter.required:
+        said += " *Required.*"
+    cells = (", ".join(f"`{name}`" for name in names), takes(parameter), said)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def takes(parameter: Any) -> str:
+    """The kind of value that goes with it; nothing for a switch."""
+    if getattr(parameter, "is_flag", False):
+        return ""
+    if is_option(parameter) and parameter.metavar:
+        return f"`{parameter.metavar}`"
+    [kind] = get_args(parameter.type_descriptor.annotation) or [
+        parameter.type_descriptor.annotation
+    ]
+    word = WORDS.get(kind.__name__.lower(), kind.__name__.lower())
+    if parameter.min is not None:
+        word += f" ≥ {parameter.min:g}"
+    if parameter.max is not None:
+        word += f" ≤ {parameter.max:g}"
+    return word
+
+
+def default(parameter: Any) -> str:
+    """What holds if nothing is given, where that says something."""
+    if isinstance(parameter.show_default, str):
+        return parameter.show_default
+    if not parameter.show_default or parameter.default is None or parameter.default is False:
+        return ""
+    return f"`{parameter.default}`"
