@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from tabnas.cli._main import run
+from tabnas.cli._main import app, run
 
 COUNT = ["count", "--inputs", "10", "--outputs", "1", "--layers", "2"]
 
@@ -65,12 +69,36 @@ def test_mistakes_get_a_sentence(
     assert len(captured.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["count"], ["paper", "nonsense"]])
-def test_unknown_commands_and_missing_options(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nonsense"], "no such command 'nonsense'; see tabnas --help"),
+        (["serach"], "no such command 'serach'; did you mean 'search'?"),
+        (["help", "serach"], "no such command 'serach'; did you mean 'search'?"),
+        (["paper", "toi"], "no such command 'toi'; did you mean 'toy'?"),
+        (["count"], "--inputs is missing; see tabnas count --help"),
+        (["search"], "DATA is missing; see tabnas search --help"),
+        (["paper", "ground-truth"], "TABLE is missing; see tabnas paper ground-truth --help"),
+        (
+            ["datasets", "iris"],
+            "datasets takes no arguments, however 'iris' was given",
+        ),
+        (["predict", "a", "b", "c"], "predict takes RUN and FILE, however 'c' was given besides"),
+        (["--vers"], "there is no option '--vers'; did you mean '--version'?"),
+        (["-x"], "there is no option '-x'; see tabnas --help"),
+        (
+            [*COUNT, "--max-latency-us", "5"],
+            "no option '--max-latency-us'; see tabnas count",
+        ),
+    ],
+)
+def test_commands_options_and_arguments_that_there_are_not(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert len(said.splitlines()) == 1
 
 
 def test_faults_of_ours_are_exit_code_1(
@@ -88,6 +116,46 @@ def test_as_a_module() -> None:
     assert done.stdout.startswith("tabnas 0.")
 
 
-def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["count", "--help"]) == 0
-    assert "tabnas count --inputs 1027" in capsys.readouterr().out
+def test_no_arguments_are_a_question_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 2
+    alone = capsys.readouterr()
+    assert run(["--help"]) == 0
+    assert alone.out.rstrip() == capsys.readouterr().out.rstrip()
+    assert alone.err == ""
+
+
+def every_command(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, command in getattr(group, "commands", {}).items():
+        yield from every_command(command, (*path, name))
+
+
+@pytest.mark.parametrize("path", list(every_command(get_command(app))), ids=" ".join)
+def test_every_help_fits_80_columns_and_ends_in_examples_that_can_be_typed(
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([*path, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert run(["help", *path]) == 0
+    assert capsys.readouterr().out == said
+    assert max(map(len, said.splitlines())) <= 80
+    assert "bool" not in said
+    assert f"Usage: {' '.join(['tabnas', *path])} " in said
+    examples = said.partition("\n Examples\n")[2].replace("\\\n", " ").splitlines()
+    typed = [line.strip() for line in examples if not line.strip().startswith("#")]
+    commands = [shlex.split(line.partition(" | ")[0]) for line in typed if line]
+    assert any(words[1 : 1 + len(path)] == list(path) for words in commands)
+    for words in commands:
+        parsed(words[words.index("tabnas") + 1 :])
+
+
+def parsed(arguments: list[str]) -> None:
+    """Whether a command line has a command, options and values that there are."""
+    command: Any = get_command(app)
+    context = None
+    while hasattr(command, "commands"):
+        context = command.make_context("tabnas", arguments[:1], parent=context)
+        name, command, arguments = command.resolve_command(context, arguments)
+    if "--help" not in arguments:
+        command.make_context(name, arguments, parent=context)

@@ -41,7 +41,7 @@ def test_a_store_is_made_and_summed_up(
     assert sum(rows.values()) == ROWS
     assert f"{rows['train']} training, {rows['validation']} validation" in out
     assert re.search(r"columns +1 numeric, 1 categorical, 1 datetime, 1 hashed, 1 dropped", out)
-    assert re.search(r"hashed +1 columns, 16 buckets", out)
+    assert re.search(r"hashed +1 column, 16 buckets", out)
     assert "next: tabnas search store --max-parameters" in out
     assert max(map(len, out.splitlines())) <= 80
     assert err == "tabnas: first pass, learning\ntabnas: second pass, encoding\n"
@@ -92,17 +92,17 @@ def test_a_store_is_checked(table: Path, capsys: pytest.CaptureFixture[str]) -> 
     ("arguments", "sentence"),
     [
         ([], "encoding must be told which files, which target and where to"),
-        (["train.csv", "--out", "store"], "however not all of it was given"),
+        (["train.csv", "--out", "store"], "however --target was not given"),
         (["train.csv", "--target", "kind", "--check", "store"], "--check STORE must stand alone"),
         (["none.csv", "--target", "kind", "--out", "s"], "there is no file 'none.csv'"),
         (["train.csv", "--target", "kin", "--out", "s"], "did you mean 'kind'?"),
         (
             ["train.csv", "--target", "kind", "--out", "s", "--memory", "lots"],
-            "a size must be like 500MB or 2GB, however 'lots' was given",
+            "--memory must be a size, like 500MB or 2GB, however 'lots' was given",
         ),
         (
             ["train.csv", "--target", "kind", "--out", "s", "--memory", "10MB"],
-            "memory must be at least 300 MB",
+            "--memory must be at least 300MB",
         ),
         (
             ["train.csv", "--target", "kind", "--out", "s", "--buckets", "1000", "--hashed", "day"],

@@ -106,8 +106,18 @@ def test_folders_that_are_no_runs(
     finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copy(finished / "good.csv", here)
-    (here / "empty").mkdir()
+    for folder in ("empty", "begun", "several/limit-5", "runs/first"):
+        (here / folder).mkdir(parents=True)
+    (here / "begun" / "config.toml").touch()
+    (here / "several" / "tradeoff.json").touch()
+    for name in ("result.json", "config.toml"):
+        (here / "several" / "limit-5" / name).touch()
+        (here / "runs" / "first" / name).touch()
     for folder, sentence in (
+        ("runs/frist", "however there is none; did you mean 'runs/first'?"),
+        ("runs", "however it holds no model; did you mean 'runs/first'?"),
+        ("begun", "the run has not ended; follow it with: tabnas watch begun, or if it was"),
+        ("several", "a trade-off, with a run for each limit; name one like 'several/limit-5'"),
         ("nowhere", "must be the folder of a finished run, however there is none"),
         ("good.csv", "must be the folder of a finished run, however it is a file"),
         ("empty", "must be the folder of a finished run, however it holds no model"),

@@ -38,7 +38,7 @@ def test_a_report_is_made_again(
 def test_what_is_no_finished_run_is_refused(
     finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "is no finished run" in refused(["report", "."], capsys)
+    assert "must be the folder of a finished run" in refused(["report", "."], capsys)
     copy = shutil.copytree(finished / "classes", here / "copy")
     result = json.loads((copy / "result.json").read_text(encoding="utf-8"))
     (copy / "result.json").write_text(json.dumps(result | {"candidates": 3}), encoding="utf-8")

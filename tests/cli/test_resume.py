@@ -45,3 +45,22 @@ def test_a_run_of_one_limit_has_nothing_to_do_side_by_side(
     (tmp_path / "config.toml").write_text("[data]\ndata = 'iris'\n" + LIMITS)
     assert run(["resume", str(tmp_path), "--processes", "2"]) == MISTAKE
     assert "a run of one limit, which is done in order; leave them out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("folder", "sentence"),
+    [
+        ("runs/begn", "however there is none; did you mean 'runs/begun'?"),
+        ("empty", "however it holds no config.toml; name one like 'runs/begun'"),
+    ],
+)
+def test_folders_that_cannot_be_gone_on_with(
+    folder: str, sentence: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("empty", "runs/begun"):
+        (here / name).mkdir(parents=True)
+    (here / "runs/begun/config.toml").touch()
+    assert run(["resume", folder]) == MISTAKE
+    said = capsys.readouterr().err
+    assert "must be the folder of a run that was stopped" in said
+    assert sentence in said

@@ -40,7 +40,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     ("options", "sentence"),
     [
         (["--target", "knd", *LIMIT], "there is no column 'knd'; did you mean 'kind'?"),
-        (LIMIT, "a file must come with --target NAME"),
+        (LIMIT, "a file must come with --target NAME: the column to be predicted; it has size, co"),
         (KIND, "give at least one limit"),
         ([*KIND, "--max-parameters", "3"], "the cheapest, linear, has 10; raise the limit"),
         (
@@ -49,15 +49,22 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ),
         ([*KIND, "--max-parameters", "-5"], "must be a number of at least 0, however -5"),
         ([*KIND, "--max-parameters", "0"], "raise the limit"),
-        ([*KIND, "--max-parameters", "20k"], "must be an integer in plain digits, however '20k'"),
-        ([*KIND, "--max-parameters=2,000"], "in plain digits, however '2,000' was given"),
+        ([*KIND, "--max-parameters", "many"], "must be a whole number, like 20000 or 20k, however"),
+        ([*KIND, "--max-parameters=2,000"], "however '2,000' was given; did you mean 2000?"),
+        ([*KIND, "--max-parameters", "2.5"], "must be a whole number, like 20000 or 20k, however"),
+        ([*KIND, "--max-parameters"], "must be followed by a value, however none was given"),
+        ([*KIND, *LIMIT, "--quiet=1"], "--quiet takes no value, however one was given; see tabnas"),
+        ([*KIND, *LIMIT, "-metric", "auc"], "no option '-metric'; did you mean '--metric'?"),
+        ([*KIND, *LIMIT, "--memory", "lots"], "--memory must be a size, like 500MB or 2GB"),
         ([*KIND, "--max-paramters", "9"], "no option '--max-paramters'; did you mean '--max-param"),
         ([*KIND, *LIMIT, "--xyzzy", "9"], "no option '--xyzzy'; see tabnas search --help"),
-        ([*KIND, *LIMIT, "more"], "extra argument"),
+        (["kind", *LIMIT], "search takes DATA, however 'kind' was given besides; did you mean --t"),
         ([*KIND, *LIMIT, "--out", "full"], "must be new or empty, however it holds files"),
         ([*KIND, *LIMIT, "--out", "good.csv"], "must be a folder, however it is a file"),
         ([*KIND, *LIMIT, "--out", "good.csv/deep/run"], "cannot be written (Not a directory)"),
         ([*KIND, *LIMIT, "--metric", "acuracy"], "did you mean 'accuracy'?"),
+        ([*KIND, *LIMIT, "--metric", "acc"], "did you mean 'accuracy'?"),
+        (["--target", "KIND", *LIMIT], "did you mean 'kind'?"),
         ([*KIND, *LIMIT, "--metric", "rmse"], "must be one of accuracy, balanced_error"),
         (["--target", "value", *LIMIT, "--metric", "auc"], "must be one of rmse, mae, r2"),
         ([*KIND, *LIMIT, "--class-weight", "blanced"], "did you mean 'balanced'?"),
@@ -66,6 +73,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*KIND, *LIMIT, "--test", "none.csv"], "--test 'none.csv': there is no file"),
         ([*KIND, *LIMIT, "--validation", "aimless.csv"], "--validation 'aimless.csv': there is no"),
         ([*KIND, *LIMIT, "--test", "unseen.csv"], "'purple', which training had not"),
+        ([*KIND, *LIMIT, "--validation", "150%"], "between 0 and 1, or a file; '150%' is neither"),
         ([*KIND, *LIMIT, "--validation", "1.5"], "between 0 and 1, or a file; '1.5' is neither"),
         ([*KIND, *LIMIT, "--validation", "0.9"], "leave rows for training"),
         ([*KIND, *LIMIT, "--time-column", "colour"], "must tell when each row was"),
@@ -78,12 +86,17 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*KIND, *LIMIT, "--numeric", "colour"], "'colour' must hold numbers, however row"),
         ([*KIND, *LIMIT, "--categorical", "colur"], "did you mean 'colour'?"),
         ([*KIND, *LIMIT, "--widths", "8,x"], "'x' is none"),
+        (
+            [*KIND, *LIMIT, "--widths", "900"],
+            "raise the limit, allow narrower widths or fewer",
+        ),
         ([*KIND, *LIMIT, "--widths", ""], "--widths takes integers"),
         ([*KIND, *LIMIT, "--layers", "0"], "layers must be an integer of at least 1"),
         ([*KIND, *LIMIT, "--workers", "0"], "--workers must be at least 1, however '0' was given"),
         ([*KIND, *LIMIT, "--candidates", "0"], "candidates must be an integer of at least 1"),
         ([*KIND, *LIMIT, "--seed", "-1"], "--seed must be at least 0, however '-1' was given"),
         ([*KIND, *LIMIT, "--time", "0"], "must be positive seconds"),
+        ([*KIND, *LIMIT, "--time", "soon"], "must be a number of seconds, like 300 or 5m"),
         ([*KIND, *LIMIT, "--time", "nan"], "must be positive seconds"),
         ([*KIND, *LIMIT, "--scaling", "robst"], "did you mean 'robust'?"),
         ([*KIND, *LIMIT, "--task", "clasification"], "did you mean 'classification'?"),
@@ -147,6 +160,17 @@ def test_tables_that_cannot_be(
     [
         ("iriss", "there is no dataset 'iriss'; did you mean 'iris'?"),
         ("good", "there is no dataset 'good'; did you mean the file 'good.csv'?"),
+        ("goood", "there is no dataset 'goood'; did you mean the file 'good.csv'?"),
+        ("wholly.csv", "there is no file 'wholly.csv'; tables here: "),
+        (
+            "nowhere/good.csv",
+            "there is no file 'nowhere/good.csv', for there is no folder",
+        ),
+        (
+            "https://host/good.csv",
+            "must be a file of this machine, however 'https://host/good.csv'",
+        ),
+        ("nameless.csv", "these look like values: the first line must hold the names"),
         ("god.csv", "there is no file 'god.csv'; did you mean 'good.csv'?"),
         ("folder", "there is no store in the folder 'folder'; name a file"),
         ("table.xlsx", "must end in one of .csv"),
@@ -158,6 +182,7 @@ def test_data_that_cannot_be(
 ) -> None:
     write_csv(here / "good.csv", made_columns())
     (here / "folder").mkdir()
+    (here / "nameless.csv").write_text("0.5,low\n0.7,high\n", encoding="utf-8")
     (here / "table.xlsx").write_bytes(b"no table")
     (here / "false.csv.gz").write_bytes(b"a,b\n1,2\n")
     assert sentence in refused(["search", data, *KIND, *LIMIT], capsys)

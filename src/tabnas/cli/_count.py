@@ -3,41 +3,56 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from tabnas.cli._options import (
-    Json,
-    MaxBytes,
-    MaxDenseParameters,
-    MaxFlops,
-    MaxParameters,
-    given_limits,
-    parse_widths,
-)
+from tabnas.cli._numbers import whole
+from tabnas.cli._options import Json, MaxBytes, MaxDenseParameters, MaxFlops, MaxParameters
 from tabnas.cli._text import terminal
-from tabnas.feasible import FeasibleSet
-from tabnas.space import COSTS, PAPER_WIDTHS, Budget, SearchSpace
+from tabnas.cli._values import given_limits, parse_widths
 
-DEFAULT_WIDTHS = ",".join(map(str, PAPER_WIDTHS))
+if TYPE_CHECKING:
+    from tabnas.feasible import FeasibleSet
 
 
 def count(
-    inputs: Annotated[int, typer.Option(help="Width of the encoded table.")],
-    outputs: Annotated[int, typer.Option(help="Number of logits: 1 for two classes.")],
-    layers: Annotated[int, typer.Option(help="Number of hidden layers.")],
-    widths: Annotated[
-        str,
+    inputs: Annotated[
+        int,
         typer.Option(
-            help="Candidate widths of every layer; 0 makes layers optional.",
-            show_default="the paper's 20, from 8 to 512",
+            help="Width of the encoded table; `tabnas search --dry-run` says it of yours.",
+            metavar="N",
+            parser=whole,
         ),
-    ] = DEFAULT_WIDTHS,
+    ],
+    outputs: Annotated[
+        int,
+        typer.Option(
+            help="Number of logits: 1 for two classes or a quantity, else one a class.",
+            metavar="N",
+            parser=whole,
+        ),
+    ],
+    layers: Annotated[
+        int, typer.Option(help="Number of hidden layers.", metavar="N", parser=whole)
+    ],
+    widths: Annotated[
+        str | None,
+        typer.Option(
+            help="Candidate widths of every layer, like 0,8,16; 0 makes layers optional.",
+            show_default="the paper's 20, from 8 to 512",
+            metavar="N,N",
+        ),
+    ] = None,
     embedding_parameters: Annotated[
-        int, typer.Option(help="Trained numbers of the embedding tables, for --max-parameters.")
+        int,
+        typer.Option(
+            help="Trained numbers of the embedding tables, for --max-parameters.",
+            metavar="N",
+            parser=whole,
+        ),
     ] = 0,
     max_parameters: MaxParameters = None,
     max_dense_parameters: MaxDenseParameters = None,
@@ -47,15 +62,21 @@ def count(
 ) -> None:
     r"""Count the architectures that hold a limit, exactly, and show what they are like.
 
-    The paper's 5-layer Criteo space, of which 340,590 architectures are feasible:
+    No table is read and nothing is trained: this is about the space alone.
 
-        tabnas count --inputs 1027 --outputs 1 --layers 5 --max-dense-parameters 75353
+    For example:
 
-    Depth left open, up to three layers, two limits at once:
+    # the paper's 5-layer Criteo space, of which 340,590 networks are feasible
+    tabnas count --inputs 1027 --outputs 1 --layers 5 \
+      --max-dense-parameters 75353
 
-        tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16 \
-          --max-parameters 5000 --max-flops 9000
+    # depth left open, up to three layers, two limits at once
+    tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16 \
+      --max-parameters 5000 --max-flops 9000
     """
+    from tabnas.feasible import FeasibleSet
+    from tabnas.space import PAPER_WIDTHS, Budget, SearchSpace
+
     limits = given_limits(
         parameters=max_parameters,
         dense_parameters=max_dense_parameters,
@@ -66,7 +87,7 @@ def count(
         layers=layers,
         inputs=inputs,
         outputs=outputs,
-        widths=parse_widths(widths),
+        widths=PAPER_WIDTHS if widths is None else parse_widths(widths),
         embedding_parameters=embedding_parameters,
     )
     facts = describe(FeasibleSet(space, Budget(**limits)))
@@ -78,6 +99,8 @@ def count(
 
 def describe(feasible: FeasibleSet) -> dict[str, Any]:
     """The facts about a feasible set, for people and for machines."""
+    from tabnas.space import COSTS
+
     space, budget = feasible.space, feasible.budget
     extremes = {
         which: {

@@ -10,19 +10,34 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from tabnas.cli._options import Json
 from tabnas.cli._text import terminal
 
 
 def datasets(
     folder: Annotated[
-        Path | None, typer.Option(help="Also list the tables in this folder.", file_okay=False)
+        Path | None,
+        typer.Option(
+            help="Also list the tables in this folder.",
+            show_default="TABNAS_DATA",
+            metavar="FOLDER",
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the datasets that are known by name.
 
     Those of scikit-learn are always there; OpenML's are fetched once and kept. Set TABNAS_DATA to a
     folder of your own tables to have them listed, too.
+
+    For example:
+
+    # what there is, and one of them searched
+    tabnas datasets
+    tabnas search digits --max-parameters 5000
+
+    # with tables of your own
+    tabnas datasets --folder tables
     """
     from tabnas.data import list_datasets
 

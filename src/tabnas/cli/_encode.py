@@ -9,11 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from tabnas.cli import _completing as completing
 from tabnas.cli import _options as options
 from tabnas.cli._encode_shown import check_store, facts_of_store, going_on, show_store, showing
-from tabnas.cli._options import COLUMNS, ROWS, WORK, declared_kinds, parse_names, share_or_file
+from tabnas.cli._numbers import at_least, size, whole
+from tabnas.cli._options import COLUMNS, GIGABYTE, ROWS, WORK
 from tabnas.cli._ranks import refuse_ranks
 from tabnas.cli._text import terminal
+from tabnas.cli._values import declared_kinds, given_memory, parse_names, share_or_file
 from tabnas.errors import TabnasError
 
 SHARE = 0.2
@@ -29,18 +32,34 @@ def encode(
             show_default=False,
         ),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="The column to predict.", metavar="NAME", autocompletion=completing.column
+        ),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The folder to write, new or begun by the same command.")
+        Path | None,
+        typer.Option(
+            help="The folder to write, new or begun by the same command.", metavar="FOLDER"
+        ),
     ] = None,
     memory: Annotated[
-        str, typer.Option(help="About the most memory to take, like 500MB or 2GB.")
-    ] = "1GB",
+        int,
+        typer.Option(
+            help="About the most memory to take, like 500MB or 2GB.",
+            show_default="1GB",
+            metavar="SIZE",
+            parser=size,
+        ),
+    ] = GIGABYTE,
     validation: Annotated[
         list[str] | None,
         typer.Option(
-            help="A file, or a share of the rows, to choose by; several files by repeating it.",
+            help="A file, or a share of the rows like 0.2, to choose by; several files by "
+            "repeating it.",
             show_default="0.2, at most about 250,000 rows",
+            metavar="ROWS",
             rich_help_panel=ROWS,
         ),
     ] = None,
@@ -49,12 +68,18 @@ def encode(
         typer.Option(
             help="The same, that only the final scores see.",
             show_default="0.2, at most about 250,000 rows",
+            metavar="ROWS",
             rich_help_panel=ROWS,
         ),
     ] = None,
     seed: Annotated[
         int,
-        typer.Option(help="Decides which rows are for what.", min=0, rich_help_panel=ROWS),
+        typer.Option(
+            help="Decides which rows are for what.",
+            metavar="N",
+            parser=at_least(0, whole),
+            rich_help_panel=ROWS,
+        ),
     ] = 0,
     task: options.TaskName = None,
     categorical: options.Categorical = None,
@@ -63,20 +88,27 @@ def encode(
     buckets: Annotated[
         int,
         typer.Option(
-            help="Categories of a hashed column, a power of two.", rich_help_panel=COLUMNS
+            help="Categories of a hashed column, a power of two.",
+            metavar="N",
+            parser=whole,
+            rich_help_panel=COLUMNS,
         ),
     ] = 65_536,
     min_count: Annotated[
         int,
         typer.Option(
-            help="Categories that occur less often are pooled.", min=1, rich_help_panel=COLUMNS
+            help="Categories that occur less often than this are pooled.",
+            metavar="N",
+            parser=at_least(1, whole),
+            rich_help_panel=COLUMNS,
         ),
     ] = 2,
     max_categories: Annotated[
         int,
         typer.Option(
-            help="The most frequent categories of a column are kept.",
-            min=1,
+            help="So many of the most frequent categories of a column are kept.",
+            metavar="N",
+            parser=at_least(1, whole),
             rich_help_panel=COLUMNS,
         ),
     ] = 10_000,
@@ -96,16 +128,21 @@ def encode(
     r"""Encode a table of any size once, to a folder that searches read from.
 
     Files are read twice, a chunk at a time: to learn what is in them, and to encode them. Memory
-    does not depend on how many rows there are.
+    does not depend on how many rows there are. Interrupted, the same command goes on where it was;
+    of a gzipped file, at its beginning.
 
-        tabnas encode day_0.txt day_1.txt --target label --out stores/criteo
-        tabnas search stores/criteo --max-parameters 200000
+    For example:
 
-    Interrupted, the same command goes on where it was; of a gzipped file, at its beginning.
-    Categories of which there are millions are taken by their hash:
+    # two files of the same columns, then a search
+    tabnas encode day_0.txt day_1.txt --target label --out stores/criteo
+    tabnas search stores/criteo --max-parameters 200000
 
-        tabnas encode clicks.parquet --target bought --out stores/clicks \
-          --hashed user,page --buckets 262144 --memory 4GB
+    # categories of which there are millions, by their hash
+    tabnas encode clicks.parquet --target bought --out stores/clicks \
+      --hashed user,page --buckets 262144 --memory 4GB
+
+    # whether a store is still as it was written
+    tabnas encode --check stores/clicks
     """
     refuse_ranks("encode")
     if quiet:
@@ -120,11 +157,12 @@ def encode(
         check_store(check, quiet=quiet, as_json=as_json)
         return
     if not files or target is None or out is None:
+        missing = "FILE" if not files else "--target" if target is None else "--out"
         raise TabnasError(
             "encoding must be told which files, which target and where to, like tabnas encode "
-            "FILE --target NAME --out FOLDER, however not all of it was given"
+            f"FILE --target NAME --out FOLDER, however {missing} was not given"
         )
-    from tabnas.stores import encode_store, parse_bytes
+    from tabnas.stores import encode_store
 
     shares, own = _parts(validation, test)
     console = terminal(stderr=True)
@@ -145,7 +183,7 @@ def encode(
             max_categories=max_categories,
             buckets=buckets,
             seed=seed,
-            memory=parse_bytes(memory),
+            memory=given_memory(memory),
         )
     facts = facts_of_store(store, out)
     if as_json:

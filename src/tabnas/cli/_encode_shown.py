@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tabnas.cli._ending import INTERRUPTED, TERMINATED, EndedError
-from tabnas.cli._text import plain, shown, terminal
+from tabnas.cli._text import plain, shown, size, terminal
 
 if TYPE_CHECKING:
     from tabnas.stores import EncodingProgress, Store
@@ -150,14 +150,12 @@ def show_store(console: Console, facts: dict[str, Any]) -> None:
     if facts["pooled"]:
         kept = sum(n for name, n in categories.items() if name in facts["pooled"])
         pooled = sum(facts["pooled"].values())
-        table.add_row(
-            "categories", f"{kept:,} in {len(facts['pooled'])} columns, {pooled:,} pooled"
-        )
+        table.add_row("categories", f"{kept:,} in {_columns(facts['pooled'])}, {pooled:,} pooled")
         largest = max(facts["pooled"], key=lambda name: categories[name])
         table.add_row("", shown(f"most in {plain(largest)}: {categories[largest]:,}"))
     if facts["hashed"]:
         buckets = sum(facts["hashed"].values())
-        table.add_row("hashed", f"{len(facts['hashed'])} columns, {buckets:,} buckets")
+        table.add_row("hashed", f"{_columns(facts['hashed'])}, {buckets:,} buckets")
     if categories:
         table.add_row("embeddings", f"{sum(categories.values()):,} codes, each a row of numbers")
     if facts["most_miscounted"]:
@@ -173,13 +171,5 @@ def show_store(console: Console, facts: dict[str, Any]) -> None:
     console.print(f"next: tabnas search {where} --max-parameters 20000", markup=False)
 
 
-def size(count: int) -> str:
-    """Bytes for people.
-
-    >>> size(208_000_000), size(1_500), size(12)
-    ('208 MB', '1.5 kB', '12 bytes')
-    """
-    for unit, many in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= many:
-            return f"{count / many:.{0 if count >= 10 * many else 1}f} {unit}"
-    return f"{count} bytes"
+def _columns(named: Sized) -> str:
+    return "1 column" if len(named) == 1 else f"{len(named):,} columns"

@@ -8,14 +8,20 @@ from typing import Annotated
 
 import typer
 
-from tabnas.cli._options import Json
+from tabnas.cli._folders import finished
+from tabnas.cli._options import FinishedRun, Json
 from tabnas.cli._text import terminal
 from tabnas.errors import TabnasError
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="RUN")],
-    file: Annotated[Path, typer.Argument(help="Rows with the target column.", metavar="FILE")],
+    run: FinishedRun,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Rows with the target column: CSV, TSV, Parquet or Feather.", metavar="FILE"
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Score a model on rows whose target is known, with 95 % intervals.
@@ -23,14 +29,20 @@ def evaluate(
     Rows without a target are left out. The rows should be new to the model: on those of its
     training, scores are better than they will be.
 
-        tabnas evaluate runs/income test.csv
+    For example:
+
+    # rows that were kept aside
+    tabnas evaluate runs/income test.csv
+
+    # the same for a program
+    tabnas evaluate runs/income test.csv --json
     """
     from tabnas.cli._summary import show_scores
     from tabnas.data import read_table
     from tabnas.model import score
     from tabnas.runs import Labelled, load_run_model
 
-    model = load_run_model(run)
+    model = load_run_model(finished(run))
     table = read_table(file, text=model.text_columns)
     if model.target.name not in table:
         raise TabnasError(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from tabnas.cli._options import Json
+from tabnas.cli._folders import finished
+from tabnas.cli._numbers import at_least, number
+from tabnas.cli._options import FinishedRun, Json
 from tabnas.cli._text import plain, shown, terminal
 from tabnas.errors import TabnasError
 
@@ -21,7 +23,7 @@ MOST_NAMED = 6
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="RUN")],
+    run: FinishedRun,
     file: Annotated[
         Path | None,
         typer.Argument(help="Where to write: .onnx. A file there is replaced.", metavar="FILE"),
@@ -44,12 +46,18 @@ def export(
         ),
     ] = False,
     margin: Annotated[
-        float, typer.Option(help="How much of the score --int8 may cost, as a share of it.", min=0)
+        float,
+        typer.Option(
+            help="How much of the score --int8 may cost, as a share of it.",
+            metavar="SHARE",
+            parser=at_least(0.0, number),
+        ),
     ] = 0.01,
     check: Annotated[
         Path | None,
         typer.Option(
             help="Rows to check the file on: CSV, TSV, Parquet or Feather.",
+            metavar="FILE",
             show_default="the run's test rows, if its table is still there and the same",
         ),
     ] = None,
@@ -60,7 +68,13 @@ def export(
     The file is computed on real rows, and on rows made up of every category, missing and unseen
     values and extremes. It is written only if it answers as the model does.
 
-        tabnas export runs/income income.onnx
+    For example:
+
+    # one file, preprocessing inside
+    tabnas export runs/income income.onnx
+
+    # weights in 8 bits, if that costs at most 2 % of the score on these rows
+    tabnas export runs/income small.onnx --int8 --margin 0.02 --check test.csv
     """
     from tabnas.cli._run_rows import JudgedRows, judged_rows, run_metric
     from tabnas.data import read_table
@@ -68,7 +82,7 @@ def export(
     from tabnas.runs import load_run_model
 
     path = _one_of(file, out)
-    model = load_run_model(run)
+    model = load_run_model(finished(run))
     if check is None:
         judged = judged_rows(run)
     else:

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from tabnas.cli._numbers import at_least
+from tabnas.cli._numbers import seconds as seconds_of
 from tabnas.cli._options import Json
 from tabnas.cli._text import plain, shown, terminal
 from tabnas.errors import TabnasError
@@ -27,14 +29,21 @@ def latency(
         Path | None,
         typer.Option(
             help="The file to write, for a search on another machine.",
+            metavar="FILE",
             show_default="kept for this user",
         ),
     ] = None,
     show: Annotated[
-        Path | None, typer.Option(help="Show the table in a file; measure nothing.")
+        Path | None,
+        typer.Option(help="Show the table in a file; measure nothing.", metavar="FILE"),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(help="About how long to measure; longer is steadier.", min=0.1)
+        float,
+        typer.Option(
+            help="About how many seconds to measure; longer is steadier.",
+            metavar="N",
+            parser=at_least(0.1, seconds_of),
+        ),
     ] = 20.0,
     as_json: Json = False,
 ) -> None:
@@ -42,16 +51,18 @@ def latency(
 
     Random networks are called as they are deployed: in onnxruntime, on one thread, with one row a
     call and with 256. Terms for layers, units and weights are fitted to what they took, and
-    checked on 40 networks that the fit has not seen.
+    checked on 40 networks that the fit has not seen. The table is kept; `tabnas search
+    --max-latency-us 50` finds it, or measures it.
 
-        tabnas latency
+    For example:
 
-    The table is kept; `tabnas search --max-latency-us 50` finds it, or measures it. For a device
-    on which nobody wants to search:
+    # this machine, for its own searches
+    tabnas latency
 
-        tabnas latency --out device.json                 # on the device
-        tabnas search train.csv --target income --max-latency-us 50 \
-          --latency-table device.json                    # elsewhere
+    # another device: the first line there, the second where the search is
+    tabnas latency --out device.json
+    tabnas search train.csv --target income --max-latency-us 50 \
+      --latency-table device.json
     """
     from tabnas.latency import kept_path, load_table, measure_machine, save_table
 

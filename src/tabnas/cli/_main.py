@@ -7,14 +7,15 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import Abort, TyperException
 
 import tabnas
 from tabnas.cli import _paper
+from tabnas.cli._commands import Group, add, show_help
 from tabnas.cli._count import count
 from tabnas.cli._datasets import datasets
 from tabnas.cli._encode import encode
@@ -36,25 +37,33 @@ from tabnas.errors import TabnasError
 DONE, FAULT = 0, 1
 LONGEST_MESSAGE = 2_000
 
+PANELS: dict[str, list[Callable[..., None]]] = {
+    "Find a network": [search, tradeoff, watch, resume],
+    "Use it": [predict, evaluate, export, report],
+    "Prepare and look around": [encode, count, latency, datasets],
+}
+EXAMPLES = """\
+# from a table and a limit to a model, its report and its ONNX file
+tabnas search train.csv --target income --max-parameters 20000
+tabnas predict runs/train new.csv --out predictions.csv
+tabnas export runs/train income.onnx
+
+# all about one command
+tabnas search --help"""
+
 app = typer.Typer(
+    cls=Group,
     help="The best neural network for a table inside a hard resource limit.",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(search)
-app.command()(tradeoff)
-app.command()(encode)
-app.command()(watch)
-app.command()(resume)
-app.command()(predict)
-app.command()(evaluate)
-app.command()(export)
-app.command()(report)
-app.command()(count)
-app.command()(latency)
-app.command()(datasets)
-app.add_typer(_paper.app, name="paper")
+for panel, commands in PANELS.items():
+    for command in commands:
+        add(app, command, panel=panel)
+app.add_typer(_paper.app, name="paper", rich_help_panel=list(PANELS)[-1])
+add(app, show_help, name="help", panel=list(PANELS)[-1])
 
 
 def _show_version(wanted: bool) -> None:
@@ -82,15 +91,16 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: say(f"note: {message}")
         try:
             code = command.main(arguments, prog_name="tabnas", standalone_mode=False)
             sys.stdout.flush()
         except TyperException as error:
-            if sentence(error, arguments):
-                say(sentence(error, arguments))
+            said = sentence(error, command, arguments)
+            if said:
+                say(said)
             return error.exit_code
         except TabnasError as error:
             say(str(error))

@@ -2,52 +2,85 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from typer.exceptions import TyperException
 
-from tabnas.errors import did_you_mean
+from tabnas.cli._text import plain
+from tabnas.errors import nearest
 
-MUST = {
-    r"valid integer": "must be an integer in plain digits",
-    r"valid number": "must be a number",
-    r"greater than or equal to (\S+)": r"must be at least {}",
-    r"less than or equal to (\S+)": r"must be at most {}",
-}
+OURS = "Value error, "
+"""What a complaint of our own parsers begins with, by the time it comes here."""
 
 
-def sentence(error: TyperException, arguments: Sequence[str]) -> str:
+def sentence(error: TyperException, command: Any, arguments: Sequence[str]) -> str:
     """What is wrong with the arguments, and what to do; empty where the help was shown instead."""
     said = error.format_message()
     if not said:
         return ""
     # the parser's own kinds of errors are private to it, what they hold is not
     facts: dict[str, Any] = vars(error)
-    advice = f"see {_command(facts)} --help"
+    path, named = _command(command, arguments)
+    advice = f"see {path} --help"
+    parameter = facts.get("param")
     if "possibilities" in facts:
-        option, near = facts["option_name"], facts["possibilities"]
-        return f"there is no option {option!r}; {did_you_mean(option, near) if near else advice}"
-    if facts.get("param") is None and "Did you mean" in said:
+        return _no_such_option(facts["option_name"], named, arguments, advice)
+    if "option_name" in facts:  # too few values, or too many
+        return f"{facts['option_name']} {_after_option(said)}; {advice}"
+    if parameter is None and "Did you mean" in said:
         return f"{said[0].lower()}{said[1:].replace('. Did', '; did')}"
-    if facts.get("param") is None:
+    if parameter is None and "unexpected extra" in said:
+        return _too_many(said, named, advice)
+    if parameter is None:
         return f"{said[0].lower()}{said[1:].rstrip('.')}; {advice}"
-    parameter = facts["param"]
     name = max(parameter.opts, key=len) if parameter.opts[0].startswith("-") else parameter.metavar
+    name = name or parameter.name.upper()
     if not facts["message"]:
         return f"{name} is missing; {advice}"
-    given = _given(parameter.opts, arguments)
-    for complaint, must in MUST.items():
-        found = re.search(complaint, said)
-        if found:
-            return f"{name} {must.format(*found.groups())}, however {given} was given"
-    return f"{name}: {facts['message'].rstrip('.')}; {advice}"
+    must, _, hint = facts["message"].removeprefix(OURS).rstrip(".").partition("; ")
+    if facts["message"].startswith(OURS):
+        given = _given(parameter.opts, arguments)
+        return f"{name} {must}, however {given} was given{'; ' if hint else ''}{hint}"
+    return f"{name}: {must}; {advice}"
 
 
-def _command(facts: dict[str, Any]) -> str:
-    context = facts.get("ctx")
-    return context.command_path if context is not None else "tabnas"
+def _command(command: Any, arguments: Sequence[str]) -> tuple[str, Any]:
+    """The command that was meant, and how it is called."""
+    path = "tabnas"
+    for argument in arguments:
+        inside = getattr(command, "commands", {})
+        if argument in inside:
+            command, path = inside[argument], f"{path} {argument}"
+        elif not argument.startswith("-"):
+            break
+    return path, command
+
+
+def _no_such_option(option: str, command: Any, arguments: Sequence[str], advice: str) -> str:
+    """An option that there is not; -target is read as -t, which is not what was meant."""
+    for argument in arguments:
+        if not option.startswith("--") and argument.startswith(option) and len(argument) > 2:
+            option = argument.partition("=")[0]
+    known = [name for one in command.params for name in one.opts if name.startswith("--")]
+    near = nearest(f"--{option.lstrip('-')}", known, cutoff=0.7) if len(option) > 2 else None
+    return f"there is no option {option!r}; {f'did you mean {near!r}?' if near else advice}"
+
+
+def _after_option(said: str) -> str:
+    if "not take a value" in said:
+        return "takes no value, however one was given"
+    return "must be followed by a value, however none was given"
+
+
+def _too_many(said: str, command: Any, advice: str) -> str:
+    """Words that no argument is left for; the first may be what belongs behind --target."""
+    extra = plain(said.partition("(")[2].partition("(")[2].rstrip(")").split(" ")[0])
+    wanted = [one.metavar or one.name for one in command.params if not one.opts[0].startswith("-")]
+    takes = f"takes {' and '.join(wanted)}" if wanted else "takes no arguments"
+    options = [name for one in command.params for name in one.opts]
+    hint = f"did you mean --target {extra}?" if "--target" in options else advice
+    return f"{command.name} {takes}, however {extra!r} was given besides; {hint}"
 
 
 def _given(options: Sequence[str], arguments: Sequence[str]) -> str:

@@ -8,38 +8,57 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markdown import Markdown
 
+from tabnas.cli import _commands as commands
+from tabnas.cli._commands import Group, add
+from tabnas.cli._numbers import at_least, whole
 from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
 from tabnas.cli._text import terminal
 from tabnas.files import write_whole
 
-app = typer.Typer(
-    help="Make the paper's experiments again, one command each.", no_args_is_help=True
-)
+EXAMPLES = """\
+# a small form, in seconds, of an experiment that needs no data
+tabnas paper toy --quick --out /tmp/toy
+
+# one that reads the tables of a folder, four jobs at once
+tabnas paper rewards --data tables --processes 4"""
+
+WITHOUT_TABLES = ("toy",)
+"""Experiments that are all in their definitions."""
+
+app = typer.Typer(cls=Group, no_args_is_help=True, epilog=EXAMPLES)
 
 
 @app.callback()
 def paper() -> None:
-    """Make the paper's experiments again, one command each."""
+    """Make the paper's experiments again, one command each.
+
+    Each writes a folder of rows, figures and a page that says what came out. After an interruption
+    the same command goes on with what is left.
+    """
 
 
-def _add(name: str, shows: str, takes: str) -> None:
-    """The command of one experiment."""
+def _add(name: str, shows: str, takes: str, *, reads: bool) -> None:
+    """The command of one experiment, which may read tables."""
+    tables = " --data tables" if reads else ""
 
     def experiment(
         quick: Annotated[
             bool, typer.Option("--quick", help="A small form, to see that it works and how.")
         ] = False,
         out: Annotated[
-            Path | None, typer.Option(help="Where to write.", show_default="results/NAME")
+            Path | None,
+            typer.Option(
+                help="The folder to write to.", show_default="results/NAME", metavar="FOLDER"
+            ),
         ] = None,
         data: Annotated[
             Path | None,
             typer.Option(
-                help="The folder that holds the tables' files; on a cluster, every machine reads "
-                "it at this path.",
+                help="The folder that holds the tables' files, which all but toy need; on a "
+                "cluster, every machine reads it at this path.",
                 show_default=False,
+                metavar="FOLDER",
             ),
         ] = None,
         processes: Processes = None,
@@ -59,6 +78,8 @@ def _add(name: str, shows: str, takes: str) -> None:
             return
         crew = crew_of(processes, backend, address)
         console = terminal(stderr=True)
+        from rich.markdown import Markdown  # takes long, and Tab would wait for it
+
         with console.status(f"{name}: compiling, once") as status:
             run_experiment(
                 name,
@@ -75,10 +96,13 @@ def _add(name: str, shows: str, takes: str) -> None:
 
     experiment.__doc__ = (
         f"{shows}.\n\nTakes {takes} on two cores. After an interruption the same command goes on "
-        f"with what is left, here or elsewhere:\n\n    tabnas paper {name} --processes 4\n\n"
-        f"    tabnas paper {name} --backend ray --address 10.0.0.5:6379"
+        f"with what is left, here or elsewhere.\n{commands.EXAMPLES}\n"
+        f"# a small form\ntabnas paper {name} --quick --out /tmp/{name}{tables}\n\n"
+        f"# all of it, four jobs at once, or on a cluster\n"
+        f"tabnas paper {name} --processes 4{tables}\n"
+        f"tabnas paper {name} --backend ray --address HOST:6379{tables}"
     )
-    app.command(name=name)(experiment)
+    add(app, experiment, name=name)
 
 
 def _add_all() -> None:
@@ -86,28 +110,36 @@ def _add_all() -> None:
     for file in sorted(files("tabnas").joinpath("paper/experiments").iterdir(), key=str):
         if file.name.endswith(".toml"):
             said = tomllib.loads(file.read_text())
-            _add(file.name.removesuffix(".toml"), said["shows"], said["takes"])
+            name = file.name.removesuffix(".toml")
+            _add(name, said["shows"], said["takes"], reads=name not in WITHOUT_TABLES)
 
 
 _add_all()
 
 
-@app.command(name="ground-truth")
 def ground_truth(
-    name: Annotated[str, typer.Argument(help="The table: adult, california, connect4, ...")],
+    name: Annotated[
+        str, typer.Argument(help="The table: adult, california, connect4, ...", metavar="TABLE")
+    ],
     data: Annotated[
         Path,
         typer.Option(
             help="The folder that holds the table's file; on a cluster, every machine reads it at "
-            "this path."
+            "this path.",
+            metavar="FOLDER",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(
+    out: Annotated[Path, typer.Option(help="The folder to write to.", metavar="FOLDER")] = Path(
         "results/ground_truth"
     ),
     most: Annotated[
         int | None,
-        typer.Option(help="Stop after so many trainings.", min=1, show_default="all of them"),
+        typer.Option(
+            help="Stop after so many trainings.",
+            show_default="all of them",
+            metavar="N",
+            parser=at_least(1, whole),
+        ),
     ] = None,
     processes: Processes = None,
     backend: Backend = "local",
@@ -117,6 +149,11 @@ def ground_truth(
 
     Takes about an hour on one core. What is done is kept: the same command goes on from there,
     also with other processes or on a cluster.
+
+    For example:
+
+    # two trainings at once, of the table in tables/adult.parquet
+    tabnas paper ground-truth adult --data tables --processes 2
     """
     from tabnas.paper import GroundTruthMaker
 
@@ -131,13 +168,24 @@ def ground_truth(
     typer.echo(f"Written: {maker.file}")
 
 
-@app.command()
 def claims(
-    results: Annotated[Path, typer.Option(help="The folder of results.")] = Path("results"),
+    results: Annotated[
+        Path, typer.Option(help="The folder of results, read and written.", metavar="FOLDER")
+    ] = Path("results"),
 ) -> None:
-    """Write the table of all claims, with the numbers that the files of results hold."""
+    """Write the table of all claims, with the numbers that the files of results hold.
+
+    For example:
+
+    # writes results/README.md
+    tabnas paper claims --results results
+    """
     from tabnas.paper import claims_page
 
     page = claims_page(results)
     write_whole(results / "README.md", page)
     typer.echo(f"Written: {results / 'README.md'}")
+
+
+add(app, ground_truth, name="ground-truth")
+add(app, claims)

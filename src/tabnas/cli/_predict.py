@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from tabnas.cli._folders import finished
+from tabnas.cli._options import FinishedRun
 from tabnas.cli._text import plain
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="RUN")],
+    run: FinishedRun,
     file: Annotated[
         Path,
         typer.Argument(help="The rows to predict: CSV, TSV, Parquet or Feather.", metavar="FILE"),
@@ -22,6 +24,7 @@ def predict(
         typer.Option(
             help="Where to write: .csv, .tsv, .parquet or .feather. A file there is replaced.",
             show_default="CSV to standard output",
+            metavar="FILE",
         ),
     ] = None,
 ) -> None:
@@ -31,7 +34,14 @@ def predict(
     order of the file. Columns are found by name, in any order; others than the model needs are
     ignored. Missing values and categories that training had not are no problem.
 
-        tabnas predict runs/income new.csv --out predictions.csv
+    For example:
+
+    # to a file, or to whatever reads them
+    tabnas predict runs/income new.csv --out predictions.csv
+    tabnas predict runs/income new.csv | head
+
+    # with the network of one limit of a trade-off
+    tabnas predict runs/income-tradeoff/limit-5000 new.csv --out 5000.parquet
     """
     from tabnas.cli._predictions import predictions, refuse_unwritable, write_predictions
     from tabnas.data import read_table
@@ -39,7 +49,7 @@ def predict(
 
     if out is not None:
         refuse_unwritable(out, file)
-    model = load_run_model(run)
+    model = load_run_model(finished(run))
     table = predictions(model, read_table(file, text=model.text_columns))
     if out is None:
         import pyarrow.csv

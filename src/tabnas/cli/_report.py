@@ -7,9 +7,19 @@ from typing import Annotated
 
 import typer
 
+from tabnas.cli import _completing as completing
+from tabnas.cli._folders import finished
+
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="RUN")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a finished run or trade-off.",
+            metavar="RUN",
+            autocompletion=completing.reported_runs,
+        ),
+    ],
 ) -> None:
     """Make the report of a finished run again, and say where it is.
 
@@ -18,11 +28,14 @@ def report(
     page of its own, tradeoff.html. A run without a model card gets that, too; one that is there is
     yours to complete, and stays as it is.
 
-        tabnas report runs/income
+    For example:
+
+    # prints where the page is, for example to open it
+    tabnas report runs/income
     """
     from tabnas.runs import is_tradeoff, write_card, write_report, write_tradeoff_page
 
-    if is_tradeoff(run):
+    if is_tradeoff(finished(run, tradeoff=True)):
         typer.echo(str(write_tradeoff_page(run)))
         return
     typer.echo(str(write_report(run)))

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabnas.cli._options import CheckpointSeconds, Json
+from tabnas.cli import _completing as completing
+from tabnas.cli._folders import begun
+from tabnas.cli._options import CheckpointSeconds, Json, Quiet
 from tabnas.cli._ranks import refuse_ranks, together
 from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
 from tabnas.errors import TabnasError
@@ -20,12 +22,19 @@ if TYPE_CHECKING:
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(help="The folder of a stopped run.", metavar="RUN")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a stopped run.",
+            metavar="RUN",
+            autocompletion=completing.stopped_runs,
+        ),
+    ],
     checkpoint_seconds: CheckpointSeconds = 60.0,
     processes: Processes = None,
     backend: Backend = "local",
     address: Address = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Go on with a run that was stopped, killed, or lost its machine.
@@ -33,15 +42,16 @@ def resume(
     It ends with the same bits as if nothing had happened. The table and the version of tabnas must
     be those that it began with; everything else is in the folder. The folder may be somebody
     else's: the table that its config.toml names is read, and nothing outside it is written. Events
-    for TensorBoard go on, too, if the run has a folder of them.
+    for TensorBoard go on, too, if the run has a folder of them. How many processes train the
+    candidates of a trade-off is no part of it and is said anew.
 
-        tabnas resume runs/income
+    For example:
 
-    A search of the engine torch goes on in any number of processes, whatever it began with:
+    # after Ctrl-C, a crash, a lost machine
+    tabnas resume runs/income
 
-        torchrun --nproc-per-node 4 -m tabnas resume runs/income
-
-    How many processes train the candidates of a trade-off is no part of it and is said anew.
+    # a search of the engine torch, in however many processes
+    torchrun --nproc-per-node 4 -m tabnas resume runs/income
     """
     from tabnas.cli._running import Manner
 
@@ -62,13 +72,13 @@ def _go_on(run: Path, manner: Manner, crew: Crew, ranks: Ranks) -> None:
     from tabnas.cli._tradeoff import carry_out_tradeoff, tradeoff_of
     from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, load_config
 
-    begun = load_config(run) if (run / "config.toml").exists() else {}
-    if "member" in begun:
+    before = load_config(run) if (begun(run) / "config.toml").exists() else {}
+    if "member" in before:
         raise TabnasError(
             f"{str(run)!r} is a part of a trade-off and cannot be gone on with by itself; resume "
             "the folder that it lies in"
         )
-    several = tradeoff_of(begun)
+    several = tradeoff_of(before)
     if several is None and not crew.alone:
         raise TabnasError(
             "--processes and --backend must go on with a trade-off, however "

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tabnas.cli import _completing as completing
+from tabnas.cli._numbers import at_least, whole
 from tabnas.cli._options import WORK
 
 if TYPE_CHECKING:
@@ -15,7 +17,8 @@ Processes = Annotated[
     int | None,
     typer.Option(
         help="The most jobs at once.",
-        min=1,
+        metavar="N",
+        parser=at_least(1, whole),
         show_default="1 here, as many as fit on a cluster",
         rich_help_panel=WORK,
     ),
@@ -25,6 +28,8 @@ Backend = Annotated[
     typer.Option(
         help="Where jobs are made: local, on this machine; ray or dask, on a cluster that runs "
         "already and has the same tabnas installed.",
+        metavar="NAME",
+        autocompletion=completing.one_of(*completing.BACKENDS),
         rich_help_panel=WORK,
     ),
 ]
@@ -33,6 +38,7 @@ Address = Annotated[
     typer.Option(
         help="Of the cluster: HOST:6379 for ray, tcp://HOST:8786 for dask.",
         show_default="RAY_ADDRESS or DASK_SCHEDULER_ADDRESS",
+        metavar="HOST",
         rich_help_panel=WORK,
     ),
 ]

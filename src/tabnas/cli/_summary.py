@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tabnas.cli._text import plain, shown
+from tabnas.cli._text import plain, shown, size
 from tabnas.runs import PlannedRun, PlannedTradeoff, network_bytes
 
 MOST_DIGITS = 7
@@ -77,8 +77,8 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
     taken = facts["network_bytes"]
     table.add_row(
         "memory",
-        f"{sum(taken.values()) / 1e6:,.1f} MB for all networks together, weights and moments"
-        + (f"; of it {taken['embeddings'] / 1e6:,.1f} MB for embeddings" if embedded else ""),
+        f"{size(sum(taken.values()))} for all networks together, weights and moments"
+        + (f"; of it {size(taken['embeddings'])} for embeddings" if embedded else ""),
     )
     several = facts.get("tradeoff")
     if several is not None:
@@ -135,7 +135,7 @@ def _held(name: str, cost: dict[str, float], result: dict[str, Any]) -> str:
     value, limit = cost["value"], cost["limit"]
     if limit is None:
         return amount(value)
-    said = f"{amount(value)} of {limit:,} ({value / limit:.0%})"
+    said = f"{amount(value)} of {limit:,} ({100 * value / limit:.0f} %)"
     if any(name in step["breaks"] for step in result["wider"]):
         said += ", binds"
     measured = result["timings"].get(f"measured {name}")
@@ -156,15 +156,17 @@ def amount(cost: float) -> str:
 def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
     """Print scores side by side, with their intervals."""
     console.print(shown(f"on {where}, with 95 % intervals", style="dim"))
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    rows: dict[str, list[str]] = {}
+    for metric in next(iter(scores.values()))["metrics"]:
+        found = [one["metrics"].get(metric) for one in scores.values()]
+        digits = digits_of(max((one["value"] for one in found if one is not None), key=abs))
+        rows[metric] = ["" if one is None else said_interval(one, digits) for one in found]
+    negative = any(" to " in said for row in rows.values() for said in row)
+    table = Table(box=None, padding=(0, 1 if negative else 2, 0, 0))  # three of them in 80 columns
     table.add_column("")
     for name in scores:
         table.add_column(shown(name), justify="right")
-    metrics = next(iter(scores.values()))["metrics"]
-    for metric in metrics:
-        found = [one["metrics"].get(metric) for one in scores.values()]
-        digits = digits_of(next(one["value"] for one in found if one is not None))
-        said = ("" if one is None else said_interval(one, digits) for one in found)
+    for metric, said in rows.items():
         table.add_row(shown(metric), *said)
     console.print(table)
 

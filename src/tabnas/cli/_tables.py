@@ -2,33 +2,64 @@
 
 from __future__ import annotations
 
-import glob
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
+from tabnas.cli._completing import TABLES, column_names
+from tabnas.cli._text import plain
 from tabnas.data import Table, list_datasets, load_dataset, read_table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabnasError, nearest
 
+with suppress(ImportError):
+    import_module("pandas")  # which Arrow does in the midst of reading, and swallows a Ctrl-C
+
+MOST_NAMED = 12
 HERE = ("scikit-learn", "folder")
 """Sources of datasets that are on this machine."""
 
 
 def named_table(source: str, target: str | None) -> tuple[Table, str]:
     """The table of a file, or of a dataset known by name, and its target column."""
+    if "://" in source:
+        raise TabnasError(
+            f"a table must be a file of this machine, however {source!r} is an address; download "
+            "it, and name the file"
+        )
     path = Path(source)
     if path.exists() or path.suffix:
         if target is None:
-            raise TabnasError("a file must come with --target NAME: the column to be predicted")
+            raise TabnasError(
+                "a file must come with --target NAME: the column to be predicted"
+                f"{_to_choose_from(path)}"
+            )
         return read_table(path), target
     try:
         dataset = load_dataset(source, target=target)
-    except TabnasError:
-        near = [file.name for file in Path().glob(f"{glob.escape(source)}.*") if file.is_file()]
-        if not near:
+    except TabnasError as error:
+        near = nearest(source, _stems())
+        if near is None or "did you mean" in str(error):
             raise
         raise TabnasError(
-            f"there is no dataset {source!r}; did you mean the file {sorted(near)[0]!r}?"
+            f"there is no dataset {source!r}; did you mean the file {_stems()[near]!r}?"
         ) from None
     return dataset.table, target or dataset.target
+
+
+def _stems() -> dict[str, str]:
+    """The tables in this folder, by their names without endings."""
+    files = sorted(path.name for path in Path().iterdir() if path.suffix.lower() in TABLES)
+    return {name.split(".")[0]: name for name in reversed(files)}
+
+
+def _to_choose_from(path: Path) -> str:
+    """The columns of a file, where it is one."""
+    try:
+        names = [plain(name) for name in column_names(path)]
+    except (OSError, ValueError):  # whoever reads it all says what is wrong
+        return ""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"; it has {', '.join(names[:MOST_NAMED])}{more}" if names else ""
 
 
 def is_at_hand(source: str) -> bool:
@@ -42,9 +73,9 @@ def is_at_hand(source: str) -> bool:
     return any(source in (name, name.split(".")[0]) for name in known)
 
 
-def default_folder(source: str) -> Path:
+def default_folder(source: str, ending: str = "") -> Path:
     """`runs/NAME`, with a number if that is taken."""
-    name = Path(source).name.split(".")[0] or "run"
+    name = (Path(source).name.split(".")[0] or "run") + ending
     folder, number = Path("runs") / name, 1
     while folder.exists():
         number += 1

@@ -31,3 +31,15 @@ def plain(words: object, *, longest: int = LONGEST) -> str:
 def shown(words: object, style: str = "", *, longest: int = LONGEST) -> Text:
     """The same for rich, which is to find no markup in it."""
     return Text(plain(words, longest=longest), style=style)
+
+
+def size(count: int) -> str:
+    """Bytes for people.
+
+    >>> size(208_000_000), size(1_500), size(12)
+    ('208 MB', '1.5 kB', '12 bytes')
+    """
+    for unit, many in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= many:
+            return f"{count / many:.{0 if count >= 10 * many else 1}f} {unit}"
+    return f"{count} bytes"

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tabnas.cli import _options as options
-from tabnas.cli._asking import asked
-from tabnas.cli._options import WORK, given_memory, parse_limits, some_limits
+from tabnas.cli import _completing as completing
+from tabnas.cli._asking import Question, asked
+from tabnas.cli._numbers import at_least, whole
+from tabnas.cli._options import LIMITS, WORK
 from tabnas.cli._ranks import refuse_ranks
 from tabnas.cli._running import Manner, stoppable
 from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
+from tabnas.cli._values import parse_limits
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
@@ -25,37 +27,43 @@ if TYPE_CHECKING:
     from tabnas.runs import RunSettings, TradeoffFolder
 
 
+@asked
 def tradeoff(
-    data: options.Data,
+    question: Question,
+    *,
     limits: Annotated[
         str,
         typer.Option(
-            help="The limits to find a network for: 2000,5000,10000.", rich_help_panel="Limits"
+            help="The limits to find a network for, 2 to 50 of them, like 2000,5000,10k.",
+            metavar="N,N",
+            rich_help_panel=LIMITS,
         ),
     ],
-    target: options.Target = None,
     cost: Annotated[
         str,
         typer.Option(
             help="What the limits are on: parameters, dense_parameters, flops, bytes, latency_us "
             "or batch_latency_us.",
-            rich_help_panel="Limits",
+            metavar="NAME",
+            autocompletion=completing.one_of(*completing.COSTS),
+            rich_help_panel=LIMITS,
         ),
     ] = "parameters",
-    max_parameters: options.MaxParameters = None,
-    max_dense_parameters: options.MaxDenseParameters = None,
-    max_flops: options.MaxFlops = None,
-    max_bytes: options.MaxBytes = None,
-    max_latency_us: options.MaxLatencyUs = None,
-    max_batch_latency_us: options.MaxBatchLatencyUs = None,
-    latency_table: options.LatencyTableFile = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder to write, new or empty.", show_default="runs/NAME-tradeoff"),
+        typer.Option(
+            help="The folder to write, new or empty.",
+            show_default="runs/NAME-tradeoff",
+            metavar="FOLDER",
+        ),
     ] = None,
     seed: Annotated[
         int,
-        typer.Option(help="The same seed gives the same result, without limits on latency.", min=0),
+        typer.Option(
+            help="The same seed gives the same result, without limits on latency.",
+            metavar="N",
+            parser=at_least(0, whole),
+        ),
     ] = 0,
     candidates: Annotated[
         int | None,
@@ -63,53 +71,41 @@ def tradeoff(
             help="How many architectures to train alone for each limit, beside the best of the "
             "limit before.",
             show_default="2",
+            metavar="N",
+            parser=whole,
             rich_help_panel=WORK,
         ),
     ] = None,
-    refit: options.Refit = False,
-    memory: options.Memory = "1GB",
-    layers: options.Layers = None,
-    widths: options.Widths = None,
-    metric: options.MetricName = None,
-    class_weight: options.ClassWeight = None,
-    validation: options.ValidationRows = None,
-    test: options.TestRows = None,
-    time_column: options.TimeColumn = None,
-    group_column: options.GroupColumn = None,
-    task: options.TaskName = None,
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    hashed: options.Hashed = None,
-    drop: options.Drop = None,
-    scaling: options.ScalingName = "robust",
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
-    checkpoint_seconds: options.CheckpointSeconds = 60.0,
     processes: Processes = None,
     backend: Backend = "local",
     address: Address = None,
-    dry_run: options.DryRun = False,
 ) -> None:
     r"""Find the best network for each of several limits, and show what more cost buys.
 
-        tabnas tradeoff train.csv --target income --limits 2000,5000,10000,20000
-
     One SuperNet is trained for all limits and each limit has a policy of its own, so this takes
-    less time than the searches one by one. Other limits hold for all networks:
-
-        tabnas tradeoff train.csv --target income --cost flops \
-          --limits 5000,20000,80000 --max-bytes 40000
+    less time than the searches one by one. Limits of the kind `--max-bytes` hold for all networks.
 
     The networks that are trained alone for each limit can be trained side by side: on this machine,
     which changes no bit of the curve, or on a cluster that `ray start` or `dask scheduler` has
     started. The cluster needs tabnas and is sent the rows; a store it reads from its own folder.
 
-        tabnas tradeoff train.csv --target income --limits 2000,5000 --processes 4
-
     The folder then holds the curve (tradeoff.html for people, tradeoff.json for programs) and, for
-    each limit, a run with its model and report:
+    each limit, a run with its model and report.
 
-        tabnas predict runs/train-tradeoff/limit-5000 new.csv
+    For example:
+
+    # four limits on parameters
+    tabnas tradeoff train.csv --target income --limits 2000,5000,10000,20000
+
+    # three on operations, and at most 40 kB for each network
+    tabnas tradeoff train.csv --target income --cost flops \
+      --limits 5k,20k,80k --max-bytes 40kB
+
+    # four trainings at once
+    tabnas tradeoff train.csv --target income --limits 2000,5000 --processes 4
+
+    # then predict with the network of one limit
+    tabnas predict runs/train-tradeoff/limit-5000 new.csv
     """
     from tabnas.cli._summary import facts_of_tradeoff, show_plan
     from tabnas.cli._tables import default_folder
@@ -118,55 +114,27 @@ def tradeoff(
     refuse_ranks("tradeoff")
     crew = crew_of(processes, backend, address)
     several = parse_limits(limits)
-    fixed = some_limits(
-        parameters=max_parameters,
-        dense_parameters=max_dense_parameters,
-        flops=max_flops,
-        bytes=max_bytes,
-        latency_us=max_latency_us,
-        batch_latency_us=max_batch_latency_us,
-    )
+    fixed = question.limits()
     if cost in fixed:
         raise TabnasError(
             f"--cost {cost} must have its limits from --limits alone, however "
             f"--max-{cost.replace('_', '-')} was given, too; leave one of them out"
         )
-    settings, source = asked(
-        data,
-        fixed | {cost: several[0]},
-        target=target,
-        task=task,
-        validation=validation,
-        test=test,
-        time_column=time_column,
-        group_column=group_column,
-        categorical=categorical,
-        numeric=numeric,
-        hashed=hashed,
-        drop=drop,
-        widths=widths,
-        latency_table=None if latency_table is None else str(latency_table),
-        layers=layers,
-        metric=metric,
-        class_weight=class_weight,
-        scaling=scaling,
-        candidates=candidates,
-        refit=refit,
-        memory=given_memory(memory),
-        seed=seed,
+    settings, source = question.settled(
+        fixed | {cost: several[0]}, candidates=candidates, seed=seed
     )
+    quiet, as_json = question.quiet, question.as_json
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
-    if dry_run:
+    if question.dry_run:
         facts = facts_of_tradeoff(source.planned_tradeoff(settings, several, cost))
         if as_json:
             typer.echo(json.dumps(facts, indent=2))
         else:
             show_plan(terminal(), facts)
         return
-    given = default_folder(data)
-    with TradeoffFolder(out or given.with_name(f"{given.name}-tradeoff")) as folder:
-        manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
+    with TradeoffFolder(out or default_folder(question.data, "-tradeoff")) as folder:
+        manner = Manner(every=question.checkpoint_seconds, quiet=quiet, as_json=as_json)
         carry_out_tradeoff(folder, source, settings, manner, several, cost, crew=crew)
 
 

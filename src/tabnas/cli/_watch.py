@@ -15,7 +15,9 @@ from rich.console import Console
 from rich.errors import ConsoleError
 from rich.live import Live
 
+from tabnas.cli import _completing as completing
 from tabnas.cli._ending import INTERRUPTED, EndedError
+from tabnas.cli._folders import meant
 from tabnas.cli._text import plain, shown, terminal
 from tabnas.errors import TabnasError
 
@@ -44,7 +46,12 @@ class Seen:
 
 def watch(
     run: Annotated[
-        Path, typer.Argument(help="The folder of a run that is at work.", metavar="RUN")
+        Path,
+        typer.Argument(
+            help="The folder of a run that is at work.",
+            metavar="RUN",
+            autocompletion=completing.all_runs,
+        ),
     ],
     once: Annotated[bool, typer.Option("--once", help="Show where it stands, and end.")] = False,
     as_json: Annotated[
@@ -53,16 +60,21 @@ def watch(
 ) -> None:
     """Follow a run from another window, until it ends.
 
-        tabnas watch runs/income
-
     It reads the run's files and does nothing else, so it can be started and ended at any time. The
     exit code is 0 when the run is finished and 3 when it has stopped without a result.
+
+    For example:
+
+    # until the run ends
+    tabnas watch runs/income
+
+    # one look
+    tabnas watch runs/income --once
     """
     seen = look(run)
     if seen.state == "gone":
         raise TabnasError(
-            f"{plain(run)!r} must be the folder of a run, however there is none; name the one "
-            "that `tabnas search` was given with --out, or runs/NAME"
+            f"{plain(run)!r} must be the folder of a run, however there is none; {meant(run)}"
         )
     if as_json:
         typer.echo(json.dumps(_for_machines(run, seen), indent=2, allow_nan=False))
