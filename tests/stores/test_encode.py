@@ -208,7 +208,8 @@ def test_a_column_that_changes_late_is_not_lost(
         "never": "constant",
         "known": "numeric",
     }
-    encoder, arrays = in_memory(read_table(path), "kind")
+    with pytest.warns(DataWarning, match="'known' looks like an identifier"):
+        encoder, arrays = in_memory(read_table(path), "kind")
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
 
