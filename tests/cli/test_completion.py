@@ -106,9 +106,9 @@ def test_tab_offers(
 
 def test_what_is_offered_is_what_there_is() -> None:
     assert set(completing.METRICS) == set(METRICS)
-    assert set(completing.ENGINES) < set(ENGINES)  # torch itself knows of its others
+    assert set(completing.engines()) < set(ENGINES)  # torch itself knows of its others
     assert set(completing.SCALINGS) == set(Scaling.__args__)  # type: ignore[attr-defined]
-    for cost in completing.COSTS:
+    for cost in completing.costs():
         assert RunSettings(limits={cost: 5}).limits == {cost: 5}
 
 

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from math import isnan
 from typing import Any
 
 import pytest
 
+from tabnas.cli._main import run
 from tabnas.cli._numbers import at_least, byte_count, count, number, seconds, size, whole
+from tabnas.space import COSTS
 
 
 @pytest.mark.parametrize(
@@ -78,3 +81,35 @@ def test_the_least() -> None:
     for parse, text in ((at_least(1, whole), "0"), (at_least(0.0, number), "nan")):
         with pytest.raises(ValueError, match=r"^must be at least"):
             parse(text)
+
+
+def counted(capsys: pytest.CaptureFixture[str], *limits: str) -> int:
+    asked = ["count", "--inputs", "20", "--outputs", "2", "--layers", "2", "--json"]
+    assert run([*asked, *limits]) == 0
+    return int(json.loads(capsys.readouterr().out)["feasible"])
+
+
+def test_limits_by_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also on a cost that has no option of its own: a file of its own is all that it takes."""
+    by_option = counted(capsys, "--max-parameters", "5k", "--max-flops", "4000")
+    assert counted(capsys, "--max", "parameters=5k", "--max", "flops=4e3") == by_option
+    monkeypatch.setitem(COSTS, "dearer", COSTS["flops"])
+    assert counted(capsys, "--max-parameters", "5k", "--max", "dearer=4000") == by_option
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("flop=9k", "there is no cost 'flop'; did you mean 'flops'?"),
+        ("flops", "like flops=60k; 'flops' is no such"),
+        ("parameters=7", "the limit on parameters must be given once"),
+    ],
+)
+def test_limits_by_name_are_checked(
+    given: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["count", "--inputs", "20", "--outputs", "2", "--layers", "2"]
+    assert run([*asked, "--max-parameters", "5k", "--max", given]) == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())

@@ -17,6 +17,7 @@ from tabnas.cli._values import (
     parse_widths,
     share_or_file,
     some_limits,
+    with_named,
 )
 from tabnas.errors import TabnasError
 
@@ -39,6 +40,7 @@ class Question:
     max_bytes: options.MaxBytes = None
     max_latency_us: options.MaxLatencyUs = None
     max_batch_latency_us: options.MaxBatchLatencyUs = None
+    max_named: options.MaxNamed = None
     latency_table: options.LatencyTableFile = None
     task: options.TaskName = None
     categorical: options.Categorical = None
@@ -66,8 +68,8 @@ class Question:
         return some_limits(**self.every_limit())
 
     def every_limit(self) -> dict[str, float | None]:
-        """All limits that there are options for."""
-        return {
+        """All limits that there are options for, and those that were given by name."""
+        optional = {
             "parameters": self.max_parameters,
             "dense_parameters": self.max_dense_parameters,
             "flops": self.max_flops,
@@ -75,6 +77,7 @@ class Question:
             "latency_us": self.max_latency_us,
             "batch_latency_us": self.max_batch_latency_us,
         }
+        return with_named(optional, self.max_named)
 
     def settled(self, limits: dict[str, float], **others: Any) -> tuple[RunSettings, Source]:
         """The settings of a run, and where its rows are; refuses what contradicts itself."""

@@ -14,15 +14,36 @@ from pathlib import Path
 import typer
 
 METRICS = ("accuracy", "balanced_error", "log_loss", "auc", "rmse", "mae", "r2")
-COSTS = (
-    "parameters", "dense_parameters", "flops", "bytes", "latency_us", "batch_latency_us",
-)  # fmt: skip
+MEASURED = ("latency_us", "batch_latency_us")
 TASKS = ("classification", "regression")
 SCALINGS = ("robust", "standard", "none")
-ENGINES = ("compiled", "torch")
 BACKENDS = ("local", "ray", "dask")
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".gz")
 MOST_BYTES = 1 << 20  # of a line of names
+
+
+def costs() -> tuple[str, ...]:
+    """All that can be limited."""
+    from tabnas.space import COSTS
+
+    return (*COSTS, *MEASURED)
+
+
+def engines() -> tuple[str, ...]:
+    """Those that a command may name; an engine knows by itself when to be one of its others."""
+    from tabnas.nets import ENGINES
+
+    return tuple(name for name in ENGINES if "." not in name)
+
+
+def cost(incomplete: str) -> list[str]:
+    """What can be limited."""
+    return one_of(*costs())(incomplete)
+
+
+def engine(incomplete: str) -> list[str]:
+    """What does the arithmetic."""
+    return one_of(*engines())(incomplete)
 
 
 def one_of(*names: str) -> Callable[[str], list[str]]:

@@ -10,9 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from tabnas.cli._numbers import whole
-from tabnas.cli._options import Json, MaxBytes, MaxDenseParameters, MaxFlops, MaxParameters
+from tabnas.cli._options import (
+    Json,
+    MaxBytes,
+    MaxDenseParameters,
+    MaxFlops,
+    MaxNamed,
+    MaxParameters,
+)
 from tabnas.cli._text import terminal
-from tabnas.cli._values import given_limits, parse_widths
+from tabnas.cli._values import given_limits, parse_widths, with_named
 
 if TYPE_CHECKING:
     from tabnas.feasible import FeasibleSet
@@ -58,6 +65,7 @@ def count(
     max_dense_parameters: MaxDenseParameters = None,
     max_flops: MaxFlops = None,
     max_bytes: MaxBytes = None,
+    max_named: MaxNamed = None,
     as_json: Json = False,
 ) -> None:
     r"""Count the architectures that hold a limit, exactly, and show what they are like.
@@ -77,12 +85,13 @@ def count(
     from tabnas.feasible import FeasibleSet
     from tabnas.space import PAPER_WIDTHS, Budget, SearchSpace
 
-    limits = given_limits(
-        parameters=max_parameters,
-        dense_parameters=max_dense_parameters,
-        flops=max_flops,
-        bytes=max_bytes,
-    )
+    optional: dict[str, float | None] = {
+        "parameters": max_parameters,
+        "dense_parameters": max_dense_parameters,
+        "flops": max_flops,
+        "bytes": max_bytes,
+    }
+    limits = given_limits(**with_named(optional, max_named))
     space = SearchSpace.uniform(
         layers=layers,
         inputs=inputs,

@@ -69,6 +69,16 @@ MaxBatchLatencyUs = Annotated[
         rich_help_panel=LIMITS,
     ),
 ]
+MaxNamed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--max",
+        help="The same by the name of a cost, like flops=60k; for costs that have no option of "
+        "their own. May be repeated.",
+        metavar="NAME=N",
+        rich_help_panel=LIMITS,
+    ),
+]
 Data = Annotated[
     str,
     typer.Argument(
@@ -118,7 +128,7 @@ EngineName = Annotated[
     typer.Option(
         help="What does the arithmetic: compiled; or torch, an extra, for several processes.",
         metavar="NAME",
-        autocompletion=completing.one_of(*completing.ENGINES),
+        autocompletion=completing.engine,
         rich_help_panel=WORK,
     ),
 ]

@@ -42,10 +42,9 @@ def tradeoff(
     cost: Annotated[
         str,
         typer.Option(
-            help="What the limits are on: parameters, dense_parameters, flops, bytes, latency_us "
-            "or batch_latency_us.",
+            help=f"What the limits are on: {', '.join(completing.costs())}.",
             metavar="NAME",
-            autocompletion=completing.one_of(*completing.COSTS),
+            autocompletion=completing.cost,
             rich_help_panel=LIMITS,
         ),
     ] = "parameters",

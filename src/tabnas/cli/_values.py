@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 
-from tabnas.cli._completing import ENGINES
+from tabnas.cli._completing import costs, engines
 from tabnas.cli._numbers import number
 from tabnas.errors import TabnasError, did_you_mean
+
+
+def with_named(
+    optional: Mapping[str, float | None], named: Sequence[str] | None
+) -> dict[str, float | None]:
+    """The limits of the options, and those of `--max NAME=N` besides."""
+    limits = dict(optional)
+    for text in named or ():
+        name, _, most = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in costs():
+            raise TabnasError(f"--max: there is no cost {name!r}; {did_you_mean(name, costs())}")
+        if limits.get(name) is not None:
+            raise TabnasError(f"the limit on {name} must be given once, however it is there twice")
+        try:
+            limits[name] = number(most)
+        except ValueError:
+            raise TabnasError(
+                f"--max takes the name of a cost and a number, like flops=60k; {text!r} is no such"
+            ) from None
+    return limits
 
 
 def some_limits(**limits: float | None) -> dict[str, float]:
@@ -41,8 +63,8 @@ def given_memory(memory: int) -> int:
 
 def known_engine(name: str) -> str:
     """An engine that a command may name."""
-    if name not in ENGINES:
-        raise TabnasError(f"there is no engine {name!r}; {did_you_mean(name, ENGINES)}")
+    if name not in engines():
+        raise TabnasError(f"there is no engine {name!r}; {did_you_mean(name, engines())}")
     return name
 
 
