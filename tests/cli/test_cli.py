@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from tabnas.cli._main import app, run
 
+COMMAND = get_command(app)
 COUNT = ["count", "--inputs", "10", "--outputs", "1", "--layers", "2"]
 
 
@@ -130,7 +131,7 @@ def every_command(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str,
         yield from every_command(command, (*path, name))
 
 
-@pytest.mark.parametrize("path", list(every_command(get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("path", list(every_command(COMMAND)), ids=" ".join)
 def test_every_help_fits_80_columns_and_ends_in_examples_that_can_be_typed(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +153,7 @@ def test_every_help_fits_80_columns_and_ends_in_examples_that_can_be_typed(
 
 def parsed(arguments: list[str]) -> None:
     """Whether a command line has a command, options and values that there are."""
-    command: Any = get_command(app)
+    command: Any = COMMAND
     context = None
     while hasattr(command, "commands"):
         context = command.make_context("tabnas", arguments[:1], parent=context)

@@ -61,10 +61,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     return seen
 
 
-@pytest.mark.parametrize("rows", [FOLDS, VALIDATION], ids=["folds", "validation"])
-def test_processes_change_no_bit(rows: int, asked: list[list[Any]]) -> None:
-    curve = planned(rows)
-    assert bits(curve, curve.execute(crew=TWO)) == alone(rows)
+def test_processes_change_no_bit(asked: list[list[Any]]) -> None:
+    """With folds the same is seen below, after a stop."""
+    curve = planned(VALIDATION)
+    assert bits(curve, curve.execute(crew=TWO)) == alone(VALIDATION)
     assert len(asked[0]) >= 3  # of every limit at least one
 
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -89,9 +90,15 @@ def main() -> NoReturn:
     sys.exit(run(sys.argv[1:]))
 
 
+@cache
+def _whole() -> Any:
+    """All commands as one, which takes a while to put together."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    command: Any = typer.main.get_command(app)
+    command = _whole()
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: say(f"note: {message}")
         try:
