@@ -159,7 +159,7 @@ def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
     rows: dict[str, list[str]] = {}
     for metric in next(iter(scores.values()))["metrics"]:
         found = [one["metrics"].get(metric) for one in scores.values()]
-        digits = digits_of(max((one["value"] for one in found if one is not None), key=abs))
+        digits = digits_of(next(one["value"] for one in found if one is not None))
         rows[metric] = ["" if one is None else said_interval(one, digits) for one in found]
     negative = any(" to " in said for row in rows.values() for said in row)
     table = Table(box=None, padding=(0, 1 if negative else 2, 0, 0))  # three of them in 80 columns
