@@ -27,6 +27,7 @@ def run_block(block: str, capsys: pytest.CaptureFixture[str]) -> None:
             source = ast.unparse(statement)
             promised = re.search(r"# -> (.*)$", block.splitlines()[statement.end_lineno - 1])
             if not isinstance(statement, ast.Expr):
+                assert not promised, f"only an expression has a value: {source}"
                 exec(source, names)
                 continue
             value = eval(source, names)

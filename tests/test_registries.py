@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 import tabnas
+from tabnas import TabnasError
 from tabnas.data import DATASETS
 from tabnas.nets import ENGINES
+from tabnas.paper import ground_truth
 from tabnas.policy import REWARDS, Reward
 from tabnas.registries import classes_by_name, modules_of
-from tabnas.space import COSTS
+from tabnas.space import COSTS, Architecture, SearchSpace, TableCost, known_costs
 from tabnas.strategies import STRATEGIES
 
 ROOT = Path(tabnas.__file__).parent
@@ -82,3 +84,30 @@ def test_every_dataset_of_every_file_is_known() -> None:
 def test_every_engine_can_be_imported_by_its_name() -> None:
     packages = {file.parent.name for file in (ROOT / "nets").glob("*/_engine.py")}
     assert {name.split(".")[0] for name in ENGINES} == packages
+
+
+def test_a_new_cost_breaks_nothing_that_is_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what was made before it, nor models that it has nothing to say about."""
+    monkeypatch.setitem(COSTS, "units", COSTS["flops"])
+    monkeypatch.setitem(COSTS, "bench", TableCost(name="bench", layers={}, heads={}))
+    assert "units" not in ground_truth("letter").costs
+    space = SearchSpace([[4]], inputs=3, outputs=1)
+    known = known_costs(space, Architecture((4,)))
+    assert "units" in known
+    assert "bench" not in known
+    with pytest.raises(TabnasError, match="the cost table 'bench' has no entry"):
+        known_costs(space, Architecture((4,)), needed=["bench"])
+
+
+def test_two_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = tmp_path / "made_up_twins"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for file in ("_one.py", "_two.py"):
+        kind = "from tabnas.policy import Reward\nclass Kind(Reward):\n    name = 'kind'\n"
+        (package / file).write_text(kind)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(TypeError, match="made_up_twins must have names of their own"):
+        classes_by_name("made_up_twins", Reward, first="kind")
+    for name in [name for name in sys.modules if name.startswith("made_up_twins")]:
+        monkeypatch.delitem(sys.modules, name)

@@ -21,11 +21,14 @@ def classes_by_name(package: str, base: type[Any], *, first: str) -> dict[str, A
 
     Those without one are what others are made of. `first` is the one that is taken by default.
     """
-    found = {
-        vars(one)["name"]: one
+    named: list[Any] = [
+        one
         for module in modules_of(package)
         for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, base)
         if one.__module__ == module.__name__ and "name" in vars(one)
-    }
-    return {name: found[name] for name in sorted(found, key=lambda name: (name != first, name))}
+    ]
+    found = {one.name: one for one in sorted(named, key=lambda one: (one.name != first, one.name))}
+    if len(found) < len(named) or first not in found:
+        raise TypeError(f"{package} must have names of their own, and {first!r} among them")
+    return found

@@ -30,13 +30,8 @@ def test_count_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["architectures"] == 7
     assert facts["limits"] == {"parameters": 90, "bytes": 320}
     assert facts["cheapest"]["architecture"] == "linear"
-    assert facts["dearest"] == {
-        "architecture": "4",
-        "parameters": 57,
-        "dense_parameters": 49,
-        "flops": 120,
-        "bytes": 228,
-    }
+    by_hand = {"parameters": 57, "dense_parameters": 49, "flops": 120, "bytes": 228}
+    assert facts["dearest"].items() >= ({"architecture": "4"} | by_hand).items()
     assert facts["unused_widths"] == [[8], [4, 8]]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.error import URLError
 
 import pytest
 
@@ -29,6 +30,16 @@ def test_shipped(name: str, rows: int, columns: int) -> None:
 def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "notes.md").write_text("no table")
+    for name in ("sales.2023.csv", "SALES.2024.CSV", "twice.csv", "twice.tsv", "old.csv.bak"):
+        (tmp_path / name).write_text("a,b\n1,2\n3,4\n")
+    assert "old.csv.bak" not in [listing.name for listing in list_datasets(tmp_path)]
+    assert len(load_dataset("SALES.2024", target="b", folder=tmp_path).table) == 2
+    with pytest.raises(TabnasError, match="there is no dataset 'sales'"):
+        load_dataset("sales", target="b", folder=tmp_path)
+    with pytest.raises(
+        TabnasError, match=r"must be one file, however it is twice\.csv, twice\.tsv"
+    ):
+        load_dataset("twice", target="b", folder=tmp_path)
     assert "mine.csv" in [listing.name for listing in list_datasets(tmp_path)]
     assert "notes.md" not in [listing.name for listing in list_datasets(tmp_path)]
     monkeypatch.setenv("TABNAS_DATA", str(tmp_path))
@@ -40,13 +51,17 @@ def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         list_datasets()
 
 
-def test_offline_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    def offline(**_: object) -> object:
-        raise OSError("no network")
+def test_offline_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def offline(*_: object, **__: object) -> object:
+        raise URLError("no network")
 
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", offline)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     for name in ("volkert", "41166"):
-        with pytest.raises(TabnasError, match=r"OpenML 41166.*no network.*TABNAS_DATA"):
+        with (
+            pytest.warns(UserWarning, match="Retrying"),  # says scikit-learn
+            pytest.raises(TabnasError, match=r"OpenML 41166.*no network.*TABNAS_DATA"),
+        ):
             load_dataset(name)
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import csv
 import shlex
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import typer
+
+from tabnas.errors import TabnasError
 
 METRICS = ("accuracy", "balanced_error", "log_loss", "auc", "rmse", "mae", "r2")
 MEASURED = ("latency_us", "batch_latency_us")
@@ -41,6 +44,11 @@ def cost(incomplete: str) -> list[str]:
     return one_of(*costs())(incomplete)
 
 
+def limit(incomplete: str) -> list[str]:
+    """The same, with room for a number."""
+    return [f"{name}=" for name in cost(incomplete)]
+
+
 def engine(incomplete: str) -> list[str]:
     """What does the arithmetic."""
     return one_of(*engines())(incomplete)
@@ -63,7 +71,8 @@ def data(incomplete: str) -> list[str]:
     if not {"/", "."} & set(incomplete):
         from tabnas.data import list_datasets
 
-        found += [listing.name for listing in list_datasets()]
+        with suppress(TabnasError):  # where the folder of tables is none
+            found += [listing.name for listing in list_datasets()]
     return sorted(name for name in found if name.startswith(incomplete))
 
 
@@ -121,7 +130,7 @@ def _columns(ctx: typer.Context) -> list[str]:
     tables = [given] if isinstance(given, str) else [*given, *ctx.args]
     try:
         names = column_names(Path(tables[0])) if tables else []
-    except (OSError, ValueError, KeyError):  # Arrow's errors are of these, too
+    except (OSError, ValueError, KeyError, csv.Error):  # Arrow's errors are of these, too
         return []
     return [name for name in names if shlex.quote(name) == name]
 

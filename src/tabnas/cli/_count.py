@@ -108,13 +108,13 @@ def count(
 
 def describe(feasible: FeasibleSet) -> dict[str, Any]:
     """The facts about a feasible set, for people and for machines."""
-    from tabnas.space import COSTS
+    from tabnas.space import known_costs
 
     space, budget = feasible.space, feasible.budget
     extremes = {
         which: {
             "architecture": str(architecture),
-            **{name: cost(space, architecture) for name, cost in COSTS.items()},
+            **known_costs(space, architecture),
         }
         for which, architecture in (
             ("cheapest", feasible.cheapest()),

@@ -76,6 +76,7 @@ MaxNamed = Annotated[
         help="The same by the name of a cost, like flops=60k; for costs that have no option of "
         "their own. May be repeated.",
         metavar="NAME=N",
+        autocompletion=completing.limit,
         rich_help_panel=LIMITS,
     ),
 ]

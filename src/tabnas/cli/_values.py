@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from tabnas.cli._completing import costs, engines
-from tabnas.cli._numbers import number
+from tabnas.cli._numbers import byte_count, number
 from tabnas.errors import TabnasError, did_you_mean
 
 
@@ -18,13 +18,13 @@ def with_named(
     limits = dict(optional)
     for text in named or ():
         name, _, most = text.partition("=")
-        name = name.strip().replace("-", "_")
+        name = name.strip() if name.strip() in costs() else name.strip().replace("-", "_")
         if name not in costs():
             raise TabnasError(f"--max: there is no cost {name!r}; {did_you_mean(name, costs())}")
         if limits.get(name) is not None:
             raise TabnasError(f"the limit on {name} must be given once, however it is there twice")
         try:
-            limits[name] = number(most)
+            limits[name] = byte_count(most) if name == "bytes" else number(most)
         except ValueError:
             raise TabnasError(
                 f"--max takes the name of a cost and a number, like flops=60k; {text!r} is no such"

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf
 from numbers import Real
 
 from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.nets import Task
-from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace
+from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace, known_costs
 
 MEASURED = ("latency_us", "batch_latency_us")
 """Costs that only a machine can tell: see the room `latency`."""
 
 
-def costs_of(task: Task, architecture: Architecture) -> dict[str, float]:
-    """What the network of this task and architecture uses of every cost that can be computed."""
+def costs_of(
+    task: Task, architecture: Architecture, limits: Collection[str] = ()
+) -> dict[str, float]:
+    """What the network of this task and architecture uses of every cost that can be computed.
+
+    Those with limits must be.
+    """
     space = SearchSpace(
         [[width] for width in architecture.widths or (ABSENT,)],
         inputs=task.inputs.width,
         outputs=task.outputs,
         embedding_parameters=task.inputs.embedding_parameters,
     )
-    return {name: cost(space, architecture) for name, cost in COSTS.items()}
+    return known_costs(space, architecture, needed=limits)
 
 
 def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:

@@ -53,7 +53,8 @@ class Model:
         set_field(self, "dimensions", tuple(map(int, self.dimensions)))
         # read-only, lest a limit be changed under a model that was checked against it
         set_field(self, "limits", MappingProxyType(checked_limits(self.limits)))
-        refuse_broken(self.limits, costs_of(task, self.architecture), self.architecture)
+        costs = costs_of(task, self.architecture, self.limits)
+        refuse_broken(self.limits, costs, self.architecture)
         shapes = weight_shapes(task, self.architecture)
         set_field(self, "weights", MappingProxyType(checked_weights(self.weights, shapes)))
 

@@ -190,7 +190,8 @@ def read_ground_truth(path: Path) -> GroundTruth:
     return GroundTruth(
         space=SearchSpace(**facts["space"]),
         architectures=tuple(map(Architecture.parse, names)),
-        costs={name: spread(name)[:, 0].astype(np.int64) for name in COSTS},
+        # of those that were known when it was made
+        costs={name: spread(name)[:, 0].astype(np.int64) for name in COSTS if name in rows},
         losses={part: spread(f"{part}_loss") for part in parts},
         errors={part: spread(f"{part}_balanced_error") for part in errors},
         seconds=spread("seconds"),

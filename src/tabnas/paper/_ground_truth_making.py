@@ -20,7 +20,7 @@ from tabnas.nets import SuperNet, train
 from tabnas.paper._ground_truth import ground_truth_table
 from tabnas.paper._provenance import provenance
 from tabnas.runs import PlannedRun
-from tabnas.space import COSTS, Architecture, Budget
+from tabnas.space import Architecture, Budget, known_costs
 
 WRITTEN_EVERY = 60.0  # seconds from one writing of what is done to the next
 Progress = Callable[[int, int], None]
@@ -122,7 +122,7 @@ def _trained(name: str, data: Path, job: Job) -> Row:
     row: Row = {
         "architecture": str(architecture),
         "seed": seed,
-        **{cost: int(COSTS[cost](space, architecture)) for cost in COSTS},
+        **known_costs(space, architecture),
         "epoch": result.best_epoch,
         "seconds": seconds,
     }

@@ -26,7 +26,7 @@ from tabnas.runs._settings import RunSettings
 from tabnas.runs._side_by_side import train_side_by_side
 from tabnas.runs._trace import Trace
 from tabnas.search import FrozenSearch
-from tabnas.space import COSTS, spanning_space
+from tabnas.space import ABSENT, Architecture, SearchSpace, known_costs, spanning_space
 from tabnas.stores import Store
 
 CANDIDATES = 2
@@ -122,7 +122,7 @@ def plan_tradeoff(
 def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
     ascending = tuple(sorted(set(limits)))
     for limit in ascending:
-        if cost in COSTS and limit % 1:
+        if _is_counted(cost) and limit % 1:
             raise TabnasError(
                 f"limits on {cost} must be whole numbers, since it is counted, however {limit!r} "
                 "was given; round it down"
@@ -133,6 +133,12 @@ def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
             f"{len(ascending)} {'was' if len(ascending) == 1 else 'were'} given"
         )
     return ascending
+
+
+def _is_counted(cost: str) -> bool:
+    """Whether a cost is a number of something; a user's own may be measured."""
+    smallest = SearchSpace([[ABSENT]], inputs=1, outputs=1)
+    return isinstance(known_costs(smallest, Architecture(())).get(cost), int)
 
 
 def _execute(

@@ -16,6 +16,7 @@ from tabnas.space.costs import (
     Flops,
     Parameters,
     TableCost,
+    known_costs,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "SearchSpace",
     "TableCost",
     "default_space",
+    "known_costs",
     "relax",
     "spanning_space",
 ]

@@ -30,7 +30,8 @@ def all_close(ours: Mapping[str, Any], expected: Mapping[str, Any], what: str) -
 
 
 def same(ours: Mapping[str, Any], expected: Mapping[str, Any], what: str) -> None:
-    """Equal bit for bit."""
+    """The same names, and arrays that are equal bit for bit."""
+    assert set(ours) == set(expected), f"{what}, however there are other arrays than before"
     for name, array in expected.items():
         assert np.array_equal(ours[name], array), f"{what}, however {name} differs"
 

@@ -79,6 +79,7 @@ def check_score(reward: Reward) -> None:
     expectation, known = reward.expectation(repeated, rng)
     assert expectation.shape == repeated.log_p.shape, "expectations must be like the logits"
     assert known.shape == (4_000,), "whether an expectation is known must be [...]"
+    assert known.any(), "some expectations must be known"
     expectation = expectation[known]
     assert np.allclose(expectation.sum(axis=-1), 1), "expectations must sum to 1 in every layer"
     assert (expectation >= 0).all(), "expectations must not be negative"

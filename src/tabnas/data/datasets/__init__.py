@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tabnas.data._readers import read_table
 from tabnas.data.datasets._dataset import Dataset, Listing, NamedDataset
-from tabnas.data.datasets._folder import data_folder, files_in
+from tabnas.data.datasets._folder import data_folder, files_in, table_name
 from tabnas.data.datasets._openml import openml
 from tabnas.errors import TabnasError, did_you_mean
 from tabnas.registries import modules_of
@@ -43,11 +43,16 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
     named = DATASETS.get(name)
     if named is not None and not named.fetched:
         return named.load()
-    for path in files_in(folder or data_folder()):
-        if name in (path.name, path.name.split(".")[0]):
-            if target is None:
-                raise TabnasError(f"the file {path.name!r} needs the name of its target column")
-            return Dataset(name, read_table(path), target)
+    meant = [p for p in files_in(folder or data_folder()) if name in (p.name, table_name(p))]
+    if len(meant) > 1:
+        raise TabnasError(
+            f"{name!r} must be one file, however it is {', '.join(path.name for path in meant)}; "
+            "name it with its ending"
+        )
+    for path in meant:
+        if target is None:
+            raise TabnasError(f"the file {path.name!r} needs the name of its target column")
+        return Dataset(name, read_table(path), target)
     if named is not None:
         return named.load()
     if name.isdecimal():

@@ -23,4 +23,15 @@ def files_in(folder: Path | None) -> list[Path]:
         return []
     if not folder.is_dir():
         raise TabnasError(f"the data folder {str(folder)!r} is no folder")
-    return sorted(path for path in folder.iterdir() if set(path.suffixes) & set(READERS))
+    return sorted(path for path in folder.iterdir() if table_name(path) != path.name)
+
+
+def table_name(path: Path) -> str:
+    """The name of a file without what tells that it is a table.
+
+    >>> [table_name(Path(name)) for name in ("sales.2024.CSV.gz", "a.parquet", "notes.csv.bak")]
+    ['sales.2024', 'a', 'notes.csv.bak']
+    """
+    whole = path.name.lower().removesuffix(".gz")
+    ending = next((ending for ending in READERS if whole.endswith(ending)), None)
+    return path.name if ending is None else path.name[: len(whole) - len(ending)]

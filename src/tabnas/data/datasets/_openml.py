@@ -22,12 +22,19 @@ def openml(name: str, number: int) -> Dataset:
     from sklearn.datasets import fetch_openml
 
     try:
-        bunch = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=0)
-    except OSError as error:
+        bunch = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=1, delay=0.1)
+    except (OSError, ValueError) as error:  # no network; no such number
         raise TabnasError(
             f"the dataset {name!r} (OpenML {number}) is not in the local cache and cannot be "
             f"fetched: {error}; put its file into a folder and name that in {FOLDER_VARIABLE}"
         ) from None
+    except ImportError:
+        raise TabnasError("datasets of OpenML are read with pandas: pip install pandas") from None
+    if not bunch.target_names:
+        raise TabnasError(
+            f"the dataset {name!r} (OpenML {number}) says not which column is its target; save it "
+            "as a file, and name that column"
+        )
     return Dataset(name, Table.of(bunch.frame), str(bunch.target_names[0]))
 
 
