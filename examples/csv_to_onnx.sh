@@ -3,10 +3,11 @@
 #
 #     sh examples/csv_to_onnx.sh FOLDER
 #
-# writes everything into FOLDER, which must be new or empty.
+# writes everything into FOLDER, which must be new or empty; without one, into a temporary folder.
 set -eu
-mkdir -p "${1:?name a folder to write to}"
-cd "$1"
+folder="${1:-$(mktemp -d)}"
+mkdir -p "$folder"
+cd "$folder"
 
 # A table to begin with: five flowers out of six to learn from, the sixth to be judged on.
 python - <<'PYTHON'

@@ -52,7 +52,7 @@ def latency(
     Random networks are called as they are deployed: in onnxruntime, on one thread, with one row a
     call and with 256. Terms for layers, units and weights are fitted to what they took, and
     checked on 40 networks that the fit has not seen. The table is kept; `tabnas search
-    --max-latency-us 50` finds it, or measures it.
+    --max-latency-us 200` finds it, or measures it.
 
     For example:
 
@@ -61,7 +61,7 @@ def latency(
 
     # another device: the first line there, the second where the search is
     tabnas latency --out device.json
-    tabnas search train.csv --target income --max-latency-us 50 \
+    tabnas search train.csv --target income --max-latency-us 200 \
       --latency-table device.json
     """
     from tabnas.latency import kept_path, load_table, measure_machine, save_table

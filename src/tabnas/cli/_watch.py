@@ -61,7 +61,8 @@ def watch(
     """Follow a run from another window, until it ends.
 
     It reads the run's files and does nothing else, so it can be started and ended at any time. The
-    exit code is 0 when the run is finished and 3 when it has stopped without a result.
+    exit code is 0 when the run is finished and 3 when it has stopped without a result; after one
+    look, --once or --json, it is 0.
 
     For example:
 

@@ -26,7 +26,7 @@ def limitations(facts: RunFacts) -> Iterator[str]:
     dropped = [name for name, words in facts.columns.items() if is_dropped(words)]
     if dropped:
         yield f"Columns that it does not use: {named(dropped)}."
-    pooled = [name for name, words in facts.columns.items() if "rare ones pooled" in words]
+    pooled = [name for name, words in facts.columns.items() if " pooled" in words]
     if pooled:
         yield f"Columns of which it cannot tell rare categories apart: {named(pooled)}."
     ahead = _ahead(facts)

@@ -114,7 +114,7 @@ class CategoricalColumn(EncodedColumn):
     def describe(self) -> str:
         said = f"{len(self.vocabulary)} categories"
         if self.pooled:
-            said += f", {self.pooled} rare ones pooled"
+            said += f", {self.pooled} rare {'one' if self.pooled == 1 else 'ones'} pooled"
         if self.has_missing:
             said += ", one for missing"
         return said + "; unseen ones count as other"
