@@ -139,7 +139,10 @@ def test_a_plan_that_was_changed_is_refused(table_file: str, wrong: object) -> N
 
 
 def test_a_limit_that_the_columns_alone_exceed_is_refused_before_training(table_file: str) -> None:
-    with pytest.raises(InfeasibleError, match=r"the cheapest, linear, has 30\.\d;"):
+    with pytest.raises(
+        InfeasibleError,
+        match=r"the cheapest, linear, has 30\.\d, 30\.\d of it for the call and its columns;",
+    ):
         planned(FakeMachine(), table_file, {"latency_us": 20})
 
 

@@ -236,7 +236,14 @@ def _feasible(parts: Parts, settings: RunSettings, latency: LatencyPlan | None) 
         return FeasibleSet(space, budget)
     except InfeasibleError as error:
         others = "" if settings.widths is None else "allow narrower widths or fewer layers, "
-        raise InfeasibleError(f"{error}; raise the limit, {others}or leave out columns") from None
+        spent = [
+            f", {cost.fixed(space):.1f} of it for the call and its columns"
+            for name, cost in (latency.costs if latency else {}).items()
+            if str(error).startswith(f"no architecture holds {name} ")
+        ]
+        raise InfeasibleError(
+            f"{error}{''.join(spent)}; raise the limit, {others}or leave out columns"
+        ) from None
 
 
 def default_batch_size(rows: int) -> int:
