@@ -22,7 +22,8 @@ test: $(VENV)/dev.stamp browser
 	$(BIN)/ruff format --check .
 	@rm -rf build/kernels
 	$(COMPILE) & $(BIN)/mypy && wait
-	$(BIN)/pytest --quiet --numprocesses 2 --dist worksteal
+	@# three on two cores: many tests wait for processes of their own
+	$(BIN)/pytest --quiet --numprocesses 3 --dist worksteal
 
 # Everything there is to read as one site that needs no server: open site/index.html.
 docs: $(VENV)/dev.stamp

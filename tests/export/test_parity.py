@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pyarrow as pa
@@ -12,6 +14,7 @@ from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder
 from tabnas.errors import TabnasError
 from tabnas.export import Engine, EngineName, onnx_inputs
 from tabnas.export._build import build
+from tabnas.export._cancellation import cancellation
 from tabnas.export._int8 import meant, quantise
 from tabnas.export._network import centred
 from tabnas.export._parity import TOLERANCE, check_parity, sampled
@@ -42,6 +45,23 @@ def test_int8_answers_as_the_rounded_model_does(drawn: Drawn) -> None:
     small = quantise(centred(drawn.model.weights))
     built = build(drawn.model, small, weights_only=False)
     check_parity(meant(drawn.model, small), built, Engine(built.data), None)
+
+
+def test_units_as_good_as_equal_allow_for_what_rounding_makes_of_them() -> None:
+    """Two units that differ by little are normalised to -1 and 1, and rounding with them."""
+    table = Table.of({"x": np.linspace(-2.0, 2.0, 9), "y": np.linspace(1.0, 9.0, 9) ** 2})
+    encoder = TableEncoder.fit(table)
+    model = untrained(encoder, ClassTarget(name="z", classes=("no", "yes")), [2, 8])
+    usual = cancellation(model, encoder.encode(table))
+    weights = {name: np.array(array) for name, array in model.weights.items()}
+    weights["layer.1.weight"][:, 1] = weights["layer.1.weight"][:, 0] + 1e-4
+    weights["layer.1.bias"][:] = 1.0
+    tied = replace(model, weights=weights)
+    assert cancellation(tied, encoder.encode(table)).min() > 10 * np.median(usual)
+    built = build(tied, centred(tied.weights), weights_only=False)
+    found = check_parity(tied, built, Engine(built.data), table)
+    assert found.difference <= found.tolerance
+    assert found.tolerance > TOLERANCE
 
 
 def labelled(labels: tuple[object, ...]) -> tuple[Model, Table]:

@@ -11,6 +11,7 @@ from tabnas.data import NumberTarget, Table
 from tabnas.errors import TabnasError
 from tabnas.export._answers import LABEL, PROBABILITIES, VALUE
 from tabnas.export._build import Built
+from tabnas.export._cancellation import cancellation
 from tabnas.export._engine import Arrays, Engine
 from tabnas.export._inputs import encoded_inputs
 from tabnas.export._network import CODES, NUMERIC
@@ -22,6 +23,8 @@ TOLERANCE = 1e-4
 """The largest difference allowed: of a probability, or in deviations of a quantity."""
 LARGE = 10.0
 """Inputs of the network beyond this are less exact in float32, and allow proportionally more."""
+CANCELLED = 10.0
+"""So do rows on which a layer loses more digits to cancellation than layers usually do."""
 MOST_ROWS = 10_000
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
@@ -33,20 +36,27 @@ class Parity:
     engine: str
     rows: int  # of the table that was given
     made_rows: int
-    difference: float
-    tolerance: float = TOLERANCE
+    difference: float  # the largest
+    tolerance: float  # what was allowed on that row
 
 
 def check_parity(model: Model, built: Built, engine: Engine, rows: Table | None) -> Parity:
     """Compare a file with the model on rows made up, and on those given; disagreement raises."""
     made = _answerable(model, probe_rows(model.encoder))
-    difference = _compare(model, built, engine, made, "made-up rows")
+    found = [_compare(model, built, engine, made, "made-up rows")]
     given = 0
     if rows is not None and len(rows):
         rows = sampled(rows, MOST_ROWS)
         given = len(rows)
-        difference = max(difference, _compare(model, built, engine, rows, "rows given"))
-    return Parity(engine=engine.name, rows=given, made_rows=len(made), difference=difference)
+        found.append(_compare(model, built, engine, rows, "rows given"))
+    difference, tolerance = max(found)
+    return Parity(
+        engine=engine.name,
+        rows=given,
+        made_rows=len(made),
+        difference=difference,
+        tolerance=tolerance,
+    )
 
 
 def sampled(rows: Table, most: int) -> Table:
@@ -73,7 +83,10 @@ def prediction(model: Model, built: Built, outputs: Arrays) -> FloatArray:
     return said if model.classes else said[:, 0]
 
 
-def _compare(model: Model, built: Built, engine: Engine, rows: Table, where: str) -> float:
+def _compare(
+    model: Model, built: Built, engine: Engine, rows: Table, where: str
+) -> tuple[float, float]:
+    """The largest difference, and what is allowed there."""
     outputs = engine.run(file_inputs(model, built, rows))
     said = prediction(model, built, outputs)
     ours = model.predict_proba(rows) if model.classes else model.predict(rows)
@@ -90,7 +103,10 @@ def _compare(model: Model, built: Built, engine: Engine, rows: Table, where: str
             f"{row + 1} of the {where} differs by {difference[row]:.2g} in {engine.name}; "
             "nothing was written. This is a fault of tabnas or of that engine, not of yours"
         )
-    return float(difference.max(initial=0.0))
+    if not len(difference):
+        return 0.0, TOLERANCE
+    row = int(difference.argmax())
+    return float(difference[row]), float(allowed[row])
 
 
 def _difference(model: Model, said: FloatArray, ours: FloatArray) -> FloatArray:
@@ -101,9 +117,10 @@ def _difference(model: Model, said: FloatArray, ours: FloatArray) -> FloatArray:
 
 
 def _allowed(model: Model, rows: Table, ours: FloatArray) -> FloatArray:
-    numeric = model.encoder.encode(rows).numeric
-    largest = np.abs(numeric).max(axis=1, initial=0.0).astype(np.float64)
-    allowed = TOLERANCE * np.maximum(1.0, largest / LARGE)
+    encoded = model.encoder.encode(rows)
+    largest = np.abs(encoded.numeric).max(axis=1, initial=0.0).astype(np.float64)
+    lost = cancellation(model, encoded)
+    allowed = TOLERANCE * np.maximum.reduce([np.ones(len(lost)), largest / LARGE, lost / CANCELLED])
     if isinstance(model.target, NumberTarget):  # units far from 0 have few digits for differences
         with np.errstate(over="ignore"):
             allowed += ROUNDING * np.abs(ours) / model.target.scale
