@@ -14,6 +14,7 @@ from tabnas.nets._errors import (
 )
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
+from tabnas.nets._plain import PlainLayer, plain_forward
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._shape import NORM_EPSILON, Child, Matrix, SuperNetShape
 from tabnas.nets._supernet import SuperNet
@@ -46,6 +47,7 @@ __all__ = [
     "MissingTorchError",
     "NonFiniteLossError",
     "Optimizer",
+    "PlainLayer",
     "RankError",
     "Rows",
     "Schedule",
@@ -59,5 +61,6 @@ __all__ = [
     "TrainingRows",
     "Windows",
     "load_engine",
+    "plain_forward",
     "train",
 ]

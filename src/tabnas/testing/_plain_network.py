@@ -6,33 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tabnas.nets import NORM_EPSILON, Child, Examples, Loss
+from tabnas.nets import Child, Examples, Loss, PlainLayer, plain_forward
 from tabnas.types import FloatArray, IntArray
 
 Arrays = dict[str, FloatArray]
-Kept = list[tuple[FloatArray, ...]]
-"""Of every layer: what goes in, what it is when normalised, and the deviation it was divided by."""
 
 
 def forward(
     weights: Mapping[str, FloatArray], child: Child, examples: Examples, rows: IntArray
-) -> tuple[FloatArray, Kept]:
-    """The logits [rows, outputs], and what the way back needs."""
-    categories = examples.categorical[rows]
-    embedded = [weights[f"embedding.{c}"][categories[:, c]] for c in range(categories.shape[1])]
-    x = np.concatenate([examples.numeric[rows].astype(np.float64), *embedded], axis=1)
-    kept: Kept = []
-    depth = child.architecture.depth
-    for layer in range(1, depth + 1):
-        z = x @ weights[f"layer.{layer}.weight"] + weights[f"layer.{layer}.bias"]
-        deviation = np.sqrt(z.var(axis=1, keepdims=True) + NORM_EPSILON)
-        normed = (z - z.mean(axis=1, keepdims=True)) / deviation
-        kept.append((x, normed, deviation))
-        x = np.maximum(
-            0, normed * weights[f"layer.{layer}.scale"] + weights[f"layer.{layer}.shift"]
-        )
-    kept.append((x,))
-    return x @ weights[f"head.{depth}.weight"] + weights[f"head.{depth}.bias"], kept
+) -> tuple[FloatArray, list[PlainLayer], FloatArray]:
+    """The logits of some rows, and what the way back needs."""
+    numeric, categorical = examples.numeric[rows], examples.categorical[rows]
+    return plain_forward(weights, numeric, categorical, child.architecture.depth)
 
 
 def mean_loss(logits: FloatArray, examples: Examples, rows: IntArray) -> tuple[float, FloatArray]:
@@ -61,18 +46,17 @@ def loss_and_gradients(
     weights: Mapping[str, FloatArray], child: Child, examples: Examples, rows: IntArray
 ) -> tuple[float, Arrays, FloatArray]:
     """Loss; gradients of the dense arrays; slopes of the embedded inputs, [rows, units]."""
-    logits, kept = forward(weights, child, examples, rows)
+    logits, layers, x = forward(weights, child, examples, rows)
     loss, slope = mean_loss(logits, examples, rows)
     depth = child.architecture.depth
-    (x,) = kept.pop()
     found: Arrays = {
         f"head.{depth}.weight": x.T @ slope,
         f"head.{depth}.bias": slope.sum(axis=0),
     }
     slope = slope @ weights[f"head.{depth}.weight"].T
-    for layer in range(depth, 0, -1):
-        name = f"layer.{layer}"
-        x, normed, deviation = kept.pop()
+    for number in range(depth, 0, -1):
+        name, layer = f"layer.{number}", layers[number - 1]
+        x, normed, deviation = layer.inputs, layer.normed, layer.deviation
         scale = weights[f"{name}.scale"]
         slope = slope * (normed * scale + weights[f"{name}.shift"] > 0)
         found |= {

@@ -147,7 +147,7 @@ class ReferenceEngine:
     def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
         """The weighted mean loss."""
         numbers = _numbers(examples, rows, weighed=True)
-        logits, _ = forward(self._child(child), child, examples, numbers)
+        logits, *_ = forward(self._child(child), child, examples, numbers)
         return _float32(mean_loss(logits, examples, numbers)[0])
 
     def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
