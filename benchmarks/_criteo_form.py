@@ -1,6 +1,6 @@
 """Large files in Criteo's form, made of the rows of a small real one.
 
-    python benchmarks/_criteo_form.py ../shared/data/criteo.parquet big.txt --rows 1000000
+    python benchmarks/_criteo_form.py criteo.parquet big.txt --rows 1000000
 
 A row is drawn from the real ones and changed. A count is multiplied by lognormal noise and rounded;
 one that is missing stays so. One category in five is that of another row, drawn anew for each

@@ -1,6 +1,6 @@
 """What checkpoints cost: the share of a run's time that goes into them.
 
-    python benchmarks/checkpoints.py --data ../shared/data --out results
+    python benchmarks/checkpoints.py --data tables --out results
 
 Each run is made twice by turns, in one process: with a checkpoint every second, and with none. The
 seconds of one checkpoint are the median over those of all its runs, from the state of what is under

@@ -1,6 +1,6 @@
 """How well latency is predicted, and whether the promise of a limit is kept.
 
-    python benchmarks/latency.py --data ../shared/data --out results
+    python benchmarks/latency.py --data tables --out results
 
 On a machine with nothing else to do. First the table of the machine, as `tabnas latency` makes it.
 Then networks that it has not seen, measured by themselves and in the files of real tables, whose

@@ -1,6 +1,6 @@
 """Whether one temperature, fitted on rows held out, makes probabilities truer on test rows.
 
-    python benchmarks/probability_calibration.py --data ../shared/data --out results
+    python benchmarks/probability_calibration.py --data tables --out results
 
 Every run is made once; the same network is then scored on the same test rows with and without its
 temperature. Tables of a few thousand rows or fewer are fitted on the rows that folds held out,

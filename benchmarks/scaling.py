@@ -1,6 +1,6 @@
 """Which scaling of numeric columns serves networks best, on real tables.
 
-    python benchmarks/scaling.py --data ../shared/data --out results
+    python benchmarks/scaling.py --data tables --out results
 
 For every table, scaling and seed: the columns encoded by the scaling, a network of one architecture
 trained with early stopping, its loss on the test part. Scores are compared within a table and seed,

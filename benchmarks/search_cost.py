@@ -1,6 +1,6 @@
 """What a search costs, in stand-alone trainings of the network it finds.
 
-    python benchmarks/search_cost.py --data ../shared/data --out results
+    python benchmarks/search_cost.py --data tables --out results
 
 The time from encoded arrays to the chosen candidates (SuperNet, policy, selection), over that of
 one stand-alone training of the first of them at its own default number of epochs, in the same run;

@@ -1,6 +1,6 @@
 """One command on every table, beside scikit-learn's own network of the same size.
 
-    python benchmarks/tables.py --data ../shared/data --out results
+    python benchmarks/tables.py --data tables --out results
 
 Each table is searched with no options but the target and the limit. On the same split,
 scikit-learn's MLPClassifier or MLPRegressor, its defaults but for early stopping, which is on, and

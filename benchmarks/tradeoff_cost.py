@@ -1,6 +1,6 @@
 """What a trade-off costs and finds, beside searches for each of its limits by themselves.
 
-    python benchmarks/tradeoff_cost.py --data ../shared/data --out results
+    python benchmarks/tradeoff_cost.py --data tables --out results
 
 Four limits on each table, each twice the one before. The searches have their defaults; trade-offs
 train one, two or three candidates for each limit. Seconds are of everything but reading the

@@ -1,6 +1,6 @@
 """Which optimiser, learning rate, batch and number of epochs serve every table.
 
-    python benchmarks/training.py --data ../shared/data --out results
+    python benchmarks/training.py --data tables --out results
 
 For every table, setting and seed: one network trained on the training part, its weights of the best
 epoch on the validation part kept, its loss on the test part. Losses are compared within a table, on

@@ -1,6 +1,6 @@
 """Which children the weight updates should train, and how candidates should be chosen.
 
-    python benchmarks/weight_sampling.py --data ../shared/data --out results
+    python benchmarks/weight_sampling.py --data tables --out results
 
 For every table, rule and seed: a search with the default plan, its three candidates by each rule of
 selection, each trained alone twice; what counts is the validation loss of the best of the three,

@@ -46,7 +46,7 @@ def test_the_wheel_is_the_package(wheel: zipfile.ZipFile) -> None:
     assert held == expected
     assert "tabnas/py.typed" in held
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in wheel.namelist())
-    assert sum(one.file_size for one in wheel.infolist()) < 4e6
+    assert sum(one.file_size for one in wheel.infolist()) < 9e6  # more than half of it are tables
 
 
 def test_the_sources_test_themselves(tmp_path: Path) -> None:

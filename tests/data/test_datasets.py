@@ -19,9 +19,13 @@ from tabnas.data import list_datasets, load_dataset
         ("breast_cancer", 569, 31),
         ("digits", 1797, 65),
         ("diabetes", 442, 11),
+        ("adult", 48_842, 15),
+        ("california_housing", 20_640, 9),
+        ("connect4", 67_557, 43),
+        ("letter", 20_000, 17),
     ],
 )
-def test_shipped(name: str, rows: int, columns: int) -> None:
+def test_tables_that_are_installed(name: str, rows: int, columns: int) -> None:
     dataset = load_dataset(name)
     assert (len(dataset.table), len(dataset.table.names)) == (rows, columns)
     assert dataset.target in dataset.table.names
@@ -49,6 +53,12 @@ def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TABNAS_DATA", str(tmp_path / "gone"))
     with pytest.raises(TabnasError, match="is no folder"):
         list_datasets()
+
+
+def test_a_local_file_goes_before_an_installed_table(tmp_path: Path) -> None:
+    (tmp_path / "iris.csv").write_text("a,b\n1,2\n3,4\n")
+    assert len(load_dataset("iris", target="b", folder=tmp_path).table) == 2
+    assert len(load_dataset("iris").table) == 150
 
 
 def test_offline_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import csv, feather, parquet
 
 from tabnas import TabnasError
-from tabnas.data import CRITEO_COLUMNS, Table, TableEncoder, read_table
-from tests.conftest import SHARED, needs_shared
+from tabnas.data import CRITEO_COLUMNS, Table, TableEncoder, bundled_file, read_table
+from tests.criteo import write_criteo
 
 ROWS = {"age": [31, None, 44], "city": ["Bern", None, "Zug"], "paid": [True, False, None]}
 
@@ -149,12 +149,14 @@ def test_stored_tables(tmp_path: Path) -> None:
             read_table(tmp_path / f"cut{ending}")
 
 
-@needs_shared
-def test_real_files_in_two_formats() -> None:
-    written = read_table(SHARED / "data" / "adult.csv.gz")
-    stored = read_table(SHARED / "data" / "adult.parquet")
+def test_real_files_in_two_formats(tmp_path: Path) -> None:
+    path = bundled_file("adult.parquet")
+    assert path is not None
+    with gzip.open(tmp_path / "adult.csv.gz", "wb") as file:
+        csv.write_csv(parquet.read_table(path), file)
+    written, stored = read_table(tmp_path / "adult.csv.gz"), read_table(path)
     encoders = [TableEncoder.fit(table.drop(["income"])) for table in (written, stored)]
     assert encoders[0].to_dict() == encoders[1].to_dict()
-    criteo = read_table(SHARED / "data" / "criteo_head.txt.gz")
+    criteo = read_table(write_criteo(tmp_path / "criteo.txt.gz", 2_000))
     assert criteo.names == list(CRITEO_COLUMNS)
     assert len(criteo) == 2_000

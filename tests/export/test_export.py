@@ -13,12 +13,11 @@ import onnx
 import pytest
 
 import tabnas
-from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, read_table
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, load_dataset
 from tabnas.data.columns import NumericColumn
 from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.export import Engine, export_onnx, onnx_inputs
 from tabnas.model import Model
-from tests.conftest import SHARED, needs_shared
 from tests.export.strategies import untrained
 
 
@@ -244,10 +243,9 @@ def test_int8_leaves_rows_without_a_target_out(model: Model, tmp_path: Path) -> 
         export_onnx(model, tmp_path / "m.onnx", answers=[None] * 400, **options)  # type: ignore[arg-type]
 
 
-@needs_shared
 @pytest.mark.parametrize(("name", "target"), [("adult", "income"), ("california_housing", None)])
 def test_real_tables(name: str, target: str | None, tmp_path: Path) -> None:
-    table = read_table(SHARED / "data" / f"{name}.parquet")
+    table = load_dataset(name).table
     target = target or table.names[-1]
     encoder = TableEncoder.fit(table, drop=[target], rows=np.arange(2_000))
     found = (

@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 
 from tabnas.cli._main import run
-from tests.conftest import SHARED
 
 
 @pytest.fixture(scope="module")
 def out(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an experiment's quick form, made by the command; a module says its `NAME`."""
+    """The folder of an experiment's quick form, made by the command.
+
+    A module gives its `NAME`, and may have a function `DATA` that fills a folder of tables.
+    """
     name = request.module.NAME
     folder = tmp_path_factory.mktemp(name)
-    data = str(SHARED / "data")
-    assert run(["paper", name, "--quick", "--data", data, "--out", str(folder)]) == 0
+    data = getattr(request.module, "DATA", lambda folder: None)(tmp_path_factory.mktemp("data"))
+    own = [] if data is None else ["--data", str(data)]
+    assert run(["paper", name, "--quick", *own, "--out", str(folder)]) == 0
     return folder
 
 

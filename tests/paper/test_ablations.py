@@ -11,7 +11,6 @@ from tabnas.paper.experiments._ablations_shown import UNCHANGED
 from tabnas.paper.experiments._judged import Judged, JudgedTable
 from tabnas.paper.experiments.ablations import Ablations
 from tabnas.search import SELECTIONS
-from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
@@ -20,14 +19,13 @@ NAME = "ablations"
 
 @pytest.fixture(scope="module")
 def letter() -> Judged:
-    return JudgedTable("letter", SHARED / "data").limited(0.1, epochs=1)
+    return JudgedTable("letter", None).limited(0.1, epochs=1)
 
 
 def _titles(said: dict[str, Any], question: str) -> dict[str, dict[str, Any]]:
     return {one["title"]: one for one in said["variants"] if one["question"] == question}
 
 
-@needs_shared
 def test_the_report_shows_every_figure(out: Path) -> None:
     figures = {path.name for path in out.glob("*.png")}
     assert figures == {"default.png", "paper.png", "p-feasible.png"}
@@ -35,7 +33,6 @@ def test_the_report_shows_every_figure(out: Path) -> None:
     assert all(f"({name})" in report for name in figures)
 
 
-@needs_shared
 def test_every_rule_of_selection_is_judged_on_the_same_searches(summary: dict[str, Any]) -> None:
     said = summary["default"]
     assert said["variants"][0]["title"] == UNCHANGED
@@ -45,7 +42,6 @@ def test_every_rule_of_selection_is_judged_on_the_same_searches(summary: dict[st
     assert len(looks) == 1
 
 
-@needs_shared
 def test_differences_are_taken_run_by_run(summary: dict[str, Any]) -> None:
     for said in (summary["default"], summary["paper"]):
         first, *others = said["variants"]
@@ -57,14 +53,12 @@ def test_differences_are_taken_run_by_run(summary: dict[str, Any]) -> None:
                 assert one[name]["runs"] == first[name]["runs"]
 
 
-@needs_shared
 def test_what_comes_first_is_a_matter_of_selection(summary: dict[str, Any]) -> None:
     for said in (summary["default"], summary["paper"]):
         for one in said["variants"]:
             assert ("regret_of_first" in one) == (one["question"] in ("", "selection"))
 
 
-@needs_shared
 def test_p_feasible_falls_only_if_the_average_knows_infeasible_ones(
     summary: dict[str, Any],
 ) -> None:
@@ -76,7 +70,6 @@ def test_p_feasible_falls_only_if_the_average_knows_infeasible_ones(
     assert of_all[-1] < of_all[0] < feasible_alone[-1]
 
 
-@needs_shared
 def test_to_watch_changes_nothing(letter: Judged) -> None:
     settings = letter.settings(3, {"warmup": 0.5})
     watched = AblatedSearch(letter, settings, moments=5)

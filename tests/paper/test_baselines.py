@@ -16,19 +16,24 @@ from tabnas.paper.experiments._there import tables_with_ground_truth
 from tabnas.paper.experiments.baselines import Baselines
 from tabnas.space import Architecture
 from tabnas.strategies import STRATEGIES
-from tests.conftest import SHARED, needs_shared
+from tests.criteo import make_criteo
 
 pytest.importorskip("matplotlib")
 
 NAME = "baselines"
 
 
+def DATA(folder: Path) -> Path:  # noqa: N802
+    """Criteo does not come with tabnas, so the tests make rows of its form."""
+    pq.write_table(make_criteo(1_500), folder / "criteo.parquet")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def letter() -> Judged:
-    return JudgedTable("letter", SHARED / "data").limited(0.25, epochs=1)
+    return JudgedTable("letter", None).limited(0.25, epochs=1)
 
 
-@needs_shared
 def test_all_spend_what_the_default_search_spends(out: Path) -> None:
     rows = pq.read_table(out / "rows.parquet").to_pylist()
     searched = [row for row in rows if row["part"] == "methods" and row["passes"] is not None]
@@ -40,7 +45,6 @@ def test_all_spend_what_the_default_search_spends(out: Path) -> None:
             assert allowed - 2_048 < row["passes"] <= allowed
 
 
-@needs_shared
 def test_methods_are_compared_with_the_default_search(summary: dict[str, Any]) -> None:
     first, *others = summary["methods"]
     assert first["title"] == "default search"
@@ -55,7 +59,6 @@ def test_methods_are_compared_with_the_default_search(summary: dict[str, Any]) -
     assert not any("regret_of_first" in one for one in alone)  # all of them were trained
 
 
-@needs_shared
 def test_all_may_choose_by_the_same_rule(out: Path, letter: Judged) -> None:
     rows = pq.read_table(out / "rows.parquet").to_pylist()
     ruled = [row for row in rows if row["named_by_rule"] is not None]
@@ -71,7 +74,6 @@ def test_all_may_choose_by_the_same_rule(out: Path, letter: Judged) -> None:
         assert row["returned_by_rule"] in row["named_by_rule"]
 
 
-@needs_shared
 def test_what_is_found_on_criteo_is_within_the_limit(summary: dict[str, Any]) -> None:
     reference, *others = summary["criteo"]
     assert reference["found"] == ["48-240-24-256-8"]
@@ -81,7 +83,6 @@ def test_what_is_found_on_criteo_is_within_the_limit(summary: dict[str, Any]) ->
         assert max(one["parameters"]) <= reference["parameters"][0]
 
 
-@needs_shared
 def test_the_supernet_is_that_of_the_default_search(letter: Judged) -> None:
     """The default's children do not ask the policy, so training them without one is the same."""
     bench = EqualCost(letter, 1)
@@ -90,7 +91,6 @@ def test_the_supernet_is_that_of_the_default_search(letter: Judged) -> None:
     assert len(bench._trained[0].history) == 0
 
 
-@needs_shared
 def test_looks_are_counted_and_steady_ones_repeat(letter: Judged) -> None:
     net = letter.search(letter.settings(0)).net
     choices = np.array([letter.feasible.space.choices(one) for one in list(letter.feasible)[:3]])

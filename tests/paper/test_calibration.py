@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tabnas.paper.experiments._agreement import pearson, spearman
 from tabnas.paper.experiments._judged import FROZEN, JudgedTable
 from tabnas.search import one_shot_losses
-from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
@@ -20,7 +19,6 @@ NAME = "calibration"
 VALUES = st.lists(st.integers(-50, 50), min_size=3, max_size=30)
 
 
-@needs_shared
 def test_supernets_foretell_stand_alone_losses(summary: dict[str, Any]) -> None:
     assert len(summary["ranking"]) == 3
     for row in summary["ranking"]:
@@ -31,7 +29,6 @@ def test_supernets_foretell_stand_alone_losses(summary: dict[str, Any]) -> None:
         assert row["lowest_regret"] >= 0
 
 
-@needs_shared
 def test_late_rl_is_judged_by_what_is_feasible(out: Path, summary: dict[str, Any]) -> None:
     assert [row["title"] for row in summary["late"]] == ["Abs, beta = -0.5", "rejection, exact"]
     for row in summary["late"]:
@@ -47,10 +44,9 @@ def test_late_rl_is_judged_by_what_is_feasible(out: Path, summary: dict[str, Any
     assert (out / "late.png").exists()
 
 
-@needs_shared
 def test_the_policy_has_no_say_in_the_default_s_weights() -> None:
     """The report leaves out the default without RL for this reason."""
-    judged = JudgedTable("letter", SHARED / "data").limited(0.25, epochs=1)
+    judged = JudgedTable("letter", None).limited(0.25, epochs=1)
     some = judged.truth.architectures[1::100]
     losses = []
     for warmup in (0.25, FROZEN):

@@ -9,7 +9,6 @@ from tabnas.feasible import FeasibleSet
 from tabnas.jobs import Crew
 from tabnas.paper import GroundTruthMaker, ground_truth, ground_truth_tables, read_ground_truth
 from tabnas.space import COSTS, Architecture
-from tests.conftest import SHARED, needs_shared
 
 LETTER = ground_truth("letter")
 
@@ -80,10 +79,9 @@ def test_unknown_names_are_refused() -> None:
         ground_truth("leter")
 
 
-@needs_shared
 def test_making_goes_on_and_gives_what_is_kept(tmp_path) -> None:
     def make(most: int) -> None:
-        GroundTruthMaker("letter", data=SHARED / "data", out=tmp_path, most=most).make()
+        GroundTruthMaker("letter", out=tmp_path, most=most).make()
 
     make(2)
     begun = pq.read_table(tmp_path / "letter.parquet").to_pylist()
@@ -98,11 +96,10 @@ def test_making_goes_on_and_gives_what_is_kept(tmp_path) -> None:
         assert row["validation_loss"] == pytest.approx(kept, rel=0.2)
 
 
-@needs_shared
 def test_processes_change_nothing_but_the_seconds(tmp_path) -> None:
     made = []
     for processes in (1, 2):
-        maker = GroundTruthMaker("letter", data=SHARED / "data", out=tmp_path, most=2)
+        maker = GroundTruthMaker("letter", out=tmp_path, most=2)
         maker.file.unlink(missing_ok=True)
         maker.make(crew=Crew(processes=processes))
         table = pq.read_table(maker.file)
@@ -112,13 +109,12 @@ def test_processes_change_nothing_but_the_seconds(tmp_path) -> None:
     assert len(made[0]) == 2
 
 
-@needs_shared
 def test_what_was_done_before_an_error_is_kept(tmp_path) -> None:
     def stop(done: int, total: int) -> None:
         if done == 1:
             raise KeyboardInterrupt
 
-    maker = GroundTruthMaker("letter", data=SHARED / "data", out=tmp_path, most=2)
+    maker = GroundTruthMaker("letter", out=tmp_path, most=2)
     with pytest.raises(KeyboardInterrupt):
         maker.make(stop)
     assert pq.read_table(maker.file).num_rows == 1

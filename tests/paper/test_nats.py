@@ -14,7 +14,6 @@ from tabnas.cli._main import run
 from tabnas.paper import _runner
 from tabnas.paper._experiment import read_definition
 from tabnas.paper.experiments._nats_space import NatsFile, NatsSpace
-from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
@@ -23,7 +22,7 @@ CIFAR_10 = NatsFile(**read_definition("nats", quick=True)["files"][0])
 
 @pytest.fixture(scope="module")
 def nats() -> NatsSpace:
-    return CIFAR_10.read(SHARED / "data", 75.0)
+    return CIFAR_10.read(None, 75.0)
 
 
 def smaller() -> dict[str, Any]:
@@ -42,8 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("nats")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_runner, "read_definition", lambda *_, **__: smaller())
-        data = str(SHARED / "data")
-        assert run(["paper", "nats", "--quick", "--out", str(out), "--data", data]) == 0
+        assert run(["paper", "nats", "--quick", "--out", str(out)]) == 0
     return out
 
 
@@ -51,7 +49,6 @@ def summary(made: Path) -> dict[str, Any]:
     return dict(json.loads((made / "summary.json").read_text()))
 
 
-@needs_shared
 def test_the_space_is_the_one_of_the_benchmark(nats: NatsSpace) -> None:
     assert nats.feasible.count() == 13_540
     assert str(nats.best) == "16-48-48-64-64"
@@ -61,7 +58,6 @@ def test_the_space_is_the_one_of_the_benchmark(nats: NatsSpace) -> None:
     assert nats.gap(choices).min() == 0
 
 
-@needs_shared
 def test_ours_is_near_the_best_within_the_limit(made: Path) -> None:
     targets = summary(made)["targets"]
     assert [(one["looks"], one["noise"]) for one in targets] == [(500, 0), (200, 0), (500, 0.5)]
@@ -71,7 +67,6 @@ def test_ours_is_near_the_best_within_the_limit(made: Path) -> None:
         assert one["met"] == (one["gap"] <= one["aim"])
 
 
-@needs_shared
 def test_ours_is_nearer_than_random_and_penalties_leave_the_limit(made: Path) -> None:
     rows = {(row["title"], row["noise"], row["looks"]): row for row in summary(made)["strategies"]}
     for noise in (0.0, 0.5):
@@ -82,7 +77,6 @@ def test_ours_is_nearer_than_random_and_penalties_leave_the_limit(made: Path) ->
     assert rows["policy, Abs, beta = -0.1", 0.0, 500]["over"] > 0
 
 
-@needs_shared
 def test_the_papers_tables_show_what_the_paper_says(made: Path) -> None:
     rows = summary(made)["tables"]
     rejecting = [row for row in rows if row["title"].startswith("rejection")]
@@ -98,7 +92,6 @@ def test_the_papers_tables_show_what_the_paper_says(made: Path) -> None:
     assert penalising[0]["share_over"] > 0.5
 
 
-@needs_shared
 def test_gaps_are_those_of_what_was_found(made: Path, nats: NatsSpace) -> None:
     rows = pq.read_table(made / "rows.parquet").to_pylist()
     searches = [row for row in rows if row["part"] == "strategies"]
@@ -110,7 +103,6 @@ def test_gaps_are_those_of_what_was_found(made: Path, nats: NatsSpace) -> None:
         assert row["found"] in nats.feasible
 
 
-@needs_shared
 def test_the_report_tells_of_it(made: Path) -> None:
     text = (made / "README.md").read_text()
     for said in ("13,540", "92.85", "What was tried", "`degree=1`", "cannot be compared"):
@@ -126,6 +118,9 @@ def test_a_file_with_missing_networks_is_refused(tmp_path: Path) -> None:
         CIFAR_10.read(tmp_path, 75.0)
 
 
-def test_a_folder_without_the_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TabnasError, match="must hold 'nats_bench_size_cifar10"):
-        CIFAR_10.read(tmp_path, 75.0)
+def test_a_file_that_is_nowhere_is_named(tmp_path: Path) -> None:
+    other = NatsFile(**read_definition("nats", quick=True)["files"][1])
+    with pytest.raises(TabnasError, match=r"cifar100\.parquet' does not come with"):
+        other.read(None, 75.0)
+    with pytest.raises(TabnasError, match=r"is not in '.*--data"):
+        other.read(tmp_path, 75.0)

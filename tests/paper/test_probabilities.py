@@ -14,7 +14,6 @@ from tabnas.paper.experiments._watched_search import WatchedSearch, ending, favo
 from tabnas.policy import Adam
 from tabnas.search import Search, SearchSettings
 from tabnas.space import Budget, SearchSpace
-from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
@@ -26,7 +25,6 @@ def rows(out: Path) -> dict[str, dict[str, Any]]:
     return {row["reward"]: row for row in pq.read_table(out / "rows.parquet").to_pylist()}
 
 
-@needs_shared
 def test_the_policy_is_uniform_during_warm_up(rows: dict[str, dict[str, Any]]) -> None:
     for row in rows.values():
         frozen = np.array(row["progress"]) <= row["warmup"]
@@ -36,20 +34,17 @@ def test_the_policy_is_uniform_during_warm_up(rows: dict[str, dict[str, Any]]) -
         assert np.allclose(np.array(row["probabilities"])[frozen], 1 / 20)
 
 
-@needs_shared
 def test_probabilities_are_probabilities(rows: dict[str, dict[str, Any]]) -> None:
     for row in rows.values():
         sums = np.array(row["probabilities"]).sum(axis=-1)
         assert np.allclose(sums, 1, atol=2e-3)  # rounded to four digits
 
 
-@needs_shared
 def test_drawing_within_v_wastes_no_step(rows: dict[str, dict[str, Any]]) -> None:
     exact, sampled = rows["rejection"], rows["rejection_monte_carlo"]
     assert exact["policy_updates"] > 4 * sampled["policy_updates"] > 0
 
 
-@needs_shared
 def test_abs_turns_to_the_limit_and_rejection_keeps_it(
     out: Path, rows: dict[str, dict[str, Any]]
 ) -> None:
@@ -66,10 +61,9 @@ def test_abs_turns_to_the_limit_and_rejection_keeps_it(
     assert (out / "covertype-4-layers.svg").exists()
 
 
-@needs_shared
 def test_changes_make_another_space() -> None:
     changes = {"rows": 300, "layers": 2, "widths": [8, 16], "reference": "8-16"}
-    table = prepared({"table": "covertype", "changes": changes}, SHARED / "data")
+    table = prepared({"table": "covertype", "changes": changes}, None)
     assert {str(one) for one in table.feasible} == {"8-8", "8-16"}
 
 

@@ -9,27 +9,23 @@ import pytest
 from tabnas.cli._main import run
 from tabnas.paper.experiments._judged import Judged, JudgedTable
 from tabnas.paper.experiments._recorded import Recording
-from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
 
 @pytest.fixture(scope="module")
 def judged() -> Judged:
-    return JudgedTable("letter", SHARED / "data").limited(0.1)
+    return JudgedTable("letter", None).limited(0.1)
 
 
-@needs_shared
 def test_the_command_replays(tmp_path: Path) -> None:
-    data = str(SHARED / "data")
-    assert run(["paper", "replay", "--quick", "--data", data, "--out", str(tmp_path)]) == 0
+    assert run(["paper", "replay", "--quick", "--out", str(tmp_path)]) == 0
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert {one["reward"] for one in summary["settings"]} == {"rejection", "abs"}
     assert all(-5 < one["regret_of_returned"]["mean"] < 30 for one in summary["settings"])
     assert set(summary["best"]["letter"]) == {"rejection", "abs"}
 
 
-@needs_shared
 def test_policies_learn_what_was_recorded(judged: Judged) -> None:
     losses = np.broadcast_to(judged.truth.losses["validation"].mean(axis=1), (2, 2, 585))
     recording = Recording(judged, 0, losses, steps=300 * judged.settings(0).every)
@@ -39,7 +35,6 @@ def test_policies_learn_what_was_recorded(judged: Judged) -> None:
         assert judged.judge.regret(found) < np.nanmedian(judged.judge.regrets) / 4
 
 
-@needs_shared
 def test_a_recording_is_what_a_search_sees(judged: Judged) -> None:
     recording = Recording.make(judged, 0, moments=4, batches=4)
     assert recording.losses.shape == (4, 4, 585)

@@ -16,7 +16,6 @@ from tabnas.paper._tables import paper_table
 from tabnas.paper.experiments._bottleneck import has_bottleneck, narrowing
 from tabnas.paper.experiments._pareto import EVIDENT, Tradeoff, bottlenecks, on_front
 from tabnas.space import Architecture
-from tests.conftest import SHARED, needs_shared
 
 pytest.importorskip("matplotlib")
 
@@ -84,17 +83,17 @@ def test_expected_bottlenecks_are_those_of_the_same_cost() -> None:
     assert counted.p_value == 1
 
 
-@needs_shared
 def test_the_command_shows_what_the_fronts_are_made_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "tradeoff"
-    data = str(SHARED / "data")
-    assert run(["paper", "tradeoff", "--quick", "--data", data, "--out", str(out)]) == 0
-    assert "letter, all" in capsys.readouterr().out
+    assert run(["paper", "tradeoff", "--quick", "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "letter, all" in text
+    assert "volkert" in text  # named, since it is not there
     summary = json.loads((out / "summary.json").read_text())
     found = {own["title"]: own for own in summary["tradeoffs"]}
-    assert set(found) == {"letter, all", "letter, 3 layers", "criteo, sampled"}
+    assert set(found) == {"letter, all", "letter, 3 layers", "higgs, sampled"}
     letter = found["letter, all"]
     assert letter["architectures"] == 585
     # on letter the paper's pattern does not hold: good networks widen once, then narrow
@@ -116,7 +115,7 @@ def _check_steps(rows: list[dict]) -> None:
     said = read_definition("tradeoff", quick=True)["sampled"]
     sampled = [row for row in rows if row["part"] == "sampled"]
     assert len(sampled) == said["steps"] * said["architectures"]
-    limit = paper_table("criteo").prepare(SHARED / "data").limit
+    limit = paper_table("higgs").prepare(None).limit
     low, high = said["range"]
     edges = np.geomspace(low, high, said["steps"] + 1) * limit
     for row in sampled:

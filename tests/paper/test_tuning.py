@@ -6,12 +6,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.conftest import needs_shared
-
 pytest.importorskip("matplotlib")
 
 NAME = "tuning"
-pytestmark = needs_shared
 
 
 def test_abs_has_a_narrow_window(summary: dict[str, Any]) -> None:
@@ -35,7 +32,7 @@ def test_searches_keep_the_limit_and_watch_their_estimates(
     rows = pq.read_table(out / "rows.parquet").to_pylist()
     searches = {row["samples"]: row for row in rows if row["part"] == "search"}
     assert set(searches) == {"16", "2048", "exact"}
-    limit = summary["tables"]["criteo"]["limit"]
+    limit = summary["tables"]["higgs"]["limit"]
     for row in searches.values():
         assert row["chosen_cost"] <= limit
         assert len(row["p_feasible"]) == len(row["progress"]) == 9
@@ -53,7 +50,7 @@ def _errors(row: dict[str, Any]) -> list[float]:
 
 def test_the_report_compares_with_the_paper(out: Path) -> None:
     text = (out / "README.md").read_text()
-    assert "a sample: 8,184 rows" in text
+    assert "a sample: 22,974 rows" in text
     assert "The paper" in text
     for name in ("toy", "searches"):
         assert f"({name}.png)" in text

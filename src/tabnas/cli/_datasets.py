@@ -27,8 +27,8 @@ def datasets(
 ) -> None:
     """List the datasets that are known by name.
 
-    Those of scikit-learn are always there; OpenML's are fetched once and kept. Set TABNAS_DATA to a
-    folder of your own tables to have them listed, too.
+    Those of tabnas and scikit-learn are installed with it; OpenML's are fetched once and kept. Set
+    TABNAS_DATA to a folder of your own tables to have them listed, too.
 
     For example:
 

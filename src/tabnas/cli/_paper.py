@@ -20,11 +20,8 @@ EXAMPLES = """\
 # a small form, in seconds, of an experiment that needs no data
 tabnas paper toy --quick --out /tmp/toy
 
-# one that reads the tables of a folder, four jobs at once
+# one that also reads tables of your own, four jobs at once
 tabnas paper rewards --data tables --processes 4"""
-
-WITHOUT_TABLES = ("toy",)
-"""Experiments that are all in their definitions."""
 
 app = typer.Typer(cls=Group, no_args_is_help=True, epilog=EXAMPLES)
 
@@ -38,9 +35,8 @@ def paper() -> None:
     """
 
 
-def _add(name: str, shows: str, takes: str, *, reads: bool) -> None:
-    """The command of one experiment, which may read tables."""
-    tables = " --data tables" if reads else ""
+def _add(name: str, shows: str, takes: str) -> None:
+    """Add the command of one experiment."""
 
     def experiment(
         quick: Annotated[
@@ -55,9 +51,9 @@ def _add(name: str, shows: str, takes: str, *, reads: bool) -> None:
         data: Annotated[
             Path | None,
             typer.Option(
-                help="The folder that holds the tables' files, which all but toy need; on a "
+                help="A folder of tables, whose files go before those that come with tabnas; on a "
                 "cluster, every machine reads it at this path.",
-                show_default=False,
+                show_default="the tables of tabnas",
                 metavar="FOLDER",
             ),
         ] = None,
@@ -97,10 +93,10 @@ def _add(name: str, shows: str, takes: str, *, reads: bool) -> None:
     experiment.__doc__ = (
         f"{shows}.\n\nTakes {takes} on two cores. After an interruption the same command goes on "
         f"with what is left, here or elsewhere.\n{commands.EXAMPLES}\n"
-        f"# a small form\ntabnas paper {name} --quick --out /tmp/{name}{tables}\n\n"
+        f"# a small form\ntabnas paper {name} --quick --out /tmp/{name}\n\n"
         f"# all of it, four jobs at once, or on a cluster\n"
-        f"tabnas paper {name} --processes 4{tables}\n"
-        f"tabnas paper {name} --backend ray --address HOST:6379{tables}"
+        f"tabnas paper {name} --processes 4\n"
+        f"tabnas paper {name} --backend ray --address HOST:6379"
     )
     add(app, experiment, name=name)
 
@@ -111,7 +107,7 @@ def _add_all() -> None:
         if file.name.endswith(".toml"):
             said = tomllib.loads(file.read_text())
             name = file.name.removesuffix(".toml")
-            _add(name, said["shows"], said["takes"], reads=name not in WITHOUT_TABLES)
+            _add(name, said["shows"], said["takes"])
 
 
 _add_all()
@@ -122,13 +118,14 @@ def ground_truth(
         str, typer.Argument(help="The table: adult, california, connect4, ...", metavar="TABLE")
     ],
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            help="The folder that holds the table's file; on a cluster, every machine reads it at "
-            "this path.",
+            help="A folder of tables, whose files go before those that come with tabnas; on a "
+            "cluster, every machine reads it at this path.",
+            show_default="the tables of tabnas",
             metavar="FOLDER",
         ),
-    ],
+    ] = None,
     out: Annotated[Path, typer.Option(help="The folder to write to.", metavar="FOLDER")] = Path(
         "results/ground_truth"
     ),
@@ -152,8 +149,8 @@ def ground_truth(
 
     For example:
 
-    # two trainings at once, of the table in tables/adult.parquet
-    tabnas paper ground-truth adult --data tables --processes 2
+    # two trainings at once
+    tabnas paper ground-truth adult --processes 2
     """
     from tabnas.paper import GroundTruthMaker
 

@@ -9,8 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tabnas.errors import TabnasError
-
 Job = dict[str, Any]
 """One piece of work: plain values, which name it among all others."""
 Row = dict[str, Any]
@@ -30,17 +28,7 @@ class Experiment(ABC):
 
     def __init__(self, definition: Mapping[str, Any], data: Path | None = None) -> None:
         self.definition = definition
-        self._data = data
-
-    @property
-    def data(self) -> Path:
-        """The folder of the tables."""
-        if self._data is None:
-            raise TabnasError(
-                f"the experiment {self.name!r} must have the folder of its tables, however none "
-                "was given; name it with --data"
-            )
-        return self._data
+        self.data = data  # a folder of tables, whose files go before those of tabnas
 
     @abstractmethod
     def jobs(self) -> list[Job]:

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from tabnas.data import read_table
 from tabnas.errors import TabnasError, did_you_mean
+from tabnas.paper._table_files import locate_file, sample_rows
 from tabnas.runs import Labelled, PlannedRun, RunSettings, plan_run
 from tabnas.space import COSTS, Architecture, Budget, SearchSpace
-from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
 LAYERS = 3
@@ -39,11 +38,10 @@ class GroundTruthTable:
     widths: tuple[int, ...]
     seeds: int
 
-    def run(self, folder: Path) -> PlannedRun:
+    def run(self, folder: Path | None) -> PlannedRun:
         """The rows, split and encoded, and the settings of a default run with them."""
-        table = read_table(folder / self.file)
-        chosen = stream(0, "ground truth").permutation(len(table))[: self.rows]
-        labelled = Labelled.of(table.take(np.sort(chosen)), self.target)
+        table = sample_rows(locate_file(self.file, folder), self.rows, name="ground truth")
+        labelled = Labelled.of(table, self.target)
         settings = RunSettings(
             limits={"parameters": NO_LIMIT}, layers=LAYERS, widths=self.widths, baselines=False
         )

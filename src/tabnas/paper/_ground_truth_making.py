@@ -32,9 +32,11 @@ Row = dict[str, Any]
 class GroundTruthMaker:
     """Trains what is not trained yet, and writes it down as it goes."""
 
-    def __init__(self, name: str, *, data: Path, out: Path, most: int | None = None) -> None:
+    def __init__(
+        self, name: str, *, data: Path | None = None, out: Path, most: int | None = None
+    ) -> None:
         self.table = ground_truth_table(name)
-        self.data = data.resolve()  # workers may stand in other folders
+        self.data = data and data.resolve()  # workers may stand in other folders
         self.file = out / f"{name}.parquet"
         self.most = most
 
@@ -103,7 +105,7 @@ class GroundTruthMaker:
         }
 
 
-def _trained(name: str, data: Path, job: Job) -> Row:
+def _trained(name: str, data: Path | None, job: Job) -> Row:
     """What becomes of one architecture, trained alone."""
     architecture, seed = Architecture.parse(job[0]), job[1]
     planned = _planned(name, data)
@@ -139,7 +141,7 @@ def _trained(name: str, data: Path, job: Job) -> Row:
 
 
 @lru_cache(maxsize=1)
-def _planned(name: str, data: Path) -> PlannedRun:
+def _planned(name: str, data: Path | None) -> PlannedRun:
     """Once in a process, so that the table is read once."""
     return ground_truth_table(name).run(data)
 

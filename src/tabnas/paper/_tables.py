@@ -9,10 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Scaling, Shares, TableEncoder, Target, read_table, split_stratified
+from tabnas.data import Scaling, Shares, TableEncoder, Target, split_stratified
 from tabnas.errors import TabnasError, did_you_mean
 from tabnas.feasible import FeasibleSet
 from tabnas.model import examples, network_task, probabilities, score
@@ -28,6 +27,7 @@ from tabnas.nets import (
     Training,
     train,
 )
+from tabnas.paper._table_files import locate_file, sample_rows
 from tabnas.runs import Labelled
 from tabnas.search import SearchSettings
 from tabnas.space import COSTS, Architecture, Budget, SearchSpace
@@ -64,12 +64,10 @@ class PaperTable:
     embedding: int = 0
     most_categories: int = 0
 
-    def prepare(self, folder: Path, *, rows: int = 0, epochs: int = 0) -> PreparedTable:
-        """The table read, split and encoded; quick forms take fewer rows and epochs."""
-        table = read_table(self._path(folder))
-        most = rows or self.rows or len(table)
-        chosen = stream(0, "paper").permutation(len(table))[:most]
-        data = Labelled.of(table.take(np.sort(chosen)), self.target)
+    def prepare(self, folder: Path | None, *, rows: int = 0, epochs: int = 0) -> PreparedTable:
+        """Read, split and encode the table; quick forms take fewer rows and epochs."""
+        table = sample_rows(self._path(folder), rows or self.rows, name="paper")
+        data = Labelled.of(table, self.target)
         split = split_stratified(data.truth, SPLIT, stream(0, "split"))
         encoder = TableEncoder.fit(data.features, scaling=self.scaling, rows=split.train)
         if self.most_categories:
@@ -88,14 +86,12 @@ class PaperTable:
             truth=data.truth[split.validation],
         )
 
-    def _path(self, folder: Path) -> Path:
-        path = folder / self.file
-        if not path.exists() and self.openml:
-            raise TabnasError(
-                f"the table {self.name!r} is not in {str(folder)!r}: fetch "
-                f"https://www.openml.org/d/{self.openml} and save it there as {self.file!r}"
-            )
-        return path
+    def _path(self, folder: Path | None) -> Path:
+        remedy = (
+            f"fetch https://www.openml.org/d/{self.openml}, save it as {self.file!r} in a folder, "
+            "and name that with --data"
+        )
+        return locate_file(self.file, folder, remedy=remedy if self.openml else "")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tabnas.data._readers import read_table
+from tabnas.data.datasets._bundled import bundled_file
 from tabnas.data.datasets._dataset import Dataset, Listing, NamedDataset
 from tabnas.data.datasets._folder import data_folder, files_in, table_name
 from tabnas.data.datasets._openml import openml
@@ -16,6 +17,7 @@ __all__ = [
     "Dataset",
     "Listing",
     "NamedDataset",
+    "bundled_file",
     "data_folder",
     "list_datasets",
     "load_dataset",
@@ -38,11 +40,9 @@ def list_datasets(folder: Path | None = None) -> list[Listing]:
 def load_dataset(name: str, *, target: str | None = None, folder: Path | None = None) -> Dataset:
     """Load a dataset by its name, an OpenML number, or a file's name in the data folder.
 
-    `target` names the column to predict, where the dataset does not say: files do not.
+    A file in the data folder goes before a dataset of the same name. `target` names the column to
+    predict, where the dataset does not say: files do not.
     """
-    named = DATASETS.get(name)
-    if named is not None and not named.fetched:
-        return named.load()
     meant = [p for p in files_in(folder or data_folder()) if name in (p.name, table_name(p))]
     if len(meant) > 1:
         raise TabnasError(
@@ -53,8 +53,8 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
         if target is None:
             raise TabnasError(f"the file {path.name!r} needs the name of its target column")
         return Dataset(name, read_table(path), target)
-    if named is not None:
-        return named.load()
+    if name in DATASETS:
+        return DATASETS[name].load()
     if name.isdecimal():
         return openml(name, int(name))
     known = [listing.name for listing in list_datasets(folder)]

@@ -28,10 +28,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class NamedDataset(Listing):
-    """A dataset that can be loaded by its name alone.
-
-    One that is `fetched` comes over the network, so a local file of its name goes before it.
-    """
+    """A dataset that can be loaded by its name alone; `fetched`: over the network."""
 
     load: Callable[[], Dataset]
     fetched: bool = False

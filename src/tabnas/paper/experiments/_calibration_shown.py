@@ -67,8 +67,8 @@ over the limit: Abs would have returned that one. The paper: with Abs, RL still 
 architecture, so RL is to blame and not the SuperNet."""
 
 
-def report(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    """All of it in words and tables."""
+def report(said: Mapping[str, Any], summary: Mapping[str, Any], absent: str) -> str:
+    """Write the page; `absent` names the tables that were not run."""
     parts = [
         _RANKING.format(last=said["ranking"]["seeds"] - 1, near=said["ranking"]["near"]),
         *(_ranking_table(table, summary["ranking"]) for table in summary["tables"]),
@@ -100,7 +100,7 @@ def report(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     if summary["waiting"]:
         waiting = ", ".join(summary["waiting"])
         parts.append(f"Not here, and so not run: the ground truth of {waiting}.")
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, absent]).strip()
 
 
 def _sampled_part(facts: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ from tabnas.types import FloatArray
 class CriteoMethods:
     """Criteo's sample in the 5-layer space: one architecture a method, trained alone."""
 
-    def __init__(self, said: Mapping[str, Any], data: Path) -> None:
+    def __init__(self, said: Mapping[str, Any], data: Path | None) -> None:
         self.said = said
         self._folder = data
         self._trained: dict[int, Search] = {}
@@ -131,6 +131,8 @@ def described_methods(rows: list[Row]) -> list[dict[str, Any]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row["method"], []).append(row)
+    if not groups:  # Criteo's file was not there
+        return []
     reference = np.array(next(iter(groups.values()))[0]["losses"])
     return [_described(title, own, reference) for title, own in groups.items()]
 

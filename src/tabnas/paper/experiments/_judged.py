@@ -31,7 +31,7 @@ FROZEN = 1 - 1e-9
 class JudgedTable:
     """A table with its ground truth, and the default run with it."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path | None) -> None:
         self.truth: GroundTruth = ground_truth(name)
         self.run: PlannedRun = ground_truth_tables()[name].run(folder)
 

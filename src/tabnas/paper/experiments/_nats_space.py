@@ -11,6 +11,7 @@ import numpy as np
 from tabnas.data import read_table
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
+from tabnas.paper._table_files import locate_file
 from tabnas.space import Architecture, Budget, CallableCost, Limit, SearchSpace
 from tabnas.types import FloatArray, IntArray
 
@@ -33,15 +34,9 @@ class NatsFile:
     searched: str
     judged: str
 
-    def read(self, folder: Path, limit: float) -> NatsSpace:
-        """The space as the file in this folder has it."""
-        path = folder / self.file
-        if not path.exists():
-            raise TabnasError(
-                f"the folder of the tables must hold {self.file!r}, however {str(folder)!r} does "
-                "not; name another with --data"
-            )
-        table = read_table(path)
+    def read(self, folder: Path | None, limit: float) -> NatsSpace:
+        """Read the space from the file in this folder, or from the one that comes with tabnas."""
+        table = read_table(locate_file(self.file, folder))
         widths = np.stack([table.column(name).to_numpy() for name in COLUMNS], axis=1)
         places = np.searchsorted(WIDTHS, widths)
         shape = (len(WIDTHS),) * LAYERS

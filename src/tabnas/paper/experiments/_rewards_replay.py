@@ -24,7 +24,7 @@ from tabnas.types import BoolArray, FloatArray, IntArray
 class Replay:
     """One table with a ground truth, and policies that learn from its losses."""
 
-    def __init__(self, name: str, data: Path, said: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, data: Path | None, said: Mapping[str, Any]) -> None:
         self.said = said
         self._name, self._data = name, data
         self.truth = ground_truth(name)

@@ -51,7 +51,7 @@ class Setting:
 class SearchedTable:
     """A table on which rewards are compared."""
 
-    def __init__(self, name: str, data: Path, said: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, data: Path | None, said: Mapping[str, Any]) -> None:
         self.said = said
         table = paper_table(name)
         epochs = said["epochs"].get(name, {})

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tabnas.paper._ground_truth import ground_truth_names
+from tabnas.paper._table_files import find_file
 from tabnas.paper._tables import paper_table
 
 
-def tables_with_files(said: Mapping[str, Any], folder: Path) -> list[str]:
-    """Those whose files are in the folder of the tables."""
-    return [name for name in said["tables"] if (folder / paper_table(name).file).exists()]
+def tables_with_files(names: Iterable[str], folder: Path | None) -> list[str]:
+    """Return the tables whose files are in the folder or come with tabnas."""
+    return [name for name in names if find_file(paper_table(name).file, folder)]
 
 
 def tables_with_ground_truth(said: Mapping[str, Any]) -> list[str]:
-    """Those whose ground truth comes with tabnas."""
+    """Return the tables whose ground truth comes with tabnas."""
     there = ground_truth_names()
     return [name for name in said["tables"] if name in there]
 
 
-def absent_tables(said: Mapping[str, Any], folder: Path) -> str:
-    """A sentence on those that are named but not there; nothing if all are."""
-    there = tables_with_files(said, folder)
-    absent = [paper_table(name) for name in said["tables"] if name not in there]
+def describe_absent(names: Iterable[str], run: Iterable[str]) -> str:
+    """Name the tables that were not run; an empty text if all were."""
+    run = set(run)
+    absent = [paper_table(name) for name in dict.fromkeys(names) if name not in run]
     if not absent:
         return ""
     named = ", ".join(

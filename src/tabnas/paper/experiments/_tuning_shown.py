@@ -44,8 +44,8 @@ Times are of a core that was shared with other work, which makes all of them lon
 with one another."""
 
 
-def report(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    """All of it in words and tables."""
+def report(said: Mapping[str, Any], summary: Mapping[str, Any], absent: str) -> str:
+    """Write the page; `absent` names the tables that were not run."""
     toy = summary["toy"]
     head = [f"ends on {toy['optimum']}", "its probability", "ends infeasible"]
     first = [*toy["by_samples"], *toy["exact"]]
@@ -67,8 +67,9 @@ def report(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
         "![toy](toy.png)",
         _SEARCHES,
     ]
-    for table in said["tables"]:
-        title = table["title"]
+    tables = {table["title"]: table for table in said["tables"]}
+    for title in summary["tables"]:
+        table = tables[title]
         facts = summary["tables"][title]
         parts += [
             f"### {title}\n\n{title} is {facts['what']}. Limit: {facts['limit']:,} parameters. The "
@@ -82,7 +83,9 @@ def report(said: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
             _search_words(facts["by_samples"]),
             "What Algorithm 3 returned, by N:\n\n" + _found(facts["by_samples"]),
         ]
-    return "\n\n".join([*parts, _CAVEATS, "![searches](searches.png)"])
+    if summary["tables"]:
+        parts += [_CAVEATS, "![searches](searches.png)"]
+    return "\n\n".join([*parts, absent]).strip()
 
 
 def draw_toy(toy: Mapping[str, Any], out: Path) -> None:

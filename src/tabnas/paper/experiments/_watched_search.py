@@ -82,7 +82,7 @@ class WatchedSearch(Search):
         self.trace["probabilities"].append(policy.probabilities.round(4).tolist())
 
 
-def prepared(said: Mapping[str, Any], data: Path) -> PreparedTable:
+def prepared(said: Mapping[str, Any], data: Path | None) -> PreparedTable:
     """A table of `tables.toml`, with the `changes` that an experiment makes to it."""
     changes = dict(said.get("changes", {}))
     if "widths" in changes:

@@ -20,7 +20,11 @@ from tabnas.paper.experiments._criteo_methods import CriteoMethods, described_me
 from tabnas.paper.experiments._equal_cost import EqualCost
 from tabnas.paper.experiments._judged import Judged, JudgedTable
 from tabnas.paper.experiments._paired import compared, described, holm
-from tabnas.paper.experiments._there import tables_with_ground_truth
+from tabnas.paper.experiments._there import (
+    describe_absent,
+    tables_with_files,
+    tables_with_ground_truth,
+)
 from tabnas.paper.experiments._verdicts import (
     PARTS,
     REGRETS,
@@ -67,9 +71,10 @@ class Baselines(Experiment):
             for seed in range(said["seeds"])
             for method in [*self.methods, ALONE]
         ]
+        repeats = said["criteo"]["repeats"] if tables_with_files(["criteo"], self.data) else 0
         criteo = [
             {"part": "criteo", "method": method, "repeat": repeat}
-            for repeat in range(said["criteo"]["repeats"])
+            for repeat in range(repeats)
             for method, one in self.criteo_methods.items()
             if repeat == 0 or one["kind"] != "reference"
         ]
@@ -141,7 +146,12 @@ class Baselines(Experiment):
         }
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
-        return f"{baselines_text(summary)}\n\n{criteo_text(self.definition['criteo'], summary)}\n"
+        on_criteo = (
+            criteo_text(self.definition["criteo"], summary)
+            if summary["criteo"]
+            else describe_absent(["criteo"], [])
+        )
+        return f"{baselines_text(summary)}\n\n{on_criteo}\n"
 
     def draw(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
         draw_baselines(summary, out / "regret")

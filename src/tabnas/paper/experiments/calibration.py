@@ -23,7 +23,11 @@ from tabnas.paper.experiments._calibration_shown import (
 )
 from tabnas.paper.experiments._judged import FROZEN, JudgedTable
 from tabnas.paper.experiments._paired import compared, interval_of
-from tabnas.paper.experiments._there import tables_with_ground_truth
+from tabnas.paper.experiments._there import (
+    describe_absent,
+    tables_with_files,
+    tables_with_ground_truth,
+)
 from tabnas.paper.experiments._verdicts import PARTS, by_run, judge
 from tabnas.paper.experiments._watched_search import ending, prepared
 from tabnas.search import Search, one_shot_losses
@@ -67,7 +71,7 @@ class CalibrationExperiment(Experiment):
             for reward in said["late"]["rewards"]
         ]
         sampled = said["sampled"]
-        if not sampled["architectures"]:
+        if not sampled["architectures"] or not tables_with_files([sampled["table"]], self.data):
             return [*ranking, *late]
         alone = [
             {"part": "alone", "table": sampled["table"], "seed": seed}
@@ -185,7 +189,10 @@ class CalibrationExperiment(Experiment):
         }
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
-        return report(self.definition, summary)
+        sampled = self.definition["sampled"]
+        run = [row["table"] for row in rows if row["part"] == "sampled"]
+        absent = describe_absent([sampled["table"]] if sampled["architectures"] else [], run)
+        return report(self.definition, summary, absent)
 
     def draw(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
         draw_scatter(self.definition, rows, summary, out)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.paper._experiment import Experiment, Job, Row
+from tabnas.paper._table_files import find_file
 from tabnas.paper.experiments._nats_figures import draw_gaps, draw_tables
 from tabnas.paper.experiments._nats_report import report
 from tabnas.paper.experiments._nats_space import NatsFile, NatsSpace
@@ -46,7 +47,7 @@ class NatsExperiment(Experiment):
             for noise in self._noises(part)
             for first in range(0, self._seeds(part, one), self.definition["at_once"])
         ]
-        there = [name for name, one in self.files.items() if (self.data / one.file).exists()]
+        there = [name for name, one in self.files.items() if find_file(one.file, self.data)]
         return [*compared, *(job for name in there for job in self._table_jobs(name))]
 
     def _table_jobs(self, name: str) -> list[Job]:

@@ -14,6 +14,7 @@ from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._figures import OURS, THEIRS, figure, save
 from tabnas.paper._markdown import markdown_table
 from tabnas.paper._tables import PreparedTable, paper_table
+from tabnas.paper.experiments._there import describe_absent, tables_with_files
 from tabnas.paper.experiments._watched_search import WatchedSearch, ending, prepared
 from tabnas.policy import Adam
 
@@ -34,9 +35,11 @@ class ProbabilitiesExperiment(Experiment):
         return prepared(self.tables[title], self.data)
 
     def jobs(self) -> list[Job]:
+        there = tables_with_files((said["table"] for said in self.tables.values()), self.data)
         return [
             {"table": title, "title": reward["title"], "reward": reward["reward"], "seed": seed}
             for title, said in self.tables.items()
+            if said["table"] in there
             for seed in range(said["seeds"])
             for reward in self.definition["rewards"]
         ]
@@ -76,10 +79,9 @@ class ProbabilitiesExperiment(Experiment):
         )
         facts = ("what", "limit", "feasible", "architectures", "samples")
         first = {row["table"]: row for row in reversed(rows)}
+        tables = [title for title in self.tables if title in first]
         return {
-            "tables": {
-                table: {name: first[table][name] for name in facts} for table in self.tables
-            },
+            "tables": {table: {name: first[table][name] for name in facts} for table in tables},
             "searches": [
                 {name: row[name] for name in kept}
                 | {
@@ -93,7 +95,7 @@ class ProbabilitiesExperiment(Experiment):
             ],
             "rewards": [
                 self._over_seeds(table, reward["title"], rows)
-                for table in self.tables
+                for table in tables
                 for reward in self.definition["rewards"]
             ],
         }
@@ -154,7 +156,9 @@ class ProbabilitiesExperiment(Experiment):
                 f"{said['beta']}.\n\n{numbers}\n\n{ends}\n\n{_words(together)}\n\n"
                 f"![{table}]({_file(table)}.png)"
             )
-        return "\n\n".join(parts)
+        run = [self.tables[title]["table"] for title in summary["tables"]]
+        absent = describe_absent((said["table"] for said in self.tables.values()), run)
+        return "\n\n".join([*parts, absent]).strip()
 
     def draw(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
         for table in self.tables:

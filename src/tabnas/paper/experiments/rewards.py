@@ -18,7 +18,7 @@ from tabnas.paper.experiments._rewards_summary import (
     totals,
 )
 from tabnas.paper.experiments._there import (
-    absent_tables,
+    describe_absent,
     tables_with_files,
     tables_with_ground_truth,
 )
@@ -45,7 +45,7 @@ class RewardsExperiment(Experiment):
                 for rate in grid["rates"]
             ]
         found: list[Job] = []
-        for table in tables_with_files(searches, self.data):
+        for table in tables_with_files(searches["tables"], self.data):
             found.append({"part": "search", "table": table, "title": REFERENCE, "repeat": 0})
             found += [
                 {"part": "search", "table": table, "title": reward["title"], "repeat": repeat}
@@ -87,7 +87,8 @@ class RewardsExperiment(Experiment):
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
         said = self.definition
-        absent = absent_tables(said["searches"], self.data)
+        run = {row["table"] for row in rows if row["part"] == "search"}
+        absent = describe_absent(said["searches"]["tables"], run)
         return (
             searches_report(summary, said["searches"], absent)
             + "\n\n"

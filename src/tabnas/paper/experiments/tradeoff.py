@@ -16,7 +16,7 @@ from tabnas.paper._tables import PreparedTable, paper_table
 from tabnas.paper.experiments._bottleneck import narrowing
 from tabnas.paper.experiments._pareto import EVIDENT, Tradeoff, bottlenecks
 from tabnas.paper.experiments._there import (
-    absent_tables,
+    describe_absent,
     tables_with_files,
     tables_with_ground_truth,
 )
@@ -44,7 +44,7 @@ class TradeoffExperiment(Experiment):
         ]
         sampled: list[Job] = [
             {"part": "sampled", "table": name, "step": step}
-            for name in tables_with_files(said["sampled"], self.data)
+            for name in tables_with_files(said["sampled"]["tables"], self.data)
             for step in range(said["sampled"]["steps"])
         ]
         return [*every, *sampled]
@@ -122,7 +122,8 @@ class TradeoffExperiment(Experiment):
         return f"{table.what}; the paper's space of {table.layers} layers, epochs: {epochs}"
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
-        return tradeoff_report(summary, absent_tables(self.definition["sampled"], self.data))
+        run = {row["table"] for row in rows if row["part"] == "sampled"}
+        return tradeoff_report(summary, describe_absent(self.definition["sampled"]["tables"], run))
 
     def draw(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
         shown = {title: own for title, own in _groups(rows).items() if "layers" not in title}

@@ -12,6 +12,7 @@ import numpy as np
 
 from tabnas.paper._experiment import Experiment, Job, Row, read_definition
 from tabnas.paper._tables import PreparedTable, paper_table
+from tabnas.paper.experiments._there import describe_absent, tables_with_files
 from tabnas.paper.experiments._toy_problem import Toy
 from tabnas.paper.experiments._tuning_shown import EXACT, draw_searches, draw_toy, report
 from tabnas.paper.experiments._watched_search import WatchedSearch, ending, prepared
@@ -45,10 +46,12 @@ class TuningExperiment(Experiment):
         by_beta = [{"part": "beta", "beta": beta} for beta in toy["betas"]]
         by_samples = [{"part": "samples", "samples": str(n)} for n in toy["samples"]]
         exact = [{"part": "exact", "draw": draw} for draw in ("feasible", "policy")]
-        references = [{"part": "reference", "table": title} for title in self.tables]
+        there = tables_with_files((said["table"] for said in self.tables.values()), self.data)
+        tables = {title: said for title, said in self.tables.items() if said["table"] in there}
+        references = [{"part": "reference", "table": title} for title in tables]
         searches = [
             {"part": "search", "table": title, "seed": seed, "samples": samples}
-            for title, said in self.tables.items()
+            for title, said in tables.items()
             for seed in range(said["seeds"])
             for samples in [*map(str, self.definition["searches"]["samples"]), EXACT]
         ]
@@ -114,8 +117,13 @@ class TuningExperiment(Experiment):
                 "by_samples": of("samples", "samples"),
                 "exact": of("exact", "draw"),
             },
-            "tables": {title: self._of_table(title, rows) for title in self.tables},
+            "tables": {title: self._of_table(title, rows) for title in self._run(rows)},
         }
+
+    def _run(self, rows: list[Row]) -> list[str]:
+        """Return the titles of the tables that were there."""
+        run = {row["table"] for row in rows if row["part"] == "reference"}
+        return [title for title in self.tables if title in run]
 
     def _of_table(self, title: str, rows: list[Row]) -> dict[str, Any]:
         own = [row for row in rows if row.get("table") == title]
@@ -153,11 +161,14 @@ class TuningExperiment(Experiment):
         return changed
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
-        return report(self.definition, summary)
+        run = [self.tables[title]["table"] for title in self._run(rows)]
+        absent = describe_absent((said["table"] for said in self.tables.values()), run)
+        return report(self.definition, summary, absent)
 
     def draw(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
         draw_toy(summary["toy"], out)
-        draw_searches(rows, summary, out)
+        if summary["tables"]:
+            draw_searches(rows, summary, out)
 
 
 def _toy_reward(job: Job) -> tuple[str, dict[str, Any]]:
