@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python (3.11 or later), pip and make:
-#   make demo    installs into .venv and finds a network for a table that comes with scikit-learn
-#   make test    installs what development needs, too, and runs every check
+#   make demo      installs into .venv and finds a network for a table that comes with scikit-learn
+#   make test      installs what the tests need, too, and runs what every change must pass
+# `make test-all` also runs what starts clusters, browsers, sites, notebooks and many processes.
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,19 +12,25 @@ INSTALL := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check -
 # A search compiles what searches need, once, while types are checked; else every process of the tests would.
 COMPILE := $(BIN)/tabnas search iris --max-parameters 200 --candidates 1 --quiet --out build/kernels >/dev/null 2>&1
 
-.PHONY: demo test docs release browser clean
+# One process more than cores: many tests wait for processes of their own.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
+PYTEST := $(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist worksteal
+
+.PHONY: demo test test-all docs release browser clean
 
 demo: $(VENV)/demo.stamp
 	@rm -rf runs/demo
 	$(BIN)/tabnas search digits --max-parameters 5000 --out runs/demo
 
-test: $(VENV)/dev.stamp browser
+test: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@rm -rf build/kernels
 	$(COMPILE) & $(BIN)/mypy && wait
-	@# three on two cores: many tests wait for processes of their own
-	$(BIN)/pytest --quiet --numprocesses 3 --dist worksteal
+	$(PYTEST)
+
+test-all: test $(VENV)/dev.stamp browser
+	$(PYTEST) -m slow
 
 # Everything there is to read as one site that needs no server: open site/index.html.
 docs: $(VENV)/dev.stamp
@@ -51,7 +58,11 @@ $(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(INSTALL) .
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
+$(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(INSTALL) '.[test]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/test.stamp
 	$(INSTALL) '.[dev]'
 	@touch $@
 

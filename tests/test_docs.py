@@ -20,21 +20,15 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import typer
-import yaml
-from markdown import markdown as markdown_of
 
 import tabnas
 from tabnas.cli._main import app
+from tests.test_links import TOP_PAGES, markdown
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-BROUGHT = {
-    "README.md": "index.md",
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
-}
-CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.S | re.M)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+BROUGHT = {name: "index.md" if name == "README.md" else name.lower() for name in TOP_PAGES}
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +84,6 @@ def pages(site: Path) -> list[Path]:
     return [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
 
 
-def markdown() -> list[Path]:
-    folders = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "results").rglob("*.md")]
-    return sorted([*folders, *(ROOT / name for name in BROUGHT)])
-
-
 def named(entry: Any) -> Iterator[str]:
     """The pages of a part of the navigation."""
     if isinstance(entry, str):
@@ -123,18 +112,11 @@ def hook(name: str) -> ModuleType:
 
 
 def test_every_page_is_in_the_navigation() -> None:
+    yaml = pytest.importorskip("yaml")
     listed = list(named(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
     there = {path.relative_to(ROOT).as_posix().removeprefix("docs/") for path in markdown()}
     assert set(listed) == {BROUGHT.get(name, name) for name in there}
     assert len(listed) == len(set(listed))
-
-
-@pytest.mark.parametrize("path", markdown(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere_in_the_repository(path: Path) -> None:
-    for link in LINK.findall(CODE.sub("", path.read_text())):
-        target = urlsplit(link)
-        if not target.scheme and target.path:
-            assert (path.parent / unquote(target.path)).exists(), link
 
 
 def test_links_lead_somewhere_on_the_site(site: Path) -> None:
@@ -176,6 +158,8 @@ def test_formulas_are_mathml(site: Path) -> None:
 
 
 def test_prices_and_code_are_no_formulas(caplog: pytest.LogCaptureFixture) -> None:
+    from markdown import markdown as markdown_of
+
     maths = hook("maths")
     options = {"pymdownx.arithmatex": {"generic": True, "smart_dollar": True}}
 

@@ -17,13 +17,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 
 from tabnas.cli import _main as cli
 from tests.conftest import BRIEF, planned_with
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -125,6 +125,9 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
     for name in ("TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
     notebook = nbformat.read(EXAMPLES / "first_hour.ipynb", as_version=4)

@@ -16,9 +16,10 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
-from hatchling import build
 
 import tabnas
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "tabnas"
@@ -27,6 +28,8 @@ COMPILED = "__pycache__"  # bytecode and machine code beside the sources
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
+    from hatchling import build
+
     folder = tmp_path_factory.mktemp("wheel")
     with chdir(ROOT):
         name = build.build_wheel(str(folder))
@@ -50,6 +53,8 @@ def test_the_wheel_is_the_package(wheel: zipfile.ZipFile) -> None:
 
 
 def test_the_sources_test_themselves(tmp_path: Path) -> None:
+    from hatchling import build
+
     with chdir(ROOT):
         name = build.build_sdist(str(tmp_path))
     with tarfile.open(tmp_path / name) as opened:

@@ -13,6 +13,8 @@ from tabnas.cli._main import run
 from tests.code_blocks import run_block
 from tests.conftest import BRIEF, planned_with
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text()
 BLOCKS = re.findall(r"```(python|console)\n(.*?)```", PAGE, re.S)
 

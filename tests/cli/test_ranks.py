@@ -21,6 +21,8 @@ from tabnas.cli._main import MISTAKE, run
 from tabnas.runs import RunSettings
 from tests.runs.conftest import begun, written_table
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 LOST = 3
 LONGEST = 300.0  # seconds, for what takes a few: a guard against hanging

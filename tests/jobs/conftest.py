@@ -68,7 +68,11 @@ def crew(request: pytest.FixtureRequest) -> Crew:
     return Crew(backend=request.param, address=address, attempts=2)
 
 
-every_crew = pytest.mark.parametrize("crew", ["local", "ray", "dask"], indirect=True)
+every_crew = pytest.mark.parametrize(
+    "crew",
+    ["local", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ray", "dask"))],
+    indirect=True,
+)
 
 
 @contextmanager

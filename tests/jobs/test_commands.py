@@ -13,6 +13,8 @@ from tabnas.paper._experiment import read_definition
 from tabnas.paper.experiments.toy import ToyExperiment
 from tests.cli.conftest import made_columns, write_csv
 
+pytestmark = pytest.mark.slow
+
 
 def test_an_experiment(dask_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")

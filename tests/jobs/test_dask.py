@@ -8,6 +8,8 @@ from tabnas.jobs import Crew
 from tabnas.jobs._errand import Errand
 from tests.jobs import work
 
+pytestmark = pytest.mark.slow
+
 
 def test_workers_forget_the_function_whatever_became_of_its_jobs(
     dask_address: str, monkeypatch: pytest.MonkeyPatch

@@ -90,6 +90,7 @@ def test_what_a_tick_raises_ends_it(crew: Crew, tmp_path: Path) -> None:
 # -- no cluster ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ray", "dask"])
 def test_without_a_cluster_it_is_said_how_to_start_one(
     backend: str, monkeypatch: pytest.MonkeyPatch

@@ -23,10 +23,13 @@ try:
 except ImportError:
     webdriver = None
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER and webdriver),
-    reason="needs chromium, chromedriver (apt-get install chromium chromium-driver) and selenium",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER and webdriver),
+        reason="needs chromium, chromedriver (apt-get install chromium chromium-driver), selenium",
+    ),
+]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LEAST_CONTRAST = 4.5
 PHONE, DESK = 375, 1_100

@@ -36,6 +36,7 @@ def told(rank: int) -> list[Any]:
     return [facts, shapes, carried["x"].max(), ranks.everyones("x" * rank), most]
 
 
+@pytest.mark.slow
 def test_the_first_tells_and_all_are_heard(tmp_path: Path) -> None:
     for facts, shapes, largest, everyones, most in in_ranks(3, tmp_path, told):
         assert facts == {"by": 0, "number": 0.1 + 0.2}  # to the bit
@@ -61,6 +62,7 @@ def restored(rank: int, folder: Path | None) -> list[Any]:
     return [ledger.facts("search"), ledger.arrays("search")["weights"].tolist()]
 
 
+@pytest.mark.slow
 def test_a_ledger_is_read_by_the_first_for_all(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
     assert in_ranks(2, tmp_path, restored, folder) == [[], []]
@@ -89,6 +91,7 @@ def measured(rank: int, table_file: str) -> list[Any]:
     return [str(outcome.model.architecture), outcome.measured_us]
 
 
+@pytest.mark.slow
 def test_only_the_first_measures(tmp_path: Path) -> None:
     table_file = tmp_path / "here.json"
     table_file.write_text(made_latency_table(machine=Machine.here()).to_json())

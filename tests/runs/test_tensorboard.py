@@ -58,6 +58,7 @@ def told(planned: PlannedRun, step: int, steps: int, quality: float | None = 0.5
     return Progress("search", snapshot.progress, snapshot)
 
 
+@pytest.mark.slow
 def test_what_is_told_is_passed_on_and_can_be_read(planned: PlannedRun, tmp_path: Path) -> None:
     heard: list[Progress] = []
     with EventLog(tmp_path, planned, heard.append) as log:
@@ -80,6 +81,7 @@ def test_what_is_told_is_passed_on_and_can_be_read(planned: PlannedRun, tmp_path
             assert low < width < high
 
 
+@pytest.mark.slow
 def test_a_long_search_has_no_more_points_than_a_screen(
     planned: PlannedRun, tmp_path: Path
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_long_search_has_no_more_points_than_a_screen(
     assert steps[-1] == 5_000
 
 
+@pytest.mark.slow
 def test_a_process_that_goes_on_repeats_no_step(planned: PlannedRun, tmp_path: Path) -> None:
     with EventLog(tmp_path, planned, lambda progress: None) as log:
         for step in range(60):
@@ -101,6 +104,7 @@ def test_a_process_that_goes_on_repeats_no_step(planned: PlannedRun, tmp_path: P
     assert list(scalars(events(tmp_path), "search/entropy")) == list(range(101))
 
 
+@pytest.mark.slow
 def test_a_process_that_goes_on_after_the_search_forgets_nothing(
     planned: PlannedRun, tmp_path: Path
 ) -> None:
@@ -111,6 +115,7 @@ def test_a_process_that_goes_on_after_the_search_forgets_nothing(
     assert list(scalars(events(tmp_path), "search/entropy")) == [7]
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_ends_the_events_and_not_the_run(
     planned: PlannedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +132,7 @@ def test_a_disk_that_is_full_ends_the_events_and_not_the_run(
     assert len(heard) == 2
 
 
+@pytest.mark.slow
 def test_events_of_a_whole_run_and_of_one_that_was_stopped(
     nursery: Nursery, tmp_path: Path
 ) -> None:
