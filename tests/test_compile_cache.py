@@ -240,6 +240,7 @@ def process(path: Path, cache: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_processes_may_compile_at_the_same_time(places: dict[str, Path], tmp_path: Path) -> None:
     source = places["beside"].parent
     several = [process(source, tmp_path) for _ in range(2)]
@@ -250,6 +251,7 @@ def test_processes_may_compile_at_the_same_time(places: dict[str, Path], tmp_pat
     assert (said, errors) == ("42 1\n", "")
 
 
+@pytest.mark.slow
 def test_a_zipped_package_keeps_its_kernels_in_the_users_folder(
     places: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -306,6 +306,7 @@ def test_markup_in_the_stand_of_a_run_is_not_obeyed() -> None:
     assert not obeyed(said)
 
 
+@pytest.mark.slow
 def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", made_columns(300))
     tabnas = [sys.executable, "-m", "tabnas"]

@@ -57,6 +57,7 @@ print(json.dumps({"peak": peak, "output": output, "rows": rows}))
 """
 
 
+@pytest.mark.slow
 def test_encoding_copies_a_few_columns_at_most() -> None:
     """In a process of its own, for Arrow remembers the peak of all that came before."""
     done = subprocess.run(

@@ -96,6 +96,7 @@ def test_making_goes_on_and_gives_what_is_kept(tmp_path) -> None:
         assert row["validation_loss"] == pytest.approx(kept, rel=0.2)
 
 
+@pytest.mark.slow
 def test_processes_change_nothing_but_the_seconds(tmp_path) -> None:
     made = []
     for processes in (1, 2):

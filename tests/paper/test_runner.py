@@ -102,6 +102,7 @@ def test_an_interrupted_experiment_goes_on(tmp_path: Path, interrupted: list[Job
     assert again == at_once
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(tmp_path: Path) -> None:
     for processes in (1, 2):
         crew = Crew(processes=processes)

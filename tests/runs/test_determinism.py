@@ -47,6 +47,7 @@ sys.exit(max(run(["resume", folder, "--quiet"]) for folder in sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_command_line_python_hashes_and_threads_make_no_difference(tmp_path: Path) -> None:
     tables = {
         name: written_table(tmp_path / f"{name}.parquet", rows) for name, rows in ROWS.items()

@@ -299,6 +299,7 @@ sys.exit(run(sys.argv[2:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("room", "kind", "said"),
     [
@@ -380,6 +381,7 @@ def deaths(folder: str) -> None:
         print(json.dumps([ended, None if found is None else found[2]]))
 
 
+@pytest.mark.slow
 def test_death_while_a_checkpoint_is_written(tmp_path: Path) -> None:
     """One run, killed at every stage of writing a checkpoint, in each of its phases once."""
     call = f"from {__name__} import deaths; deaths({str(tmp_path)!r})"
@@ -394,6 +396,7 @@ def test_death_while_a_checkpoint_is_written(tmp_path: Path) -> None:
     assert bits(outcome) == bits(planned(300).execute())
 
 
+@pytest.mark.slow
 def test_killed_processes_leave_runs_that_end_as_if_nothing_had_happened(
     nursery: Nursery, tmp_path: Path
 ) -> None:

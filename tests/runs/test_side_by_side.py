@@ -61,6 +61,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     return seen
 
 
+@pytest.mark.slow
 def test_processes_change_no_bit(asked: list[list[Any]]) -> None:
     """With folds the same is seen below, after a stop."""
     curve = planned(VALIDATION)
@@ -68,6 +69,7 @@ def test_processes_change_no_bit(asked: list[list[Any]]) -> None:
     assert len(asked[0]) >= 3  # of every limit at least one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "others"), [(FOLDS, TWO), (VALIDATION, Crew())], ids=["together", "alone"]
 )
@@ -119,6 +121,7 @@ def test_one_that_was_done_before_a_better_one_keeps_no_weights(
     assert bits(again, again.execute(ledger=ledger)) == alone(VALIDATION)
 
 
+@pytest.mark.slow
 def test_who_dies_before_a_checkpoint_is_due_loses_nothing(tmp_path: Path) -> None:
     curve = planned(FOLDS)
     came: list[str] = []

@@ -222,6 +222,7 @@ def _searched(store: Store, ranks: Ranks) -> list[object]:
     return [read, str(model.architecture), dict(model.weights)]
 
 
+@pytest.mark.slow
 def test_each_of_two_processes_reads_its_own_rows_and_the_result_is_the_same(
     store: Store, tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ def peak(folder: Path, rows: int) -> int:
     return 1024 * int(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_memory_does_not_follow_rows(tmp_path: Path) -> None:
     small, large = peak(tmp_path, 10_000), peak(tmp_path, 100_000)

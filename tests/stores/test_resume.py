@@ -195,6 +195,7 @@ encode_store([Path(p) for p in sys.argv[2:]], sys.argv[1], target="kind", observ
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [8, 30])
 def test_a_killed_process_leaves_nothing_wrong(
     after: int, paths: list[Path], tmp_path: Path

@@ -65,6 +65,7 @@ def trained_in_ranks(rank: int, *cases: tuple[int, str]) -> list[object]:
     return [trained("torch.distributed", *case) for case in cases]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_train_what_the_compiled_engine_trains(ranks: int, tmp_path: Path) -> None:
     cases = [(workers, name) for workers in (1, 2, 4, 5) for name in OPTIMIZERS]
@@ -97,6 +98,7 @@ def exploded(rank: int) -> list[object]:
     return [problems, moved]
 
 
+@pytest.mark.slow
 def test_what_explodes_on_one_rank_moves_nothing_on_any(tmp_path: Path) -> None:
     for problems, moved in in_ranks(2, tmp_path, exploded):
         assert len(problems) == 2
@@ -113,6 +115,7 @@ def refused(rank: int) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_what_is_wrong_on_one_rank_is_refused_by_all(tmp_path: Path) -> None:
     said = in_ranks(2, tmp_path, refused)
     assert said[0] == said[1]
@@ -129,6 +132,7 @@ def drifted(rank: int, what: str) -> None:
     net.train_step_workers(children, made_examples(), rows, rate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["child", "rows", "verb", "rate"])
 def test_ranks_that_have_drifted_apart_end(what: str, tmp_path: Path) -> None:
     for error in in_ranks(2, tmp_path, drifted, what):
@@ -141,6 +145,7 @@ def left(rank: int) -> None:
         net.train_step([0, 0, 0], made_examples(), np.arange(10, 20), 0.01)
 
 
+@pytest.mark.slow
 def test_a_rank_that_ends_is_noticed(tmp_path: Path) -> None:
     assert in_ranks(2, tmp_path, left)[0].kind == "LostRankError"
 
