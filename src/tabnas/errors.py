@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 import operator
 from collections.abc import Iterable
+from typing import Any
 
 MOST_NAMED = 30
 
 
 class TabnasError(ValueError):
     """Something in the input cannot be done; the message says what, and what to do about it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by `args` and attributes, whatever arguments `__init__` takes.
+
+        The default calls `__init__` with `args`, which fails in another process for every class
+        that makes its message itself.
+        """
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__ or None  # type: ignore[attr-defined]
 
 
 class InfeasibleError(TabnasError):
