@@ -50,6 +50,14 @@ class _LikesFailure(Oblivious):
         return -quality
 
 
+class _LikesTheLargeWhenBad(Abs):
+    def __init__(self, feasible: FeasibleSet) -> None:
+        super().__init__(feasible, beta=-1.0)
+
+    def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
+        return quality / self.load(choices)
+
+
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
@@ -57,6 +65,7 @@ class _LikesFailure(Oblivious):
         (_SaysItRejects, "must count what is feasible"),
         (_WrongShape, "values must be"),
         (_LikesFailure, "a higher quality must not be worth less"),
+        (_LikesTheLargeWhenBad, "farther over the limit must not be worth more"),
     ],
 )
 def test_the_suite_finds_what_is_broken(broken: Callable[..., Reward], message: str) -> None:
@@ -88,11 +97,48 @@ def test_formulas(name: str, formula: Callable[[float, float], float]) -> None:
         assert value == pytest.approx(formula(0.8, parameters / 25))
 
 
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [
+        ("abs", lambda q, t: q - 0.5 * abs(t - 1)),
+        ("mnasnet_1", lambda q, t: q * (t**0.5 if t < 1 else 2 - t**-0.5)),
+        ("mnasnet_2", lambda q, t: q * min(1, t**0.5)),
+        ("mnasnet_hard", lambda q, t: q * (2 - min(1, t**-0.5))),
+        ("rena", lambda q, t: q * (2 - 0.3 ** max(0, t - 1))),
+    ],
+)
+def test_a_negative_quality_turns_no_penalty_into_a_bonus(
+    name: str, formula: Callable[[float, float], float]
+) -> None:
+    """Over the limit it costs what it would cost at the same quality above 0."""
+    reward = made(name, TOY)
+    values = []
+    for text, parameters in (("2-2", 15), ("4-2", 25), ("4-4", 37)):
+        value = reward.value(np.array([-0.8]), np.array([SPACE.choices(text)])).item()
+        assert value == pytest.approx(formula(-0.8, parameters / 25))
+        values.append(value)
+    small, at_the_limit, over = values
+    assert over < at_the_limit or name == "mnasnet_2"  # which never penalises
+    assert small >= at_the_limit or name == "abs"
+    above = [
+        reward.value(np.array([0.8]), np.array([SPACE.choices(text)])).item()
+        for text in ("4-2", "4-4")
+    ]
+    assert at_the_limit - over == pytest.approx(above[0] - above[1])
+
+
 def test_several_limits_count_the_tightest() -> None:
     feasible = FeasibleSet(SPACE, Budget(dense_parameters=25, parameters=100))
     reward = Abs(feasible, beta=-1.0)
     choices = np.array([SPACE.choices("4-4")])
     assert reward.value(np.array([1.0]), choices) == pytest.approx(1 - (37 / 25 - 1))
+
+
+def test_the_strongest_penalty_of_rena_is_finite_whatever_the_quality() -> None:
+    reward = REWARDS["rena"](TOY, penalty=0)
+    over = np.array([SPACE.choices("4-4")])
+    assert reward.value(np.array([0.8]), over) == 0
+    assert reward.value(np.array([-0.8]), over) == -1.6
 
 
 def test_exact_rejection_differentiates_the_conditional() -> None:

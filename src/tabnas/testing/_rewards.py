@@ -13,6 +13,10 @@ from tabnas.types import FloatArray, IntArray
 
 MakeReward = Callable[[FeasibleSet], Reward]
 
+QUALITIES = (-3.0, -0.4, 0.0, 0.2, 0.7)
+"""In ascending order. `1 - loss` is negative where a loss is above 1."""
+TOLERANCE = 1e-12
+
 
 def reward_problems() -> Iterator[FeasibleSet]:
     """Feasible sets that a reward should cope with: ragged, optional layers, several limits."""
@@ -36,6 +40,7 @@ def check_reward(make: MakeReward) -> None:
         assert isinstance(reward.name, str), "a reward must have a name"
         check_draws(reward)
         check_values(reward)
+        check_limit(reward)
         check_score(reward)
         check_skips(reward)
         check_learning(reward)
@@ -62,10 +67,26 @@ def check_draws(reward: Reward) -> None:
 def check_values(reward: Reward) -> None:
     """Finite, and never lower for a higher quality of the same architecture."""
     drawn = reward.draw(_policy(reward), 200, np.random.default_rng(0))
-    low, high = (reward.value(np.full(200, quality), drawn) for quality in (0.2, 0.7))
-    assert low.shape == (200,), "values must be [..., n]"
-    assert np.isfinite(low).all(), "values must be finite"
-    assert (high >= low).all(), "a higher quality must not be worth less"
+    values = np.array([reward.value(np.full(200, quality), drawn) for quality in QUALITIES])
+    assert values.shape == (len(QUALITIES), 200), "values must be [..., n]"
+    assert np.isfinite(values).all(), "values must be finite"
+    assert (np.diff(values, axis=0) >= 0).all(), "a higher quality must not be worth less"
+
+
+def check_limit(reward: Reward) -> None:
+    """Of equal quality, be it negative, what is farther over the limit is never worth more."""
+    space = reward.feasible.space
+    every = np.indices([len(layer) for layer in space.candidates]).reshape(space.depth, -1).T
+    load = reward.feasible.load(every)
+    order = np.argsort(load)
+    over = order[
+        (load[order] >= 1) & np.isfinite(load[order])
+    ]  # the load of no architecture is inf
+    for quality in QUALITIES:
+        values = reward.value(np.full(len(over), quality), every[over])
+        assert (np.diff(values) <= TOLERANCE).all(), (
+            "of equal quality, what is farther over the limit must not be worth more"
+        )
 
 
 def check_score(reward: Reward) -> None:

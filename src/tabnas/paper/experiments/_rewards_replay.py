@@ -118,8 +118,8 @@ class Replay:
 class Betas(Reward):
     """A reward with many betas side by side, along the first axis of a batch of policies.
 
-    Abs and MnasNet are `a + b * Q` with numbers that depend on the architecture alone, so both are
-    looked up.
+    Abs and MnasNet are `a + b * Q` with numbers that depend on the architecture and the sign of Q
+    alone, so they are looked up.
     """
 
     name = "betas"
@@ -128,11 +128,17 @@ class Betas(Reward):
         super().__init__(replay.feasible)
         self._replay = replay
         each = [kind(replay.feasible, beta=beta) for beta in betas]
-        none, full = np.zeros(len(replay.truth.choices)), np.ones(len(replay.truth.choices))
-        self._a = np.array([one.value(none, replay.truth.choices) for one in each])  # [betas, all]
-        self._b = np.array([one.value(full, replay.truth.choices) for one in each]) - self._a
+        choices = replay.truth.choices
+
+        def rewards(quality: float) -> FloatArray:  # [betas, all]
+            return np.array([one.value(np.full(len(choices), quality), choices) for one in each])
+
+        self._a = rewards(0.0)
+        self._b = rewards(1.0) - self._a
+        self._b_below = self._a - rewards(-1.0)
         self._which = np.arange(len(each))[:, None, None]
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
         at = self._which, self._replay.truth.places(choices)  # [betas, seeds, workers]
-        return np.asarray(self._a[at] + self._b[at] * quality)
+        slope = np.where(quality < 0, self._b_below[at], self._b[at])
+        return np.asarray(self._a[at] + slope * quality)

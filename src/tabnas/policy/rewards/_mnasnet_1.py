@@ -7,9 +7,9 @@ from tabnas.types import FloatArray, IntArray
 
 
 class MnasNet1(BetaReward):
-    """`r = Q * (T / T0)^beta`, beta < 0."""
+    """`r = Q * (T / T0)^beta`, beta < 0; a negative Q is weighed as `PenaltyReward.weigh` says."""
 
     name = "mnasnet_1"
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality * self.power(choices)
+        return self.weigh(quality, self.power(choices))

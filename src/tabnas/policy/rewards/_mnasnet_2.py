@@ -13,9 +13,10 @@ class MnasNet2(BetaReward):
 
     As printed it rewards being under the limit and never penalises being over it, which fits the
     tiny architectures that the paper reports for it. `MnasNetHard` is the form with a minimum.
+    A negative Q is weighed as `PenaltyReward.weigh` says.
     """
 
     name = "mnasnet_2"
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality * np.maximum(1, self.power(choices))
+        return self.weigh(quality, np.maximum(1, self.power(choices)))

@@ -9,9 +9,12 @@ from tabnas.types import FloatArray, IntArray
 
 
 class MnasNetHard(BetaReward):
-    """`r = Q * min(1, (T / T0)^beta)`, beta < 0: a penalty over the limit, nothing under it."""
+    """`r = Q * min(1, (T / T0)^beta)`, beta < 0: a penalty over the limit, nothing under it.
+
+    A negative Q is weighed as `PenaltyReward.weigh` says.
+    """
 
     name = "mnasnet_hard"
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality * np.minimum(1, self.power(choices))
+        return self.weigh(quality, np.minimum(1, self.power(choices)))

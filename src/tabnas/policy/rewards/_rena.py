@@ -14,6 +14,7 @@ class Rena(PenaltyReward):
     """`r = Q * p^v`, v = max(0, T / T0 - 1) the relative violation, p in [0, 1] the base penalty.
 
     NOTE[DIFF]: the TabNAS paper cites RENA's Equation 3 without printing it; this is our reading.
+    A negative Q is weighed as `PenaltyReward.weigh` says.
     """
 
     name = "rena"
@@ -25,4 +26,4 @@ class Rena(PenaltyReward):
         self.penalty = penalty
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality * self.penalty ** np.maximum(0, self.load(choices) - 1)
+        return self.weigh(quality, self.penalty ** np.maximum(0, self.load(choices) - 1))

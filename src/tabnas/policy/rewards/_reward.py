@@ -76,6 +76,19 @@ class PenaltyReward(Reward):
         """T(y) / T0, [...]."""
         return self.feasible.load(choices)
 
+    @staticmethod
+    def weigh(quality: FloatArray, factor: FloatArray) -> FloatArray:
+        """Return `Q * factor`, where a factor below 1 is a penalty and one above 1 a bonus.
+
+        NOTE[DIFF]: the papers multiply whatever Q is. That suits accuracies; `Q = 1 - loss` is
+        negative where the loss is above 1, and a penalty would then raise the reward of what is
+        over the limit. Below 0 a penalty subtracts `|Q| * (1 - factor)`, as much as it does above
+        0, and a bonus divides. So the reward never falls with the quality nor with the factor.
+        """
+        with np.errstate(divide="ignore"):
+            below = np.where(factor > 1, 1 / factor, 2 - factor)
+        return np.asarray(quality * np.where(quality < 0, below, factor))
+
 
 class BetaReward(PenaltyReward):
     """Penalties with the strength beta, which is negative."""
