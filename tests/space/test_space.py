@@ -48,6 +48,7 @@ def test_no_layer_at_all_is_linear() -> None:
         ([[True]], "however True was given"),
         ([[8, 8]], "layer 1 lists the width 8 more than once"),
         ([[0, 8], [8]], "only trailing layers may be absent"),
+        ([[8]] * 1_001, "at most 1,000 layers, however 1,001 were given"),
     ],
 )
 def test_bad_candidates_are_refused(candidates: list[list[int]], message: str) -> None:

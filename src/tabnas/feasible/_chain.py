@@ -56,12 +56,36 @@ class _States:
 
     @classmethod
     def merge(
-        cls, candidate: IntArray, cost: IntArray, outer: IntArray, *, cost_bound: int
+        cls, candidate: IntArray, cost: IntArray, outer: IntArray, *, candidates: int, limit: int
     ) -> _States:
         """Equal pairs become one state."""
-        key = candidate * (cost_bound + 1) + cost
-        unique, inner = np.unique(key, return_inverse=True)
-        return cls(unique // (cost_bound + 1), unique % (cost_bound + 1), inner, outer)
+        code = _PairCode(candidates, cost, limit=limit)
+        unique, inner = np.unique(code.encode(candidate, cost), return_inverse=True)
+        return cls(*code.decode(unique), inner, outer)
+
+
+class _PairCode:
+    """Integers for (candidate, cost) pairs, in the order of the pairs.
+
+    The code is `candidate * (limit + 1) + cost`. Where that could exceed int64, as with thousands
+    of candidates and costs near 2^52, the rank of a cost among `costs` takes its place.
+    """
+
+    def __init__(self, candidates: int, costs: IntArray, *, limit: int) -> None:
+        fits = candidates * (limit + 1) <= np.iinfo(np.int64).max
+        self._ranked = None if fits else np.unique(costs)
+        self._size = limit + 1 if self._ranked is None else len(self._ranked) + 1
+
+    def encode(self, candidate: IntArray, cost: IntArray) -> IntArray:
+        """Return the codes; a cost that is not among `costs` counts as the next lower one."""
+        if self._ranked is not None:
+            cost = np.searchsorted(self._ranked, cost, "right")
+        return candidate * self._size + cost
+
+    def decode(self, code: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the candidates and costs."""
+        candidate, cost = np.divmod(code, self._size)
+        return candidate, cost if self._ranked is None else self._ranked[cost - 1]
 
 
 def _one_limit(chain: ChainLimit, max_choices: int) -> Diagram:
@@ -83,8 +107,10 @@ def _one_limit(chain: ChainLimit, max_choices: int) -> Diagram:
             before = prefixes[-1]
             cost = before.cost[:, None] + tables[above][before.candidate]
             outer, candidate = np.nonzero(cost + least_after[above] <= limit)
+            taken = cost[outer, candidate]
+            candidates = tables[above].shape[1]
             prefixes.append(
-                _States.merge(candidate, cost[outer, candidate], outer, cost_bound=limit)
+                _States.merge(candidate, taken, outer, candidates=candidates, limit=limit)
             )
             above += 1
         else:
@@ -92,7 +118,9 @@ def _one_limit(chain: ChainLimit, max_choices: int) -> Diagram:
             after = atoms[-1]
             cost = tables[below][:, after.candidate] + after.cost
             candidate, outer = np.nonzero(cost + least_before[below - 1][:, None] <= limit)
-            atoms.append(_States.merge(candidate, cost[candidate, outer], outer, cost_bound=limit))
+            taken = cost[candidate, outer]
+            candidates = tables[below].shape[0]
+            atoms.append(_States.merge(candidate, taken, outer, candidates=candidates, limit=limit))
             below -= 1
     _refuse_more(prefixes, atoms, len(prefixes[-1]) * tables[above].shape[1] + 2 * len(atoms[-1]))
     return _join(chain, max_choices, cut=above, prefixes=prefixes, atoms=atoms[::-1])
@@ -115,8 +143,9 @@ def _join(
     # rank: the dearest atom of its candidate that a prefix can still pay for
     cost = last.cost[:, None] + chain.tables[cut][last.candidate]
     candidate = np.arange(cost.shape[1])
-    key = meeting.candidate * (chain.limit + 1) + meeting.cost
-    rank = np.searchsorted(key, candidate * (chain.limit + 1) + chain.limit - cost, "right") - 1
+    code = _PairCode(len(candidate), meeting.cost, limit=chain.limit)
+    key = code.encode(meeting.candidate, meeting.cost)
+    rank = np.searchsorted(key, code.encode(candidate, chain.limit - cost), "right") - 1
     payable = (cost <= chain.limit) & (rank >= 0) & (meeting.candidate[rank] == candidate)
     prefix, taken = np.nonzero(payable)
     rungs, rung = np.unique(rank[prefix, taken], return_inverse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import floor
 
@@ -19,6 +20,9 @@ class ChainLimit:
 
     `tables[i]` is [choices of layer i - 1, choices of layer i], [1, choices] for the first layer;
     the output layer is part of the last one. An entry above the limit forbids the transition.
+
+    No entry is above 2^52 (`ChainCost` refuses more) and layers are at most 1,000, so int64 holds
+    the sum of any entries, one a layer.
     """
 
     tables: tuple[IntArray, ...]
@@ -95,7 +99,7 @@ class _Integers:
         )
         last = integers[-1]
         integers[-1] = np.where(last == FORBIDDEN, FORBIDDEN, last + head[:, 0])
-        return cls(tuple(integers), floor(at_most * scale))
+        return cls(tuple(integers), floor(Fraction(at_most) * Fraction(scale)))
 
     @property
     def can_bind(self) -> bool:

@@ -16,7 +16,8 @@ from tabnas.types import BoolArray, IntArray
 ABSENT = 0
 """The candidate width that means "this layer is left out"."""
 
-# Far beyond any use, and small enough that costs are exact in float64.
+# Far beyond any use, and small enough that costs are exact in float64, and that sums of as many
+# terms as there are layers, forbidden ones included, stay within int64.
 MAX_LAYERS = 1_000
 MAX_UNITS = 1_000_000
 MAX_EMBEDDED = 10**12
@@ -66,6 +67,11 @@ class SearchSpace:
         layers = tuple(_layer(i, layer) for i, layer in enumerate(candidates, start=1))
         if not layers:
             raise TabnasError("a search space must have at least one layer, however none was given")
+        if len(layers) > MAX_LAYERS:
+            raise TabnasError(
+                f"a search space must have at most {MAX_LAYERS:,} layers, however {len(layers):,} "
+                "were given"
+            )
         for i in range(len(layers) - 1):
             if ABSENT in layers[i] and ABSENT not in layers[i + 1]:
                 raise TabnasError(
