@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, Limit, SearchSpace, TabnasError
+from tabnas.space import CallableCost
 from tabnas.strategies import Layerwise, explore
 from tabnas.types import FloatArray, IntArray
 
@@ -64,6 +65,48 @@ def test_without_a_limit_there_is_one_bucket() -> None:
     strategy = Layerwise(FeasibleSet(SPACE, Budget()), rng=0)
     explore(strategy, peak, 60)
     assert peak(np.array([SPACE.choices(strategy.recommend()[0])]))[0] == 0
+
+
+# -- known by samples only -------------------------------------------------------------------------
+
+
+def sampled(limit: int, samples: int = 2_000) -> FeasibleSet:
+    units = CallableCost(lambda a: sum(a.widths), name="units")
+    return FeasibleSet(SPACE, Budget(Limit(units, limit)), method="monte carlo", samples=samples)
+
+
+@pytest.mark.parametrize("limit", [16, 20, 28, 60])
+def test_a_sampled_set_is_searched_within_the_limit(limit: int) -> None:
+    """Down to the one architecture that keeps it, though the widest are far from feasible."""
+    feasible = sampled(limit)
+    strategy = Layerwise(feasible, rng=0)
+    for _ in range(6):
+        choices = strategy.suggest()
+        assert feasible.contains(choices).all()
+        strategy.update(choices, peak(choices))
+    assert sum(strategy.recommend()[0].widths) <= limit
+
+
+def test_sampled_members_and_the_base_are_found_from_each_of_their_beginnings() -> None:
+    feasible = sampled(40)
+    strategy = Layerwise(feasible, rng=0)
+    members = feasible.sampled_members
+    assert len(members) > 10
+    for base in members[:10]:
+        strategy._base = base
+        for layers in range(1, 5):
+            assert strategy._complete(tuple(base[:layers].tolist())) == tuple(base.tolist())
+    assert strategy._complete((7, 7)) is None
+
+
+def test_a_sampled_set_is_searched_as_well_as_a_known_one() -> None:
+    found = []
+    for feasible in (sampled(60), FeasibleSet(SPACE, sampled(60).budget)):
+        assert feasible.exact == (feasible.method == "enumeration")
+        strategy = Layerwise(feasible, rng=0, buckets=8)
+        explore(strategy, peak, 300)
+        found.append(peak(np.array([SPACE.choices(strategy.recommend()[0])]))[0])
+    assert found[0] >= found[1] - 1
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -121,8 +121,11 @@ class FeasibleSet:
         return self._diagram
 
     @cached_property
-    def _seen(self) -> IntArray:
-        """Monte Carlo only: distinct feasible choices among uniform samples and the narrowest."""
+    def sampled_members(self) -> IntArray:
+        """Distinct feasible choices among `samples` uniform ones and the narrowest, [n, layers].
+
+        Where V is known by samples only, these are the members that are known: at least one.
+        """
         drawn = sample_product(
             log_probabilities(self.space), self.samples, np.random.default_rng(0)
         )
@@ -132,7 +135,7 @@ class FeasibleSet:
     def _refuse_empty(self) -> None:
         if self._diagram is not None and self._diagram.count() > 0:
             return
-        if self._diagram is None and len(self._seen) > 0:
+        if self._diagram is None and len(self.sampled_members) > 0:
             return
         self._refuse_below_the_cheapest()
         if self._diagram is None:
@@ -213,7 +216,7 @@ class FeasibleSet:
     def _extreme(self, cost: CostLike | None, *, sign: int) -> Architecture:
         cost = self._cost(cost)
         if self._diagram is None:
-            return self._admitted(extreme_of(self._seen, self._measure, cost, sign=sign))
+            return self._admitted(extreme_of(self.sampled_members, self._measure, cost, sign=sign))
         return self._admitted(extreme(self._diagram, self._measure, cost, sign=sign))
 
     def _admitted(self, choices: Sequence[int] | IntArray) -> Architecture:

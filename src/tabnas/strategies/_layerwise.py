@@ -12,6 +12,9 @@ from tabnas.types import IntArray
 
 Beginning = tuple[int, ...]
 
+CHECKED = 32
+"""Completions whose feasibility is checked at a time: a cost of the user's own may be slow."""
+
 
 class Layerwise(BatchStrategy):
     """Dynamic programming over layers, costs in buckets, as LayerNAS (Fan et al. 2023) does it.
@@ -26,6 +29,10 @@ class Layerwise(BatchStrategy):
     that all looks are at feasible architectures: first the widest of all, in later passes the
     best seen or, once that brings nothing new, an unseen member of V. LayerNAS also draws which
     candidates to try in a layer; here all are, in order, so that the first pass is not random.
+
+    Where V is known by samples only, its member nearest to the base is not known. A beginning is
+    then completed with the ending of the base, of the narrowest architecture or of a sampled member
+    of V, whichever is nearest to the base and feasible.
     """
 
     name = "layerwise"
@@ -73,6 +80,8 @@ class Layerwise(BatchStrategy):
 
     def _complete(self, beginning: Beginning) -> Beginning | None:
         """The feasible architecture that begins so and is nearest to the base; None if none is."""
+        if not self.feasible.exact:
+            return self._complete_by_samples(beginning)
         space = self.feasible.space
         # the more places from the base, the less likely; other beginnings not at all
         logits = -np.abs(np.arange(space.max_choices) - self._base[:, None]).astype(np.float64)
@@ -82,6 +91,25 @@ class Layerwise(BatchStrategy):
         if np.isneginf(given.log_probability):
             return None
         return given.most_likely(1)[0]
+
+    def _complete_by_samples(self, beginning: Beginning) -> Beginning | None:
+        """The nearest to the base with an ending that is known; None if none of them is feasible.
+
+        Every sampled member of V is found from each of its beginnings, and so is the base if it is
+        feasible. A completion, too, is found again from beginnings that are longer.
+        """
+        layers = len(beginning)
+        narrowest = np.zeros_like(self._base)
+        full = np.vstack([self._base, narrowest, self.feasible.sampled_members])
+        full[:, :layers] = beginning
+        full = np.unique(full, axis=0)
+        nearest = full[np.argsort(np.abs(full - self._base).sum(axis=1), kind="stable")]
+        for start in range(0, len(nearest), CHECKED):
+            some = nearest[start : start + CHECKED]
+            inside = self.feasible.contains(some)
+            if inside.any():
+                return rows(some[inside])[0]
+        return None
 
     def _kept(self, known: dict[Beginning, float]) -> list[Beginning]:
         """The best beginnings of each bucket; equal steps between the cheapest and the dearest."""

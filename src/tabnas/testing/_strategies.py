@@ -36,6 +36,9 @@ def strategy_problems(*, inexact: bool = True) -> Iterator[FeasibleSet]:
             warnings.simplefilter("ignore", InexactWarning)
             limit = Limit(CallableCost(lambda a: sum(a.widths), name="units"), 16)
             yield FeasibleSet(optional, Budget(limit), method="monte carlo", samples=500)
+            # far below the widest: 4 of 216
+            even = SearchSpace.uniform(layers=3, widths=range(4, 28, 4), inputs=11, outputs=2)
+            yield FeasibleSet(even, Budget(limit), method="monte carlo", samples=500)
 
 
 def check_strategy(make: MakeStrategy, *, learns: bool = True, inexact: bool = True) -> None:
