@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from tabnas.data import group_numbers, moments
+from tabnas.data.columns import CategoricalColumn
 from tabnas.errors import TabnasError
 
 
@@ -21,6 +25,53 @@ def test_every_group_has_a_number() -> None:
         assert group_numbers("g", column).tolist() == [0, 1, 0]
     coded = pa.chunked_array([pa.array(["x", "y", "x"]).dictionary_encode()])
     assert group_numbers("g", coded).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.chunked_array([["a", " a", "b"], ["a ", "b\t"]]),
+        pa.chunked_array([pa.array(["a", " a", "b", "a ", "b "]).dictionary_encode()]),
+        pa.chunked_array([[1.0, 1.0, 2.5, 1.0, 2.5]]),
+        pa.chunked_array([["1", " 1", "2", "1", "2"]]),
+        pa.chunked_array([pa.array([Decimal("1.0"), 1, 2, 1, 2], pa.decimal128(5, 2))]),
+        pa.chunked_array(
+            [
+                pa.array(["a", "a"]).dictionary_encode(),
+                pa.array(["b", "a", "b"]).dictionary_encode(),
+            ]
+        ),
+    ],
+    ids=["texts", "coded", "floats", "digits", "decimals", "coded in chunks"],
+)
+def test_groups_are_told_apart_as_categories_are(column: pa.ChunkedArray) -> None:
+    groups = group_numbers("g", column)
+    assert groups.tolist() == [0, 0, 1, 0, 1]
+    fitted = CategoricalColumn.fit("g", column)
+    codes = np.empty(len(groups), np.int32)
+    fitted.encode(column, np.empty((len(groups), 0), np.float32), codes)
+    assert len({*zip(groups.tolist(), codes.tolist(), strict=True)}) == 2
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.chunked_array([["a", "b", None, "c"]]),
+        pa.chunked_array([["a", "b", " ? ", "c"]]),
+        pa.chunked_array([["a", "b", "NaN", "c"]]),
+        pa.chunked_array([["a", "b", "", "c"]]),
+        pa.chunked_array([pa.array([1.0, 2.0, float("nan"), 3.0])]),
+        pa.chunked_array([pa.array(["a", "b", "", "c"]).dictionary_encode()]),
+    ],
+)
+def test_a_missing_group_is_no_group(column: pa.ChunkedArray) -> None:
+    with pytest.raises(TabnasError, match=r"row 3 is missing; fill it in, with a name of its own"):
+        group_numbers("g", column)
+
+
+def test_what_is_no_column_of_names_is_refused() -> None:
+    with pytest.raises(TabnasError, match="which is no kind of feature"):
+        group_numbers("g", pa.chunked_array([[[1], [2]]]))
 
 
 def test_rows_that_cannot_be_ordered_are_named() -> None:

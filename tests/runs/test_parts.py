@@ -110,6 +110,23 @@ def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
         prepare(labelled(table), settings(order="time", order_column="colour"))
 
 
+def test_no_group_is_torn_apart_by_how_it_is_written(table: Table) -> None:
+    house = table.arrow.column("house").to_numpy()
+    padded = [f"{' ' * (row % 3)}house {one}" for row, one in enumerate(house)]
+    place = table.names.index("house")
+    written = Table.of(table.arrow.set_column(place, "house", pa.array(padded)))
+    said = settings(order="group", order_column="house", drop=("day",), scaling="none")
+    parts = prepare(labelled(written), said)
+    sizes = table.arrow.column("size").to_numpy().astype(np.float32)
+    of = dict(zip(sizes.tolist(), house, strict=True))
+    train, validation, test = (
+        {of[size] for size in sizes_of(part, parts.encoder)}
+        for part in (parts.train, parts.validation, parts.test)
+    )
+    assert len(train) + len(validation) + len(test) == len(train | validation | test)
+    assert len(set(parts.groups.tolist())) == len(train | validation)
+
+
 def test_large_groups_leave_parts_near_their_shares() -> None:
     groups = np.repeat([0, 1, 2, 3, 4, 5], [900, 20, 20, 20, 20, 20])
     for seed in range(12):

@@ -215,7 +215,7 @@ TimeColumn = Annotated[
 GroupColumn = Annotated[
     str | None,
     typer.Option(
-        help="A column to split by: rows of one group stay together.",
+        help="A column to split by: rows of one group stay together. None may be missing.",
         metavar="NAME",
         autocompletion=completing.column,
         rich_help_panel=ROWS,

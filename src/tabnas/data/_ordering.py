@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tabnas.data._kinds import Kind, find_kind
 from tabnas.data._moments import seconds
-from tabnas.data._values import numbers
+from tabnas.data._values import RowError, coded_texts, numbers, refuse_unfit
 from tabnas.errors import TabnasError
 from tabnas.types import FloatArray, IntArray
+
+MISSING = -1
 
 
 def moments(name: str, column: pa.ChunkedArray) -> FloatArray:
@@ -39,16 +40,25 @@ def moments(name: str, column: pa.ChunkedArray) -> FloatArray:
 
 
 def group_numbers(name: str, column: pa.ChunkedArray) -> IntArray:
-    """A number for the group of each row; rows of no group are refused.
+    """Return a number for the group of each row, by first appearance.
 
-    >>> group_numbers("house", pa.chunked_array([["b", "a", "b"]])).tolist()
+    Values are compared as categories are: " a" and "a" are one group, and so are 1 and 1.0. Rows
+    whose group is missing are refused: they may belong to any group, so wherever they went, rows of
+    one group could be in two parts.
+
+    >>> group_numbers("house", pa.chunked_array([["b", "a", " b"]])).tolist()
     [0, 1, 0]
     """
-    if column.null_count:
-        row = int(np.asarray(column.is_null().to_numpy()).argmax())
-        raise TabnasError(
-            f"the column {name!r} must name a group for each row, however row {row + 1} is missing"
+    refuse_unfit(name, column)
+    values, rows = coded_texts(column)
+    number = values.dictionary_encode().indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
+    groups = np.asarray(number[rows], np.int64)
+    missing = groups == MISSING
+    if missing.any():
+        raise RowError(
+            f"the column {name!r} must name a group for each row, however",
+            int(missing.argmax()),
+            "is missing; fill it in, with a name of its own if the row belongs to no group, or "
+            "leave the row out",
         )
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    return np.asarray(column.combine_chunks().indices.to_numpy(), np.int64)
+    return groups

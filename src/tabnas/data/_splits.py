@@ -89,7 +89,15 @@ def split_by_time(moments: FloatArray | IntArray, shares: Shares) -> Split:
 
 
 def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.Generator) -> Split:
-    """All rows of a group in one part; of many random orders, the one nearest to the shares."""
+    """All rows of a group in one part; of many random orders, the one nearest to the shares.
+
+    `groups` are the numbers of `group_numbers`, which knows what is one group and what is missing.
+    """
+    if np.asarray(groups).dtype.kind not in "iu":
+        raise TabnasError(
+            f"groups must be integers, one for each row, got {np.asarray(groups).dtype}; "
+            "group_numbers() makes them of a column"
+        )
     names, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     parts = [1 - shares.validation - shares.test, shares.validation]
     parts += [shares.test] if shares.test else []
