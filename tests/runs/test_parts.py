@@ -8,6 +8,7 @@ from tabnas.data import NumberTarget, Shares, Table, split_by_group
 from tabnas.errors import TabnasError
 from tabnas.runs import Labelled, RunSettings, make_plan, prepare
 from tabnas.runs._candidates import folds
+from tabnas.runs._parts import SMALL_TABLE
 from tests.runs.conftest import made_table
 
 LIMITS = {"parameters": 2_000}
@@ -40,16 +41,7 @@ def test_the_test_part_shapes_nothing() -> None:
     """Whatever the test rows hold, the encoder and the target's units stay as they are."""
     table = made_table()
     first = prepare(labelled(table, "value"), settings())
-    test = _test_rows(table)
-    arrow = table.arrow
-    for name in ("size", "warmth", "value"):
-        values = arrow.column(name).to_numpy().copy()
-        values[test] = values[test] * 1_000 - 5
-        arrow = arrow.set_column(arrow.column_names.index(name), name, pa.array(values))
-    colours = np.array(arrow.column("colour").to_pylist(), dtype=object)
-    colours[test] = "never seen"
-    arrow = arrow.set_column(2, "colour", pa.array(colours, pa.string()))
-    second = prepare(labelled(Table(arrow), "value"), settings())
+    second = prepare(labelled(_spoilt(table, "test"), "value"), settings())
     assert second.encoder.to_dict() == first.encoder.to_dict()
     assert second.target == first.target
     for name in ("numeric", "categorical"):
@@ -57,12 +49,38 @@ def test_the_test_part_shapes_nothing() -> None:
         np.testing.assert_array_equal(before, after)
 
 
-def _test_rows(table: Table) -> np.ndarray:
-    """Which rows the seed gives to the test, found by their sizes."""
+def test_validation_rows_of_a_large_table_shape_nothing() -> None:
+    """Only small tables, which train their final network on them, are encoded by them, too."""
+    table = made_table(4_000)
+    first = prepare(labelled(table, "value"), settings())
+    second = prepare(labelled(_spoilt(table, "validation"), "value"), settings())
+    assert len(first.development) > SMALL_TABLE
+    assert second.encoder.to_dict() == first.encoder.to_dict()
+    assert second.target == first.target
+    for name in ("numeric", "categorical"):
+        before, after = (getattr(p.known.encoded, name) for p in (first, second))
+        np.testing.assert_array_equal(before, after)
+
+
+def _spoilt(table: Table, part: str) -> Table:
+    """The table with other values in the rows that the seed gives to a part."""
+    rows = _rows_of(table, part)
+    arrow = table.arrow
+    for name in ("size", "warmth", "value"):
+        values = arrow.column(name).to_numpy().copy()
+        values[rows] = values[rows] * 1_000 - 5
+        arrow = arrow.set_column(arrow.column_names.index(name), name, pa.array(values))
+    colours = np.array(arrow.column("colour").to_pylist(), dtype=object)
+    colours[rows] = "never seen"
+    return Table(arrow.set_column(2, "colour", pa.array(colours, pa.string())))
+
+
+def _rows_of(table: Table, part: str) -> np.ndarray:
+    """Which rows the seed gives to a part, found by their sizes."""
     parts = prepare(labelled(table, "value"), settings(scaling="none"))
     column = parts.encoder.features.index("size")
     sizes = table.arrow.column("size").to_numpy().astype(np.float32)
-    return np.isin(sizes, parts.test.encoded.numeric[:, column])
+    return np.isin(sizes, getattr(parts, part).encoded.numeric[:, column])
 
 
 def sizes_of(part, encoder) -> set[float]:
