@@ -55,6 +55,32 @@ def test_missing_numbers_are_imputed_and_marked() -> None:
     assert encoded[1, :2].tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("scaling", ["robust", "standard", "none"])
+def test_missing_numbers_take_the_median(scaling: str) -> None:
+    encoder = encoder_of({"a": [1.0, 2.0, 9.0, None]}, scaling=scaling)
+    missing, median = encoder.encode(Table.of({"a": [None, 2.0]})).numeric[:, 0]
+    assert missing == median
+
+
+def test_scaling_is_by_quartiles_or_by_the_deviation() -> None:
+    values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0]  # quartiles 2, 4 and 6
+    table = Table.of({"a": values})
+    scaled = (np.array(values) - 4) / (4 / 1.349)
+    robust = encoder_of({"a": values}).encode(table).numeric[:, 0]
+    np.testing.assert_allclose(robust, scaled / np.sqrt(1 + (scaled / 4) ** 2), rtol=1e-6)
+    standard = encoder_of({"a": values}, scaling="standard").encode(table).numeric[:, 0]
+    np.testing.assert_allclose(standard, (values - np.mean(values)) / np.std(values), rtol=1e-6)
+    plain = encoder_of({"a": values}, scaling="none").encode(table).numeric[:, 0]
+    assert plain.tolist() == values
+
+
+def test_where_half_the_values_are_equal_the_deviation_scales() -> None:
+    values = [0.0] * 7 + [5.0, 9.0]
+    encoded = encoder_of({"a": values}).encode(Table.of({"a": values})).numeric[:, 0]
+    scaled = np.array(values) / np.std(values)
+    np.testing.assert_allclose(encoded, scaled / np.sqrt(1 + (scaled / 4) ** 2), rtol=1e-6)
+
+
 def test_categories_rare_missing_and_unseen() -> None:
     values = ["red"] * 3 + ["blue"] * 2 + ["green", None]
     encoder = encoder_of({"c": values}, min_count=2)

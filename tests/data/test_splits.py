@@ -34,6 +34,17 @@ def test_stratified(labels: list[int], seed: int) -> None:
         assert abs(inside[1] - 0.2 * count) <= 1
 
 
+def test_rows_of_a_class_are_shuffled() -> None:
+    """Where classes are sorted by something else, each part has some of all of it."""
+    labels = np.repeat([0, 1], [10, 30])
+    repeats = 400
+    tested = np.zeros(40)
+    for seed in range(repeats):
+        tested[split_stratified(labels, Shares(), np.random.default_rng(seed)).test] += 1
+    deviation = np.sqrt(repeats * 0.2 * 0.8)
+    assert np.abs(tested - 0.2 * repeats).max() < 4 * deviation
+
+
 @given(st.integers(3, 300))
 def test_random(rows: int) -> None:
     split = split_random(rows, Shares(validation=0.1, test=0.3), np.random.default_rng(0))
@@ -49,6 +60,29 @@ def test_time_order() -> None:
     check_partition(split, 100)
     assert moments[split.train].max() < moments[split.validation].min()
     assert moments[split.validation].max() < moments[split.test].min()
+    assert [len(part) for part in (split.train, split.validation, split.test)] == [60, 20, 20]
+
+
+@given(st.lists(st.integers(0, 12), min_size=3, max_size=60))
+def test_rows_of_one_moment_stay_together(moments: list[int]) -> None:
+    array = np.array(moments)
+    if len(np.unique(array)) < 3:
+        return
+    split = split_by_time(array, Shares())
+    check_partition(split, len(moments))
+    parts = [array[part] for part in (split.train, split.validation, split.test)]
+    assert all(map(len, parts))
+    assert parts[0].max() < parts[1].min()
+    assert parts[1].max() < parts[2].min()
+
+
+def test_a_split_by_time_is_cut_where_the_moment_changes_nearest_to_the_shares() -> None:
+    moments = np.repeat([1, 2, 3, 4, 5], [50, 12, 10, 9, 19])  # they end at 50, 62, 72, 81, 100
+    split = split_by_time(np.random.default_rng(0).permutation(moments), Shares())
+    assert [len(part) for part in (split.train, split.validation, split.test)] == [62, 19, 19]
+    split = split_by_time(moments, Shares(validation=0.3, test=0.0))
+    assert split.train.tolist() == list(range(72))
+    assert len(split.test) == 0
 
 
 @given(st.lists(st.integers(0, 30), min_size=10, max_size=200), st.integers(0, 3))
@@ -63,6 +97,15 @@ def test_groups_stay_together(groups: list[int], seed: int) -> None:
     assert not parts[0] & parts[1]
     assert not parts[1] & parts[2]
     assert not parts[0] & parts[2]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_are_dealt_near_the_shares(seed: int) -> None:
+    """Of many ways to deal groups of 1 to 20 rows, one that is off by hardly any rows."""
+    groups = np.repeat(np.arange(20), np.arange(1, 21))
+    split = split_by_group(groups, Shares(), np.random.default_rng(seed))
+    sizes = [len(part) for part in (split.train, split.validation, split.test)]
+    assert sizes == pytest.approx([126, 42, 42], abs=4)
 
 
 def test_no_test_part() -> None:
