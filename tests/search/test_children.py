@@ -65,6 +65,15 @@ def test_depths_come_alike_and_their_members_too() -> None:
         assert min(counts) > 0.6 * 2_000 / len(members)
 
 
+def test_the_linear_model_is_none_of_the_depths() -> None:
+    space = SearchSpace([[0, 4, 8], [0, 4]], inputs=10, outputs=2)
+    feasible = FeasibleSet(space, Budget(parameters=10_000))
+    choices = drawn(FeasibleChildren(feasible, by="depth"), 0.5, Policy(feasible, np.zeros((2, 3))))
+    depths = [space.architecture(row).depth for row in choices]
+    assert set(depths) == {1, 2}
+    assert depths.count(1) / len(depths) == pytest.approx(0.5, abs=0.05)
+
+
 def test_where_only_the_linear_model_fits_it_is_drawn() -> None:
     space = SearchSpace([[0, 64], [0, 64]], inputs=10, outputs=2)
     only = FeasibleSet(space, Budget(parameters=22))

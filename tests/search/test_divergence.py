@@ -97,6 +97,14 @@ def test_a_look_that_is_not_finite_counts_as_the_worst_so_far() -> None:
     assert before > -1e6
 
 
+def test_the_worst_is_of_this_look_and_all_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = search(examples(0), reward="abs", reward_options={"beta": -1.0})  # looks at everything
+    losses = iter([[0.5, np.inf, 0.25], [np.nan, 0.75, 0.0], [np.inf] * 3])
+    monkeypatch.setattr(done.net, "losses", lambda *given: next(losses))
+    found = [done.learn(step).quality.tolist() for step in range(3)]
+    assert found == [[0.5, 0.5, 0.75], [0.25, 0.25, 1.0], [0.25, 0.25, 0.25]]
+
+
 def test_looks_without_a_finite_one_teach_nothing() -> None:
     done = search(examples(0), examples(1, dict.fromkeys(range(400), OVERFLOWS)))
     done.run()

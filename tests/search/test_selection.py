@@ -21,6 +21,7 @@ from tabnas.search import (
     one_shot_losses,
     select,
 )
+from tabnas.search._selection import JUDGED_ROWS
 
 TASK = Task(inputs=Inputs(numeric=4), loss="logistic")
 SPACE = SearchSpace([[4, 5, 6], [0, 4, 5, 6]], inputs=4, outputs=1)
@@ -106,6 +107,15 @@ def test_additive_worths_are_found_under_levels_that_move() -> None:
     assert FEASIBLE.most_likely(1, worths) == [best]
 
 
+def test_later_looks_weigh_more() -> None:
+    """Two looks that say the opposite weigh 1 and e^2: their mean is (e^2 - 1) / (e^2 + 1)."""
+    space = SearchSpace([[4, 5]], inputs=4, outputs=1)
+    both = np.array([[0], [1]])
+    history = History([Look(0, both, np.array([1.0, 0.0])), Look(9, both, np.array([0.0, 1.0]))])
+    first, second = additive_qualities(space, history, ridge=1e-12)[0]
+    assert second - first == pytest.approx(np.tanh(1))
+
+
 def test_without_looks_nothing_is_worth_more() -> None:
     assert not additive_qualities(SPACE, History()).any()
     unseen = History([Look(0, np.zeros((2, 2), np.int64), np.full(2, np.nan))])
@@ -125,3 +135,17 @@ def test_history_lists_what_was_evaluated() -> None:
 def test_one_shot_loss_is_the_supernets(finished: Search) -> None:
     one = Architecture((4, 5))
     assert one_shot_losses(finished, [one])[0] == finished.net.loss(one, finished.validation)
+
+
+def test_one_shot_losses_are_of_rows_from_everywhere() -> None:
+    """A sample stands for all validation rows, however those are sorted."""
+    task = Task(inputs=Inputs(numeric=4), loss="squared_error")
+    x = np.random.default_rng(0).normal(size=(10 * JUDGED_ROWS, 4)).astype(np.float32)
+    sorted_rows = Examples(task, numeric=x, target=np.linspace(0.0, 10.0, len(x)))
+    search = Search(FEASIBLE, sorted_rows, sorted_rows, SearchSettings(epochs=1, batch_size=32))
+    one = Architecture((4, 5))
+    found = one_shot_losses(search, [one])
+    whole = search.net.loss(one, sorted_rows)
+    assert found[0] == pytest.approx(whole, rel=0.1)
+    assert found[0] != whole  # of a sample, the same each time
+    assert one_shot_losses(search, [one]) == found
