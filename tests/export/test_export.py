@@ -17,6 +17,7 @@ from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, load_dat
 from tabnas.data.columns import NumericColumn
 from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.export import Engine, export_onnx, onnx_inputs
+from tabnas.export._int8 import Quantised
 from tabnas.model import Model
 from tests.export.strategies import untrained
 
@@ -231,6 +232,28 @@ def test_int8_beyond_the_margin_is_refused_with_the_numbers(tmp_path: Path) -> N
     with pytest.raises(TabnasError, match=r"must keep rmse within 1\.00% of .*, however it is"):
         export_onnx(model, tmp_path / "m.onnx", check=table_of(), answers=own, int8=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_int8_may_lose_a_margin_of_what_is_better_when_greater(
+    model: Model, tmp_path: Path
+) -> None:
+    table = table_of()
+    likely = model.predict_proba(table)[:, 1]
+    labels = np.where(likely > np.median(likely), "low", "high")  # by which float32 ranks rightly
+
+    def exported(margin: float) -> Quantised:
+        options = {"check": table, "answers": labels, "metric": "auc", "margin": margin}
+        found = export_onnx(model, tmp_path / "m.onnx", int8=True, **options).int8  # type: ignore[arg-type]
+        assert found is not None
+        return found
+
+    small = exported(0.1)
+    lost = small.float32_score - small.int8_score
+    assert small.float32_score == 1.0
+    assert 0 < lost < 0.1
+    assert exported(1.01 * lost).int8_score == small.int8_score
+    with pytest.raises(TabnasError, match="must keep auc within"):
+        exported(0.99 * lost)
 
 
 def test_int8_leaves_rows_without_a_target_out(model: Model, tmp_path: Path) -> None:

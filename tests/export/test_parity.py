@@ -17,7 +17,7 @@ from tabnas.export._build import build
 from tabnas.export._cancellation import cancellation
 from tabnas.export._int8 import meant, quantise
 from tabnas.export._network import centred
-from tabnas.export._parity import TOLERANCE, check_parity, sampled
+from tabnas.export._parity import TOLERANCE, check_parity, file_inputs, sampled
 from tabnas.export._probes import probe_rows
 from tabnas.model import Model
 from tests.export.strategies import Drawn, answers, models, untrained
@@ -122,6 +122,20 @@ def test_disagreement_is_told_with_its_row() -> None:
     built = build(other, other.weights, weights_only=False)
     with pytest.raises(TabnasError, match=r"must answer as the model does, within 0.0001, however"):
         check_parity(model, built, Engine(built.data), table)
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+def test_answers_that_are_not_finite_are_told(weights_only: bool) -> None:
+    """NaN is neither more nor less than any tolerance."""
+    model, table = labelled(("a", "b"))
+    model = untrained(model.encoder, NumberTarget(name="y", center=0, scale=1), [4])
+    weights = {name: np.array(array) for name, array in model.weights.items()}
+    weights["head.1.bias"][:] = np.nan
+    built = build(model, weights, weights_only=weights_only)
+    engine = Engine(built.data)
+    assert np.isnan(engine.run(file_inputs(model, built, table))["value"]).all()
+    with pytest.raises(TabnasError, match="row 1 of the made-up rows differs by nan"):
+        check_parity(model, built, engine, table)
 
 
 def test_another_label_of_the_same_probabilities_is_told() -> None:

@@ -137,6 +137,20 @@ def test_large_batches_are_sampled_in_chunks(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
+def test_chunks_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same samples, weighed together or a few at a time: later ones may weigh much more."""
+    feasible = FeasibleSet(SPACE, BUDGET)
+    steep = 5 * LOGITS
+    options = {"samples": 500, "proposal": np.zeros_like(steep), "rng": 1}
+    whole = feasible.estimate(steep, **options)
+    for chunk in (1, 3, 100):
+        monkeypatch.setattr("tabnas.feasible._monte_carlo.CHUNK", chunk)
+        pieces = feasible.estimate(steep, **options)
+        assert pieces.feasible_samples == whole.feasible_samples
+        assert pieces.log_probability == pytest.approx(whole.log_probability, rel=1e-12)
+        assert pieces.marginals == pytest.approx(whole.marginals, rel=1e-12)
+
+
 @pytest.mark.parametrize("samples", [0, -5, 2.5])
 def test_samples_must_be_a_number(samples: int) -> None:
     with pytest.raises(TabnasError, match="samples must be an integer of at least 1"):
