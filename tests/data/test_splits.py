@@ -21,6 +21,27 @@ def check_partition(split: Split, rows: int) -> None:
     assert sorted(together) == list(range(rows))
 
 
+@st.composite
+def shares(draw: st.DrawFn) -> Shares:
+    """Shares of any size that leave at least a twentieth for training."""
+    validation = draw(st.floats(0.01, 0.9))
+    return Shares(validation=validation, test=draw(st.floats(0.0, 0.95 - validation)))
+
+
+@given(st.integers(0, 40), shares())
+def test_every_part_has_a_row_of_a_class_that_has_three(count: int, wanted: Shares) -> None:
+    """A class of one row is for training, of two for training and validation."""
+    labels = np.concatenate([np.zeros(50, np.int64), np.ones(count, np.int64)])
+    split = split_stratified(labels, wanted, np.random.default_rng(0))
+    check_partition(split, len(labels))
+    sizes = [int(labels[part].sum()) for part in (split.train, split.validation, split.test)]
+    least = [count >= 1, count >= 2, count >= 3 and wanted.test > 0]
+    assert all(size >= one for size, one in zip(sizes, least, strict=True))
+    if count > 20:  # where no part is too small to have its share
+        assert abs(sizes[1] - count * wanted.validation) <= 1
+        assert abs(sizes[2] - count * wanted.test) <= 1
+
+
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=200), st.integers(0, 5))
 def test_stratified(labels: list[int], seed: int) -> None:
     array = np.array(labels)

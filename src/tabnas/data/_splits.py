@@ -136,14 +136,17 @@ def _dealt(sizes: IntArray, wanted: FloatArray) -> tuple[IntArray, float]:
 
 
 def _cut(rows: IntArray, shares: Shares) -> tuple[IntArray, IntArray, IntArray]:
-    """Test rows first, then validation, then training; each at least one row if there are three."""
-    test = _share(len(rows), shares.test, least=1 if shares.test and len(rows) >= 3 else 0)
-    validation = _share(len(rows), shares.validation, least=1 if len(rows) >= 2 else 0)
+    """Test rows first, then validation, then training; each at least one row if there are three.
+
+    Rounding never takes the last row from training.
+    """
+    count = len(rows)
+    least_test = 1 if shares.test and count >= 3 else 0
+    least_validation = 1 if count >= 2 else 0
+    validation = round(count * shares.validation)
+    validation = max(least_validation, min(validation, count - 1 - least_test))
+    test = max(least_test, min(round(count * shares.test), count - 1 - validation))
     return rows[test + validation :], rows[test : test + validation], rows[:test]
-
-
-def _share(rows: int, share: float, *, least: int) -> int:
-    return max(least, round(rows * share)) if rows > 1 else 0
 
 
 def _split(train: IntArray, validation: IntArray, test: IntArray) -> Split:
