@@ -91,6 +91,39 @@ def test_categories_rare_missing_and_unseen() -> None:
     assert without.encode(Table.of({"c": [None, "y"]})).categorical[:, 0].tolist() == [0, 2]
 
 
+def test_frequent_categories_come_first_and_equals_by_the_alphabet() -> None:
+    values = ["b", "a", "c", "d", "d"]
+    for rows in (values, values[::-1]):  # whichever comes first
+        encoder = encoder_of({"c": rows}, min_count=1)
+        codes = encoder.encode(Table.of({"c": ["d", "a", "b", "c"]})).categorical[:, 0]
+        assert codes.tolist() == [1, 2, 3, 4]
+    few = encoder_of({"c": values}, min_count=1, max_categories=2)
+    assert few.categories == (3,)  # other, d, a
+    assert few.encode(Table.of({"c": ["d", "a", "b"]})).categorical[:, 0].tolist() == [1, 2, 0]
+
+
+def test_booleans() -> None:
+    encoder = encoder_of({"b": [True, False, None, True]})
+    assert encoder.features == ("b",)
+    asked = Table.of({"b": [True, False, None]})
+    assert encoder.encode(asked).numeric[:, 0].tolist() == [1.0, -1.0, 0.0]
+
+
+def test_moments_are_scaled_by_their_span_and_have_phases() -> None:
+    """A week from a Monday on: the median is its Thursday noon, and half the span 3.5 days."""
+    days = ["2024-01-01", "2024-01-04", "2024-01-05", "2024-01-08", None]
+    encoder = encoder_of({"when": days})
+    assert encoder.features == ("when", "when week sine", "when week cosine", "when is missing")
+    quarter = "2024-01-02 18:00:00"  # of the week
+    asked = ["2024-01-01", "2024-01-08", quarter, "2034-01-01", None]
+    encoded = encoder.encode(Table.of({"when": asked})).numeric
+    assert encoded[:, 0].tolist() == [-1.0, 1.0, -0.5, 3.0, 0.0]  # never beyond 3
+    np.testing.assert_allclose(encoded[[0, 1, 2, 4], 1], [0, 0, 1, 0], atol=1e-6)
+    np.testing.assert_allclose(encoded[[0, 1, 2, 4], 2], [1, 1, 0, 0], atol=1e-6)
+    assert encoded[:, 3].tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+    assert encoder_of({"when": ["2024-01-01", "2024-01-03", "2024-01-07"]}).features == ("when",)
+
+
 def test_moments_have_cycles() -> None:
     days = [f"2020-{month:02d}-{day:02d}" for month in range(1, 13) for day in (1, 9, 17)]
     encoder = encoder_of({"when": days})
@@ -200,6 +233,9 @@ def test_identifiers_are_warned_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encoder_of({"x": np.random.default_rng(0).normal(size=200)})  # all differ, and may
+        names = [f"row-{i}" for i in range(200)]
+        encoder_of({"id": names}, kinds={"id": "categorical"}, min_count=1)  # as declared
+        encoder_of({"id": [*names[:190], *names[:10]]}, min_count=1)  # a twentieth is there twice
 
 
 @pytest.mark.parametrize(

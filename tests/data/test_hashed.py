@@ -81,6 +81,16 @@ def test_limits_fold_codes(texts: list[str | None], most: int, counted: bool) ->
     assert codes.tolist() == [0, *codes_of(narrow, texts)]
 
 
+@pytest.mark.parametrize("gap", [[], [None]], ids=["complete", "with gaps"])
+def test_limits_pool_the_rarest_and_keep_what_is_missing(gap: list[None]) -> None:
+    texts = ["a"] * 4 + ["b"] * 3 + ["c"] * 2 + ["d"] + gap
+    column = CategoricalColumn.fit("x", pa.chunked_array([pa.array(texts, pa.string())]))
+    codes = np.array(codes_of(column, ["a", "b", "c", "d", "unseen", *gap]), np.int32)
+    assert codes.tolist() == [1, 2, 3, 4, 0, *([5] if gap else [])]
+    column.recode(codes, 2)
+    assert codes.tolist() == [1, 2, 0, 0, 0, *([3] if gap else [])]
+
+
 class Watched(np.ndarray):
     """An array that knows where it was written."""
 

@@ -70,7 +70,8 @@ def test_rows_of_a_class_are_shuffled() -> None:
 def test_random(rows: int) -> None:
     split = split_random(rows, Shares(validation=0.1, test=0.3), np.random.default_rng(0))
     check_partition(split, rows)
-    assert abs(len(split.test) - 0.3 * rows) <= 1
+    assert len(split.test) == max(1, round(0.3 * rows))
+    assert len(split.validation) == max(1, round(0.1 * rows))
     again = split_random(rows, Shares(validation=0.1, test=0.3), np.random.default_rng(0))
     assert (again.train == split.train).all()
 
@@ -101,6 +102,8 @@ def test_a_split_by_time_is_cut_where_the_moment_changes_nearest_to_the_shares()
     moments = np.repeat([1, 2, 3, 4, 5], [50, 12, 10, 9, 19])  # they end at 50, 62, 72, 81, 100
     split = split_by_time(np.random.default_rng(0).permutation(moments), Shares())
     assert [len(part) for part in (split.train, split.validation, split.test)] == [62, 19, 19]
+    split = split_by_time(np.arange(100), Shares(validation=0.1, test=0.3))
+    assert [len(part) for part in (split.train, split.validation, split.test)] == [60, 10, 30]
     split = split_by_time(moments, Shares(validation=0.3, test=0.0))
     assert split.train.tolist() == list(range(72))
     assert len(split.test) == 0

@@ -68,6 +68,9 @@ def test_the_task_can_be_forced() -> None:
     assert fit_target("y", column([1, 2, 3]), task="regression").task == "regression"
     many = list(range(50))
     assert fit_target("y", column(many)).task == "regression"
+    assert fit_target("y", column([*range(30), None])).task == "multiclass"
+    assert fit_target("y", column([*range(31), None])).task == "regression"
+    assert fit_target("y", column([0.5, 1.5, 0.5])).task == "regression"  # not whole
     assert fit_target("y", column(many), task="classification").outputs == 50
     with pytest.raises(TabnasError, match="did you mean 'regression'"):
         fit_target("y", column([1, 2]), task="regresion")
