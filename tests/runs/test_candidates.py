@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from tabnas.data import ClassTarget
-from tabnas.model import METRICS, fit_temperature, primary_loss
+from tabnas.data import ClassTarget, Shares, Table
+from tabnas.model import METRICS, default_metric, fit_temperature, primary_loss
+from tabnas.nets import Constant, SuperNet
 from tabnas.runs import Labelled, RunSettings, make_plan, prepare
-from tabnas.runs._candidates import FoldsTrial, folds
+from tabnas.runs._candidates import FoldsTrial, final_trainer, folds, trial_of
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -42,6 +44,69 @@ def test_weights_calibrate_and_choose(metric: str) -> None:
     truth = (metric, parts.target, development.truth, predictions)
     assert candidate.loss == primary_loss(*truth, development.weight)
     assert candidate.loss != primary_loss(*truth)
+
+
+@pytest.mark.parametrize("target", ["kind", "value"])
+def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
+    """The rows that weigh much are answered best after the second of three epochs."""
+    other = {"kind": "value", "value": "kind"}[target]
+    data = Labelled.of(made_table(60).drop([other]), target)
+    weight = np.where(np.arange(60) < 15, 10.0, 0.1)
+    settings = replace(SETTINGS, class_weight=None)
+    parts = prepare(replace(data, weight=weight), settings)
+    plan = make_plan(parts, settings)
+    plan = replace(plan, training=replace(plan.training, epochs=3))
+    trial = trial_of(Architecture((4,)), parts, plan, default_metric(parts.target.task))
+    trial.run()
+    heavy = parts.development.weight > 1
+    off = np.where(heavy, [[1.0], [0.5], [0.0]], [[0.0], [2.0], [0.0]])  # after each epoch
+    off[2, np.nonzero(heavy)[0][::5]] = 2.0  # few and far off: worse than all by little
+    values = parts.development.examples.values[:, 0]
+    answers = (2 * values - 1) * (3 - off) if target == "kind" else values + off
+    outputs = answers[:, :, None].astype(np.float32)
+    done = trial.state() | {"outputs": outputs}
+    trial.load_state(done)
+    assert trial.run().stop_after == 2
+
+
+def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tabnas.runs._preparing.SMALL_TABLE", 100)
+    parts = prepare(weighted(200), SETTINGS)
+    plan = make_plan(parts, SETTINGS)
+    assert plan.folds == 0
+    plan = replace(plan, training=replace(plan.training, epochs=12, schedule=Constant(0.1)))
+    trial = trial_of(Architecture((16,)), parts, plan, METRICS["log_loss"])
+    candidate = trial.run()
+    losses = trial.state()["validation_losses"]
+    assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # it has learned by heart since
+    net = SuperNet.standalone(candidate.architecture, parts.task)
+    net.load_weights(candidate.weights)
+    validation = parts.validation
+    assert net.loss(candidate.architecture, validation.examples) == pytest.approx(losses.min())
+    outputs = net.logits(candidate.architecture, validation.examples)
+    training_weight = validation.examples.weight
+    assert candidate.temperature == fit_temperature(outputs, validation.truth, training_weight)
+    predictions = parts.target_prediction(outputs / np.float32(candidate.temperature))
+    expected = primary_loss(
+        "log_loss", parts.target, validation.truth, predictions, validation.weight
+    )
+    assert candidate.loss == expected
+    final = final_trainer(candidate, parts.development.examples, plan)
+    assert final.run().epochs == candidate.stop_after
+
+
+def test_folds_of_groups_have_as_many_rows() -> None:
+    """Groups of 1 to 10 rows make five folds of 11 rows each."""
+    rows = made_table(55)
+    house = pa.array(np.repeat(np.arange(10), np.arange(1, 11)))
+    arrow = rows.arrow.set_column(rows.arrow.column_names.index("house"), "house", house)
+    data = Labelled.of(Table(arrow).drop(["value"]), "kind")
+    settings = replace(
+        SETTINGS, drop=("day",), order="group", order_column="house", shares=Shares(test=0.0)
+    )
+    parts = prepare(data, settings)
+    held_out = [outside for _, outside in folds(parts, make_plan(parts, settings))]
+    assert [len(rows) for rows in held_out] == [11] * 5
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

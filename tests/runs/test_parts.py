@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -117,6 +119,9 @@ def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
         for part in (parts.train, parts.validation, parts.test)
     ]
     assert sum(map(len, groups)) == len(set(houses)) == 20
+    development = parts.development.encoded.numeric[:, parts.encoder.features.index("size")]
+    pairs = {(of[s], g) for s, g in zip(development.tolist(), parts.groups.tolist(), strict=True)}
+    assert len(pairs) == len(groups[0] | groups[1])  # every row has the number of its own house
     plan = make_plan(parts, said)
     assert plan.folds == 5
     seen: list[int] = []
@@ -145,6 +150,15 @@ def test_no_group_is_torn_apart_by_how_it_is_written(table: Table) -> None:
     assert len(set(parts.groups.tolist())) == len(train | validation)
 
 
+@pytest.mark.parametrize(("houses", "count"), [(9, 0), (10, 5)])
+def test_too_few_groups_are_not_dealt_to_folds(houses: int, count: int) -> None:
+    arrow = made_table().arrow
+    house = pa.array(np.arange(400) % houses)
+    table = Table(arrow.set_column(arrow.column_names.index("house"), "house", house))
+    said = settings(order="group", order_column="house", shares=Shares(test=0.0))
+    assert prepare(labelled(table), said).folds == count
+
+
 def test_large_groups_leave_parts_near_their_shares() -> None:
     groups = np.repeat([0, 1, 2, 3, 4, 5], [900, 20, 20, 20, 20, 20])
     for seed in range(12):
@@ -163,6 +177,43 @@ def test_balanced_classes_weigh_the_same(table: Table) -> None:
     assert parts.test.weight is None  # scores count rows as they come
     with pytest.raises(TabnasError, match="is a quantity"):
         prepare(labelled(table, "value"), settings(class_weight="balanced"))
+
+
+def test_balanced_classes_weigh_the_same_by_the_users_weights(table: Table) -> None:
+    data = labelled(table)
+    weight = np.where(data.truth == 0, 0.5, 2.0) * np.linspace(0.5, 1.5, 400)
+    parts = prepare(replace(data, weight=weight), settings(class_weight="balanced"))
+    for part in (parts.known, parts.validation, parts.test):
+        assert part is not None
+        ratio = part.examples.weight / part.weight
+        for label in (0, 1):  # within a class, rows weigh what the user says
+            np.testing.assert_allclose(ratio[part.truth == label], ratio[part.truth == label][0])
+    training, truth = parts.known.examples.weight, parts.known.truth
+    assert training[truth == 0].sum() == pytest.approx(training[truth == 1].sum(), rel=1e-5)
+    sizes = [len(parts.train), len(parts.validation), len(parts.test)]
+    held = [parts.known.weight, parts.validation.weight, parts.test.weight]
+    assert [len(one) for one in held] == sizes
+    assert sorted(np.concatenate(held)) == sorted(weight)
+
+
+def test_own_rows_of_one_part_leave_the_other_its_share() -> None:
+    train, own = (labelled(made_table(n, n), "kind") for n in (300, 100))
+    shares = Shares(validation=0.3, test=0.1)
+    parts = prepare(train, settings(shares=shares), validation=own)
+    assert [len(parts.train), len(parts.validation), len(parts.test)] == [270, 100, 30]
+    parts = prepare(train, settings(shares=shares), test=own)
+    assert [len(parts.train), len(parts.validation), len(parts.test)] == [210, 90, 100]
+
+
+def test_own_rows_that_weigh_nothing_are_left_out() -> None:
+    train, own = (labelled(made_table(n, n), "kind") for n in (300, 100))
+    weighted = replace(own, weight=np.arange(100) % 2.0)
+    parts = prepare(train, settings(), validation=weighted, test=weighted)
+    assert [len(parts.validation), len(parts.test)] == [50, 50]
+    assert set(parts.validation.weight.tolist()) == {1.0}
+    everything = parts.everything
+    assert len(everything) == len(everything.weight) == 400
+    assert (everything.weight == 1).all()
 
 
 def test_own_validation_and_test_rows_replace_the_shares() -> None:
