@@ -1,11 +1,27 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
-from tabnas.runs import Labelled, RunSettings, describe_outcome, plan_run
-from tabnas.runs._diagnostics import MOST_CLASSES, confusion, reliability, residuals, wilson
+from tabnas.data import Encoded
+from tabnas.model import primary_loss
+from tabnas.nets import SuperNet
+from tabnas.runs import Labelled, RunSettings, describe_outcome, plan_run, prepare
+from tabnas.runs._diagnostics import (
+    MOST_CLASSES,
+    confusion,
+    diagnose,
+    reliability,
+    residuals,
+    wilson,
+)
+from tabnas.runs._importance import permutation_importance
+from tabnas.runs._part import Part
+from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
 SHORT = {"search_epochs": 3, "epochs": 15, "candidates": 1}
@@ -45,6 +61,54 @@ def test_columns_that_matter_are_told_from_those_that_do_not() -> None:
     for useful in ("size", "warmth"):
         for useless in ("day", "house"):
             assert columns[useful]["increase"] > 5 * abs(columns[useless]["increase"])
+
+
+def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
+    data = Labelled.of(made_table(60).drop(["value", "day", "house"]), "kind")
+    parts = prepare(data, RunSettings(limits={"parameters": 300}))
+    whole = parts.development
+    losses = iter([1.0, *(1.5, 2.5, 2.0, 2.0, 2.0), *(1.0,) * 5, *(0.5,) * 5])
+    seen: list[Encoded] = []
+
+    def loss(encoded: Encoded) -> float:
+        seen.append(Encoded(encoded.numeric.copy(), encoded.categorical.copy()))
+        return next(losses)
+
+    size, warmth, colour = permutation_importance(whole, parts.encoder, loss, seed=0)
+    assert [size.column, warmth.column, colour.column] == ["size", "warmth", "colour"]
+    assert size.increase == pytest.approx(1.0)
+    assert size.deviation == pytest.approx(np.std([0.5, 1.5, 1.0, 1.0, 1.0], ddof=1))
+    assert (warmth.increase, warmth.deviation) == (0.0, 0.0)
+    assert (colour.increase, colour.deviation) == (-0.5, 0.0)
+    first, *shuffled = seen
+    np.testing.assert_array_equal(first.numeric, whole.encoded.numeric)
+    for k, now in enumerate(shuffled):  # one column at a time, all of its features together
+        changed = (now.numeric != whole.encoded.numeric).any(axis=0).tolist()
+        assert changed == [k < 5, 5 <= k < 10, 5 <= k < 10]  # warmth, and where it is missing
+        assert (now.categorical != whole.encoded.categorical).any() == (k >= 10)
+        rows = np.column_stack([now.numeric, now.categorical])
+        expected = np.column_stack([whole.encoded.numeric, whole.encoded.categorical])
+        np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(expected, axis=0))
+
+
+def test_importance_is_by_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Labelled.of(made_table(120).drop(["value"]), "kind")
+    weight = np.random.default_rng(0).uniform(0.1, 3.0, 120)
+    run = plan_run(replace(data, weight=weight), RunSettings(limits={"parameters": 300}))
+    parts, test = run.parts, run.parts.test
+    found: list[float] = []
+
+    def loss_as_it_is(part: Part, encoder: object, loss: Callable[..., float], seed: int) -> list:
+        found.append(loss(part.encoded))
+        return []
+
+    monkeypatch.setattr("tabnas.runs._diagnostics.permutation_importance", loss_as_it_is)
+    linear = Architecture(())
+    net = SuperNet.standalone(linear, parts.task)
+    diagnose(net, linear, parts, run.plan, run.metric, 0)
+    prediction = parts.target_prediction(net.logits(linear, test.examples))
+    expected = primary_loss(run.metric, parts.target, test.truth, prediction, test.weight)
+    assert found == [expected]
 
 
 def test_without_test_rows_validation_rows_serve_or_nothing_does() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import pytest
@@ -98,6 +100,33 @@ def test_time_stretches_the_work() -> None:
     assert long.training.epochs == 4 * usual.training.epochs
     assert 3 < long.candidates <= 24
     assert np.isclose(sum(longer.seconds.values()), 2 * sum(usual.seconds.values()), rtol=0.7)
+
+
+@pytest.mark.parametrize("rows", [400, 4_000])  # in folds, and by validation rows
+def test_the_time_is_counted_training_by_training(rows: int) -> None:
+    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    plan = plan_run(data, RunSettings(limits={"parameters": 2_000}, refit=True)).plan
+    assert plan.folds == (5 if rows == 400 else 0)
+    plan = replace(plan, pace=lambda: 0.01, comparison_seconds=30.0)  # a step takes 10 ms
+    batches = ceil(plan.rows / plan.training.batch_size)
+    search = 2.5 * 0.01 * batches * plan.search.epochs
+    training = 1.25 * 0.01 * batches * plan.training.epochs
+    # on a small table, six candidates in five folds each, the chosen one, and the refit
+    trainings = 6 * 5 + 1 + 1 if plan.folds else 3 + 1
+    assert plan.seconds == pytest.approx(
+        {"search": search, "candidates": trainings * training, "comparison": 30.0}
+    )
+    work = search + trainings * training
+
+    def stretch(seconds: float) -> float:
+        return plan.within(seconds).training.epochs / plan.training.epochs
+
+    assert stretch(30.0 + work / 2) == pytest.approx(0.5, abs=0.02)
+    assert stretch(30.0 + 3 * work) == pytest.approx(3.0, abs=0.02)
+    assert stretch(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
+    longest = plan.within(30.0 + 8 * work)  # four times as long, and twice as many candidates
+    assert longest.training.epochs == 4 * plan.training.epochs
+    assert longest.candidates == 2 * plan.candidates
 
 
 def test_time_leaves_candidates_that_were_asked_for() -> None:
