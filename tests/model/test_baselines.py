@@ -83,6 +83,25 @@ def test_validation_rows_stop_the_growth(diabetes: Fitted):
     assert stopped.nodes < grown.nodes
 
 
+def test_validation_rows_that_weigh_next_to_nothing_do_not_stop_it(diabetes: Fitted):
+    train, held = labelled(diabetes, slice(0, 300)), labelled(diabetes, slice(300, None))
+    rows = len(held.encoded)
+    both = Encoded(
+        *(np.concatenate([part, part]) for part in (held.encoded.numeric, held.encoded.categorical))
+    )
+    noisy = EncodedRows(
+        encoded=both,
+        truth=np.concatenate([held.truth, np.random.default_rng(0).permutation(held.truth)]),
+        weight=np.repeat([1.0, 1e-9], rows),
+    )
+    target = diabetes.model.target
+    expected, found, unweighted = (
+        boosted_prediction(target, (), train, [], validation=validation).trees
+        for validation in (held, noisy, EncodedRows(encoded=both, truth=noisy.truth))
+    )
+    assert found == expected != unweighted
+
+
 def codes(values: list[int]) -> Encoded:
     return Encoded(
         np.linspace(0, 1, len(values), dtype=np.float32)[:, None],
@@ -124,7 +143,9 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_baselines, "MOST_VALIDATION_ROWS", 20)
     monkeypatch.setattr(_baselines, "CHUNK", 7)
     rng = np.random.default_rng(0)
-    encoded = Encoded(rng.normal(size=(200, 3)).astype(np.float32), np.zeros((200, 0), np.int32))
+    numeric = rng.normal(size=(200, 3)).astype(np.float32)
+    numeric[:, 0].sort()  # one class comes first, so that the first rows would not do
+    encoded = Encoded(numeric, np.zeros((200, 0), np.int32))
     truth = (encoded.numeric[:, 0] > 0).astype(np.int64)
     rows = EncodedRows(encoded=encoded, truth=truth, weight=(np.arange(200) % 2).astype(float))
     target = ClassTarget(name="y", classes=("a", "b"))

@@ -138,6 +138,15 @@ def test_both_kinds_of_interval_agree(case, monkeypatch: pytest.MonkeyPatch):
         assert normal[name].high == pytest.approx(entry.high, abs=0.1 * width)
 
 
+def test_the_interval_of_a_mean_is_the_textbooks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_scores, "BOOTSTRAP_ROWS", 0)
+    errors = np.array([1.0, 2.0, 4.0, 2.0, 5.0, 3.0])
+    found = score(NUMBER, errors, np.zeros(6))["mae"]
+    reach = 1.959964 * errors.std(ddof=1) / np.sqrt(6)
+    assert found.low == pytest.approx(errors.mean() - reach)
+    assert found.high == pytest.approx(errors.mean() + reach)
+
+
 @pytest.mark.parametrize("case", CASES, ids=["binary", "weighted", "multiclass", "regression"])
 def test_influence_is_the_derivative_by_a_rows_weight(case):
     target, truth, prediction, weight = case
