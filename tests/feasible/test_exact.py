@@ -54,6 +54,15 @@ def test_tiny_probabilities_need_no_luck(
     assert feasible.marginals(logits) == pytest.approx(truth.marginals, abs=1e-12)
 
 
+def test_no_probability_is_above_one() -> None:
+    """Rounding may not leave log P(V) above 0, not even where everything is feasible."""
+    space = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
+    dense = SearchSpace([[2, 5, 9], [3, 4, 8], [2, 6, 7]], inputs=11, outputs=2)
+    for one in (space, dense):
+        logits = np.random.default_rng(0).normal(size=(500, *one.mask.shape))
+        assert (FeasibleSet(one, Budget()).log_probability(logits) <= 0).all()
+
+
 def test_probability_of_1e_300() -> None:
     space = SearchSpace.uniform(layers=3, inputs=1027, outputs=1)
     feasible = FeasibleSet(space, Budget(dense_parameters=41_153))

@@ -89,6 +89,23 @@ def test_the_limit_tightens() -> None:
     assert loads[-1] <= 1
 
 
+def test_the_limit_falls_geometrically() -> None:
+    """Three levels from 4 on are 4, 2 and 1 times the limit."""
+    rule = TighteningChildren(FEASIBLE, start=4, until=0.8, levels=3, by="uniform")
+    every = FeasibleSet(SPACE, Budget()).members
+    loads = FEASIBLE.load(every)
+    for progress, kappa in ((0.0, 4), (0.39, 4), (0.4, 2), (0.79, 2), (0.8, 1), (1.0, 1)):
+        largest = FEASIBLE.load(drawn(rule, progress)).max()
+        assert largest == loads[loads <= kappa].max()
+
+
+def test_depths_come_in_no_order() -> None:
+    """Children of a step are drawn together, but none has a place of its own."""
+    choices = drawn(FeasibleChildren(FEASIBLE, by="depth"), 0.5)
+    depths = [SPACE.architecture(row).depth for row in choices]
+    assert abs(np.corrcoef(depths, np.arange(len(depths)))[0, 1]) < 0.1
+
+
 def test_several_limits_come_by_turns() -> None:
     tight = FeasibleSet(SPACE, Budget(parameters=120))
     choices = drawn(SeveralChildren(FEASIBLE, others=[tight], by="uniform"), 0.9)

@@ -65,6 +65,29 @@ def test_looks_and_every() -> None:
     assert all(np.isfinite(look.quality).all() for look in looks)
 
 
+@pytest.mark.parametrize(("look_rows", "rows"), [(0, 32), (50, 50), (400, 300)])
+def test_looks_are_at_rows_from_everywhere(
+    look_rows: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as a batch, unless told; all, if that is not more. Others at every step."""
+    done = search(look_rows=look_rows, looks=2)
+    everything = np.arange(len(VALIDATION))
+    seen: list[np.ndarray] = []
+
+    def losses(choices: list[object], validation: Examples, rows: object) -> list[float]:
+        assert validation is VALIDATION
+        seen.append(everything[rows])
+        return [0.5] * len(choices)
+
+    monkeypatch.setattr(done.net, "losses", losses)
+    for step in range(30):
+        done.learn(step)
+    assert [len(one) for one in seen] == [rows] * 30
+    if rows < 300:
+        assert (seen[0] != seen[1]).any()
+    assert len(np.unique(np.concatenate(seen))) > 280
+
+
 def test_infeasible_looks_are_not_evaluated() -> None:
     done = search(reward="rejection", reward_options={"draw": "policy"}, warmup=0.0)
     done.run()

@@ -16,6 +16,7 @@ from tabnas.search import (
     Search,
     SearchSettings,
     additive_qualities,
+    best_within,
     candidate_pool,
     choose_by_loss,
     one_shot_losses,
@@ -81,6 +82,20 @@ def test_fewer_candidates_are_the_first_of_more(losses: list[float]) -> None:
         assert sum(load >= 0.85 for load in loads[:n]) >= min(total, -(-2 * n // 3))
 
 
+def test_another_set_is_chosen_from_alone(finished: Search) -> None:
+    """Within a tighter limit, the pool is of that limit, and the best is the best there is."""
+    tight = FeasibleSet(SPACE, Budget(parameters=75))
+    members = list(tight)
+    assert 3 < len(members) < FEASIBLE.count()
+    assert set(candidate_pool(finished, tight)) == set(members)
+    losses = dict(zip(members, one_shot_losses(finished, members), strict=True))
+    best, loss = best_within(finished, tight)
+    assert loss == losses[best] == min(losses.values())
+    wide = FeasibleSet(SPACE, Budget(parameters=10_000))
+    best, loss = best_within(finished, wide)
+    assert loss == min(one_shot_losses(finished, list(wide)))
+
+
 def test_unknown_rules_are_refused(finished: Search) -> None:
     with pytest.raises(TabnasError, match="did you mean 'one_shot'"):
         select(finished, 3, by="oneshot")
@@ -114,6 +129,15 @@ def test_later_looks_weigh_more() -> None:
     history = History([Look(0, both, np.array([1.0, 0.0])), Look(9, both, np.array([0.0, 1.0]))])
     first, second = additive_qualities(space, history, ridge=1e-12)[0]
     assert second - first == pytest.approx(np.tanh(1))
+
+
+def test_the_ridge_is_relative_to_what_looks_weigh() -> None:
+    """The normal equation of one difference: (w + ridge w / 2) d = w, whatever w is."""
+    space = SearchSpace([[4, 5]], inputs=4, outputs=1)
+    look = np.array([[0], [1]]), np.array([0.0, 1.0])
+    history = History([Look(0, *look), Look(9, *look)])
+    first, second = additive_qualities(space, history, ridge=1.0)[0]
+    assert second - first == pytest.approx(1 / (1 + 1 / 2))
 
 
 def test_without_looks_nothing_is_worth_more() -> None:
