@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,7 +18,9 @@ from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, load_dat
 from tabnas.data.columns import NumericColumn
 from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.export import Engine, export_onnx, onnx_inputs
+from tabnas.export._build import Built, build
 from tabnas.export._int8 import Quantised
+from tabnas.export._network import Int8
 from tabnas.model import Model
 from tests.export.strategies import untrained
 
@@ -212,6 +215,29 @@ def test_int8_is_smaller_and_its_score_measured(model: Model, tmp_path: Path) ->
     assert told["tabnas.weights"] == "int8"
     said = Engine((tmp_path / "m.onnx").read_bytes()).run(onnx_inputs(model, table_of()))
     np.testing.assert_allclose(said["probabilities"], model.predict_proba(table_of()), atol=0.05)
+
+
+def test_an_int8_file_is_compared_with_what_its_weights_stand_for(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build_wrongly(model: Model, weights: dict[str, Any], *, weights_only: bool) -> Built:
+        if isinstance(weights["head.2.weight"], Int8):  # another head than the one that is meant
+            other = replace(weights["head.2.weight"], scale=1.1 * weights["head.2.weight"].scale)
+            weights = weights | {"head.2.weight": other}
+        return build(model, weights, weights_only=weights_only)
+
+    monkeypatch.setattr("tabnas.export._export.build", build_wrongly)
+    with pytest.raises(TabnasError, match="the file must answer as the model does"):
+        export_onnx(model, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_int8_that_is_no_smaller_is_refused(tmp_path: Path) -> None:
+    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
+    small = untrained(encoder, ClassTarget(name="kind", classes=("high", "low")), [2])
+    with pytest.raises(TabnasError, match="must be smaller than one of float32, however"):
+        export_onnx(small, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
+    assert not list(tmp_path.iterdir())
 
 
 def test_int8_by_answers_given_apart(model: Model, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -45,6 +46,25 @@ def test_int8_answers_as_the_rounded_model_does(drawn: Drawn) -> None:
     small = quantise(centred(drawn.model.weights))
     built = build(drawn.model, small, weights_only=False)
     check_parity(meant(drawn.model, small), built, Engine(built.data), None)
+
+
+def test_int8_has_a_scale_for_each_unit() -> None:
+    """A unit of small weights is rounded to 127ths of its own largest, not of the layer's."""
+    weights = {
+        "layer.1.weight": np.array([[1.0, 0.001, 0.0], [-0.3, -0.0004, 0.0]], np.float32),
+        "embedding.0": np.array([[2.0, 0.01], [-1.0, 0.0]], np.float32),
+        "layer.1.bias": np.array([1.0, 2.0, 3.0], np.float32),
+    }
+    small = quantise(weights)
+    layer, table = small["layer.1.weight"], small["embedding.0"]
+    assert layer.values.tolist() == [[127, 127, 0], [-38, -51, 0]]
+    np.testing.assert_allclose(layer.scale[:2], [1 / 127, 0.001 / 127], rtol=1e-6)
+    assert table.values.tolist() == [[127, 1], [-64, 0]]  # one for all of an embedding
+    assert table.scale.shape == ()
+    assert small["layer.1.bias"] is weights["layer.1.bias"]
+    for name in ("layer.1.weight", "embedding.0"):
+        off = np.abs(small[name].floats - weights[name])
+        assert (off <= 0.5001 * small[name].scale).all()
 
 
 def test_units_as_good_as_equal_allow_for_what_rounding_makes_of_them() -> None:
@@ -122,6 +142,51 @@ def test_disagreement_is_told_with_its_row() -> None:
     built = build(other, other.weights, weights_only=False)
     with pytest.raises(TabnasError, match=r"must answer as the model does, within 0.0001, however"):
         check_parity(model, built, Engine(built.data), table)
+
+
+class Off:
+    """An engine that adds something to its values, on tables of so many rows."""
+
+    name = "an engine that is off"
+
+    def __init__(self, data: bytes, rows: int, change: Callable[[np.ndarray], np.ndarray]) -> None:
+        self._engine = Engine(data)
+        self._rows = rows
+        self._change = change
+
+    def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        outputs = self._engine.run(inputs)
+        if len(outputs["value"]) == self._rows:
+            outputs["value"] = self._change(outputs["value"])
+        return outputs
+
+
+def test_rows_given_are_compared_too_and_the_largest_difference_is_told() -> None:
+    model, table = labelled(("a", "b"))
+    model = untrained(model.encoder, NumberTarget(name="y", center=0, scale=2.0), [4])
+    built = build(model, model.weights, weights_only=False)
+    last = np.array([[0.0], [0.0], [0.0], [1.0]])
+    off = Off(built.data, len(table), lambda value: value + 1.8 * TOLERANCE * last)
+    found = check_parity(model, built, off, table)  # in units of the target's scale
+    assert found.difference == pytest.approx(0.9 * TOLERANCE, rel=0.02)
+    assert found.rows == 4
+    off = Off(built.data, len(table), lambda value: value + 2.2 * TOLERANCE * last)
+    with pytest.raises(TabnasError, match="row 4 of the rows given differs by"):
+        check_parity(model, built, off, table)
+
+
+def test_values_far_from_0_may_differ_by_their_last_digit() -> None:
+    """Next to 1e12 the next float is 1e-4 away, however small the target's scale is."""
+    model, table = labelled(("a", "b"))
+    model = untrained(model.encoder, NumberTarget(name="y", center=1e12, scale=0.01), [4])
+    built = build(model, model.weights, weights_only=False)
+    for far, allowed in ((1, True), (100, False)):
+        off = Off(built.data, len(table), lambda value, far=far: value + far * np.spacing(1e12))
+        if allowed:
+            check_parity(model, built, off, table)
+        else:
+            with pytest.raises(TabnasError, match="row 1 of the rows given"):
+                check_parity(model, built, off, table)
 
 
 @pytest.mark.parametrize("weights_only", [False, True])
