@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas.paper.experiments._agreement import pearson, spearman
-from tabnas.paper.experiments._judged import FROZEN, JudgedTable
+from tabnas.paper.experiments._judged import NEVER, JudgedTable
 from tabnas.search import one_shot_losses
 
 pytest.importorskip("matplotlib")
@@ -49,10 +49,10 @@ def test_the_policy_has_no_say_in_the_default_s_weights() -> None:
     judged = JudgedTable("letter", None).limited(0.25, epochs=1)
     some = judged.truth.architectures[1::100]
     losses = []
-    for warmup in (0.25, FROZEN):
-        search = judged.search(judged.settings(0, {"warmup": warmup}))
+    for start in (None, NEVER):
+        search = judged.search(judged.settings(0, {"policy_start": start}))
         search.run()
-        assert bool(search.history.looks) == (warmup < 0.5)
+        assert bool(search.history.looks) == (start is None)
         losses.append(one_shot_losses(search, some))
     assert np.array_equal(*losses)
 

@@ -9,6 +9,7 @@ from tabnas.search import (
     CHILDREN,
     FeasibleChildren,
     PaperChildren,
+    SearchSettings,
     SeveralChildren,
     TighteningChildren,
 )
@@ -17,6 +18,7 @@ SPACE = SearchSpace([[4, 8, 16], [0, 4, 8, 16], [0, 8]], inputs=10, outputs=2)
 FEASIBLE = FeasibleSet(SPACE, Budget(parameters=250))
 UNIFORM = Policy(FEASIBLE, np.zeros(SPACE.mask.shape))
 WHOLE = [2, 3, 1]
+WARMUP = SearchSettings.warmup
 
 
 def drawn(rule: object, progress: float, policy: Policy = UNIFORM, n: int = 2_000) -> np.ndarray:
@@ -26,7 +28,7 @@ def drawn(rule: object, progress: float, policy: Policy = UNIFORM, n: int = 2_00
 @pytest.mark.parametrize("name", CHILDREN)
 @pytest.mark.parametrize("progress", [0.0, 0.3, 0.99])
 def test_children_are_architectures(name: str, progress: float) -> None:
-    choices = drawn(CHILDREN[name](FEASIBLE), progress, n=200)
+    choices = drawn(CHILDREN[name](FEASIBLE, warmup=WARMUP), progress, n=200)
     assert choices.shape == (200, 3)
     for row in choices:
         assert SPACE.architecture(row) in SPACE
@@ -34,20 +36,22 @@ def test_children_are_architectures(name: str, progress: float) -> None:
 
 @pytest.mark.parametrize(("progress", "share"), [(0.0, 1.0), (0.125, 0.5), (0.2, 0.2), (0.25, 0.0)])
 def test_the_paper_warms_up_with_the_whole(progress: float, share: float) -> None:
-    whole = (drawn(PaperChildren(FEASIBLE), progress) == WHOLE).all(axis=1).mean()
+    whole = (drawn(PaperChildren(FEASIBLE, warmup=WARMUP), progress) == WHOLE).all(axis=1).mean()
     by_chance = 1 / SPACE.size
     assert whole == pytest.approx(share + (1 - share) * by_chance, abs=0.04)
 
 
 def test_the_paper_trains_what_is_infeasible_unless_told_not_to() -> None:
-    assert not FEASIBLE.contains(drawn(PaperChildren(FEASIBLE), 0.5)).all()
-    assert FEASIBLE.contains(drawn(PaperChildren(FEASIBLE, skip_infeasible=True), 0.5)).all()
+    assert not FEASIBLE.contains(drawn(PaperChildren(FEASIBLE, warmup=WARMUP), 0.5)).all()
+    assert FEASIBLE.contains(
+        drawn(PaperChildren(FEASIBLE, warmup=WARMUP, skip_infeasible=True), 0.5)
+    ).all()
 
 
 def test_feasible_children_follow_the_policy_or_do_not() -> None:
     likes_first = Policy(FEASIBLE, np.where(np.arange(4) == 0, 9.0, 0.0) * np.ones((3, 1)))
-    uniform = drawn(FeasibleChildren(FEASIBLE, by="uniform"), 0.5, likes_first)
-    follows = drawn(FeasibleChildren(FEASIBLE, by="policy"), 0.5, likes_first)
+    uniform = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="uniform"), 0.5, likes_first)
+    follows = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="policy"), 0.5, likes_first)
     assert FEASIBLE.contains(uniform).all()
     assert FEASIBLE.contains(follows).all()
     assert (uniform[:, 0] == 0).mean() < 0.7
@@ -55,7 +59,7 @@ def test_feasible_children_follow_the_policy_or_do_not() -> None:
 
 
 def test_depths_come_alike_and_their_members_too() -> None:
-    choices = drawn(FeasibleChildren(FEASIBLE, by="depth"), 0.5, n=6_000)
+    choices = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="depth"), 0.5, n=6_000)
     assert FEASIBLE.contains(choices).all()
     found = [SPACE.architecture(row) for row in choices]
     for depth in (1, 2, 3):
@@ -77,11 +81,13 @@ def test_the_linear_model_is_none_of_the_depths() -> None:
 def test_where_only_the_linear_model_fits_it_is_drawn() -> None:
     space = SearchSpace([[0, 64], [0, 64]], inputs=10, outputs=2)
     only = FeasibleSet(space, Budget(parameters=22))
-    assert (drawn(FeasibleChildren(only), 0.5, Policy(only, np.zeros((2, 2))), n=9) == 0).all()
+    assert (
+        drawn(FeasibleChildren(only, warmup=WARMUP), 0.5, Policy(only, np.zeros((2, 2))), n=9) == 0
+    ).all()
 
 
 def test_the_limit_tightens() -> None:
-    rule = TighteningChildren(FEASIBLE, start=4, until=0.5)
+    rule = TighteningChildren(FEASIBLE, warmup=WARMUP, start=4, until=0.5)
     loads = [FEASIBLE.load(drawn(rule, progress)).max() for progress in (0, 0.1, 0.3, 0.5, 0.9)]
     assert loads == sorted(loads, reverse=True)
     assert 1 < loads[0] <= 4
@@ -108,7 +114,7 @@ def test_depths_come_in_no_order() -> None:
 
 def test_several_limits_come_by_turns() -> None:
     tight = FeasibleSet(SPACE, Budget(parameters=120))
-    choices = drawn(SeveralChildren(FEASIBLE, others=[tight], by="uniform"), 0.9)
+    choices = drawn(SeveralChildren(FEASIBLE, warmup=WARMUP, others=[tight], by="uniform"), 0.9)
     assert FEASIBLE.contains(choices).all()
     share = tight.count() / FEASIBLE.count()
     expected = 0.5 + 0.5 * share  # what the tight limit draws, and what the other one happens to
@@ -117,8 +123,8 @@ def test_several_limits_come_by_turns() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(TabnasError, match="kappa must start at 1"):
-        TighteningChildren(FEASIBLE, start=0.5)
+        TighteningChildren(FEASIBLE, warmup=WARMUP, start=0.5)
     with pytest.raises(TabnasError, match="until must be in"):
-        TighteningChildren(FEASIBLE, until=0)
+        TighteningChildren(FEASIBLE, warmup=WARMUP, until=0)
     with pytest.raises(TabnasError, match="'uniform' or 'depth'"):
-        FeasibleChildren(FEASIBLE, by="chance")
+        FeasibleChildren(FEASIBLE, warmup=WARMUP, by="chance")

@@ -56,6 +56,50 @@ def test_the_policy_is_frozen_during_the_warm_up() -> None:
     assert [look.step for look in done.history.looks] == list(range(39, 77))
 
 
+def wholly_trained(done: Search) -> list[float]:
+    """Run a search and return the progress at which each step trained the whole SuperNet."""
+    draw, at = done.children.draw, []
+
+    def watched(progress: float, *rest: object) -> np.ndarray:
+        choices = draw(progress, *rest)
+        at.extend([progress] * int((choices == [3, 3]).all(axis=1).sum()))
+        return choices
+
+    done.children.draw = watched
+    done.run()
+    return at
+
+
+@pytest.mark.parametrize("warmup", [0.0, 0.25, 0.6])
+def test_the_warm_up_is_one_for_the_weights_and_the_policy(warmup: float) -> None:
+    """The paper trains the whole SuperNet for as long as the policy is not trained."""
+    done = search(children="paper", warmup=warmup, epochs=12)
+    early = [progress for progress in wholly_trained(done) if progress < 0.6]
+    first_step = next(look.step for look in done.history.looks)
+    assert first_step - 1 == np.ceil(warmup * done.steps)
+    by_chance = 0.6 * done.steps / SPACE.size
+    expected = warmup * done.steps / 2 * (1 - 1 / SPACE.size) + by_chance
+    assert len(early) == pytest.approx(expected, abs=12)
+
+
+def test_a_late_policy_leaves_the_warm_up_of_the_weights_as_it_is() -> None:
+    usual, late = (search(children="paper", policy_start=start) for start in (None, 0.6))
+    wholly = [
+        [progress for progress in wholly_trained(one) if progress < 0.25] for one in (usual, late)
+    ]
+    assert wholly[0] == wholly[1]
+    assert [look.step for look in late.history.looks] == list(range(47, 77))
+
+
+def test_a_policy_may_never_start() -> None:
+    done = search(policy_start=1.0)
+    done.run()
+    assert done.step == done.steps
+    assert not len(done.history)
+    assert done.policy_steps == 0
+    assert (done.controller.policy.logits == 0).all()
+
+
 def test_looks_and_every() -> None:
     done = search(looks=3, every=5, warmup=0.0)
     done.run()
@@ -133,6 +177,8 @@ def test_the_paper_settings() -> None:
     [
         ({"epochs": 0}, "epochs must be an integer of at least 1"),
         ({"warmup": 1.0}, "warmup must be in"),
+        ({"warmup": 0.5, "policy_start": 0.4}, r"`policy_start` must be in \[0.5, 1\].* got 0.4"),
+        ({"policy_start": 1.1}, "`policy_start` must be in"),
         ({"reward": "rejecton"}, "did you mean 'rejection'"),
         ({"children": "papers"}, "did you mean 'paper'"),
         ({"looks": 0}, "looks must be"),

@@ -20,12 +20,16 @@ By = Literal["policy", "uniform", "depth"]
 
 
 class Children(ABC):
-    """A rule for drawing the children to train. `progress` runs from 0 to 1 over the search."""
+    """A rule for drawing the children to train. `progress` runs from 0 to 1 over the search.
+
+    `warmup` is that of the `SearchSettings`, from which every rule gets it.
+    """
 
     name: ClassVar[str]
 
-    def __init__(self, feasible: FeasibleSet) -> None:
+    def __init__(self, feasible: FeasibleSet, *, warmup: float) -> None:
         self.feasible = feasible
+        self.warmup = warmup
 
     @abstractmethod
     def draw(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
@@ -43,10 +47,9 @@ class PaperChildren(Children):
     name = "paper"
 
     def __init__(
-        self, feasible: FeasibleSet, *, warmup: float = 0.25, skip_infeasible: bool = False
+        self, feasible: FeasibleSet, *, warmup: float, skip_infeasible: bool = False
     ) -> None:
-        super().__init__(feasible)
-        self.warmup = warmup
+        super().__init__(feasible, warmup=warmup)
         self.skip_infeasible = skip_infeasible
         everything = FeasibleSet(feasible.space, Budget())
         self._drawn_from = feasible if skip_infeasible else everything
@@ -64,8 +67,8 @@ class FeasibleChildren(Children):
 
     name = "feasible"
 
-    def __init__(self, feasible: FeasibleSet, *, by: By = "depth") -> None:
-        super().__init__(feasible)
+    def __init__(self, feasible: FeasibleSet, *, warmup: float, by: By = "depth") -> None:
+        super().__init__(feasible, warmup=warmup)
         self._members = _Members(feasible, by)
 
     def draw(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
@@ -86,12 +89,13 @@ class TighteningChildren(Children):
         self,
         feasible: FeasibleSet,
         *,
+        warmup: float,
         start: float = 4.0,
         until: float = 0.5,
         by: By = "depth",
         levels: int = 12,
     ) -> None:
-        super().__init__(feasible)
+        super().__init__(feasible, warmup=warmup)
         if start < 1:
             raise TabnasError(f"kappa must start at 1 or more, however {start} was given")
         if not 0 < until <= 1:
@@ -115,10 +119,17 @@ class SeveralChildren(Children):
     name = "several"
 
     def __init__(
-        self, feasible: FeasibleSet, *, others: Sequence[FeasibleSet] = (), **options: Any
+        self,
+        feasible: FeasibleSet,
+        *,
+        warmup: float,
+        others: Sequence[FeasibleSet] = (),
+        **options: Any,
     ) -> None:
-        super().__init__(feasible)
-        self._rules = [TighteningChildren(allowed, **options) for allowed in (feasible, *others)]
+        super().__init__(feasible, warmup=warmup)
+        self._rules = [
+            TighteningChildren(allowed, warmup=warmup, **options) for allowed in (feasible, *others)
+        ]
 
     def draw(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
         draws = [partial(rule.draw, progress, policy) for rule in self._rules]
@@ -194,4 +205,4 @@ CHILDREN: dict[str, Callable[..., Children]] = {
     rule.name: rule
     for rule in (PaperChildren, FeasibleChildren, TighteningChildren, SeveralChildren)
 }
-"""Every rule by name: called with the feasible set and the rule's own options."""
+"""Every rule by name: called with the feasible set, `warmup` and the rule's own options."""

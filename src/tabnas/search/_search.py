@@ -58,7 +58,9 @@ class Search(PolicySearch):
             workers=settings.workers,
         )
         super().__init__(feasible, net, validation, settings)
-        self.children = CHILDREN[settings.children](feasible, **settings.children_options)
+        self.children = CHILDREN[settings.children](
+            feasible, warmup=settings.warmup, **settings.children_options
+        )
         self.step = 0
         self._batches = training.batches(
             settings.batch_size, seed=settings.seed, workers=settings.workers
@@ -73,7 +75,7 @@ class Search(PolicySearch):
     @property
     def policy_steps(self) -> int:
         """About how many policy steps a search of this length makes."""
-        return ceil(self.steps * (1 - self.settings.warmup) / self.settings.every)
+        return ceil(self.steps * (1 - self.settings.frozen_share) / self.settings.every)
 
     @property
     def progress(self) -> float:
@@ -86,7 +88,7 @@ class Search(PolicySearch):
         history; too many of them end the search with a `SearchDivergedError`.
         """
         while self.step < self.steps:
-            frozen = self.progress < self.settings.warmup
+            frozen = self.progress < self.settings.frozen_share
             loss = self._train()
             look = None if frozen else self.learn(self.step)
             if observe is not None:

@@ -33,7 +33,11 @@ class SearchSettings:
     """Children trained in one step, on their own rows each, their gradients averaged."""
 
     warmup: float = 0.25
-    """The share of the search during which the policy is frozen, uniform."""
+    """Share of the search in which the policy is not trained and stays uniform. The children
+    `"paper"` train the whole SuperNet meanwhile, less and less often."""
+    policy_start: float | None = None
+    """Share of the search before the first policy step, at least the warm-up; None: the warm-up
+    itself, 1: the policy is never trained."""
     reward: str = "rejection"
     reward_options: Mapping[str, Any] = field(default_factory=dict)
     ascent: Ascent = field(default_factory=lambda: PolicyAdam(rate=0.005))
@@ -61,12 +65,22 @@ class SearchSettings:
             whole(name, getattr(self, name), least=least)
         if not 0 <= self.warmup < 1:
             raise TabnasError(f"warmup must be in [0, 1), however {self.warmup} was given")
+        if self.policy_start is not None and not self.warmup <= self.policy_start <= 1:
+            raise TabnasError(
+                f"`policy_start` must be in [{self.warmup}, 1], from the end of the warm-up on, "
+                f"got {self.policy_start}"
+            )
         for what, name, known in (
             ("reward", self.reward, REWARDS),
             ("rule for children", self.children, CHILDREN),
         ):
             if name not in known:
                 raise TabnasError(f"there is no {what} {name!r}; {did_you_mean(name, known)}")
+
+    @property
+    def frozen_share(self) -> float:
+        """Share of the search in which the policy is not trained."""
+        return self.warmup if self.policy_start is None else self.policy_start
 
     @classmethod
     def paper(

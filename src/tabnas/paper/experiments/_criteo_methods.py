@@ -13,7 +13,7 @@ import numpy as np
 from tabnas.paper._experiment import Row
 from tabnas.paper._tables import PreparedTable, paper_table
 from tabnas.paper.experiments._equal_cost import explored
-from tabnas.paper.experiments._judged import FROZEN
+from tabnas.paper.experiments._judged import NEVER
 from tabnas.paper.experiments._one_shot import OneShot
 from tabnas.policy import Adam
 from tabnas.search import (
@@ -79,7 +79,7 @@ class CriteoMethods:
     def _supernet(self, repeat: int) -> Search:
         """Trained as the paper's searches do, with a policy that stays uniform."""
         if repeat not in self._trained:
-            search = self._search(replace(self._settings(repeat, {}), warmup=FROZEN))
+            search = self._search(replace(self._settings(repeat, {}), policy_start=NEVER))
             search.run()
             self._trained = {repeat: search}
         return self._trained[repeat]
@@ -88,7 +88,7 @@ class CriteoMethods:
         """As many policy steps as the interleaved search makes."""
         supernet = self._supernet(repeat)
         settings = self._settings(repeat, method["changes"])
-        steps = round(supernet.steps * (1 - settings.warmup))
+        steps = round(supernet.steps * (1 - settings.frozen_share))
         table = self.table
         search = FrozenSearch(table.feasible, supernet.net, table.validation, settings, steps=steps)
         search.run()
@@ -106,7 +106,7 @@ class CriteoMethods:
             table.feasible, rng=stream(repeat, "strategy"), **method["options"]
         )
         settings = self._settings(repeat, {})
-        steps = round(supernet.steps * (1 - settings.warmup))
+        steps = round(supernet.steps * (1 - settings.frozen_share))
         passes = steps * settings.looks * settings.batch_size
         explored(strategy, quality, max(1, passes // rows))
         return strategy.recommend()[0], float(quality.looks)

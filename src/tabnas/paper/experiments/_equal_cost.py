@@ -9,7 +9,7 @@ from time import process_time
 from typing import Any
 
 from tabnas.paper._experiment import Row
-from tabnas.paper.experiments._judged import CANDIDATES, FROZEN, Judged
+from tabnas.paper.experiments._judged import CANDIDATES, NEVER, Judged
 from tabnas.paper.experiments._one_shot import OneShot
 from tabnas.search import FrozenSearch, Search, candidate_pool, choose_by_loss, select
 from tabnas.space import Architecture
@@ -53,7 +53,7 @@ class EqualCost:
     def _trained(self) -> tuple[Search, float]:
         """The SuperNet without a policy, and the time it took."""
         began = process_time()
-        search = self.judged.search(replace(self.judged.settings(self.seed), warmup=FROZEN))
+        search = self.judged.search(replace(self.judged.settings(self.seed), policy_start=NEVER))
         search.run()
         return search, process_time() - began
 

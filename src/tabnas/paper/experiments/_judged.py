@@ -24,8 +24,8 @@ CANDIDATES = 3
 """Of a search, as a run tries them."""
 AT_THE_LIMIT = 0.8
 """An architecture of at least this share of the limit makes use of it."""
-FROZEN = 1 - 1e-9
-"""A warm-up that lasts to the end: weights are trained, and the policy is not."""
+NEVER = 1.0
+"""As `policy_start`: the weights are trained as ever, and the policy is not."""
 
 
 class JudgedTable:

@@ -70,7 +70,7 @@ class Recording:
         rng = stream(self.seed, "replayed batches")
         moments, batches, _ = self.losses.shape
         steps = self.steps // own.get("every", default.every)  # of the policy
-        first = int(steps * own.get("warmup", default.warmup))
+        first = int(steps * own.get("warmup", default.frozen_share))
         for step in range(first, steps):
             choices = controller.suggest()  # [policies, looks, layers]
             moment = min(int(step / steps * moments), moments - 1)

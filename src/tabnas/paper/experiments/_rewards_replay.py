@@ -13,7 +13,7 @@ import numpy as np
 from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Row
 from tabnas.paper._ground_truth import ground_truth, ground_truth_table
-from tabnas.paper.experiments._judged import FROZEN
+from tabnas.paper.experiments._judged import NEVER
 from tabnas.policy import REWARDS, Adam, BetaReward, Controller, Reward
 from tabnas.search import Search
 from tabnas.space import Budget
@@ -42,7 +42,7 @@ class Replay:
         Of feasible children of a SuperNet that a search with default settings has trained.
         """
         run = ground_truth_table(self._name).run(self._data)
-        settings = replace(run.plan.search, warmup=FROZEN)
+        settings = replace(run.plan.search, policy_start=NEVER)
         validation = run.parts.validation.examples
         search = Search(self.feasible, run.parts.train.examples, validation, settings)
         search.run()

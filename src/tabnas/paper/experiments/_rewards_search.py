@@ -14,7 +14,7 @@ import numpy as np
 from tabnas.paper._experiment import Row
 from tabnas.paper._tables import PreparedTable, paper_table
 from tabnas.paper.experiments._bottleneck import has_bottleneck
-from tabnas.paper.experiments._judged import FROZEN
+from tabnas.paper.experiments._judged import NEVER
 from tabnas.paper.experiments._rewards_summary import NEAR
 from tabnas.policy import Adam
 from tabnas.search import (
@@ -103,7 +103,7 @@ class SearchedTable:
     def _supernet(self) -> Search:
         """A SuperNet trained as a search does, but with a policy that stays uniform."""
         prepared = self.prepared
-        settings = replace(self._settings(seed=1_000), warmup=FROZEN)
+        settings = replace(self._settings(seed=1_000), policy_start=NEVER)
         search = Search(prepared.feasible, prepared.training, prepared.validation, settings)
         search.run()
         return search
@@ -132,7 +132,7 @@ class SearchedTable:
 
     def _ends(self, setting: Setting) -> tuple[float, float]:
         supernet, prepared = self._supernet, self.prepared
-        steps = round(supernet.steps * (1 - self._settings(seed=0).warmup))
+        steps = round(supernet.steps * (1 - self._settings(seed=0).frozen_share))
         search = FrozenSearch(
             prepared.feasible,
             supernet.net,

@@ -21,7 +21,7 @@ from tabnas.paper.experiments._calibration_shown import (
     draw_scatter,
     report,
 )
-from tabnas.paper.experiments._judged import FROZEN, JudgedTable
+from tabnas.paper.experiments._judged import NEVER, JudgedTable
 from tabnas.paper.experiments._paired import compared, interval_of
 from tabnas.paper.experiments._there import (
     describe_absent,
@@ -97,7 +97,7 @@ class CalibrationExperiment(Experiment):
         table = self._judged(job["table"])
         judged = table.limited(job["share"], epochs=self.definition["epochs"])
         truth = judged.truth
-        changes = {"children": job["children"]} | ({} if job["rl"] else {"warmup": FROZEN})
+        changes = {"children": job["children"]} | ({} if job["rl"] else {"policy_start": NEVER})
         search = judged.search(judged.settings(job["seed"], changes))
         search.run()
         one_shot = one_shot_losses(search, truth.architectures)
@@ -124,7 +124,7 @@ class CalibrationExperiment(Experiment):
     def _late(self, job: Job) -> Row:
         said = self.definition["late"]
         judged = self._judged(job["table"]).limited(job["share"], epochs=self.definition["epochs"])
-        changes = PAPER_LOOP | {"warmup": said["warmup"], "rl_rate": said["rate"]}
+        changes = PAPER_LOOP | {"policy_start": said["policy_start"], "rl_rate": said["rate"]}
         changes |= {"reward": job["reward"], "reward_options": job["options"]}
         search = judged.search(judged.settings(job["seed"], changes))
         search.run()
@@ -137,7 +137,7 @@ class CalibrationExperiment(Experiment):
 
     def _one_shot(self, job: Job) -> Row:
         table = self._sampled(job["title"])
-        settings = replace(table.search_settings(seed=job["seed"]), warmup=FROZEN)
+        settings = replace(table.search_settings(seed=job["seed"]), policy_start=NEVER)
         search = Search(table.feasible, table.training, table.validation, settings)
         search.run()
         return {"losses": one_shot_losses(search, self._architectures(table)).tolist()}
