@@ -29,7 +29,7 @@ import numpy as np
 
 from tabnas.data import Table, load_dataset
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, Ledger, RunFolder, RunSettings, load_run_model, plan_run
+from tabnas.runs import Labelled, RunFolder, RunSettings, load_run_model, plan_run
 
 WORK = {"search_epochs": 6, "epochs": 6, "candidates": 2}
 CHECKPOINT_EVERY = 0.2  # seconds
@@ -53,9 +53,8 @@ class Work:
         settings = RunSettings(seed=seed, **given)
         with RunFolder(folder) as place:
             run = plan_run(data, settings, resolved=WORK)
-            place.write_config({"settings": settings.to_dict(), "plan": run.plan.resolved})
-            identity = run.identity()
-            ledger = Ledger(place.checkpoint, identity=identity, every=CHECKPOINT_EVERY)
+            config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
+            ledger = place.begin(run, config, every=CHECKPOINT_EVERY)
             place.finish(run.execute(None, ledger))
         model = load_run_model(folder)
         model.predict(data.features)

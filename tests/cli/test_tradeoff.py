@@ -197,12 +197,20 @@ def test_a_stopped_tradeoff_is_gone_on_with(
         if len(entries) == 2:  # the search and a candidate are done
             signal.raise_signal(signal.SIGINT)
 
-    good = str(done / "good.csv")
+    good = shutil.copy(done / "good.csv", here)
     with monkeypatch.context() as patched:
         patched.setattr(Ledger, "enter", enter)
         assert run(["tradeoff", good, *KIND, *SMALL, *LIMITS, "--out", "curve", "--quiet"]) == 130
     assert "stopped; go on with: tabnas resume curve" in capsys.readouterr().err
     assert not (here / "curve" / "tradeoff.json").exists()
+
+    config, table = here / "curve" / "config.toml", Path(good).read_text()
+    config.write_text(config.read_text() + "# a remark of mine\n")
+    before = config.read_bytes()
+    Path(good).write_text("".join(table.splitlines(keepends=True)[:-1]))
+    assert "only as it began, however the table was" in refused(["resume", "curve"], capsys)
+    assert config.read_bytes() == before
+    Path(good).write_text(table)
     assert run(["resume", "curve", "--quiet"]) == 0
     assert load_tradeoff("curve")["models"] == load_tradeoff(done / "curve")["models"]
     assert (here / "curve" / "tradeoff.html").exists()

@@ -326,6 +326,11 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
         with pytest.raises(KeyboardInterrupt):
             TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
     assert (tmp_path / "run" / "checkpoint").is_dir()
+    config = (tmp_path / "run" / "config.toml").read_bytes()
+    other = TabNASClassifier(**(SMALL | {"max_parameters": 201}))
+    with pytest.raises(TabnasError, match="only as it began, however the setting limits was"):
+        other.fit(*birds, resume=tmp_path / "run")
+    assert (tmp_path / "run" / "config.toml").read_bytes() == config
     resumed = TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
     assert same(whole.model_, resumed.model_)
     loaded = TabNASClassifier.load(tmp_path / "run")

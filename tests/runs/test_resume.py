@@ -213,6 +213,100 @@ def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
         RunFolder(tmp_path / "other", resume=True)
 
 
+def stopping_at(tick: int) -> Callable[[Ledger], None]:
+    """Return a `Ledger.tick` that asks the run to stop at one of its ticks."""
+    own, ticks = Ledger.tick, 0
+
+    def stopping(ledger: Ledger) -> None:
+        nonlocal ticks
+        ticks += 1
+        if ticks == tick:
+            ledger._stop = signal.SIGTERM
+        own(ledger)
+
+    return stopping
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run of the command line that was stopped, beside that of a whole one."""
+    table = written_table(tmp_path / "table.parquet", 300)
+    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
+    for name in ("whole", "stopped"):
+        begun(tmp_path / name, table, settings, SHORT)
+    assert cli.run(["resume", str(tmp_path / "whole"), "--quiet"]) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "tick", stopping_at(50))
+        assert cli.run(["resume", str(tmp_path / "stopped"), "--quiet"]) == 143
+    return tmp_path / "stopped"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "named"),
+    [
+        (300, {"seed": 1}, "the setting seed was 0 and is 1"),
+        (300, {"limits": {"parameters": 900}}, "the setting limits was"),
+        (299, {}, "the table was"),
+    ],
+)
+def test_a_refused_resume_leaves_the_folder_as_it_was(
+    rows: int, said: dict[str, object], named: str, stopped: Path
+) -> None:
+    table = read_table(stopped.parent / "table.parquet")
+    data = Labelled.of(table.take(np.arange(rows)), "kind")
+    asked = {"limits": LIMITS, "candidates": 2, "baselines": False}
+    before = (stopped / "config.toml").read_bytes()
+    with pytest.raises(TabnasError, match=rf"only as it began, however {named}"):
+        run_in_folder(stopped, data, RunSettings(**(asked | said)))
+    assert (stopped / "config.toml").read_bytes() == before
+    assert cli.run(["resume", str(stopped), "--quiet"]) == 0
+    assert left(stopped) == left(stopped.parent / "whole")
+
+
+def test_python_goes_on_with_a_run_of_the_command_line_and_back(
+    stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = Labelled.of(read_table(stopped.parent / "table.parquet"), "kind")
+    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
+    before = (stopped / "config.toml").read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "tick", stopping_at(50))
+        with pytest.raises(Stopped):
+            run_in_folder(stopped, data, settings)
+    assert (stopped / "config.toml").read_bytes() == before
+    assert cli.run(["resume", str(stopped), "--quiet"]) == 0
+    assert left(stopped) == left(stopped.parent / "whole")
+
+
+def test_other_settings_are_refused_before_the_first_checkpoint_too(tmp_path: Path) -> None:
+    data = Labelled.of(made_table(300).drop(["value"]), "kind")
+    folder = begun(tmp_path / "run", tmp_path / "t.csv", RunSettings(limits=LIMITS), SHORT)
+    before = (folder / "config.toml").read_bytes()
+    with pytest.raises(TabnasError, match="the setting seed was 0 and is 1"):
+        run_in_folder(folder, data, RunSettings(limits=LIMITS, seed=1))
+    assert (folder / "config.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ("[server]\nport = 80\n", "has no settings of a run; name another folder"),
+        (
+            "[tradeoff]\ncost = 'flops'\n[settings.limits]\nflops = 9\n",
+            "holds a trade-off, not a run of one limit",
+        ),
+    ],
+)
+def test_the_config_of_something_else_is_not_overwritten(
+    config: str, sentence: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text(config)
+    data = Labelled.of(made_table(300).drop(["value"]), "kind")
+    with pytest.raises(TabnasError, match=sentence):
+        run_in_folder(tmp_path, data, RunSettings(limits=LIMITS))
+    assert (tmp_path / "config.toml").read_text() == config
+
+
 @pytest.mark.parametrize("place", ["file/run", "/proc/nowhere/run"])
 def test_folders_that_cannot_be_made_are_refused(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()

@@ -65,7 +65,7 @@ def carry_out(
     """Do the work of a run, or the rest of it; of several processes, as their first."""
     from tabnas.cli._progress import showing
     from tabnas.cli._summary import show_result
-    from tabnas.runs import ALONE, EventLog, Ledger, LiveFile
+    from tabnas.runs import ALONE, EventLog, LiveFile
 
     ranks = ranks or ALONE
     console = terminal(stderr=True)
@@ -77,12 +77,10 @@ def carry_out(
         ):
             live = LiveFile(folder.path, show)
             run = source.planned(settings, resolved, observe=live, ranks=ranks)
-            live.plan(run)
             config = {"data": source.to_dict(), "settings": settings.to_dict()}
-            folder.write_config(config | {"plan": run.plan.resolved})
-            ledger = Ledger(
-                folder.checkpoint, identity=run.identity(), every=manner.every, ranks=ranks
-            )
+            config |= {"plan": run.plan.resolved}
+            ledger = folder.begin(run, config, every=manner.every, ranks=ranks)
+            live.plan(run)
             if ledger.note:
                 console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
             events = log.enter_context(EventLog(folder.path, run, live)) if tensorboard else None

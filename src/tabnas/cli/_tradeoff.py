@@ -151,7 +151,7 @@ def carry_out_tradeoff(
     """Do the work of a trade-off, or the rest of it."""
     from tabnas.cli._progress import showing
     from tabnas.cli._tradeoff_summary import show_tradeoff
-    from tabnas.runs import Ledger, LiveFile
+    from tabnas.runs import LiveFile
 
     console = terminal(stderr=True)
     asked_for = {
@@ -165,9 +165,8 @@ def carry_out_tradeoff(
     ):
         live = LiveFile(folder.path, show)
         planned = source.planned_tradeoff(settings, limits, cost, resolved, observe=live)
+        ledger = folder.begin(planned, asked_for | {"plan": planned.resolved}, every=manner.every)
         live.plan(planned.runs[-1])  # the loosest limit, whose search trains the weights
-        folder.write_config(asked_for | {"plan": planned.resolved})
-        ledger = Ledger(folder.checkpoint, identity=planned.identity(), every=manner.every)
         if ledger.note:
             console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
         outcomes = planned.execute(live, ledger, crew=crew)

@@ -21,13 +21,15 @@ from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
 from tabnas.runs._labelled import Labelled
-from tabnas.runs._ledger import Ledger
+from tabnas.runs._ledger import EVERY, Ledger, refuse_other_identity
 from tabnas.runs._live import PROGRESS, LiveFile
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._progress import Observer
+from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._result import FORMAT, describe_outcome
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._tensorboard import TENSORBOARD
+from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.stores import Store
 
 CONFIG = "config.toml"
@@ -155,9 +157,28 @@ class RunFolder:
             with suppress(OSError):
                 parent.rmdir()
 
+    def begin(
+        self,
+        run: PlannedRun | PlannedTradeoff,
+        config: Mapping[str, Any],
+        *,
+        every: float = EVERY,
+        ranks: Ranks = ALONE,
+    ) -> Ledger:
+        """Open the ledger of the run, then write what was asked of it.
+
+        A run that differs from the one of the checkpoint is refused before anything is written.
+        """
+        ledger = Ledger(self.checkpoint, identity=run.identity(), every=every, ranks=ranks)
+        self.write_config(config)
+        return ledger
+
     def write_config(self, config: Mapping[str, Any]) -> None:
-        """Say what the run is, before it begins."""
-        self.write(CONFIG, CONFIG_HEADING + tomli_w.dumps(config))
+        """Write what was asked of the run; keep the other sections of a run that is resumed."""
+        before = load_config(self.path) if self._resumed else {}
+        now = {**before, **config}
+        if now != before or not before:
+            self.write(CONFIG, CONFIG_HEADING + tomli_w.dumps(now))
 
     def finish(self, outcome: Outcome) -> dict[str, Any]:
         """Write everything, `result.json` last, then its report; returns what went there."""
@@ -205,16 +226,38 @@ def run_in_folder(
     """
     stopped = (Path(path) / CONFIG).exists()
     with RunFolder(path, resume=stopped) as folder:
-        resolved = load_config(path).get("plan") if stopped else None
+        resolved = _resumed_plan(folder, settings) if stopped else None
         live = LiveFile(folder.path, observe)
         run = plan_run(data, settings, resolved=resolved, observe=live)
+        config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
+        ledger = folder.begin(run, config)
         live.plan(run)
-        folder.write_config({"settings": settings.to_dict(), "plan": run.plan.resolved})
         if begin is not None:
             begin(run)
-        outcome = run.execute(live, Ledger(folder.checkpoint, identity=run.identity()))
+        outcome = run.execute(live, ledger)
         folder.finish(outcome)
     return outcome
+
+
+def _resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
+    """Return the plan of a stopped run; refuse to resume it with other settings.
+
+    Its checkpoint is compared later and in full, but it may have been killed before the first one.
+    """
+    config = load_config(folder.path)
+    if "settings" not in config:
+        raise TabnasError(
+            f"{folder.given!r} must be a new folder or that of a stopped run, but its {CONFIG} has "
+            "no settings of a run; name another folder"
+        )
+    if "tradeoff" in config:
+        raise TabnasError(
+            f"{folder.given!r} holds a trade-off, not a run of one limit; resume it with "
+            f"tabnas resume {folder.given}, or name another folder"
+        )
+    before = RunSettings.from_dict(config["settings"])
+    refuse_other_identity(before.identity(), settings.identity())
+    return config.get("plan")
 
 
 def write_report(path: str | Path) -> Path:

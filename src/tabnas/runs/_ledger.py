@@ -179,7 +179,7 @@ class Ledger:
             plain = all(isinstance(value, str | int) for value in identity.values())
             if not plain or not isinstance(done, dict) or not isinstance(running, str | None):
                 raise TabnasError("it does not say what is done and what is under way")
-        _refuse_other_identity(identity, self._identity)
+        refuse_other_identity(identity, self._identity)
         self._facts = done
         self._arrays = part(arrays, "done")
         if running is not None:
@@ -296,7 +296,7 @@ def believed() -> Iterator[None]:
         ) from None
 
 
-def _refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """A run goes on only with what it began with; the first difference is named."""
     for name in sorted(set(then) | set(now)):
         if then.get(name) != now.get(name):

@@ -82,11 +82,10 @@ class PlannedRun:
 
     def identity(self) -> dict[str, Any]:
         """What a run must have in common with another to go on with it."""
-        settings = {name: str(value) for name, value in self.settings.to_dict().items()}
         return {
             "the version of tabnas": version("tabnas"),
             "the table": self.parts.digest(),
-            **{f"the setting {name}": value for name, value in settings.items()},
+            **self.settings.identity(),
             **{f"the planned {name}": _plain(value) for name, value in self.plan.resolved.items()},
         }
 

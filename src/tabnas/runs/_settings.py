@@ -154,6 +154,10 @@ class RunSettings:
             if value is not None
         }
 
+    def identity(self) -> dict[str, str]:
+        """Return what settings must have in common for one run to be resumed by another."""
+        return {f"the setting {name}": str(value) for name, value in self.to_dict().items()}
+
     @classmethod
     def from_dict(cls, said: Mapping[str, Any]) -> RunSettings:
         """The inverse of `to_dict`; what is unknown or malformed is refused."""
