@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import json
 import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from tabnas.cli._asking import Question
 from tabnas.cli._main import run
+from tabnas.cli._source import Source
+from tabnas.data import Shares, read_table
+from tabnas.errors import TabnasError
 from tabnas.report import render_card, render_report
-from tabnas.report._commands import make_again
+from tabnas.report._commands import COUNTED, MEASURED, make_again
 from tabnas.runs import Labelled, RunSettings, load_result, run_in_folder
+from tabnas.space import COSTS, Flops
 from tests.cli.conftest import made_columns, write_csv
 from tests.conftest import BRIEF, planned_with
 from tests.report.conftest import made_config, made_history, made_result
-from tests.runs.conftest import made_table
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -80,30 +89,201 @@ def test_the_model_is_used_as_the_report_says(made: Path) -> None:
 def test_a_run_from_python_is_made_again_from_its_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = made_table(60).drop(["kind"])
+    columns = made_columns()
+    del columns["kind"]
+    table = read_table(write_csv(tmp_path / "table.csv", columns))
     settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
     run_in_folder(tmp_path / "run", Labelled.of(table, "value"), settings)
     monkeypatch.chdir(tmp_path / "run")
-    exec(code(tmp_path / "run", "again-code"), {"frame": table})
+    (tmp_path / "table.csv").rename("rows.csv")
+    exec(code(tmp_path / "run", "again-code"), {})
     assert (tmp_path / "run" / "again" / "report.html").exists()
+
+
+# -- the real command line takes what is printed ---------------------------------------------------
+
+
+class ParsedError(TabnasError):
+    """The command line was understood: the settings, the rows, the limits of a trade-off."""
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any, ...]]:
+    """A function that parses a command with the real command line, up to reading the table."""
+    found: list[tuple[Any, ...]] = []
+
+    def record(source: Source, settings: RunSettings, *several: Any, **others: Any) -> None:
+        found.append((settings, source, *several[:2]))
+        raise ParsedError("as far as parsing goes")
+
+    monkeypatch.setattr(Source, "planned", record)
+    monkeypatch.setattr(Source, "planned_tradeoff", record)
+
+    def parse(command: str) -> tuple[Any, ...]:
+        if command.startswith("import subprocess"):
+            with monkeypatch.context() as patched:
+                words: list[str] = []
+                patched.setattr(subprocess, "run", lambda given, check: words.extend(given))
+                exec(command, {})
+        else:
+            words = shlex.split(command.replace("\\\n", " "))
+        assert words[0] == "tabnas"
+        found.clear()
+        assert run([*words[1:], "--dry-run", "--quiet"]) == 2
+        assert found, command
+        return found[0]
+
+    return parse
+
+
+def undefined_names(source: str) -> set[str]:
+    """Names that code reads and neither imports nor assigns."""
+    nodes = list(ast.walk(ast.parse(source)))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    imported = {one.asname or one.name for node in nodes for one in getattr(node, "names", ())}
+    return read - made - imported - set(dir(builtins))
+
+
+COLUMN = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=",\0"), min_size=1
+).map(str.strip)
+COLUMNS = st.lists(COLUMN.filter(bool), unique=True, max_size=3)
+LIMIT_NAMES = ("parameters", "dense_parameters", "flops", "latency_us", "batch_latency_us", "mine")
+SHARES = st.floats(0.01, 0.5)
+
+
+@st.composite
+def settings_of_runs(draw: st.DrawFn) -> RunSettings:
+    """Settings that the command line can be asked for, and some that only Python can."""
+    numbers = st.one_of(st.integers(1, 10**15), st.floats(1e-9, 1e12))
+    limits = draw(st.dictionaries(st.sampled_from(LIMIT_NAMES), numbers, min_size=1))
+    limits |= draw(st.sampled_from([{}, {"bytes": 80_000}, {"bytes": 60e3}]))
+    order = draw(st.sampled_from(["random", "time", "group"]))
+    columns = draw(COLUMNS)
+    kinds = st.sampled_from(["categorical", "numeric", "hashed", "boolean"])
+    optional = {
+        "layers": st.integers(1, 32),
+        "widths": st.lists(st.integers(0, 100), min_size=1, max_size=3).map(tuple),
+        "metric": st.sampled_from(["accuracy", "rmse"]),
+        "class_weight": st.just("balanced"),
+        "scaling": st.sampled_from(["robust", "standard", "none"]),
+        "time": st.floats(0.001, 1e9),
+        "candidates": st.integers(1, 10),
+        "refit": st.booleans(),
+        "baselines": st.sampled_from([True, True, False]),
+        "seed": st.integers(0, 2**60),
+        "workers": st.integers(1, 64),
+        "engine": st.sampled_from(["compiled", "torch", "torch.distributed"]),
+        "memory": st.integers(10**9, 10**12),
+        "shares": st.builds(Shares, validation=SHARES, test=st.one_of(st.just(0.0), SHARES)),
+    }
+    names = draw(st.sets(st.sampled_from(sorted(optional)), max_size=5))
+    return RunSettings(
+        limits=limits,
+        order=order,
+        order_column=None if order == "random" else draw(COLUMN.filter(bool)),
+        drop=tuple(columns[:1]),
+        kinds={name: draw(kinds) for name in columns[1:]},
+        **{name: draw(optional[name]) for name in sorted(names)},
+    )
+
+
+class Mine(Flops):
+    """A cost that has no option of its own."""
+
+    name = "mine"
+
+
+@pytest.fixture
+def own_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(COSTS, "mine", Mine())
+
+
+@pytest.mark.usefixtures("own_cost")
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=settings_of_runs(), rows=st.sampled_from(["birds.csv", "-rf.csv", "a b\u202e.csv"]))
+def test_a_printed_command_asks_for_the_same_run(
+    asked: RunSettings, rows: str, parsed: Callable[[str], tuple[Any, ...]]
+) -> None:
+    config = {"data": {"data": rows, "target": "bird"}, "settings": asked.to_dict()}
+    again = make_again(config, "bird")
+    if again.startswith("from tabnas"):
+        assert not undefined_names(again)
+        return
+    found, source = parsed(again)
+    assert found == asked
+    assert (Path(source.data), source.target) == (Path(rows), "bird")
+
+
+@pytest.mark.usefixtures("own_cost")
+@pytest.mark.parametrize("cost", ["parameters", "flops", "latency_us", "mine"])
+@pytest.mark.parametrize("limits", [[2_000, 5_000], [12.5, 80.0]])
+def test_a_printed_command_asks_for_the_same_tradeoff(
+    cost: str, limits: list[float], parsed: Callable[[str], tuple[Any, ...]]
+) -> None:
+    config = made_config(limits={cost: limits[0], "bytes": 80_000}, candidates=4)
+    config["tradeoff"] = {"cost": cost, "limits": limits}
+    asked, _, *several = parsed(make_again(config, "bird"))
+    assert several == [limits, cost]
+    assert asked == RunSettings.from_dict(config["settings"])
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        (["--max", "flops=60k"], "--max-flops 60000"),
+        (["--max", "flops=60000.5"], "--max flops=60000.5"),
+        (["--max", "latency-us=50"], "--max-latency-us 50"),
+        (["--max", "mine=7"], "--max mine=7"),
+        (["--max-bytes", "80kB"], "--max-bytes 80000"),
+    ],
+)
+@pytest.mark.usefixtures("own_cost")
+def test_a_limit_is_printed_as_it_can_be_given(
+    given: list[str], printed: str, parsed: Callable[[str], tuple[Any, ...]]
+) -> None:
+    asked, source = parsed(shlex.join(["tabnas", "search", "birds.csv", *given]))
+    config = {"data": source.to_dict(), "settings": asked.to_dict()}
+    again = make_again(config, "bird")
+    assert printed in again
+    assert parsed(again)[0] == asked
+
+
+def test_every_cost_with_an_option_is_known() -> None:
+    assert {*COUNTED, *MEASURED} == set(Question(data="birds.csv").every_limit())
 
 
 @pytest.mark.parametrize(
     "settings",
     [
         {"drop": ["a,b"]},
-        {"drop": ["a\u202eb"]},
         {"engine": "torch.distributed"},
         {"baselines": False},
-        {"limits": {"parameters": 0.5}},
+        {"limits": {"bytes": 0.5}},
+        {"limits": {"parameters": -5}},
+        {"limits": {"parameters": True}},
+        {"limits": {"flops": float("inf")}},
+        {"limits": {"flops": 10**30}},
         {"limits": {"parameters 5; ls": 9}},
+        {"layers": "many"},
+        {"metric": "log loss; ls"},
         {"something": "new"},
         {"shares": {"validation": 0.2, "test": 0}},
         {"kinds": {"a": "boolean"}},
     ],
 )
-def test_what_the_command_line_cannot_say_is_said_in_python(settings: dict[str, Any]) -> None:
-    assert make_again(made_config(**settings), "bird").startswith("from tabnas")
+@pytest.mark.parametrize("several", [False, True])
+def test_what_the_command_line_cannot_say_is_said_in_python(
+    settings: dict[str, Any], several: bool
+) -> None:
+    config = made_config(**settings)
+    if several:
+        config["tradeoff"] = {"cost": "dense_parameters", "limits": [100, 200]}
+    again = make_again(config, "bird")
+    assert again.startswith("from tabnas")
+    assert not undefined_names(again)
 
 
 @pytest.mark.parametrize("name", ["a" * 200, 'it\'s \\ "so"', "a\u202eb\x1b[31m\n", "```"])
@@ -123,16 +303,11 @@ def test_limits_on_latency_can_be_said() -> None:
     assert "--latency-table there.json" in said
 
 
-def test_a_limit_on_a_new_cost_can_be_said() -> None:
-    said = make_again(made_config(limits={"multiply_adds": 500}), "bird")
-    assert "--max-multiply-adds 500" in said
-
-
 def test_nothing_escapes_from_a_quoted_word() -> None:
     config = made_config(drop=["$(reboot)", "; ls"])
     config["data"] = {"data": "-rf", "target": "--x`id`"}
     words = shlex.split(make_again(config, "bird").replace("\\\n", " "))
-    assert words[2] == "-rf"
+    assert words[2] == "./-rf"
     assert "--target=--x`id`" in words
     assert "$(reboot),; ls" in words
 

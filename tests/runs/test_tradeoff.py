@@ -29,6 +29,7 @@ from tabnas.runs import (
 )
 from tabnas.runs._tradeoff_result import describe_tradeoff, folder_name, pareto_optimal
 from tabnas.space import Architecture
+from tests.cli.conftest import write_csv
 from tests.latency.conftest import made_latency_table
 from tests.runs.test_latency import SHORT, FakeMachine, KilledError, SlowWhenTrained, killed_at
 from tests.runs.test_resume import StopsAt
@@ -175,7 +176,8 @@ def test_the_page_says_how_to_make_it_again(tradeoff, outcomes, tmp_path, monkey
     page = (path / "tradeoff.html").read_text(encoding="utf-8")
     code = re.search(r'<pre id="again-code".*?<code>(.*?)</code>', page, flags=re.S)
     monkeypatch.chdir(path)
-    exec(unescape(code[1]), {"frame": columns()})
+    write_csv(path / "rows.csv", {name: list(map(str, x)) for name, x in columns().items()})
+    exec(unescape(code[1]), {})
     assert load_tradeoff("again")["models"] == load_tradeoff(path)["models"]
 
 

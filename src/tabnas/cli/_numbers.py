@@ -60,6 +60,18 @@ def number(text: str | float) -> float:
         return float(_parsed(text, THOUSANDS, "must be a number"))
 
 
+def number_or_count(text: str) -> float:
+    """Parse any number, as an integer if it is a whole one.
+
+    >>> number_or_count("60k"), number_or_count("2.50"), number_or_count("1e3")
+    (60000, 2.5, 1000)
+    """
+    try:
+        return count(text)
+    except ValueError:
+        return number(text)
+
+
 def seconds(text: str | float) -> float:
     """A duration.
 

@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from tabnas.cli._completing import costs, engines
-from tabnas.cli._numbers import byte_count, number
+from tabnas.cli._numbers import byte_count, number_or_count
 from tabnas.errors import TabnasError, did_you_mean
 
 
@@ -24,7 +24,7 @@ def with_named(
         if limits.get(name) is not None:
             raise TabnasError(f"the limit on {name} must be given once, however it is there twice")
         try:
-            limits[name] = byte_count(most) if name == "bytes" else number(most)
+            limits[name] = byte_count(most) if name == "bytes" else number_or_count(most)
         except ValueError:
             raise TabnasError(
                 f"--max takes the name of a cost and a number, like flops=60k; {text!r} is no such"
@@ -87,7 +87,7 @@ def parse_limits(text: str) -> list[float]:
     limits: list[float] = []
     for part in text.split(","):
         try:
-            limit = number(part.strip())
+            limit = number_or_count(part.strip())
         except ValueError:
             limit = inf
         if not 0 < limit < inf:
@@ -95,7 +95,7 @@ def parse_limits(text: str) -> list[float]:
                 "--limits takes positive numbers separated by commas, like 2000,5000,10k; "
                 f"{part.strip()[:20]!r} is none"
             )
-        limits.append(int(limit) if limit == int(limit) else limit)
+        limits.append(limit)
     return limits
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from math import isfinite
 from pathlib import PurePath
 from typing import Any
 
@@ -26,24 +25,32 @@ LABELS = LOAD + (
 )
 VALUES = LOAD + "model.predict(rows)  # values in the target's own units\n"
 AGAIN = """\
-from tabnas.data import Table
+from tabnas.data import read_table
 from tabnas.runs import Labelled, RunSettings, load_config, run_in_folder
 
 settings = RunSettings.from_dict(load_config(".")["settings"])
-table = Table.of(frame)  # the same rows, the target among the columns
+table = read_table("rows.csv")  # the same rows with the target, or Table.of(frame)
 run_in_folder("again", Labelled.of(table, {target!r}), settings)
 """
 TRADEOFF_AGAIN = """\
-from tabnas.data import Table
+from tabnas.data import read_table
 from tabnas.runs import Labelled, RunSettings, TradeoffFolder, load_config, plan_tradeoff
 
 config = load_config(".")
 settings = RunSettings.from_dict(config["settings"])
-table = Table.of(frame)  # the same rows, the target among the columns
+table = read_table("rows.csv")  # the same rows with the target, or Table.of(frame)
 planned = plan_tradeoff(Labelled.of(table, {target!r}), settings, **config["tradeoff"])
 with TradeoffFolder("again") as folder:
     folder.write_config(config)
     folder.finish_all(planned, planned.execute(), config)
+"""
+COMMAND_AGAIN = """\
+import subprocess
+
+command = [
+{words}
+]
+subprocess.run(command, check=True)
 """
 DEFAULTS: Mapping[str, Any] = {
     "drop": [],
@@ -58,19 +65,21 @@ DEFAULTS: Mapping[str, Any] = {
     "workers": 1,
 }
 """What the command line does when nothing is said; what is not among its options must be so."""
-OPTIONS = (
-    *("layers", "metric", "class_weight", "time", "candidates", "scaling", "workers", "engine"),
-    "memory",
-)
+COUNTS = ("layers", "candidates", "workers", "memory")
+NAMES = ("metric", "class_weight", "scaling", "engine")
+OPTIONS = (*COUNTS, *NAMES, "time")
 KINDS = ("categorical", "numeric", "hashed")
 SEARCH_ONLY = ("time", "workers", "engine")
 """Options that `tabnas tradeoff` has not."""
 KNOWN = {*DEFAULTS, *OPTIONS, "latency_table", "limits", "widths", "order_column", "seed"}
 PARAMETERS = "parameters"
-MEASURED = "_us"
-"""How the names of costs end that are measured, so that a limit on them may be a fraction."""
+COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
+"""Costs with an option `--max-NAME` that takes a whole number."""
+MEASURED = ("latency_us", "batch_latency_us")
+"""Costs with an option `--max-NAME` that takes any number; the other costs have `--max NAME=N`."""
 WIDEST = 76
-MOST_LIMIT = 10**300
+LARGEST = 10**24
+"""Larger numbers are more than the command line reads exactly."""
 
 
 class UnsayableError(Exception):
@@ -94,30 +103,38 @@ def is_of_tradeoff(config: Mapping[str, Any]) -> bool:
 
 
 def make_again(config: Mapping[str, Any], target: str) -> str:
-    """The command line of a run or trade-off, or the Python that goes on from its settings.
+    """Return the command line of a run or trade-off, or Python code that does the same.
 
-    The target is named exactly as the table has it: its `repr` has nothing that cannot be seen.
+    The code quotes names with `repr`, which has nothing that cannot be seen.
     """
     given = Given("config.toml", config)
     try:
-        return _command(given)
+        groups = _command(given)
     except UnsayableError:
         return (TRADEOFF_AGAIN if is_of_tradeoff(config) else AGAIN).format(target=target)
+    if any(harmless(word) != word for group in groups for word in group):
+        # nobody should copy what cannot be seen
+        lines = [f"    {', '.join(map(repr, group))}," for group in groups]
+        return COMMAND_AGAIN.format(words="\n".join(lines))
+    quoted = [shlex.join(group) for group in groups]
+    line = " ".join(quoted)
+    return line if len(line) <= WIDEST else " \\\n    ".join(quoted)
 
 
-def _command(given: Given) -> str:
-    """Every option on a line of its own, if they do not fit on one."""
+def _command(given: Given) -> list[list[str]]:
+    """Return the words of the command line, those of an option together."""
     data, settings, several = given.get("data"), given["settings"], given.get("tradeoff")
     if data is None or set(_mapping(settings)) - KNOWN:
         raise UnsayableError
     said = {**DEFAULTS, **_mapping(settings)}
     if said["baselines"] != DEFAULTS["baselines"]:
         raise UnsayableError
-    _word(said["engine"])  # what launchers choose, such as torch.distributed, is none
     varied = "" if several is None else _text(several["cost"])
     if several is not None and any(said.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
         raise UnsayableError
-    words = [f"tabnas {'search' if several is None else 'tradeoff'} {_quoted(_text(data['data']))}"]
+    rows = _text(data["data"])
+    rows = f"./{rows}" if rows.startswith("-") else rows
+    words = [["tabnas", "search" if several is None else "tradeoff", rows]]
     for name in ("target", "task"):
         one = data.get(name)
         if one is not None:
@@ -127,28 +144,28 @@ def _command(given: Given) -> str:
         if varied != PARAMETERS:
             words.append(_option("cost", varied))
     for name, limit in _mapping(settings["limits"]).items():
-        if name == varied:
-            continue
-        words.append(_option(f"max_{_word(name)}", _limit(name, limit)))
+        if name != varied:
+            words.append(_limit(name, limit))
     table = settings.get("latency_table")
     if table is not None:
         words.append(_option("latency_table", _text(table)))
-    for name in OPTIONS:
-        if said.get(name, DEFAULTS.get(name)) != DEFAULTS.get(name):
-            value = said[name]
-            words.append(_option(name, f"{value:g}" if isinstance(value, float) else str(value)))
+    words += _work(said)
     if "widths" in said:
-        words.append(_option("widths", _joined(settings["widths"], str)))
+        words.append(_option("widths", _joined(settings["widths"], _count)))
     words += _split(data, settings, said) + _columns(settings)
     if said["refit"]:
-        words.append("--refit")
-    words.append(_option("seed", str(settings["seed"].count())))
-    words.append("--out again")
-    line = " ".join(words)
-    return line if len(line) <= WIDEST else " \\\n    ".join(words)
+        words.append(["--refit"])
+    return [*words, _option("seed", _count(settings["seed"].count())), ["--out", "again"]]
 
 
-def _split(data: Given, settings: Given, said: Mapping[str, Any]) -> list[str]:
+def _work(said: Mapping[str, Any]) -> list[list[str]]:
+    """Return the options for the space and the work that are not as by default."""
+    texts = dict.fromkeys(COUNTS, _count) | dict.fromkeys(NAMES, _word) | {"time": _positive}
+    changed = [name for name in OPTIONS if said.get(name) != DEFAULTS.get(name)]
+    return [_option(name, texts[name](said[name])) for name in changed]
+
+
+def _split(data: Given, settings: Given, said: Mapping[str, Any]) -> list[list[str]]:
     """How the rows were dealt out."""
     words = []
     shares = said["shares"] if isinstance(said["shares"], Mapping) else {}
@@ -165,7 +182,7 @@ def _split(data: Given, settings: Given, said: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _columns(settings: Given) -> list[str]:
+def _columns(settings: Given) -> list[list[str]]:
     """Columns that were left out or of which the kind was told."""
     words = []
     drop, kinds = settings.get("drop"), settings.get("kinds")
@@ -182,16 +199,10 @@ def _columns(settings: Given) -> list[str]:
     return words
 
 
-def _option(name: str, value: str) -> str:
+def _option(name: str, value: str) -> list[str]:
+    """Return an option and its value, in one word where the value looks like an option."""
     option = f"--{name.replace('_', '-')}"
-    joint = "=" if value.startswith("-") else " "
-    return f"{option}{joint}{_quoted(value)}"
-
-
-def _quoted(value: str) -> str:
-    if harmless(value) != value:  # nobody should copy what cannot be seen
-        raise UnsayableError
-    return shlex.quote(value)
+    return [f"{option}={value}"] if value.startswith("-") else [option, value]
 
 
 def _name(value: Any) -> str:
@@ -218,19 +229,26 @@ def _text(given: Given) -> str:
     return given.value
 
 
-def _limit(name: str, value: Any) -> str:
-    """A number that the option takes: whole where something is counted."""
-    known = int | float if name.endswith(MEASURED) else int
-    if isinstance(value, bool) or not isinstance(value, known):
+def _limit(name: str, value: Any) -> list[str]:
+    """Return the option that sets a limit: the cost's own, or `--max NAME=N`."""
+    most = _positive(value)
+    if name in MEASURED or (name in COUNTED and most.isdecimal()):
+        return _option(f"max_{name}", most)
+    if name == "bytes":  # there is no fraction of a byte
         raise UnsayableError
-    return repr(value)
+    return _option("max", f"{_word(name)}={most}")
 
 
 def _positive(value: Any) -> str:
-    """One of several limits."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Return a positive number as text, without a point where it is whole."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < LARGEST:
         raise UnsayableError
-    if not (isfinite(value) if isinstance(value, float) else value < MOST_LIMIT) or value <= 0:
+    return repr(int(value) if value == int(value) else value)
+
+
+def _count(value: Any) -> str:
+    """Return a whole number as text."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < LARGEST:
         raise UnsayableError
     return repr(value)
 
