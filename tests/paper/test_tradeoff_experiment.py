@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -13,49 +12,9 @@ from hypothesis import strategies as st
 from tabnas.cli._main import run
 from tabnas.paper._experiment import read_definition
 from tabnas.paper._tables import paper_table
-from tabnas.paper.experiments._bottleneck import has_bottleneck, narrowing
-from tabnas.paper.experiments._pareto import EVIDENT, Tradeoff, bottlenecks, on_front
-from tabnas.space import Architecture
+from tabnas.paper.experiments._pareto import Tradeoff, bottlenecks, on_front
 
 pytest.importorskip("matplotlib")
-
-PRINTED = {  # inputs, and the paper's table of Pareto-optimal architectures
-    1027: "32-144-24-112 48-112-8-80 48-384-16-176 96-144-32-240 96-384-48-16 32-240-16-8-96 "
-    "48-128-64-16-128 48-256-16-8-384 64-144-48-96-160 96-512-24-256-48",
-    180: "48-112-16-24 32-112-24-224 48-160-32-144 48-256-24-112 80-208-32-64 "
-    "64-64-160-48-16-144-16-8-48 80-144-32-112-32-8-128-8-144 112-144-32-32-24-24-24-128-32 "
-    "144-128-112-16-16-48-144-24-160 160-144-144-32-112-32-48-32-144",
-}
-PRINTED_ONES = [(name, inputs) for inputs, names in PRINTED.items() for name in names.split()]
-
-
-@pytest.mark.parametrize(("name", "inputs"), PRINTED_ONES)
-def test_what_the_paper_calls_a_bottleneck_is_one(name: str, inputs: int) -> None:
-    assert has_bottleneck(Architecture.parse(name), inputs)
-    assert narrowing(Architecture.parse(name), inputs) >= EVIDENT
-
-
-@pytest.mark.parametrize(
-    ("name", "inputs", "expected"),
-    [
-        ("linear", 10, False),
-        ("4", 10, False),  # outputs are not a layer
-        ("16-8", 10, False),
-        ("8-16", 10, True),  # the first layer, between input and second
-        ("8-16", 8, False),
-        ("32-8-8-32", 10, True),  # two layers, one bottleneck
-        ("32-16-16-8", 10, False),
-    ],
-)
-def test_bottlenecks(name: str, inputs: int, expected: bool) -> None:
-    assert has_bottleneck(Architecture.parse(name), inputs) == expected
-
-
-@given(st.lists(st.integers(1, 6), min_size=0, max_size=6), st.integers(1, 6))
-def test_a_bottleneck_is_a_valley_of_the_widths(widths: list[int], inputs: int) -> None:
-    levels = [width for width, _ in groupby((inputs, *widths))]
-    valleys = [b for a, b, c in zip(levels, levels[1:], levels[2:], strict=False) if a > b < c]
-    assert has_bottleneck(Architecture(tuple(widths)), inputs) == bool(valleys)
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=30))

@@ -3,7 +3,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from dataclasses import replace
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -132,6 +134,15 @@ def facts(tradeoff, outcomes) -> str:
         for outcome in outcomes
     ]
     return json.dumps([said, weights])
+
+
+@pytest.mark.parametrize(("widths", "layers"), [((2, 4), [1]), ((4, 2, 8), [2]), ((4, 8), [])])
+def test_bottlenecks_are_those_of_the_glossary(widths, layers, tradeoff, outcomes) -> None:
+    """Also of the first layer: the table has three inputs."""
+    own = outcomes[0].model
+    model = SimpleNamespace(architecture=Architecture(widths), costs=own.costs, limits=own.limits)
+    changed = (replace(outcomes[0], model=model), *outcomes[1:])
+    assert describe_tradeoff(tradeoff, changed)["models"][0]["bottlenecks"] == layers
 
 
 def config(tradeoff: PlannedTradeoff) -> dict:

@@ -8,7 +8,7 @@ from typing import Any
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._result import chosen_by, describe_costs, versions
 from tabnas.runs._tradeoff import PlannedTradeoff
-from tabnas.space import Architecture
+from tabnas.space import bottlenecks
 
 FORMAT = 1
 
@@ -19,7 +19,7 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
     With a limit on latency more may, since measurements have a say in what is chosen.
     """
     first = outcomes[0]
-    metric = first.metric
+    metric, inputs = first.metric, first.plan.feasible.space.inputs
     models: list[dict[str, Any]] = []
     for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
         scores = outcome.scores.get("network")
@@ -31,7 +31,7 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
                 "costs": describe_costs(outcome),
                 "held_out": metric.loss(outcome.chosen.loss),
                 "scores": None if scores is None else scores.to_dict(),
-                "bottlenecks": bottlenecks(outcome.model.architecture),
+                "bottlenecks": list(bottlenecks(outcome.model.architecture, inputs)),
             }
         )
     efficient = pareto_optimal(
@@ -55,7 +55,7 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
             "validation": len(first.parts.validation),
             "test": 0 if first.parts.test is None else len(first.parts.test),
         },
-        "inputs": first.plan.feasible.space.inputs,
+        "inputs": inputs,
         "outputs": first.plan.feasible.space.outputs,
         "chosen_by": chosen_by(first.plan),
         "seed": first.settings.seed,
@@ -79,22 +79,6 @@ def folder_name(limit: float) -> str:
     ('limit-5000', 'limit-12.5')
     """
     return f"limit-{float(limit)!r}" if limit != int(limit) else f"limit-{int(limit)}"
-
-
-def bottlenecks(architecture: Architecture) -> list[int]:
-    """Numbers of the layers, from 1, that are narrower than the layers on both sides.
-
-    The paper finds them in what tight limits make (its section 2).
-
-    >>> bottlenecks(Architecture((64, 8, 32))), bottlenecks(Architecture((32, 16, 8)))
-    ([2], [])
-    """
-    widths = architecture.widths
-    return [
-        k + 1
-        for k in range(1, len(widths) - 1)
-        if widths[k] < widths[k - 1] and widths[k] < widths[k + 1]
-    ]
 
 
 def pareto_optimal(points: Sequence[tuple[float, float]]) -> list[bool]:

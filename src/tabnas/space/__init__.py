@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tabnas.space._architecture import Architecture
+from tabnas.space._bottlenecks import BOTTLENECK, bottlenecks, narrowing
 from tabnas.space._budget import Budget, Limit
 from tabnas.space._default_space import default_space, relax, spanning_space
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
@@ -21,6 +22,7 @@ from tabnas.space.costs import (
 
 __all__ = [
     "ABSENT",
+    "BOTTLENECK",
     "COSTS",
     "PAPER_WIDTHS",
     "Architecture",
@@ -35,8 +37,10 @@ __all__ = [
     "Parameters",
     "SearchSpace",
     "TableCost",
+    "bottlenecks",
     "default_space",
     "known_costs",
+    "narrowing",
     "relax",
     "spanning_space",
 ]

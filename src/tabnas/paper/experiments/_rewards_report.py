@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tabnas.paper._markdown import markdown_table
+from tabnas.space import BOTTLENECK
 
 CAVEAT = """\
 That rejection ends within the limit is no finding: it returns nothing else. That the others \
@@ -50,8 +51,7 @@ def searches_report(summary: Mapping[str, Any], said: Mapping[str, Any], absent:
         f"for their number).\n\n{digest}\n\n{_said(summary['totals'])}\n\n"
         "![found](found.png)\n\n"
         "Below, losses and balanced errors are mean ± standard deviation of the trainings; a "
-        "bottleneck is a hidden layer narrower than what is before it, the input included, and "
-        f"than the hidden layer after it.\n\n{details}"
+        f"bottleneck is {BOTTLENECK}.\n\n{details}"
     )
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from tabnas.paper._experiment import Row
 from tabnas.paper._tables import PreparedTable, paper_table
-from tabnas.paper.experiments._bottleneck import has_bottleneck
 from tabnas.paper.experiments._judged import NEVER
 from tabnas.paper.experiments._rewards_summary import NEAR
 from tabnas.policy import Adam
@@ -25,7 +24,7 @@ from tabnas.search import (
     one_shot_losses,
     select,
 )
-from tabnas.space import Architecture
+from tabnas.space import Architecture, bottlenecks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,7 @@ class SearchedTable:
             "architecture": str(architecture),
             "parameters": round(load * prepared.limit),
             "load": load,
-            "bottleneck": has_bottleneck(architecture, prepared.space.inputs),
+            "bottleneck": bool(bottlenecks(architecture, prepared.space.inputs)),
             "losses": [one.loss for one in made],
             "errors": [one.balanced_error for one in made],
         }

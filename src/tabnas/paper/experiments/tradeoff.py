@@ -13,7 +13,6 @@ from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Experiment, Job, Row
 from tabnas.paper._ground_truth import LAYERS, ground_truth
 from tabnas.paper._tables import PreparedTable, paper_table
-from tabnas.paper.experiments._bottleneck import narrowing
 from tabnas.paper.experiments._pareto import EVIDENT, Tradeoff, bottlenecks
 from tabnas.paper.experiments._there import (
     describe_absent,
@@ -21,7 +20,7 @@ from tabnas.paper.experiments._there import (
     tables_with_ground_truth,
 )
 from tabnas.paper.experiments._tradeoff_shown import draw_tradeoffs, tradeoff_report
-from tabnas.space import COSTS, Architecture, Budget
+from tabnas.space import COSTS, Architecture, Budget, narrowing
 from tabnas.streams import stream
 
 DRAWS = 50
