@@ -15,6 +15,7 @@ from tabnas.nets import ENGINES
 from tabnas.policy import REWARDS
 from tabnas.space import COSTS
 from tabnas.strategies import STRATEGIES
+from tests.processes import default_signals
 
 REGISTRIES: tuple[dict[str, Any], ...] = (COSTS, DATASETS, ENGINES, REWARDS, STRATEGIES)
 
@@ -22,7 +23,7 @@ REGISTRIES: tuple[dict[str, Any], ...] = (COSTS, DATASETS, ENGINES, REWARDS, STR
 def run_block(block: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Run Python of a page; where a line ends in `# -> value`, that must be what it gives."""
     names: dict[str, object] = {}
-    with restored_registries():
+    with restored_registries(), default_signals():
         for statement in ast.parse(block).body:
             source = ast.unparse(statement)
             promised = re.search(r"# -> (.*)$", block.splitlines()[statement.end_lineno - 1])

@@ -22,6 +22,7 @@ import pytest
 
 from tabnas.cli import _main as cli
 from tests.conftest import BRIEF, planned_with
+from tests.processes import default_signals
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +71,8 @@ def run(
 
     def run(script: Path, *arguments: str) -> str:
         monkeypatch.setattr(sys, "argv", [str(script), *arguments])
-        runpy.run_path(str(script), run_name="__main__")
+        with default_signals():
+            runpy.run_path(str(script), run_name="__main__")
         assert not list(temporary.iterdir()), "a temporary folder must be gone in the end"
         return capsys.readouterr().out
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 
 from tabnas.cli._main import MISTAKE, run
 from tabnas.stores import open_store, planned_command
+from tests import processes
 from tests.cli.conftest import made_columns, write_csv
 
 ROWS = 400
@@ -157,11 +158,11 @@ main()
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_whoever_stops_it_is_told_how_to_go_on(number: int, code: int, table: Path) -> None:
     arguments = ["train.csv", "--target", "kind", "--out", "store", "--seed", "3", "--drop", "day"]
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", INTERRUPTED, "encode", *arguments],
         capture_output=True,
         text=True,
-        env={"SIGNAL": str(int(number)), "PATH": ""},
+        env=os.environ | {"SIGNAL": str(int(number))},
         check=False,
     )
     assert done.returncode == code, done.stderr

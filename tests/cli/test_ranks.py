@@ -19,6 +19,7 @@ import pytest
 
 from tabnas.cli._main import MISTAKE, run
 from tabnas.runs import RunSettings
+from tests.processes import start, started, wait_until_gone
 from tests.runs.conftest import begun, written_table
 
 pytestmark = pytest.mark.slow
@@ -37,9 +38,8 @@ import torch.distributed, tabnas.runs, tabnas.nets.torch
 import tabnas.feasible._kernels, tabnas.policy._kernels
 from tabnas.cli._main import main
 
-for line in sys.stdin:
+def launch(job):
     started = []
-    job = json.loads(line)
     for rank, arguments in enumerate(job["arguments"]):
         process = os.fork()
         if not process:
@@ -54,9 +54,16 @@ for line in sys.stdin:
                 sys.stdout.flush(), sys.stderr.flush()
                 os._exit(ended.code or 0)
         started.append(process)
-    print(json.dumps(started), flush=True)
+    print(json.dumps([os.getpid(), *started]), flush=True)
     codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in started]
     print(json.dumps(codes), flush=True)
+
+for line in sys.stdin:
+    launcher = os.fork()
+    if not launcher:
+        launch(json.loads(line))
+        os._exit(0)
+    os.waitpid(launcher, 0)
 """
 
 
@@ -65,21 +72,22 @@ class Company:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._mother = subprocess.Popen(
+        self._mother = start(
             [sys.executable, "-c", NURSERY],
             cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def begin(self, *arguments: list[str]) -> list[int]:
+    def begin(self, *arguments: list[str], **environment: str) -> list[int]:
         """Start a process for each list of arguments; their ids."""
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         size = {"WORLD_SIZE": str(len(arguments)), "LOCAL_WORLD_SIZE": str(len(arguments))}
         place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         assert self._mother.stdin
-        job = {"arguments": arguments, "environment": size | place}
+        job = {"arguments": arguments, "environment": size | place | environment}
         print(json.dumps(job), file=self._mother.stdin, flush=True)
-        return self._said()
+        self.launcher, *ranks = self._said()
+        return ranks
 
     def ended(self) -> list[int]:
         """Wait for all; their exit codes."""
@@ -195,9 +203,7 @@ def test_a_rank_that_dies_ends_the_job_which_goes_on_in_any_number(
     folder = begun(place / "killed", place / "t.parquet", SETTINGS, PLAN)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     asked = ["-m", "tabnas", "resume", "killed", "--quiet", "--checkpoint-seconds", "0"]
-    with subprocess.Popen(
-        [*launcher, *asked], cwd=place, stderr=subprocess.PIPE, text=True
-    ) as torchrun:
+    with started([*launcher, *asked], cwd=place, stderr=subprocess.PIPE, text=True) as torchrun:
         wait_for(folder / "checkpoint", "*.checkpoint")
         *_, last = workers_of(torchrun.pid)
         os.kill(last, signal.SIGKILL)
@@ -238,6 +244,21 @@ def test_if_the_first_dies_another_says_how_to_go_on(company: Company, place: Pa
     said = company.said(1) + company.said(2)
     assert "go on with: torchrun ... -m tabnas resume orphaned" in said
     assert "Traceback" not in said
+
+
+def test_ranks_stop_when_torchrun_is_killed(
+    company: Company, whole: dict[str, Any], place: Path
+) -> None:
+    folder = begun(place / "left", place / "t.parquet", SETTINGS, PLAN)
+    often = ["resume", "left", "--checkpoint-seconds", "0"]
+    ranks = company.begin(often, often, TORCHELASTIC_RUN_ID="as of torchrun")
+    wait_for(folder / "checkpoint", "*.checkpoint")
+    os.kill(company.launcher, signal.SIGKILL)
+    wait_until_gone(*ranks)
+    go_on = "tabnas: stopped; go on with: torchrun ... -m tabnas resume left\n"
+    assert company.said(0).endswith(go_on)
+    assert run(["resume", str(folder), "--quiet"]) == 0
+    assert_same(result(folder), whole)
 
 
 def test_all_stop_together_whoever_is_asked(

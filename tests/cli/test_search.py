@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from tabnas.cli._main import run
 from tabnas.data import TableEncoder
 from tabnas.runs import load_config
 from tests.cli.conftest import BRIEF, ROWS, change, made_columns, write_csv
+from tests.processes import LONGEST, started, wait_until
 
 LIMIT = ["--max-parameters", "300"]
 KIND = ["--target", "kind"]
@@ -298,11 +298,10 @@ def test_an_interrupted_run_leaves_nothing(
 def test_signals_end_a_process_cleanly(sent: signal.Signals, code: int, here: Path) -> None:
     write_csv(here / "good.csv", made_columns())
     command = [sys.executable, "-m", "tabnas", "search", "good.csv", *KIND, *LIMIT, "--time", "600"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        while not (here / "runs").exists():  # taken before the work begins
-            time.sleep(0.02)
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_until((here / "runs").exists, process)  # taken before the work begins
         process.send_signal(sent)
-        out, err = process.communicate()
+        out, err = process.communicate(timeout=LONGEST)
     assert process.returncode == code
     assert out == b""
     assert b"Traceback" not in err

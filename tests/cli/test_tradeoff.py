@@ -19,6 +19,7 @@ from tabnas.runs import Ledger, load_config, load_result, load_tradeoff
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.cli.test_watch import MARKUP, obeyed
+from tests.processes import default_signals
 from tests.report.pages import checked
 from tests.report.test_commands import code
 
@@ -186,6 +187,7 @@ def test_a_run_says_how_to_make_all_of_them_again(done: Path, here: Path) -> Non
     assert again["models"] == before["models"]
 
 
+@default_signals()
 def test_a_stopped_tradeoff_is_gone_on_with(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

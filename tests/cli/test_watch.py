@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from math import inf, isfinite, nan
 from pathlib import Path
 from random import Random
@@ -29,6 +28,7 @@ from tabnas.runs import Snapshot, Stand, load_result, read_stand
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.mutations import mutated_values
+from tests.processes import LONGEST, started, wait_until
 
 SGR = re.compile(r"\x1b\[([\d;]*)m")
 COLOUR = re.compile(r"[34]8;(5;\d+|2;\d+;\d+;\d+)")
@@ -312,11 +312,8 @@ def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:
     tabnas = [sys.executable, "-m", "tabnas"]
     asked = ["--target", "kind", "--drop", "value", "--max-parameters", "300", "--out", "run"]
     asked += ["--candidates", "2", "--time", "2"]
-    search = subprocess.Popen([*tabnas, "search", str(table), *asked, "--quiet"], cwd=tmp_path)
-    try:
-        while not (tmp_path / "run" / "progress.json").exists():
-            assert search.poll() is None
-            time.sleep(0.01)
+    with started([*tabnas, "search", table, *asked, "--quiet"], cwd=tmp_path) as search:
+        wait_until((tmp_path / "run" / "progress.json").exists, search)
         watched = subprocess.run(
             [*tabnas, "watch", "run"],
             cwd=tmp_path,
@@ -325,9 +322,7 @@ def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:
             env=os.environ | {"COLUMNS": "80"},
             check=True,
         )
-        assert search.wait() == 0
-    finally:
-        search.kill()
+        assert search.wait(LONGEST) == 0
     assert "next: tabnas predict run new.csv" in watched.stdout
     assert watched.stderr == ""
     assert read_stand(tmp_path / "run") is None

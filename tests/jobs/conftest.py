@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tabnas.jobs import Crew
+from tests.processes import import_path, start
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -79,11 +78,9 @@ every_crew = pytest.mark.parametrize(
 def started(command: list[object], log: Path) -> Iterator[None]:
     """A process until the end of the block; what it started ends with it."""
     counts = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
-    environment = os.environ | counts | {"PYTHONPATH": str(ROOT)}
+    environment = import_path(ROOT) | counts
     with log.open("w") as said:
-        process = subprocess.Popen(
-            list(map(str, command)), stdout=said, stderr=said, env=environment, cwd=log.parent
-        )
+        process = start(command, stdout=said, stderr=said, env=environment, cwd=log.parent)
         try:
             yield
         finally:

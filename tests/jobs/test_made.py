@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from tabnas import TabnasError
 from tabnas.jobs import Crew, _errand, made, refuse_unreachable
 from tests.jobs import work
 from tests.jobs.conftest import ROOT, every_crew, free_port
+from tests.processes import LONGEST, started, wait_until
 
 JOBS = list(range(8))
 
@@ -105,30 +107,41 @@ def test_without_a_cluster_it_is_said_how_to_start_one(
         refuse_unreachable(Crew(backend=backend, address=address))
 
 
-# -- Ctrl-C ----------------------------------------------------------------------------------------
+# -- the end of the process that has workers -------------------------------------------------------
 
-INTERRUPTED = """
+ENDLESS = """
 import sys
 from functools import partial
 from pathlib import Path
 from tabnas.jobs import Crew, made
 from tests.jobs import work
 
-list(made(partial(work.endless, Path(sys.argv[1])), [1, 2], Crew(processes=2)))
+list(made(partial(work.unstoppable, Path(sys.argv[1])), [1, 2], Crew(processes=2)))
 """
 
 
-def test_ctrl_c_ends_the_workers_too(tmp_path: Path) -> None:
+@pytest.fixture
+def parent(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process with two workers that would work for ever, once both are at it."""
     log = tmp_path / "log"
-    process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, str(log)],
-        cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    while len(work.notes(log)) < 2:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, said = process.communicate(timeout=60)
+    command = [sys.executable, "-c", ENDLESS, log]
+    pipe = subprocess.PIPE
+    with started(command, cwd=ROOT, start_new_session=True, stderr=pipe) as process:
+        try:
+            wait_until(lambda: len(work.notes(log)) == 2, process)
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_ctrl_c_ends_the_workers_too(parent: subprocess.Popen[bytes]) -> None:
+    os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
+    # the pipe is inherited: it ends when the last process is gone that has it
+    _, said = parent.communicate(timeout=LONGEST)
     assert said.decode().strip().endswith("KeyboardInterrupt")
-    for _, worker in work.notes(log):
-        with pytest.raises(ProcessLookupError):
-            os.kill(worker, 0)
+
+
+def test_workers_end_when_their_parent_is_killed(parent: subprocess.Popen[bytes]) -> None:
+    parent.kill()
+    parent.communicate(timeout=30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import time
@@ -61,6 +62,14 @@ def endless(log: Path, job: int) -> None:
     note(log, job)
     while log.exists():
         time.sleep(0.05)
+
+
+def unstoppable(log: Path, job: int) -> None:
+    """Wait (job 1), or compute outside of Python, as compiled kernels do (job 2), for long."""
+    note(log, job)
+    if job == 1:
+        time.sleep(1e6)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
 
 
 def refusing(job: int) -> int:

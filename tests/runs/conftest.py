@@ -17,6 +17,7 @@ from pyarrow import parquet
 from tabnas.data import Table
 from tabnas.runs import RunSettings
 from tests.conftest import BRIEF, planned_with
+from tests.processes import start
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -82,7 +83,7 @@ class Nursery:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._mother = subprocess.Popen(
+        self._mother = start(
             [sys.executable, "-c", NURSERY],
             cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip

@@ -31,6 +31,7 @@ from tabnas.runs import (
 )
 from tabnas.runs import describe_outcome as described
 from tabnas.runs._checkpoint import read_checkpoint, write_checkpoint
+from tests.processes import default_signals
 from tests.runs.conftest import Nursery, begun, made_table, written_table
 
 LIMITS = {"parameters": 800}
@@ -525,6 +526,26 @@ def _next_checkpoint(nursery: Nursery, folder: Path) -> bool:
             return True
         time.sleep(0.005)
     return False
+
+
+@default_signals()
+def test_an_interrupt_that_is_ignored_stays_so_and_sigterm_stops(tmp_path: Path) -> None:
+    """A search in the background of a script is not ended by a Ctrl-C for another process."""
+    ledger = Ledger(tmp_path, identity={})
+
+    def interrupt_then_terminate() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.raise_signal(number)
+            ledger.tick()
+
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with ledger.watching_signals(), pytest.raises(Stopped) as stopped:
+            interrupt_then_terminate()
+        assert stopped.value.signal == signal.SIGTERM
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def test_to_be_asked_to_stop_while_others_are_fitted_ends_at_once(tmp_path, monkeypatch) -> None:

@@ -17,6 +17,7 @@ from tabnas import TabnasError
 from tabnas.locks import FolderLock
 from tabnas.stores import EncodingProgress, _checkpoint, encode_store, open_store
 from tabnas.stores._summary import Summary
+from tests.processes import started
 from tests.stores.conftest import mixed_columns, write_csv
 
 ROWS = 300
@@ -202,7 +203,7 @@ def test_a_killed_process_leaves_nothing_wrong(
 ) -> None:
     whole = encode_store(paths, tmp_path / "whole", target="kind")
     command = [sys.executable, "-u", "-c", KILLED, str(tmp_path / "store"), *map(str, paths)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for number, _ in enumerate(process.stdout):
             if number == after:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
@@ -13,10 +14,11 @@ from tabnas.jobs._crew import Crew
 from tabnas.jobs._errand import Errand
 from tabnas.jobs._worker import answered
 from tabnas.jobs._workshop import Lost, Workshop
+from tabnas.processes import watch_parent
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-ORPHANED = 60.0
-"""Seconds without a job after which a worker ends: whoever sent it jobs may have been killed."""
+IDLE_SECONDS = 60.0
+"""A worker ends after so long without a job; on Windows it notices no other end of its parent."""
 
 
 class LocalWorkshop(Workshop):
@@ -68,9 +70,9 @@ class LocalWorkshop(Workshop):
     def _hired(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             max_workers=1,
-            timeout=ORPHANED,
+            timeout=IDLE_SECONDS,
             initializer=_begin,
-            initargs=(self._errand,),
+            initargs=(self._errand, os.getpid()),
             env=ONE_THREAD,
         )
 
@@ -79,9 +81,11 @@ _errand: Errand | None = None
 """In a worker: what it was hired for."""
 
 
-def _begin(errand: Errand) -> None:
+def _begin(errand: Errand, parent: int) -> None:
     global _errand
     _errand = errand
+    # nobody is left for the result of a job, however long it would take
+    watch_parent(parent, lambda: os._exit(1))
     # Ctrl-C reaches all processes of a terminal; the one that hired the workers lets them go
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -205,7 +205,9 @@ class Ledger:
         """Until the end of the block, Ctrl-C and SIGTERM wait for the next `tick`.
 
         A second Ctrl-C does not, unless there are several processes: whoever has started them ends
-        those that take too long.
+        those that take too long. If SIGINT was ignored when the process began, as it is in the
+        background of a script (`tabnas search ... &`), it stays ignored: that Ctrl-C is meant for
+        another process. SIGTERM is sent to this one, so it is never ignored.
         """
         alone = self._ranks.size == 1
         unheard = threading.current_thread() is not threading.main_thread()
@@ -222,7 +224,10 @@ class Ledger:
                 signal.raise_signal(number)
             self._stop = number
 
-        for wanted in (signal.SIGINT, signal.SIGTERM):
+        wanted_signals = [signal.SIGTERM]
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            wanted_signals.append(signal.SIGINT)
+        for wanted in wanted_signals:
             before[wanted] = signal.signal(wanted, ask)
         try:
             yield

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tabnas.errors import TabnasError
 from tabnas.nets import MissingTorchError, RankError
+from tabnas.processes import watch_parent
 from tabnas.runs._checkpoint import Arrays, packed, unpacked
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ SILENCE = timedelta(minutes=10)
 PATIENCE = 3.0  # seconds that the others leave the first to speak
 PAUSE = 0.5  # seconds that it stays for them: the store may be gone with it
 LOOK = 0.02
+STOP_SECONDS = 30.0
+"""Processes that have lost torchrun have so long to stop; torchrun leaves them as much."""
 SPOKEN, HEARD = "tabnas/spoken", "tabnas/heard"
 
 
@@ -139,6 +142,8 @@ def joined() -> Iterator[Ranks]:
         if error.name != "torch":
             raise
         raise MissingTorchError from None
+    if dist.is_torchelastic_launched():  # others may start processes and leave them on purpose
+        watch_parent(os.getppid(), _stop)
     try:
         store, rank, size = next(rendezvous("env://", timeout=SILENCE))
         dist.init_process_group(
@@ -160,6 +165,13 @@ def joined() -> Iterator[Ranks]:
         yield ranks
     finally:
         dist.destroy_process_group()
+
+
+def _stop() -> None:
+    """End this process as torchrun would, which is gone: with a checkpoint if there is time."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    sleep(STOP_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _threads(size: int) -> int:
