@@ -14,6 +14,7 @@ from tabnas.cli._run_rows import judged_rows
 from tabnas.data import read_table
 from tabnas.export import Engine, onnx_inputs
 from tabnas.runs import load_result, load_run_model
+from tabnas.stores import open_store
 from tests.cli.conftest import BRIEF, made_columns, write_csv
 from tests.cli.test_search import refused
 
@@ -121,6 +122,88 @@ def test_a_run_of_a_tradeoff_knows_its_rows(here: Path) -> None:
     assert run([*asked, "--out", "curve"]) == 0
     for name in ("limit-20", "limit-2000"):
         assert judged_rows(here / "curve" / name).words == "test rows of the run"
+
+
+# -- rows of a store -------------------------------------------------------------------------------
+
+STORED_ROWS = 400
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store, a run of a wide network on it, and a trade-off."""
+    folder = tmp_path_factory.mktemp("stored")
+    table = write_csv(folder / "good.csv", made_columns(STORED_ROWS))
+    store = str(folder / "store")
+    encode = ["encode", str(table), "--target", "kind", "--drop", "value", "--quiet"]
+    assert run([*encode, "--out", store]) == 0
+    widths = ["--widths", "64", "--layers", "2", "--quiet"]
+    asked = ["search", store, "--max-parameters", "9999", *widths, *BRIEF]
+    assert run([*asked, "--out", str(folder / "run")]) == 0
+    small = ["--limits", "20,2000", "--widths", "0,4", "--layers", "1", "--candidates", "1"]
+    assert run(["tradeoff", store, *small, "--quiet", "--out", str(folder / "curve")]) == 0
+    return folder
+
+
+def test_a_run_on_a_store_is_checked_on_its_rows(
+    stored: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = open_store(stored / "store").rows["test"]
+    assert run(["export", str(stored / "run"), "m.onnx"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"on {rows} encoded test rows of the run's store and " in said
+    assert "encoded rows try the network alone" in said
+    assert "not on this machine" not in said
+    assert run(["export", str(stored / "run"), "m.onnx", "--weights-only"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"on {rows} encoded test rows of the run's store and " in said
+    assert "encoded rows try the network alone" not in said  # there is nothing else in the file
+    assert run(["export", str(stored / "run"), "m.onnx", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["parity"]["rows"] == rows
+    assert facts["checked_on"] == "encoded test rows of the run's store"
+
+
+def test_int8_is_measured_on_the_rows_of_a_store(
+    stored: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["export", str(stored / "run"), "exact.onnx"]) == 0
+    capsys.readouterr()
+    asked = ["export", str(stored / "run"), "m.onnx", "--int8", "--margin", "0.5", "--json"]
+    assert run(asked) == 0
+    facts = json.loads(capsys.readouterr().out)["int8"]
+    assert facts["rows"] == open_store(stored / "store").rows["test"]
+    assert facts["float32_bytes"] == (here / "exact.onnx").stat().st_size
+    judged = load_result(stored / "run")["scores"]["network"]["metrics"]["log_loss"]["value"]
+    assert facts["float32_score"] == pytest.approx(judged, abs=1e-5)
+    assert facts["int8_score"] != facts["float32_score"]
+
+
+def test_a_tradeoff_on_a_store_knows_its_rows(stored: Path) -> None:
+    for name in ("limit-20", "limit-2000"):
+        judged = judged_rows(stored / "curve" / name)
+        assert judged.words == "encoded test rows of the run's store"
+
+
+@pytest.mark.parametrize("how", ["other rows", "no store", "gone"])
+def test_a_store_that_is_another_is_told(
+    how: str, stored: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(stored / "run", here / "moved")
+    config = (here / "moved" / "config.toml").read_text()
+    (here / "moved" / "config.toml").write_text(
+        config.replace(str(stored / "store"), str(here / "store"))
+    )
+    if how == "other rows":
+        table = write_csv(here / "other.csv", made_columns(STORED_ROWS + 1))
+        encode = ["encode", str(table), "--target", "kind", "--drop", "value", "--out", "store"]
+        assert run([*encode, "--quiet"]) == 0
+    elif how == "no store":
+        (here / "store").mkdir()
+    assert run(["export", "moved", "m.onnx"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    why = "is not on this machine" if how == "gone" else "store has changed since, or is none any"
+    assert f"on no real rows: the run's {'table ' if how == 'gone' else ''}{why}" in said
 
 
 @pytest.mark.parametrize("name", ["higgs", "23512", "none", "gone.csv", "/dev/zero"])

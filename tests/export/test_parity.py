@@ -203,6 +203,20 @@ def test_answers_that_are_not_finite_are_told(weights_only: bool) -> None:
         check_parity(model, built, engine, table)
 
 
+def test_encoded_rows_are_compared_on_the_network_alone() -> None:
+    model, table = labelled(("a", "b"))
+    encoded = model.encoder.encode(table)
+    built = build(model, model.weights, weights_only=False)
+    file = built, Engine(built.data)
+    right = build(model, model.weights, weights_only=True)
+    found = check_parity(model, *file, encoded, network=(right, Engine(right.data)))
+    assert found.rows == len(table)
+    other = untrained(model.encoder, model.target, [4], seed=1)
+    wrong = build(other, other.weights, weights_only=True)
+    with pytest.raises(TabnasError, match=r"row \d of the rows given differs"):
+        check_parity(model, *file, encoded, network=(wrong, Engine(wrong.data)))
+
+
 def test_another_label_of_the_same_probabilities_is_told() -> None:
     model, table = labelled(("a", "b"))
     other = Model(

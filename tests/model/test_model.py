@@ -52,6 +52,12 @@ def test_probabilities_and_labels_agree(fitted: Fitted):
     assert labels.tolist() == [model.classes[i] for i in found.argmax(axis=1)]
 
 
+def test_encoded_rows_are_predicted_as_the_rows_are(fitted: Fitted):
+    model, rows = fitted.model, fitted.table
+    said = model.predict_proba(rows) if model.classes else model.predict(rows)
+    assert np.array_equal(model.predict_encoded(model.encoder.encode(rows)), said)
+
+
 def test_labels_keep_their_type(iris: Fitted, mixed: Fitted):
     assert set(iris.model.predict(iris.table)) <= {"setosa", "versicolor", "virginica"}
     labels = mixed.model.predict(mixed.table)

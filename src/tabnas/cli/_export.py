@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from tabnas.export import Exported
 
 MOST_NAMED = 6
+ENCODED = (
+    "encoded rows try the network alone, made-up ones the whole file; for real rows through all of "
+    "it, name a table with --check FILE"
+)
 
 
 def export(
@@ -58,7 +62,7 @@ def export(
         typer.Option(
             help="Rows to check the file on: CSV, TSV, Parquet or Feather.",
             metavar="FILE",
-            show_default="the run's test rows, if its table is still there and the same",
+            show_default="the run's test rows, if its table or store is there and the same",
         ),
     ] = None,
     as_json: Json = False,
@@ -106,7 +110,7 @@ def export(
         said = exported.to_dict() | {"checked_on": judged.words, "caution": judged.caution or None}
         typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
     else:
-        _show(exported, judged)
+        _show(exported, judged, weights_only=weights_only)
 
 
 def _one_of(file: Path | None, out: Path | None) -> Path:
@@ -125,7 +129,7 @@ def _one_of(file: Path | None, out: Path | None) -> Path:
     return path
 
 
-def _show(exported: Exported, judged: JudgedRows) -> None:
+def _show(exported: Exported, judged: JudgedRows, *, weights_only: bool) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(overflow="fold")
@@ -139,6 +143,8 @@ def _show(exported: Exported, judged: JudgedRows) -> None:
     table.add_row("checked", shown(f"on {real}{parity.made_rows:,} made-up rows", longest=200))
     if not parity.rows:
         table.add_row("", f"on no real rows: {judged.words}; name some with --check FILE")
+    if parity.rows and judged.encoded and not weights_only:
+        table.add_row("", ENCODED)
     table.add_row("", f"by {parity.engine}")
     told = f"largest difference {parity.difference:.1e}, allowed {parity.tolerance:.0e}"
     table.add_row("", told)

@@ -12,10 +12,13 @@ from tabnas.cli._tables import is_at_hand, named_table
 from tabnas.cli._tradeoff import tradeoff_of
 from tabnas.data import Table, read_table, rows_with_target
 from tabnas.errors import TabnasError
+from tabnas.model import EncodedRows
 from tabnas.runs import RunSettings, load_config, load_result, prepare, split_rows
+from tabnas.stores import open_store
 
 GONE = "the run's table is not on this machine any more"
 CHANGED = "the run's table has changed since"
+STORE_CHANGED = "the run's store has changed since, or is none any more"
 LEARNED = "the model has learned from these rows, after it was judged (--refit)"
 
 
@@ -23,9 +26,14 @@ LEARNED = "the model has learned from these rows, after it was judged (--refit)"
 class JudgedRows:
     """Rows with their target, and what may be said of them."""
 
-    rows: Table | None
+    rows: Table | EncodedRows | None
     words: str  # what they are, or why there are none
     caution: str = ""  # why a score on them is too good
+
+    @property
+    def encoded(self) -> bool:
+        """Whether the columns of the rows are not known, only what they were encoded to."""
+        return isinstance(self.rows, EncodedRows)
 
 
 def judged_rows(run: Path) -> JudgedRows:
@@ -40,28 +48,48 @@ def judged_rows(run: Path) -> JudgedRows:
         settings = RunSettings.from_dict(config.get("settings", {}))
     except TabnasError:
         return JudgedRows(rows=None, words="the folder names no table")
-    if not is_at_hand(source.data):
+    stored = Path(source.data).is_dir()
+    if not stored and not is_at_hand(source.data):
         return JudgedRows(rows=None, words=GONE)
+    changed = JudgedRows(rows=None, words=STORE_CHANGED if stored else CHANGED)
     try:
+        tightest = _tightest(settings, config)
         result = load_result(run)
-        rows, digest = _read(source, settings, config)
+        if stored:
+            return _stored_rows(source, tightest, result.get("table")) or changed
+        rows, digest = _read(source, settings, tightest)
     except (TabnasError, OSError):
-        return JudgedRows(rows=None, words=CHANGED)
+        return changed
     if result.get("table") != digest:
-        return JudgedRows(rows=None, words=CHANGED)
+        return changed
     learned = result.get("trained_on_all_rows") is True
     return JudgedRows(rows=rows, words="test rows of the run", caution=LEARNED if learned else "")
 
 
-def _read(source: Source, settings: RunSettings, config: Mapping[str, Any]) -> tuple[Table, str]:
+def _tightest(settings: RunSettings, config: Mapping[str, Any]) -> RunSettings:
+    """Return the settings with the tightest limit: all networks of a trade-off read its columns."""
+    several = tradeoff_of(config)
+    if several is None:
+        return settings
+    limits, cost = several
+    return replace(settings, limits={**settings.limits, cost: min(limits)})
+
+
+def _stored_rows(source: Source, settings: RunSettings, digest: Any) -> JudgedRows | None:
+    """Return the encoded test rows of a store; None if it is not the one that the run has read."""
+    parts = prepare(open_store(source.data), settings)
+    if parts.digest() != digest:
+        return None
+    if parts.test is None:
+        return JudgedRows(rows=None, words="the run's store has no test rows")
+    rows = EncodedRows(encoded=parts.test.encoded, truth=parts.test.truth)
+    return JudgedRows(rows=rows, words="encoded test rows of the run's store")
+
+
+def _read(source: Source, settings: RunSettings, tightest: RunSettings) -> tuple[Table, str]:
     """The test rows as they are in the table, and the digest of all that the run would see."""
     table, target = named_table(source.data, source.target)
     data, validation, test = source.labelled(table, target, settings)
-    several = tradeoff_of(config)
-    tightest = settings
-    if several is not None:  # whose networks all read what the tightest limit allows
-        limits, cost = several
-        tightest = replace(settings, limits={**settings.limits, cost: min(limits)})
     digest = prepare(data, tightest, validation=validation, test=test).digest()
     if source.test is not None:
         return read_table(source.test, text=table.text_columns), digest

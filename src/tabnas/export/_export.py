@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
+from numpy.typing import NDArray
 
-from tabnas.data import Table
+from tabnas.data import Encoded, Table
 from tabnas.errors import TabnasError
 from tabnas.export._build import Built, build
 from tabnas.export._engine import Engine, EngineName
-from tabnas.export._int8 import Quantised, meant, measured, quantise, refuse_larger
-from tabnas.export._network import centred
+from tabnas.export._int8 import Quantised, meant, measured, quantise, refuse_larger, rows_with_truth
+from tabnas.export._network import Weight, centred
 from tabnas.export._parity import Parity, check_parity
 from tabnas.files import write_whole
-from tabnas.model import Model, default_metric, metric_named
+from tabnas.model import EncodedRows, Model, default_metric, metric_named
 
 ENDING = ".onnx"
 MARGIN = 0.01
+Tried = tuple[Built, Engine]
+"""A file, and an engine that has loaded it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +63,10 @@ def export_onnx(
     ----------
     path : str or Path
         Where to write; ends in .onnx. A file there is replaced, at once or not at all.
-    check : table, optional
+    check : table or EncodedRows, optional
         Real rows to compare the file with the model on, besides rows made up of what the encoder
-        knows: every category, missing and unseen values, extremes.
+        knows: every category, missing and unseen values, extremes. Encoded rows, of a store for
+        instance, are compared on the network alone.
     answers : array-like, optional
         The target of these rows, if the table has no column of its name. Only int8 needs it.
     weights_only : bool
@@ -81,22 +87,29 @@ def export_onnx(
         raise TabnasError(f"the margin must be at least 0, however {margin!r} was given")
     task = model.target.task
     judge = default_metric(task) if metric is None else metric_named(metric, task)
-    rows = None if check is None else Table.of(check)
-    truth = _answers(model, rows, answers)
+    rows = _rows(check)
+    column = _answers(model, rows, answers)
+
+    def tried(weights: Mapping[str, Weight]) -> tuple[Tried, Tried]:
+        """Return the file of these weights, and the one that takes the rows as they are."""
+        file = _opened(build(model, weights, weights_only=weights_only), engine)
+        if weights_only or not isinstance(rows, Encoded):
+            return file, file
+        return file, _opened(build(model, weights, weights_only=True), engine)
+
     weights = centred(model.weights)
-    built = build(model, weights, weights_only=weights_only)
-    tried = _opened(built, engine)
-    parity = check_parity(model, built, tried, rows)
-    quantised = None
+    file, takes_rows = tried(weights)
+    parity = check_parity(model, *file, rows, network=takes_rows)
+    built, quantised = file[0], None
     if int8:
         small = quantise(weights)
-        rounded = build(model, small, weights_only=weights_only)
-        refuse_larger(built, rounded)
-        again = _opened(rounded, engine)
-        parity = check_parity(meant(model, small), rounded, again, rows)
-        pair = (built, tried), (rounded, again)
-        quantised = measured(model, judge, rows, truth, *pair, margin)
-        built = rounded
+        rounded, rounded_takes_rows = tried(small)
+        refuse_larger(built, rounded[0])
+        parity = check_parity(meant(model, small), *rounded, rows, network=rounded_takes_rows)
+        scored, truth = _with_truth(model, check, rows, column)
+        pair = takes_rows, rounded_takes_rows
+        quantised = measured(model, judge, scored, truth, *pair, margin, len(built.data))
+        built = rounded[0]
     data = built.data
     _write(path, data)
     return Exported(
@@ -116,10 +129,27 @@ def onnx_bytes(model: Model) -> bytes:
     return build(model, centred(model.weights), weights_only=False).data
 
 
-def _answers(model: Model, rows: Table | None, given: Any) -> Any:
-    """The target column of the rows, or None if it is not known."""
+def _rows(check: Any) -> Table | Encoded | None:
+    """Return the rows to compare on, which may be encoded already."""
+    if isinstance(check, EncodedRows):
+        return check.encoded
+    return None if check is None else Table.of(check)
+
+
+def _with_truth(
+    model: Model, check: Any, rows: Table | Encoded | None, column: Any
+) -> tuple[Table | Encoded, NDArray[Any]]:
+    """Return the rows whose target is known, and their truth."""
+    if isinstance(check, EncodedRows):
+        return check.encoded, np.asarray(check.truth)
+    assert not isinstance(rows, Encoded)
+    return rows_with_truth(model, rows, column)
+
+
+def _answers(model: Model, rows: Table | Encoded | None, given: Any) -> Any:
+    """The target column of the rows of a table, or None if it is not known."""
     name = model.target.name
-    if rows is None or (given is None and not (rows.named and name in rows)):
+    if not isinstance(rows, Table) or (given is None and not (rows.named and name in rows)):
         return None
     if given is None:
         return rows.column(name)
@@ -132,10 +162,10 @@ def _answers(model: Model, rows: Table | None, given: Any) -> Any:
     return column
 
 
-def _opened(built: Built, engine: EngineName | None) -> Engine:
+def _opened(built: Built, engine: EngineName | None) -> Tried:
     """The file as an engine loads it; what is no valid ONNX is refused before."""
     onnx.checker.check_model(built.proto, full_check=True)
-    return Engine(built.data, engine)
+    return built, Engine(built.data, engine)
 
 
 def _refuse_unwritable(path: Path) -> Path:

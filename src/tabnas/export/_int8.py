@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tabnas.data import Table, rows_with_target
+from tabnas.data import Encoded, Table, rows_with_target
 from tabnas.errors import TabnasError
 from tabnas.export._build import Built
 from tabnas.export._engine import Engine
@@ -65,23 +66,28 @@ def _rounded(array: Float32Array, axis: int | None) -> Int8:
     return Int8(values=values, scale=np.asarray(scale, np.float32))
 
 
-def measured(
-    model: Model,
-    metric: Metric,
-    rows: Table | None,
-    answers: Any,
-    exact: tuple[Built, Engine],
-    rounded: tuple[Built, Engine],
-    margin: float,
-) -> Quantised:
-    """Score both files on the rows with a target; a loss of more than the margin is refused."""
+def rows_with_truth(model: Model, rows: Table | None, answers: Any) -> tuple[Table, NDArray[Any]]:
+    """Return the rows of a table whose target is known, and their truth; refuse to have none."""
     present = np.empty(0, np.int64) if answers is None else rows_with_target(answers)
     if rows is None or not len(present):
         raise TabnasError(
             f"int8 weights must be measured on rows with the target {model.target.name!r}, however "
             "none were given; give a table that has it to be checked on"
         )
-    rows, truth = rows.take(present), model.target.truth(answers.take(present))
+    return rows.take(present), model.target.truth(answers.take(present))
+
+
+def measured(
+    model: Model,
+    metric: Metric,
+    rows: Table | Encoded,
+    truth: NDArray[Any],
+    exact: tuple[Built, Engine],
+    rounded: tuple[Built, Engine],
+    margin: float,
+    float32_bytes: int,
+) -> Quantised:
+    """Score both files on rows and their truth; a loss of more than the margin is refused."""
     losses = []
     for built, engine in (exact, rounded):
         said = prediction(model, built, engine.run(file_inputs(model, built, rows)))
@@ -99,6 +105,6 @@ def measured(
         rows=len(rows),
         float32_score=before,
         int8_score=after,
-        float32_bytes=len(exact[0].data),
+        float32_bytes=float32_bytes,
         margin=margin,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import NumberTarget, Table
+from tabnas.data import Encoded, NumberTarget, Table
 from tabnas.errors import TabnasError
 from tabnas.export._answers import LABEL, PROBABILITIES, VALUE
 from tabnas.export._build import Built
@@ -40,15 +40,27 @@ class Parity:
     tolerance: float  # what was allowed on that row
 
 
-def check_parity(model: Model, built: Built, engine: Engine, rows: Table | None) -> Parity:
-    """Compare a file with the model on rows made up, and on those given; disagreement raises."""
+def check_parity(
+    model: Model,
+    built: Built,
+    engine: Engine,
+    rows: Table | Encoded | None,
+    *,
+    network: tuple[Built, Engine] | None = None,
+) -> Parity:
+    """Compare a file with the model on rows made up, and on those given; disagreement raises.
+
+    A file that has preprocessing cannot take encoded rows: they are compared on its network alone,
+    the file of the same weights that `network` is.
+    """
     made = _answerable(model, probe_rows(model.encoder))
     found = [_compare(model, built, engine, made, "made-up rows")]
     given = 0
     if rows is not None and len(rows):
         rows = sampled(rows, MOST_ROWS)
         given = len(rows)
-        found.append(_compare(model, built, engine, rows, "rows given"))
+        tried = (built, engine) if network is None else network
+        found.append(_compare(model, *tried, rows, "rows given"))
     difference, tolerance = max(found)
     return Parity(
         engine=engine.name,
@@ -59,18 +71,19 @@ def check_parity(model: Model, built: Built, engine: Engine, rows: Table | None)
     )
 
 
-def sampled(rows: Table, most: int) -> Table:
+def sampled(rows: Table | Encoded, most: int) -> Table | Encoded:
     """At most so many of the rows, evenly from first to last."""
     if len(rows) <= most:
         return rows
     return rows.take(np.linspace(0, len(rows) - 1, most).astype(np.int64))
 
 
-def file_inputs(model: Model, built: Built, rows: Table) -> Arrays:
+def file_inputs(model: Model, built: Built, rows: Table | Encoded) -> Arrays:
     """The rows as the file takes them."""
     if not built.weights_only:
+        assert isinstance(rows, Table)
         return encoded_inputs(model.encoder, rows)
-    encoded = model.encoder.encode(rows)
+    encoded = _encoded(model, rows)
     arrays: Arrays = {NUMERIC: encoded.numeric, CODES: encoded.categorical.astype(np.int64)}
     return {name: arrays[name] for name in built.inputs}
 
@@ -84,12 +97,12 @@ def prediction(model: Model, built: Built, outputs: Arrays) -> FloatArray:
 
 
 def _compare(
-    model: Model, built: Built, engine: Engine, rows: Table, where: str
+    model: Model, built: Built, engine: Engine, rows: Table | Encoded, where: str
 ) -> tuple[float, float]:
     """The largest difference, and what is allowed there."""
     outputs = engine.run(file_inputs(model, built, rows))
     said = prediction(model, built, outputs)
-    ours = model.predict_proba(rows) if model.classes else model.predict(rows)
+    ours = _predicted(model, rows)
     difference = _difference(model, said, ours)
     allowed = _allowed(model, rows, ours)
     wrong = ~(difference <= allowed)
@@ -109,6 +122,17 @@ def _compare(
     return float(difference[row]), float(allowed[row])
 
 
+def _encoded(model: Model, rows: Table | Encoded) -> Encoded:
+    return rows if isinstance(rows, Encoded) else model.encoder.encode(rows)
+
+
+def _predicted(model: Model, rows: Table | Encoded) -> FloatArray:
+    """Return what the model itself predicts, as `score` takes it."""
+    if isinstance(rows, Encoded):
+        return model.predict_encoded(rows)
+    return model.predict_proba(rows) if model.classes else model.predict(rows)
+
+
 def _difference(model: Model, said: FloatArray, ours: FloatArray) -> FloatArray:
     with np.errstate(all="ignore"):  # what is not finite is found by the comparison
         if not isinstance(model.target, NumberTarget):
@@ -116,8 +140,8 @@ def _difference(model: Model, said: FloatArray, ours: FloatArray) -> FloatArray:
         return np.asarray(np.abs(said / 2 - ours / 2) / model.target.scale * 2)
 
 
-def _allowed(model: Model, rows: Table, ours: FloatArray) -> FloatArray:
-    encoded = model.encoder.encode(rows)
+def _allowed(model: Model, rows: Table | Encoded, ours: FloatArray) -> FloatArray:
+    encoded = _encoded(model, rows)
     largest = np.abs(encoded.numeric).max(axis=1, initial=0.0).astype(np.float64)
     lost = cancellation(model, encoded)
     allowed = TOLERANCE * np.maximum.reduce([np.ones(len(lost)), largest / LARGE, lost / CANCELLED])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, Target
+from tabnas.data import ClassTarget, Encoded, NumberTarget, Table, TableEncoder, Target
 from tabnas.errors import TabnasError
 from tabnas.model._limits import checked_limits, costs_of, refuse_broken
 from tabnas.model._shapes import checked_weights, weight_shapes
@@ -125,6 +125,16 @@ class Model:
         self._fill(out, table, probabilities)
         return out
 
+    def predict_encoded(self, encoded: Encoded) -> FloatArray:
+        """Predict rows that this model's encoder has encoded already.
+
+        Returns what `predict_proba` does of classes, and `predict` of quantities.
+        """
+        raw = self._outputs(encoded)
+        if isinstance(self.target, NumberTarget):
+            return self.target.decode(raw[:, 0])
+        return probabilities(raw)
+
     def _fill(
         self, out: NDArray[Any], table: Table, finish: Callable[[Float32Array], NDArray[Any]]
     ) -> None:
@@ -137,15 +147,14 @@ class Model:
         for start in range(0, len(table), CHUNK):
             piece = Table(arrow.slice(start, CHUNK), named=table.named)
             try:
-                out[start : start + CHUNK] = finish(self._outputs(piece))
+                out[start : start + CHUNK] = finish(self._outputs(self.encoder.encode(piece)))
             except TabnasError as error:
                 if start == 0:
                     raise
                 raise TabnasError(f"counting rows from row {start + 1:,}: {error}") from None
 
-    def _outputs(self, table: Table) -> Float32Array:
-        rows = examples(self.task, self.encoder.encode(table))
-        raw = self._net.logits(self.architecture, rows)
+    def _outputs(self, encoded: Encoded) -> Float32Array:
+        raw = self._net.logits(self.architecture, examples(self.task, encoded))
         if not np.isfinite(raw).all():
             row = int((~np.isfinite(raw)).any(axis=1).argmax())
             raise TabnasError(
