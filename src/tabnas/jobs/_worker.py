@@ -9,6 +9,7 @@ from threading import Lock
 from traceback import format_exc
 from typing import Any
 
+from tabnas.blas import single_threaded_blas
 from tabnas.errors import TabnasError
 
 Function = Callable[[Any], Any]
@@ -34,7 +35,8 @@ def answered(name: str, sender: str, function: Callable[[], bytes], job: Any) ->
                 _refuse_other_version(sender)
                 _known.clear()
                 _known[name] = pickle.loads(function())
-            with threadpool_limits(1):  # as many workers as there are cores have one each
+            # as many workers as there are cores have one thread each
+            with single_threaded_blas(), threadpool_limits(1, user_api="openmp"):
                 result = _known[name](job)
             return pickle.dumps((result, None))
         except Exception as error:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from threading import Lock
-
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from tabnas.blas import single_threaded_blas
 from tabnas.search._history import History
 from tabnas.space import SearchSpace
 from tabnas.types import FloatArray, IntArray
-
-ONE_AT_A_TIME = Lock()  # how many threads BLAS has is a fact of the process, not of the caller
 
 
 def additive_qualities(space: SearchSpace, history: History, *, ridge: float = 1.0) -> FloatArray:
@@ -36,7 +32,7 @@ def additive_qualities(space: SearchSpace, history: History, *, ridge: float = 1
     design = design - _means(design, look, weight)
     quality = quality - _means(quality[:, None], look, weight)[:, 0]
     weighted = design * weight[:, None]
-    with ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"):  # more add up in another order
+    with single_threaded_blas():  # more threads would add up in another order
         normal = weighted.T @ design + ridge * weight.mean() * np.eye(design.shape[1])
         solved = np.linalg.solve(normal, weighted.T @ quality)
     for layer, (begin, size) in enumerate(zip(begins, sizes, strict=True)):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from math import isfinite
-from threading import Lock
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from tabnas.blas import single_threaded_blas
 from tabnas.errors import TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Architecture
@@ -26,8 +25,6 @@ LENGTH_SCALES = (16.0, 8.0, 4.0, 2.0, 1.0)
 NOISES = (10.0, 1.0, 1e-1, 1e-2, 1e-3)
 LEAST_NOISE = 1e-6  # less than that, and repeated looks leave no covariance to factorise
 REFIT = 1.5  # both are looked for again when there are so many times as many looks
-
-ONE_AT_A_TIME = Lock()  # how many threads BLAS has is a fact of the process, not of the caller
 
 POOL = 1_000
 """Members of V that are drawn anew for every batch where V cannot be listed."""
@@ -96,7 +93,7 @@ class BayesianOptimization(BatchStrategy):
             planned = unseen(self.feasible, self.initial - self.looks, taken, self.rng)
         else:
             # more threads would add up in another order
-            with ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"):
+            with single_threaded_blas():
                 planned = self._most_promising(taken)
         return planned if len(planned) > 0 else self._again()
 
@@ -117,7 +114,7 @@ class BayesianOptimization(BatchStrategy):
         if self.recommends == "seen" or self.looks == 0:
             return super().recommend(n)
         whole("n", n, least=1)
-        with ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"):
+        with single_threaded_blas():
             numbers = self._process.numbers if self._process else self._likeliest()
             mean = self._made(*numbers).smoothed()
         choices, first = np.unique(self._choices, axis=0, return_index=True)
