@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from tabnas.data import Table, TableEncoder
-from tabnas.data._values import coded_texts
+from tabnas.data._values import coded_texts, numbers, texts
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.int64()])
@@ -25,3 +27,38 @@ def test_dictionaries_that_fill_their_indices(index: pa.DataType) -> None:
     table = Table(pa.table({"word": pa.chunked_array(chunks * 2)}))
     codes = TableEncoder.fit(table).encode(table).categorical[:, 0]
     assert len(set(codes.tolist())) == 257
+
+
+@pytest.mark.parametrize(
+    ("kind", "ticks"),
+    [
+        (pa.duration("s"), 90),
+        (pa.duration("ms"), 90_000),
+        (pa.duration("us"), 90_000_000),
+        (pa.duration("ns"), 90_000_000_000),
+        (pa.time32("s"), 90),
+        (pa.time32("ms"), 90_000),
+        (pa.time64("us"), 90_000_000),
+        (pa.time64("ns"), 90_000_000_000),
+    ],
+    ids=str,
+)
+def test_durations_and_times_of_the_day_are_seconds(kind: pa.DataType, ticks: int) -> None:
+    column = pa.chunked_array([pa.array([ticks, None, ticks // 2], kind)])
+    assert numbers("t", column).tolist()[::2] == [90.0, 45.0]
+    assert np.isnan(numbers("t", column)[1])
+
+
+def test_a_number_is_one_text_whatever_its_type() -> None:
+    columns = [
+        pa.array([1, None, -20]),
+        pa.array([1.0, None, -20.0]),
+        pa.array([1.0, float("nan"), -20.0]),
+        pa.array(["1", "?", " -20 "]),
+        pa.array([Decimal("1.00"), None, Decimal("-20.00")]),
+    ]
+    for column in columns:
+        assert texts(pa.chunked_array([column])).to_pylist() == ["1", None, "-20"]
+    assert texts(pa.chunked_array([[1e15, 0.5, 2.0**62]])).to_pylist() == [
+        "1000000000000000", "0.5", str(2**62),
+    ]  # fmt: skip

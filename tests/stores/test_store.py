@@ -68,6 +68,11 @@ def test_blocks_come_in_the_order_asked_for(made: Store, data: st.DataObject) ->
     assert (read.truth == whole.truth[wanted]).all()
 
 
+def test_classes_are_counted_over_all_pieces(made: Store) -> None:
+    truth = made.read("train", 0, made.rows["train"]).truth
+    assert made.class_counts.tolist() == np.bincount(truth, minlength=2).tolist()
+
+
 def test_types_are_those_of_a_table_in_memory(made: Store) -> None:
     rows = made.read("train", 3, 9)
     assert rows.encoded.numeric.dtype == np.float32
