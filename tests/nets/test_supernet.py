@@ -7,14 +7,17 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import pytest
 
 from tabnas.errors import TabnasError
 from tabnas.nets import SGD, Adam, Examples, NonFiniteLossError, SuperNet
+from tabnas.nets.compiled import CompiledEngine
 from tabnas.space import Architecture, SearchSpace
 
 CHILD = Architecture((3, 5))
@@ -293,6 +296,48 @@ def test_threads_may_share_a_network(make_net, make_examples):
     with ThreadPoolExecutor(4) as pool:
         shared = list(pool.map(lambda k: net.loss(children[k % 4], examples), range(400)))
     assert shared == alone * 100
+
+
+class OneAtATime:
+    """The compiled engine, which notes whoever calls it while another call is under way."""
+
+    def __init__(self, *given, **settings):
+        self._engine = CompiledEngine(*given, **settings)
+        self._busy = Lock()
+        self.overlaps = []
+
+    def __getattr__(self, name):
+        def call(*given):
+            alone = self._busy.acquire(blocking=False)
+            if not alone:
+                self.overlaps.append(name)
+            try:
+                time.sleep(0.001)
+                return getattr(self._engine, name)(*given)
+            finally:
+                if alone:
+                    self._busy.release()
+
+        return call
+
+
+def test_the_engine_is_called_by_one_thread_at_a_time(make_net, make_examples):
+    net = make_net(OneAtATime)
+    examples = make_examples(net.task, 20)
+    weights, state = net.weights(), net.state()
+    calls = [
+        lambda: net.train_step(CHILD, examples, slice(0, 4), 0.01),
+        lambda: net.loss(CHILD, examples),
+        net.weights,
+        net.state,
+        lambda: net.child_weights(CHILD),
+        lambda: net.load_weights(weights),
+        lambda: net.load_state(state),
+        lambda: net.__reduce__(),
+    ]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda k: calls[k % len(calls)](), range(10 * len(calls))))
+    assert net._engine.overlaps == []
 
 
 def test_a_worker_whose_loss_is_not_finite_stops_the_step(engine, make_net, make_examples):

@@ -186,28 +186,33 @@ class SuperNet:
 
     def weights(self) -> dict[str, Float32Array]:
         """Copies of all weights, by name (see `child_weights` for one child's)."""
-        return {name: np.array(array, order="C") for name, array in self._engine.weights().items()}
+        with self._lock:
+            weights = self._engine.weights()
+            return {name: np.array(array, order="C") for name, array in weights.items()}
 
     def child_weights(self, child: ChildLike) -> dict[str, Float32Array]:
         """Copies of one child's weights: what a stand-alone network of it can load."""
-        weights = self._engine.weights()
         shapes = self._shape.child_shapes(self._child(child))
-        return {
-            name: np.array(weights[name][tuple(slice(size) for size in shape)], order="C")
-            for name, shape in shapes.items()
-        }
+        with self._lock:
+            weights = self._engine.weights()
+            return {
+                name: np.array(weights[name][tuple(slice(size) for size in shape)], order="C")
+                for name, shape in shapes.items()
+            }
 
     def load_weights(self, weights: Mapping[str, ArrayLike]) -> None:
         """Replace all weights; moments and step counts stay."""
-        state = {name: array for name, array in self.state().items() if name != "steps"}
         _check_names("weights", weights, self._shape.shapes())
-        for name, array in weights.items():
-            state[f"weight/{name}"] = np.asarray(array, np.float32)
-        self._engine.load_state(state)
+        loaded = {
+            f"weight/{name}": np.asarray(array, np.float32) for name, array in weights.items()
+        }
+        with self._lock:
+            self._engine.load_state({**self._engine.state(), **loaded})
 
     def state(self) -> State:
         """All that shapes the future, as plain arrays: weights, moments and step counts."""
-        return {"steps": np.array(self.steps, np.int64), **self._engine.state()}
+        with self._lock:
+            return {"steps": np.array(self.steps, np.int64), **self._engine.state()}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state of a network with the same space, task and kind of optimiser."""
@@ -220,8 +225,9 @@ class SuperNet:
             else floats(state, name, array.shape, finite=False, dtype=np.float32)
             for name, array in own.items()
         }
-        self._engine.load_state(checked)
-        self.steps = int(checked["steps"])
+        with self._lock:
+            self._engine.load_state(checked)
+            self.steps = int(checked["steps"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Networks go from process to process as their settings and state."""
