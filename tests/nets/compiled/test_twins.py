@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -227,7 +228,20 @@ def test_exponential():
     ours = np.array([_losses.exp_of_negative(value) for value in x])
     np.testing.assert_allclose(ours, np.exp(x.astype(np.float64)), rtol=1e-5)
     assert _losses.exp_of_negative(np.float32(0.0)) == 1.0
-    assert np.isnan(_losses.exp_of_negative(np.float32("nan")))
+    assert _losses.exp_of_negative(np.float32("-inf")) == _losses.exp_of_negative(np.float32(-87.0))
+
+
+def test_the_exponential_of_nan_is_nan_and_nan_never_becomes_an_integer(monkeypatch):
+    """As Python runs it, where such a conversion is an error; compiled it would be undefined."""
+    nan = np.float32("nan")
+    assert np.isnan(_losses.exp_of_negative(nan))
+    monkeypatch.setattr(_losses, "_float_of_bits", lambda bits: np.int32(bits).view(np.float32))
+    plain = _losses.exp_of_negative.py_func
+    for x in (np.float32(-1.5), np.float32(-100.0), np.float32("-inf")):
+        assert plain(x) == pytest.approx(_losses.exp_of_negative(x), rel=1e-6)
+    assert np.isnan(plain(nan))
+    larger = numba.njit(lambda x: max(np.float32(-87.0), x))  # as it is compiled, too
+    assert larger(nan) == larger.py_func(nan) == -87.0
 
 
 @settings(max_examples=30, deadline=None)

@@ -31,9 +31,11 @@ def _float_of_bits(context: Any, bits: Any) -> Any:
 def exp_of_negative(x: float) -> Any:
     """exp(x) for x <= 0, to float32 rounding, without a library call so that loops vectorise.
 
-    exp(x) = 2^k 2^f with k whole and |f| <= 1/2; 2^f by its Taylor series, 2^k by its bits.
+    exp(x) = 2^k 2^f with k whole and |f| <= 1/2; 2^f by its Taylor series, 2^k by its bits. NaN
+    stays NaN, but takes no part in that: as an integer it would be undefined.
     """
-    y = max(x, real(-87.0)) * real(1.4426950408889634)
+    # in this order: every comparison with NaN is false, so max() leaves -87 of it
+    y = max(real(-87.0), x) * real(1.4426950408889634)
     k = np.int32(y - real(0.5))
     f = y - real(k)
     series = real(1.5252733804059840e-5)
@@ -44,7 +46,8 @@ def exp_of_negative(x: float) -> Any:
     series = series * f + real(2.4022650695910071e-1)
     series = series * f + real(6.9314718055994531e-1)
     series = series * f + ONE
-    return series * _float_of_bits(np.int32((k + np.int32(127)) << np.int32(23)))
+    power = series * _float_of_bits(np.int32((k + np.int32(127)) << np.int32(23)))
+    return power if x == x else x
 
 
 @inner
