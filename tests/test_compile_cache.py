@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from llvmlite.binding import Linkage
 
-from tabnas import compiling
+from tabnas import compiling, numba_internals
 from tabnas.compiling import kept
 from tabnas.nets.compiled._kernels import KERNELS
 
@@ -225,6 +225,66 @@ def test_without_a_compiler_kernels_are_python(
 ) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert loaded(places)("ab") == "abab"
+
+
+# -- other versions of Numba -----------------------------------------------------------------------
+
+
+def test_this_numba_is_tested() -> None:
+    assert numba.version_info[:2] <= compiling.NEWEST_TESTED_NUMBA
+
+
+@pytest.fixture
+def later_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if the installed Numba were newer than all that are tested."""
+    monkeypatch.setattr(compiling, "NEWEST_TESTED_NUMBA", (0, 1))
+    compiling._internals.cache_clear()
+    yield
+    compiling._internals.cache_clear()
+
+
+def test_a_later_numba_that_works_alike_keeps_kernels(
+    later_numba: None, places: dict[str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert was_compiled(places)
+    assert not was_compiled(places)
+    assert not caplog.records
+
+
+CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "a class is gone": lambda patch: patch.delattr("numba.core.codegen.JITCodeLibrary"),
+    "modules are finalised elsewhere": lambda patch: patch.delattr(
+        numba_internals.IsolatedLibrary, "_finalize_final_module"
+    ),
+    "code is cached elsewhere": lambda patch: patch.setattr(
+        numba_internals, "attach_cache", lambda dispatcher, cache: None
+    ),
+    "results are loaded otherwise": lambda patch: patch.delattr(
+        numba_internals._result, "_rebuild"
+    ),
+    "results are saved otherwise": lambda patch: patch.delattr(numba_internals._result, "_reduce"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_with_a_numba_that_works_otherwise_every_process_compiles(
+    change: str,
+    later_numba: None,
+    places: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Numba's own cache is not used: a process that finds code there may round otherwise."""
+    if change == "a class is gone":  # seen by whoever imports the module for the first time
+        monkeypatch.delitem(sys.modules, "tabnas.numba_internals")
+        monkeypatch.delattr("tabnas.numba_internals")
+    CHANGES[change](monkeypatch)
+    assert was_compiled(places)
+    assert was_compiled(places)
+    assert not kernels(places)
+    said = [record.message for record in caplog.records if "cannot be kept" in record.message]
+    assert len(said) == 1
+    assert f"Numba {numba.__version__}" in said[0]
 
 
 # -- processes -------------------------------------------------------------------------------------

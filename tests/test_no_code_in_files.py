@@ -22,7 +22,7 @@ FUNCTIONS = {"np.load", "numpy.load", "torch.load", "torch.save", "os.system", "
 
 ALLOWED = {
     # the cache of machine code, which is code by nature: SECURITY.md says who may write there
-    "compiling.py": {"numba.core.serialize"},
+    "numba_internals.py": {"numba.core.serialize"},
     # a process and its workers talk to one another; nothing of it is read from a file
     "jobs/_errand.py": {"pickle"},
     "jobs/_worker.py": {"pickle"},

@@ -28,13 +28,12 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import llvmlite
 import numba
-from llvmlite.binding import Linkage
-from numba.core import caching, codegen, compiler, serialize
 
 from tabnas import __version__
 from tabnas.files import user_cache
@@ -44,16 +43,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MAGIC = b"tabnas kernel 1\n"
 HEAD = len(MAGIC) + 32 + 32  # two digests: of what the code was made from and by, of the code
 ENDING = ".kernel"
+NEWEST_TESTED_NUMBA = (0, 68)
 WAY = "whole"  # of compiling: what was compiled in another is compiled anew
 
 logger = logging.getLogger("tabnas")
 
 _njit: Any = numba.njit
 _config: Any = numba.config
-_serialize: Any = serialize
-_result: Any = compiler.CompileResult
-_library: Any = codegen.JITCodeLibrary
-_compiler: Any = compiler.Compiler
 
 
 def compiled(function: Function) -> Function:
@@ -71,56 +67,75 @@ def compiled(function: Function) -> Function:
 
 def whole(**options: Any) -> Any:
     """Numba's `njit` for functions whose machine code is kept: it calls its own copies only."""
-    return _njit(pipeline_class=_WholeCompiler, **options)
+    internals = _internals()
+    if internals is None:
+        return _njit(**options)
+    return _njit(pipeline_class=internals.IsolatingCompiler, **options)
 
 
-def kept(dispatcher: Any, source: str, signature: Any = None) -> Any:
+def kept(
+    dispatcher: Any,
+    source: str,
+    signature: Any = None,
+    *,
+    on_compile: Callable[[], None] = lambda: None,
+) -> Any:
     """Let a function of Numba's find its machine code on disk, and leave it there.
 
     `source` stands for all that it is compiled from; with another one it is compiled anew. With a
-    `signature` that happens at once, and other kinds of arguments are refused.
+    `signature` that happens at once, and other kinds of arguments are refused. `on_compile` is
+    called before anything is compiled.
     """
     if _config.DISABLE_JIT:  # then Numba gives back the Python function
         return dispatcher
     if dispatcher.py_func.__closure__:
         raise TypeError("a kernel that is kept must not close over values: they are not in its key")
-    dispatcher._cache = _KernelCache(dispatcher.py_func, source)
+    internals = _internals()
+    if internals is not None:
+        files = _KernelFiles(dispatcher.py_func, source)
+
+        def find(kind: str) -> bytes | None:
+            payload = files.find(kind)
+            if payload is None:
+                on_compile()
+            return payload
+
+        internals.attach_cache(dispatcher, internals.OverloadCache(find, files.keep))
+    else:
+        on_compile()
     if signature is not None:
         dispatcher.compile(signature)
         dispatcher.disable_compile()
     return dispatcher
 
 
-class _WholeLibrary(_library):  # type: ignore[misc]
-    """Machine code whose functions are seen by nobody else, and that sees nobody else's.
+@cache
+def _internals() -> ModuleType | None:
+    """The module that stands on Numba's inner workings, or None if this Numba works otherwise.
 
-    Numba leaves functions that were not inlined as weak symbols. Where they have been compiled by
-    themselves as well, as they have in a process that finds no kernels on disk, such a symbol is
-    bound to that other code, which may round otherwise: the first run after an installation would
-    not be that of all later ones.
+    Numba's own cache is no way out: a process that has compiled a kernel would round otherwise than
+    one that has found it there. Where every process compiles, all of them have the same.
     """
+    try:
+        from tabnas import numba_internals
 
-    def _finalize_final_module(self) -> None:
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage is Linkage.linkonce_odr:
-                function.linkage = Linkage.internal
-        super()._finalize_final_module()
-
-
-class _WholeCompiler(_compiler):  # type: ignore[misc]
-    """Numba's usual passes, into such a library."""
-
-    def define_pipelines(self) -> Any:
-        self.state.library = _WholeLibrary(self.state.targetctx.codegen(), "tabnas")
-        self.state.library.enable_object_caching()
-        return super().define_pipelines()
+        if numba.version_info[:2] > NEWEST_TESTED_NUMBA:
+            numba_internals.probe()
+    except Exception as error:
+        logger.warning(
+            "compiled kernels cannot be kept with Numba %s (%s: %s), so every process compiles "
+            "them anew; with Numba %d.%d they can",
+            *(numba.__version__, type(error).__name__, error, *NEWEST_TESTED_NUMBA),
+        )
+        return None
+    return numba_internals
 
 
-class _KernelCache(caching.NullCache):
-    """What Numba asks for machine code before it compiles, and gives it to afterwards.
+class _KernelFiles:
+    """The machine code of a function on disk.
 
-    A file for each function, kind of arguments and processor: the digest of what it was compiled
-    from and by, the digest of the rest, the rest.
+    A file for each kind of arguments and processor: the digest of what it was compiled from and by,
+    the digest of the rest, the rest.
     """
 
     def __init__(self, function: Callable[..., Any], source: str) -> None:
@@ -129,36 +144,29 @@ class _KernelCache(caching.NullCache):
         made_by = (WAY, __version__, numba.__version__, llvmlite.__version__, sys.version, source)
         self._origin = sha256(repr(made_by).encode()).digest()
 
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """The code for a signature, or None if there is none that is fresh and whole."""
-        target.refresh()
-        name = self._file(signature, target.codegen())
+    def find(self, kind: str) -> bytes | None:
+        """Return the code for a kind of arguments, or None if no file has it fresh and whole."""
         for folder in _folders(self._path):
-            path = folder / name
+            path = folder / self._file(kind)
             try:
                 content = path.read_bytes()
             except OSError:
                 continue
             head, payload = content[:HEAD], content[HEAD:]
-            try:
-                if not head.startswith(MAGIC) or not head.endswith(sha256(payload).digest()):
-                    raise ValueError("it is not what was written")
-                if head.startswith(MAGIC + self._origin):
-                    return _result._rebuild(target, *_serialize.loads(payload))
-            except Exception as error:
-                logger.warning("%s is damaged (%s), so it is compiled once more", path, error)
+            if not head.startswith(MAGIC) or not head.endswith(sha256(payload).digest()):
+                logger.warning("%s is damaged, so it is compiled once more", path)
                 with suppress(OSError):
                     path.unlink()
+            elif head.startswith(MAGIC + self._origin):
+                return payload
         return None
 
-    def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep the code for a signature where that can be done."""
-        payload = _serialize.dumps(result._reduce())
+    def keep(self, kind: str, payload: bytes) -> None:
+        """Write the code for a kind of arguments where that can be done."""
         content = MAGIC + self._origin + sha256(payload).digest() + payload
-        name = self._file(signature, result.codegen)
         for folder in _folders(self._path, make=True):
             try:
-                _write(folder / name, content)
+                _write(folder / self._file(kind), content)
             except OSError as error:
                 if folder.parent == Path(_config.CACHE_DIR):
                     _say_once(
@@ -172,9 +180,9 @@ class _KernelCache(caching.NullCache):
             "NUMBA_CACHE_DIR names one"
         )
 
-    def _file(self, signature: Any, codegen: Any) -> str:
-        kind = sha256(repr((signature, codegen.magic_tuple())).encode()).hexdigest()
-        return f"{self._name}.{sys.implementation.cache_tag}.{kind[:16]}{ENDING}"
+    def _file(self, kind: str) -> str:
+        digest = sha256(kind.encode()).hexdigest()
+        return f"{self._name}.{sys.implementation.cache_tag}.{digest[:16]}{ENDING}"
 
 
 # -- where -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from tabnas.cli import _mistakes
 from tabnas.cli._main import app, run
 
 COMMAND = get_command(app)
@@ -95,6 +96,32 @@ def test_commands_options_and_arguments_that_there_are_not(
     said = capsys.readouterr().err
     assert sentence in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["count"], ["--inputs", "see tabnas count --help"]),
+        (["predict", "a", "b", "c"], ["c", "see tabnas predict --help"]),
+        ([*COUNT, "--max-flops", "many"], ["--max-flops", "see tabnas count --help"]),
+        ([*COUNT, "--max-flops"], ["--max-flops", "see tabnas count --help"]),
+        (["-x"], ["-x", "see tabnas --help"]),
+    ],
+)
+def test_mistakes_are_told_also_with_a_typer_whose_errors_are_others(
+    arguments: list[str],
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In Typer's own words, if they do not have the attributes that are expected."""
+    for facts in ({}, {"param": None}, {"param": object()}, {"possibilities": None}):
+        monkeypatch.setattr(_mistakes, "vars", lambda error, facts=facts: facts, raising=False)
+        assert run(arguments) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("tabnas: ")
+        assert all(word in said for word in words), said
+        assert len(said.splitlines()) == 1
 
 
 def test_faults_of_ours_are_exit_code_1(

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from types import ModuleType
+
 import pytest
+from joblib.externals.loky import ProcessPoolExecutor
 
 from tabnas import TabnasError
 from tabnas.jobs import Crew
@@ -29,3 +34,15 @@ def test_what_cannot_be_is_refused(given: dict[str, object], said: str) -> None:
 def test_a_cluster_makes_jobs_even_one_at_a_time() -> None:
     assert Crew(processes=1).alone
     assert not Crew(processes=1, backend="dask").alone
+
+
+def test_a_joblib_without_loky_leaves_it_to_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "joblib.externals.loky", None)
+    monkeypatch.setitem(sys.modules, "loky", None)
+    monkeypatch.delitem(sys.modules, "tabnas.jobs._local", raising=False)
+    with pytest.raises(TabnasError, match="install it with pip install loky"):
+        import_module("tabnas.jobs._local")
+    package = ModuleType("loky")
+    package.ProcessPoolExecutor = ProcessPoolExecutor  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "loky", package)
+    assert import_module("tabnas.jobs._local").ProcessPoolExecutor is ProcessPoolExecutor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -131,6 +133,11 @@ def test_classes_that_training_or_validation_lacks():
     lonely = boosted_prediction(THREE, [2], single, [codes([0])])
     assert lonely.predictions[0].tolist() == [[1.0, 0.0, 0.0]]
     assert (lonely.trees, lonely.nodes) == (0, 0)
+
+
+def test_with_a_scikit_learn_that_hides_its_trees_their_nodes_are_not_counted() -> None:
+    for trees in (object(), SimpleNamespace(_predictors=None)):
+        assert _baselines._count_nodes(trees) is None
 
 
 def test_truth_must_match_the_rows():

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.exceptions import Abort, TyperException
+from typer import Abort, TyperException
 
 import tabnas
 from tabnas.cli import _paper

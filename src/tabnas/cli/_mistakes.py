@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from typer.exceptions import TyperException
+from typer import TyperException
 
 from tabnas.cli._text import plain
 from tabnas.errors import nearest
@@ -19,21 +19,38 @@ def sentence(error: TyperException, command: Any, arguments: Sequence[str]) -> s
     said = error.format_message()
     if not said:
         return ""
-    # the parser's own kinds of errors are private to it, what they hold is not
-    facts: dict[str, Any] = vars(error)
     path, named = _command(command, arguments)
     advice = f"see {path} --help"
+    try:
+        better = _in_our_words(error, said, named, arguments, advice)
+    except (AttributeError, IndexError, KeyError, TypeError):
+        better = None
+    return better or f"{said[0].lower()}{said[1:].rstrip('.')}; {advice}"
+
+
+def _in_our_words(
+    error: TyperException, said: str, named: Any, arguments: Sequence[str], advice: str
+) -> str | None:
+    """The complaint in a sentence like ours, or None if it is not one of those that are known.
+
+    Typer does not promise which attributes its errors have, nor their texts: another version may
+    raise here, or say something else, and is then left to speak for itself.
+    """
+    facts: dict[str, Any] = vars(error)
     parameter = facts.get("param")
     if "possibilities" in facts:
         return _no_such_option(facts["option_name"], named, arguments, advice)
-    if "option_name" in facts:  # too few values, or too many
-        return f"{facts['option_name']} {_after_option(said)}; {advice}"
+    if "option_name" in facts and "not take a value" in said:
+        return f"{facts['option_name']} takes no value, however one was given; {advice}"
+    if "option_name" in facts and "requires" in said:
+        option = facts["option_name"]
+        return f"{option} must be followed by a value, however none was given; {advice}"
     if parameter is None and "Did you mean" in said:
         return f"{said[0].lower()}{said[1:].replace('. Did', '; did')}"
     if parameter is None and "unexpected extra" in said:
         return _too_many(said, named, advice)
     if parameter is None:
-        return f"{said[0].lower()}{said[1:].rstrip('.')}; {advice}"
+        return None
     name = max(parameter.opts, key=len) if parameter.opts[0].startswith("-") else parameter.metavar
     name = name or parameter.name.upper()
     if not facts["message"]:
@@ -67,15 +84,11 @@ def _no_such_option(option: str, command: Any, arguments: Sequence[str], advice:
     return f"there is no option {option!r}; {f'did you mean {near!r}?' if near else advice}"
 
 
-def _after_option(said: str) -> str:
-    if "not take a value" in said:
-        return "takes no value, however one was given"
-    return "must be followed by a value, however none was given"
-
-
-def _too_many(said: str, command: Any, advice: str) -> str:
+def _too_many(said: str, command: Any, advice: str) -> str | None:
     """Words that no argument is left for; the first may be what belongs behind --target."""
     extra = plain(said.partition("(")[2].partition("(")[2].rstrip(")").split(" ")[0])
+    if not extra:
+        return None
     wanted = [one.metavar or one.name for one in command.params if not one.opts[0].startswith("-")]
     takes = f"takes {' and '.join(wanted)}" if wanted else "takes no arguments"
     options = [name for one in command.params for name in one.opts]

@@ -8,13 +8,23 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import Any
 
-from joblib.externals.loky import ProcessPoolExecutor
-
+from tabnas.errors import TabnasError
 from tabnas.jobs._crew import Crew
 from tabnas.jobs._errand import Errand
 from tabnas.jobs._worker import answered
 from tabnas.jobs._workshop import Lost, Workshop
 from tabnas.processes import watch_parent
+
+try:
+    from joblib.externals.loky import ProcessPoolExecutor
+except ImportError:  # a joblib that does not bring it along, as that of some Linux distributions
+    try:
+        from loky import ProcessPoolExecutor
+    except ImportError:
+        raise TabnasError(
+            "several processes need the package loky, however neither joblib brings it along nor "
+            "is it installed; install it with pip install loky"
+        ) from None
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 IDLE_SECONDS = 60.0

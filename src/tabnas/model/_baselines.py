@@ -61,7 +61,7 @@ class Boosted:
     rows: int  # that it was fitted on
     seconds: float  # to fit
     trees: int
-    nodes: int  # of all trees: each holds a number that was learned, as a parameter is
+    nodes: int | None  # of all trees: each holds a number that was learned, as a parameter is
 
 
 def boosted_prediction(
@@ -120,8 +120,19 @@ def boosted_prediction(
         rows=len(matrix),
         seconds=seconds,
         trees=trees.n_iter_ * trees.n_trees_per_iteration_,
-        nodes=sum(len(tree.nodes) for trees_of_step in trees._predictors for tree in trees_of_step),
+        nodes=_count_nodes(trees),
     )
+
+
+def _count_nodes(trees: Any) -> int | None:
+    """Count the nodes of all trees, which scikit-learn has in no public attribute.
+
+    Return None with a scikit-learn that keeps them elsewhere.
+    """
+    try:
+        return sum(len(tree.nodes) for of_step in trees._predictors for tree in of_step)
+    except (AttributeError, TypeError):
+        return None
 
 
 def _stopping(

@@ -5,22 +5,48 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tabnas.nets.compiled._jit import announced, inner
+import numba
+import pytest
+from numba import types
+
+from tabnas.nets.compiled import _jit
 
 
-def test_only_real_compilation_is_announced(caplog):
-    @inner
-    def twice(x):
-        return 2 * x
+def test_only_real_compilation_is_announced_and_only_once(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    for announcements in (1, 0):
+        _jit.announce.cache_clear()
+        caplog.clear()
+        for result, kind in ((types.int64, types.int64), (types.float64, types.float64)):
 
-    with announced():
-        assert twice(2) == 4
-        assert twice(2.0) == 4.0
-    assert [record.message[:9] for record in caplog.records] == ["compiling"]
-    caplog.clear()
-    with announced():
-        twice(3)
-    assert not caplog.records
+            @_jit.kernel(result, kind)
+            def twice(x):
+                return 2 * x
+
+            assert twice(2) == 4
+        assert [record.message[:9] for record in caplog.records] == ["compiling"] * announcements
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_later_numba_may_lack_the_option_to_inline(known, monkeypatch, caplog):
+    njit = numba.njit
+
+    def njit_without(*arguments, forceinline=None, **options):
+        if forceinline:
+            raise KeyError("Unrecognized options: {'forceinline'}")
+        return njit(*arguments, **options)
+
+    monkeypatch.setattr(_jit, "NEWEST_TESTED_NUMBA", (0, 1))
+    if not known:
+        monkeypatch.setattr(_jit, "_njit", njit_without)
+    _jit._inlining.cache_clear()
+    try:
+        assert _jit.inlined(lambda x: 2 * x)(2) == 4
+    finally:
+        _jit._inlining.cache_clear()
+    assert ["inlines nothing" in record.message for record in caplog.records] == [True] * (
+        not known
+    )
 
 
 def test_a_second_process_compiles_nothing():

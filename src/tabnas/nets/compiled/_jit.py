@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core import event
 
-from tabnas.compiling import kept, whole
+from tabnas.compiling import NEWEST_TESTED_NUMBA, kept, whole
 from tabnas.nets._engine import LARGEST_NORM
 from tabnas.nets._shape import NORM_EPSILON
 
@@ -44,18 +43,37 @@ def inlined(function: Function) -> Function:
 
     Arrays are passed as some ten numbers each, which costs more than a short body.
     """
-    compiled: Function = _njit(forceinline=True, **OPTIONS)(function)
+    compiled: Function = _njit(**_inlining(), **OPTIONS)(function)
     return compiled
+
+
+@cache
+def _inlining() -> dict[str, bool]:
+    """Numba's option to inline, which its manual does not mention: a later version may lack it."""
+    if numba.version_info[:2] > NEWEST_TESTED_NUMBA:
+        try:
+            _njit("int64(int64)", forceinline=True)(lambda x: x)
+        except Exception as error:
+            logger.warning("kernels are slower than usual, Numba inlines nothing (%s)", error)
+            return {}
+    return {"forceinline": True}
 
 
 def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
     """Compile a function that Python calls, for these types; the machine code is kept on disk."""
 
     def compile_(function: Function) -> Function:
-        compiled: Function = kept(whole(**OPTIONS)(function), SOURCES, result(*arguments))
+        dispatcher = whole(**OPTIONS)(function)
+        compiled: Function = kept(dispatcher, SOURCES, result(*arguments), on_compile=announce)
         return compiled
 
     return compile_
+
+
+@cache
+def announce() -> None:
+    """Tell the user, once, why nothing happens for a while."""
+    logger.warning("compiling the network kernels, once; about half a minute")
 
 
 @inlined
@@ -75,25 +93,3 @@ def _sources() -> str:
 
 
 SOURCES = _sources()
-
-
-class _Announcement(event.Listener):
-    """Says once that compilation has begun; loading from the cache on disk is not announced."""
-
-    def __init__(self) -> None:
-        self.made = False
-
-    def on_start(self, event: object) -> None:
-        if not self.made:
-            logger.warning("compiling the network kernels, once; about half a minute")
-        self.made = True
-
-    def on_end(self, event: object) -> None:
-        pass
-
-
-@contextmanager
-def announced() -> Iterator[None]:
-    """Tell the user if anything has to be compiled within."""
-    with event.install_listener("numba:compile", _Announcement()):
-        yield

@@ -13,7 +13,7 @@ from tabnas.nets._engine import LARGEST_NORM
 from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._apply import update_dense, update_embeddings
 from tabnas.nets.compiled._bounds import squared_norm
-from tabnas.nets.compiled._jit import announced, inner, kernel
+from tabnas.nets.compiled._jit import inner, kernel
 from tabnas.nets.compiled._layout import Plan, Size
 from tabnas.nets.compiled._losses import loss_and_slopes, total_weight
 from tabnas.nets.compiled._signals import signal, watch
@@ -208,5 +208,4 @@ def _build() -> Kernels:
     return Kernels(train, evaluate, signal_and_watch)
 
 
-with announced():
-    KERNELS = _build()
+KERNELS = _build()
