@@ -209,6 +209,17 @@ def test_codes_stay_categories(values: list[str]) -> None:
     assert find_kind("x", Table.of({"x": values}).column("x")) is Kind.CATEGORICAL
 
 
+@pytest.mark.parametrize(("remarks", "refused"), [(1, True), (9, True), (15, False)])
+def test_a_few_remarks_are_less_than_a_tenth(remarks: int, refused: bool) -> None:
+    values = [*(str(i) for i in range(100 - remarks)), *(f"see {i}" for i in range(remarks))]
+    column = Table.of({"x": values}).column("x")
+    if refused:
+        with pytest.raises(TabnasError, match="must hold numbers only or be declared categorical"):
+            find_kind("x", column)
+    else:
+        assert find_kind("x", column) is Kind.CATEGORICAL
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_too_few_rows(rows: int) -> None:
     with pytest.raises(TabnasError, match=f"at least two rows, however {rows} were given"):

@@ -207,13 +207,14 @@ def test_own_rows_of_one_part_leave_the_other_its_share() -> None:
 
 def test_own_rows_that_weigh_nothing_are_left_out() -> None:
     train, own = (labelled(made_table(n, n), "kind") for n in (300, 100))
-    weighted = replace(own, weight=np.arange(100) % 2.0)
+    weighted = replace(own, weight=np.arange(100) % 2 * 2.5)
     parts = prepare(train, settings(), validation=weighted, test=weighted)
     assert [len(parts.validation), len(parts.test)] == [50, 50]
-    assert set(parts.validation.weight.tolist()) == {1.0}
-    everything = parts.everything
-    assert len(everything) == len(everything.weight) == 400
-    assert (everything.weight == 1).all()
+    for part in (parts.validation, parts.test):
+        assert (part.weight == 2.5).all()
+    everything = parts.everything  # rows of the table, validation rows, test rows
+    assert everything.weight.tolist() == [1.0] * 300 + [2.5] * 100
+    assert everything.examples.weight.tolist() == everything.weight.tolist()
 
 
 def test_own_validation_and_test_rows_replace_the_shares() -> None:
