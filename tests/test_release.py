@@ -75,6 +75,13 @@ def test_one_version_everywhere(metadata: Message) -> None:
     assert re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", released[0])
 
 
+def test_only_systems_that_are_tested_are_promised(metadata: Message) -> None:
+    classifiers = metadata.get_all("Classifier", [])
+    systems = [one for one in classifiers if one.startswith("Operating System")]
+    assert systems == ["Operating System :: POSIX :: Linux"]
+    assert "Python 3.11 or later, on Linux" in (ROOT / "README.md").read_text()
+
+
 def test_what_everybody_installs_is_small(metadata: Message) -> None:
     """Torch and other large things are extras, and each extra is what the docs call it."""
     required = [one for one in metadata.get_all("Requires-Dist", []) if "extra ==" not in one]

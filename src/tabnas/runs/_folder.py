@@ -74,17 +74,17 @@ class RunFolder:
         self.given = str(path)
         """The path as it was given, for people."""
         self._made: list[Path] = []
+        self._lock: FolderLock | None = None
         self._finished = False
         self._resumed = resume
-        if resume:
-            self._refuse_unresumable()
-        else:
-            self._refuse_occupied()
+        refuse = self._refuse_unresumable if resume else self._refuse_occupied
+        refuse()
         refuse_links(self.path, *OWN)
         try:
             self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
+            refuse()  # once more: another process may have been at work here until now
             for left in [path for path in self.path.iterdir() if is_aside(path, *OWN)]:
                 left.unlink(missing_ok=True)
         except OSError as error:
@@ -93,7 +93,9 @@ class RunFolder:
                 f"the folder {self.given!r} cannot be written ({error.strerror or error}); "
                 "name another with --out"
             ) from None
-        except TabnasError:  # another process is at work there: nothing of it is ours to clear
+        except TabnasError:  # another process is or was at work there: nothing is ours to clear
+            if self._lock is not None:
+                self._lock.release()
             raise
         except BaseException:  # a signal came just now
             self._clear()
@@ -143,16 +145,22 @@ class RunFolder:
     ) -> None:
         if not self._finished and not self.checkpoint.is_dir():
             self._clear()
-        self._lock.release()
+        elif self._lock is not None:
+            self._lock.release(remove=self._finished)
 
     def _clear(self) -> None:
-        """Take away what was made for a run that came to nothing."""
-        if self.path in self._made:
-            shutil.rmtree(self.path, ignore_errors=True)
-        elif not self._resumed:  # it was there, and empty
-            for name in (CONFIG, LOCK, PROGRESS):
-                (self.path / name).unlink(missing_ok=True)
-            shutil.rmtree(self.path / TENSORBOARD, ignore_errors=True)
+        """Take away what was made for a run that came to nothing, and let go of the folder."""
+        if self._lock is None:
+            if self.path in self._made:
+                shutil.rmtree(self.path, ignore_errors=True)
+        elif self.path in self._made:
+            self._lock.discard()
+        else:
+            if not self._resumed:  # it was there, and empty
+                for name in (CONFIG, PROGRESS):
+                    (self.path / name).unlink(missing_ok=True)
+                shutil.rmtree(self.path / TENSORBOARD, ignore_errors=True)
+            self._lock.release(remove=not self._resumed)
         for parent in self._made:
             with suppress(OSError):
                 parent.rmdir()
@@ -199,8 +207,7 @@ class RunFolder:
         """Take away what was for going on: all is done."""
         self._finished = True
         shutil.rmtree(self.checkpoint, ignore_errors=True)
-        for name in (LOCK, PROGRESS):
-            (self.path / name).unlink(missing_ok=True)
+        (self.path / PROGRESS).unlink(missing_ok=True)
 
     def write(self, name: str, text: str) -> None:
         """Write one file, whole or not at all."""

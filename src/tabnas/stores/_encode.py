@@ -187,8 +187,9 @@ def _folder(out: Path) -> Iterator[Path]:
             yield out
         finally:
             if is_new and not (out / PLAN).exists():
-                shutil.rmtree(out)
-            lock.release()
+                lock.discard()
+            else:
+                lock.release()
     except OSError as error:  # whatever is read says itself what is wrong with it
         raise TabnasError(
             f"the store {str(out)!r} cannot be written ({error.strerror or error}); make room, or "
