@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv, parquet
+from pyarrow import csv, feather, parquet
 
-from tabnas.data import Table, TableEncoder, _separated, _stored, read_table
+from tabnas.data import Table, TableEncoder, _spool, _stored, _text_reader, read_table
 from tabnas.errors import TabnasError
 
 ROWS = 5_000
@@ -35,17 +37,20 @@ def made() -> pa.Table:
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large, in small blocks."""
     monkeypatch.setattr(_stored, "LARGE", 1)
-    monkeypatch.setattr(_separated, "LARGE", 1)
-    monkeypatch.setattr(_separated, "BLOCK", 1 << 14)
+    monkeypatch.setattr(_spool, "LARGE", 1)
+    monkeypatch.setattr(_text_reader, "SAMPLE", 1 << 14)
+    monkeypatch.setattr(_text_reader, "BLOCK", 1 << 14)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "semicolons"])
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "semicolons"])
 def test_columns_are_those_of_a_file_read_at_once(
     kind: str, made: pa.Table, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    path = tmp_path / f"table.{'parquet' if kind == 'parquet' else 'csv'}"
+    path = tmp_path / f"table.{'csv' if kind == 'semicolons' else kind}"
     if kind == "parquet":
         parquet.write_table(made, path, row_group_size=700)
+    elif kind == "feather":
+        feather.write_feather(made, path, chunksize=700)
     elif kind == "csv":
         csv.write_csv(made, path)
     else:
@@ -69,6 +74,13 @@ def test_columns_are_those_of_a_file_read_at_once(
     np.testing.assert_array_equal(
         encoders[0].encode(at_once).numeric, encoders[1].encode(by_column).numeric
     )
+    for table in (at_once, by_column):
+        assert [len(piece) for piece in table.pieces(900)] == [900] * 5 + [500]
+        some = table.select(["late text", "a"]).renamed(["t", "b"], named=True)
+        pieces = pa.concat_tables(piece.arrow for piece in some.pieces(900))
+        assert pieces.column_names == ["t", "b"]
+        assert pieces["t"].to_pylist() == at_once.column("late text").to_pylist()
+        assert pieces["b"].to_pylist() == at_once.column("a").to_pylist()
 
 
 @pytest.mark.usefixtures("large")
@@ -116,3 +128,80 @@ def test_a_large_file_that_is_damaged_gets_a_sentence(made: pa.Table, tmp_path: 
     table = read_table(path)
     with pytest.raises(TabnasError, match=r"the column 'a' of 'table.parquet' cannot be read"):
         table.column("a")
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv"])
+def test_pieces_never_hold_a_whole_column(
+    ending: str, made: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"table.{ending}"
+    if ending == "parquet":
+        parquet.write_table(made, path)  # a single group of rows
+    elif ending == "feather":
+        feather.write_feather(made, path, chunksize=700)
+    else:
+        csv.write_csv(made, path)
+    table = read_table(path)
+    seen: list[int] = []
+
+    def watched(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+        for one in tables:
+            seen.append(one.num_rows)
+            yield one
+
+    regrouped = _stored.regrouped
+    monkeypatch.setattr(_stored, "regrouped", lambda t, rows: regrouped(watched(t, rows), rows))
+    monkeypatch.setattr(parquet.ParquetFile, "read", None)
+    assert sum(len(piece) for piece in table.pieces(300)) == ROWS
+    assert sum(seen) == ROWS
+    assert max(seen) <= (700 if ending == "feather" else 300)
+
+
+def test_pieces_of_one_type_whatever_dictionary_they_have(tmp_path: Path, large: None) -> None:
+    names = [f"city {i // 2}" for i in range(400)]
+    chunks = [pa.array(names[i : i + 100]).dictionary_encode() for i in range(0, 400, 100)]
+    made = pa.table({"city": pa.chunked_array(chunks)})
+    parquet.write_table(made, tmp_path / "a.parquet", row_group_size=100)
+    feather.write_feather(made, tmp_path / "a.feather", chunksize=100)
+    encoder = TableEncoder.fit(Table(made), min_count=1)
+    for name in ("a.parquet", "a.feather"):
+        pieces = [
+            encoder.encode(piece).categorical for piece in read_table(tmp_path / name).pieces(70)
+        ]
+        np.testing.assert_array_equal(
+            np.concatenate(pieces), encoder.encode(Table(made)).categorical
+        )
+
+
+@pytest.mark.usefixtures("large")
+def test_the_index_of_a_frame_is_no_column(tmp_path: Path) -> None:
+    frame = pa.table({"__index_level_0__": [7, 8], "a": [1, 2], "b": ["x", "y"]})
+    parquet.write_table(frame, tmp_path / "a.parquet")
+    feather.write_feather(frame, tmp_path / "a.feather")
+    for name in ("a.parquet", "a.feather"):
+        table = read_table(tmp_path / name)
+        assert table.arrow.to_pydict() == {"a": [1, 2], "b": ["x", "y"]}
+        assert [piece.arrow.to_pydict() for piece in table.select(["b"]).pieces(1)] == [
+            {"b": ["x"]},
+            {"b": ["y"]},
+        ]
+
+
+def test_files_that_are_small_on_disk_and_large_in_memory_count_as_large() -> None:
+    assert _stored.is_large(1_000, rows=5_000_000, columns=15)
+    assert _stored.is_large(_stored.LARGE, rows=10, columns=1)
+    assert not _stored.is_large(1_000_000, rows=50_000, columns=15)
+
+
+@pytest.mark.usefixtures("large")
+def test_a_file_that_is_cut_while_its_pieces_are_read_gets_a_sentence(
+    made: pa.Table, tmp_path: Path
+) -> None:
+    for ending, write in ((".parquet", parquet.write_table), (".feather", feather.write_feather)):
+        path = tmp_path / f"table{ending}"
+        write(made, path)
+        table = read_table(path)
+        os.truncate(path, 100)
+        with pytest.raises(TabnasError, match=rf"'table{ending}' cannot be read"):
+            list(table.pieces(100))

@@ -17,7 +17,7 @@ import tomli_w
 from pyarrow import csv, parquet
 
 from tabnas.cli import _main as cli
-from tabnas.data import _separated, _stored, read_table
+from tabnas.data import _spool, _stored, read_table
 from tabnas.errors import TabnasError
 from tabnas.runs import (
     Labelled,
@@ -334,7 +334,7 @@ def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for module in (_stored, _separated):
+    for module in (_stored, _spool):
         monkeypatch.setattr(module, "LARGE", 1)  # read column by column
     path = tmp_path / f"table.{kind}"
     table = made_table(300).drop(["value"]).arrow
@@ -387,8 +387,8 @@ def test_a_file_that_is_cut_while_it_is_read_is_named(
 FULL = """
 import resource, sys
 from tabnas.cli._main import run
-from tabnas.data import _separated
-_separated.LARGE = 1
+from tabnas.data import _spool
+_spool.LARGE = 1
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)  # no file may be larger
 sys.exit(run(sys.argv[2:]))
 """

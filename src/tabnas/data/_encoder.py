@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from tabnas.data._kinds import Kind, find_kind, looks_like_identifier
 from tabnas.data._state import Check, checked, damaged, distinct_texts, flag, listed
 from tabnas.data._table import Table
-from tabnas.data._values import RowError
+from tabnas.data._values import rename_rows
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -97,7 +96,7 @@ class TableEncoder:
             if name in ignored:
                 continue
             column = table.column(name, rows)
-            with _rows_of_the_table(rows):
+            with rename_rows(rows):
                 kind = forced.get(name) or find_kind(name, column)
                 if name not in forced and looks_like_identifier(column, kind):
                     warnings.warn(
@@ -179,7 +178,7 @@ class TableEncoder:
             width = len(column.features)
             codes = categorical[:, at_category] if column.categories else nothing
             here = numeric[:, at_numeric : at_numeric + width]
-            with _rows_of_the_table(rows):
+            with rename_rows(rows):
                 column.encode(table.column(column.name, rows), here, codes)
             at_numeric += width
             at_category += bool(column.categories)
@@ -246,15 +245,6 @@ CHECKS = {
     "names": distinct_texts,
     "named": flag,
 }
-
-
-@contextmanager
-def _rows_of_the_table(rows: IntArray | None) -> Iterator[None]:
-    """Name the rows of the table in errors, where only some were looked at."""
-    try:
-        yield
-    except RowError as error:
-        raise error.among(rows) from None
 
 
 def _as_kind(name: str, kind: Kind | str) -> Kind:

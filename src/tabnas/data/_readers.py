@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import feather
 
-from tabnas.data._separated import SeparatedForm, find_form, read_separated
-from tabnas.data._stored import in_memory, stored_table
+from tabnas.data._separated import SeparatedForm, find_form
+from tabnas.data._stored import read_feather, read_parquet
 from tabnas.data._table import Table
+from tabnas.data._text_reader import Observer, read_separated
 from tabnas.errors import TabnasError, nearest
 
 MOST_NAMED = 5
@@ -22,16 +22,22 @@ CRITEO_COLUMNS = ("label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in 
 """The names of the 40 columns of Criteo's tab-separated files, which have no header."""
 
 
-def read_table(path: str | Path, *, text: Collection[str] = ()) -> Table:
+def read_table(
+    path: str | Path, *, text: Collection[str] = (), observe: Observer = lambda share: None
+) -> Table:
     """Read a file by its ending: .csv, .tsv, .txt (Criteo), each also .gz, .parquet, .feather.
 
     In a separated file, the columns `text` are read as they are written ("007" is not 7), and the
     separator may also be a semicolon, a tab or a bar, as the first line shows.
+
+    A table of more than 64 MB is not held in memory: its columns are read when they are needed, and
+    `Table.pieces` reads all of it a piece at a time. A large separated file is written to a
+    temporary Parquet file for that, once, and meanwhile `observe` is told the share that is done.
     """
     path = Path(path)
     ending = table_ending(path)
     with reading(path):
-        table = READERS[ending](path, text=text)
+        table = READERS[ending](path, text=text, observe=observe)
     if len(table) == 0:
         raise TabnasError(f"{path.name!r} must have rows, however it has column names only")
     return table
@@ -92,12 +98,12 @@ def _near(path: Path) -> str:
     return f"; tables {where}: {listed}" if there else f"; there are no tables {where}"
 
 
-def _read_parquet(path: Path, *, text: Collection[str]) -> Table:
-    return stored_table(path)
+def _read_parquet(path: Path, *, text: Collection[str], observe: Observer) -> Table:
+    return read_parquet(path)
 
 
-def _read_feather(path: Path, *, text: Collection[str]) -> Table:
-    return in_memory(feather.read_table(path, memory_map=True))
+def _read_feather(path: Path, *, text: Collection[str], observe: Observer) -> Table:
+    return read_feather(path)
 
 
 READERS: dict[str, Callable[..., Table]] = {

@@ -1,46 +1,131 @@
-"""Parquet files as tables: read at once if small, column by column if large."""
+"""Parquet and Feather files as tables: read at once if small, else by column or in pieces."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 from tabnas.data._table import Table
 from tabnas.errors import TabnasError
 
 LARGE = 64 << 20
-"""Bytes, uncompressed, from which on a table is read column by column, whenever one is needed."""
+"""Bytes in memory from which on a table is read by column or in pieces, whenever it is needed."""
+CELL = 8  # bytes that a value takes in memory, at least about: on disk, it may be a few bits
+BUFFER = 1 << 20  # bytes of a column of a Parquet file that are read at a time
+IPC = b"ARROW1"  # what files of Arrow's format begin with; other Feather files are of version 1
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
+Convert = Callable[[Any], Any]
+"""Makes a column of another, value by value."""
+NOTHING: Mapping[str, Convert] = MappingProxyType({})
 
-def stored_table(path: Path) -> Table:
+
+def read_parquet(path: Path) -> Table:
     """The table of a Parquet file, which stays open if it is large."""
-    file = parquet.ParquetFile(path)
-    groups = (file.metadata.row_group(i) for i in range(file.num_row_groups))
-    if sum(group.total_byte_size for group in groups) < LARGE:
+    file = parquet.ParquetFile(path, buffer_size=BUFFER)
+    meta = file.metadata
+    size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+    if not is_large(size, meta.num_rows, len(file.schema_arrow)):
         with file:
             return in_memory(file.read())
+    return lazy_parquet(file, path.name)
+
+
+def is_large(size: int, rows: int, columns: int) -> bool:
+    """Whether a file of `size` bytes should not be read into memory at once."""
+    return max(size, CELL * rows * columns) >= LARGE
+
+
+def lazy_parquet(file: Any, title: str, convert: Mapping[str, Convert] = NOTHING) -> Table:
+    """The table of an open Parquet file, of which nothing is in memory.
+
+    Errors call the file `title`; the columns of `convert` come converted.
+    """
     names = [name for name in file.schema_arrow.names if not PANDAS_INDEX.fullmatch(name)]
+
+    def converted(read: Any, wanted: Sequence[str]) -> pa.Table:
+        read.validate(full=True)
+        # by position in what comes: asking for "a" also brings "a.b"
+        columns = {name: read.column(read.column_names.index(name)) for name in wanted}
+        changed = [convert[name](c) if name in convert else c for name, c in columns.items()]
+        return pa.Table.from_arrays(changed, names=list(columns))
 
     def load(number: int) -> pa.ChunkedArray:
         name = names[number]
-        try:
-            read = file.read(columns=[name])
-            # by position in what comes: asking for "a" also brings "a.b"
-            column = read.column(read.column_names.index(name))
-            column.validate(full=True)
-        except (OSError, ValueError, pa.ArrowException) as error:
-            problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
-            raise TabnasError(
-                f"the column {name!r} of {path.name!r} cannot be read: {problem}"
-            ) from None
-        return column
+        with _reading(f"the column {name!r} of {title!r}"):
+            return converted(file.read(columns=[name]), [name]).column(0)
 
-    return Table.lazy(names, file.metadata.num_rows, load)
+    def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
+        wanted = [names[number] for number in numbers]
+        with _reading(repr(title)):
+            batches = file.iter_batches(rows, columns=wanted)
+            yield from regrouped(
+                (converted(pa.Table.from_batches([batch]), wanted) for batch in batches), rows
+            )
+
+    return Table.lazy(names, file.metadata.num_rows, load, scan=scan)
+
+
+def read_feather(path: Path) -> Table:
+    """The table of a Feather file, which stays open if it is large."""
+    with path.open("rb") as start:
+        if start.read(len(IPC)) != IPC:
+            return in_memory(feather.read_table(path, memory_map=True))
+    source = pa.OSFile(str(path))
+    with pa.ipc.open_file(source) as file:
+        schema = file.schema
+    rows = sum(batch.num_rows for batch in _batches(source, [0])) if len(schema) else 0
+    if not is_large(path.stat().st_size, rows, len(schema)):
+        with source:
+            return in_memory(feather.read_table(path, memory_map=True))
+    kept = [i for i, name in enumerate(schema.names) if not PANDAS_INDEX.fullmatch(name)]
+
+    def tables(places: Sequence[int]) -> Iterator[pa.Table]:
+        for batch in _batches(source, sorted(places)):
+            batch.validate(full=True)
+            yield pa.Table.from_batches([batch]).select([schema.names[i] for i in places])
+
+    def load(number: int) -> pa.ChunkedArray:
+        with _reading(f"the column {schema.names[kept[number]]!r} of {path.name!r}"):
+            return pa.concat_tables(tables([kept[number]])).column(0)
+
+    def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
+        with _reading(repr(path.name)):
+            yield from regrouped(tables([kept[number] for number in numbers]), rows)
+
+    return Table.lazy([schema.names[i] for i in kept], rows, load, scan=scan)
+
+
+def _batches(source: Any, places: Sequence[int]) -> Iterator[Any]:
+    """The batches of a file of Arrow's format, with the columns at some places of its schema."""
+    options = pa.ipc.IpcReadOptions(included_fields=list(places))
+    with pa.ipc.open_file(source, options=options) as file:
+        for number in range(file.num_record_batches):
+            yield file.get_batch(number)
+
+
+def regrouped(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of `rows` rows each, the last of what is left."""
+    waiting: list[pa.Table] = []
+    count = 0
+    for table in tables:
+        waiting.append(table)
+        count += table.num_rows
+        if count < rows:
+            continue
+        together = pa.concat_tables(waiting)
+        full = count - count % rows
+        yield from (together.slice(start, rows) for start in range(0, full, rows))
+        waiting, count = [together.slice(full)], count - full
+    if count:
+        yield pa.concat_tables(waiting)
 
 
 def in_memory(arrow: Any) -> Table:
@@ -48,3 +133,15 @@ def in_memory(arrow: Any) -> Table:
     arrow.validate(full=True)
     names = enumerate(arrow.column_names)
     return Table(arrow.select([i for i, name in names if not PANDAS_INDEX.fullmatch(name)]))
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Say what of a damaged or changed file cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        if isinstance(error, TabnasError):
+            raise
+        problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
+        raise TabnasError(f"{what} cannot be read: {problem}") from None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,10 @@ from tabnas.data import _sources as sources
 from tabnas.data._values import is_text, refuse_unfit
 from tabnas.errors import TabnasError, did_you_mean
 from tabnas.types import IntArray
+
+T = TypeVar("T")
+Scan = Callable[[Sequence[int], int], Iterator[pa.Table]]
+"""Reads the columns of some numbers in tables of so many rows, from the first row to the last."""
 
 
 class Table:
@@ -33,15 +38,22 @@ class Table:
 
     @classmethod
     def lazy(
-        cls, names: Sequence[str], rows: int, load: Callable[[int], Any], *, named: bool = True
+        cls,
+        names: Sequence[str],
+        rows: int,
+        load: Callable[[int], Any],
+        *,
+        scan: Scan | None = None,
+        named: bool = True,
     ) -> Table:
         """A table whose columns are loaded, by number, whenever they are asked for.
 
-        So a large one need not be in memory, or not twice, to be encoded column by column.
+        So a large one need not be in memory, or not twice, to be encoded column by column. With
+        `scan`, it need not even hold one of its columns to be read in `pieces`.
         """
         table = cls.__new__(cls)
         checked = checked_names("the table", names)
-        table._set(checked, range(len(checked)), rows, load, named=named)
+        table._set(checked, range(len(checked)), rows, load, scan=scan, named=named)
         return table
 
     def _set(
@@ -51,6 +63,7 @@ class Table:
         rows: int,
         load: Callable[[int], Any],
         *,
+        scan: Scan | None = None,
         named: bool,
     ) -> None:
         self.named = named
@@ -58,10 +71,16 @@ class Table:
         self._number = dict(zip(names, numbers, strict=True))
         self._rows = rows
         self._load = load
+        self._scan = scan
 
     def _with(self, names: Sequence[str], numbers: Iterable[int], **changes: Any) -> Table:
         table = Table.__new__(Table)
-        kept: dict[str, Any] = {"rows": self._rows, "load": self._load, "named": self.named}
+        kept: dict[str, Any] = {
+            "rows": self._rows,
+            "load": self._load,
+            "scan": self._scan,
+            "named": self.named,
+        }
         table._set(names, numbers, **(kept | changes))
         return table
 
@@ -173,7 +192,30 @@ class Table:
         def load(number: int) -> pa.ChunkedArray:
             return self.column(names[number], rows)
 
-        return self._with(self.names, self._number.values(), rows=len(rows), load=load)
+        return self._with(self.names, self._number.values(), rows=len(rows), load=load, scan=None)
+
+    def pieces(self, rows: int) -> Iterator[Table]:
+        """Yield tables of `rows` rows one after the other, the last of what is left.
+
+        Of a large file, only the piece at hand and the one after it are in memory.
+        """
+        for part in self._parts(rows):
+            yield Table(part.rename_columns(self.names), named=self.named)
+
+    def _parts(self, rows: int) -> Iterator[pa.Table]:
+        if self._scan is not None:
+            return read_ahead(self._scan(list(self._number.values()), rows))
+        arrow = self.arrow
+        return (arrow.slice(start, rows) for start in range(0, len(self), rows))
+
+
+def read_ahead(pieces: Iterator[T]) -> Iterator[T]:
+    """Yield the same pieces, each made in another thread while the one before is worked on."""
+    with ThreadPoolExecutor(1, thread_name_prefix="tabnas-pieces") as pool:
+        coming = pool.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = pool.submit(next, pieces, None)
+            yield piece
 
 
 def _taken(name: str, column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,8 @@ UNITS = {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of times and durations, i
 class RowError(TabnasError):
     """A value that cannot be, and its row, which people count from 1.
 
-    Whoever looked at some rows of a table only says so with `among`, and the row of the table is
-    named instead.
+    Whoever looked at some rows of a table only says so with `rename_rows`, and the row of the table
+    is named instead.
     """
 
     def __init__(self, before: str, row: int, after: str) -> None:
@@ -39,6 +41,15 @@ class RowError(TabnasError):
     def among(self, rows: IntArray | None) -> RowError:
         """The same of the table that the rows were taken from."""
         return self if rows is None else RowError(self.before, int(rows[self.row]), self.after)
+
+
+@contextmanager
+def rename_rows(rows: IntArray | None) -> Iterator[None]:
+    """Let errors about some rows of a table name them by `rows`, their numbers in the table."""
+    try:
+        yield
+    except RowError as error:
+        raise error.among(rows) from None
 
 
 def is_text(column: pa.ChunkedArray) -> bool:

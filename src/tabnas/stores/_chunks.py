@@ -8,12 +8,11 @@ counted and taken up again by.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 from tabnas.data import Table
-from tabnas.data.reading import reading
+from tabnas.data.reading import read_ahead, reading
 from tabnas.errors import TabnasError
 from tabnas.stores._sources import Source
 
@@ -58,18 +57,9 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """The chunks from one place of a file to another, without empty ones."""
     with reading(source.path):
-        for chunk in _ahead(reader.chunks(source, start, stop, row)):
+        for chunk in read_ahead(reader.chunks(source, start, stop, row)):
             if len(chunk.table):
                 yield chunk
-
-
-def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The same chunks, each read while the one before is worked on."""
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, chunks, None)
-        while (chunk := coming.result()) is not None:
-            coming = pool.submit(next, chunks, None)
-            yield chunk
 
 
 def refuse_other_columns(source: Source, names: tuple[str, ...], found: tuple[str, ...]) -> None:

@@ -13,12 +13,13 @@ from pyarrow import parquet
 
 from tabnas.data import Table
 from tabnas.data.reading import (
+    DecimalCommas,
     RowError,
     SeparatedForm,
-    decimal_commas,
     read_typed,
     reading,
     separated_form,
+    with_points,
 )
 from tabnas.errors import TabnasError
 from tabnas.stores._arrow import FeatherReader, ParquetReader, column_names
@@ -110,9 +111,10 @@ def _text_head(form: SeparatedForm, sources: tuple[Source, ...], rows: int, most
     lengths = [arrow.num_rows]
     if len(parts) > 1:
         lengths = [read_records(text, part, one).num_rows for part in parts]
-    table = Table(arrow)
-    decimals = decimal_commas(table, form.separator)
-    for name, numbers in decimals.items():
+    found = DecimalCommas.among(arrow.schema, form.separator)
+    found.add(arrow)
+    for name in found.names:
+        numbers = with_points(arrow.column(name))
         arrow = arrow.set_column(arrow.column_names.index(name), name, numbers)
     return Head(
         table=Table(arrow),
@@ -121,7 +123,7 @@ def _text_head(form: SeparatedForm, sources: tuple[Source, ...], rows: int, most
         rows=_in_all(sources, arrow.num_rows, on_disk),
         reader=reader,
         form=form,
-        decimals=tuple(decimals),
+        decimals=tuple(found.names),
     )
 
 

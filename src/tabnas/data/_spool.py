@@ -1,0 +1,104 @@
+"""Rows that come in batches, kept in memory while they are few and in a temporary file beyond."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from tabnas.data._stored import BUFFER, LARGE, Convert, lazy_parquet
+from tabnas.data._table import Table
+from tabnas.errors import TabnasError
+
+GROUP = 16 << 20  # bytes of rows, in memory, that are written to the file together
+
+
+class Spool:
+    """Collects the batches of a file that is read from start to end, and becomes a table.
+
+    The temporary file is removed as soon as the table has opened it, so nothing is left behind.
+    """
+
+    def __init__(self, source: Path, schema: pa.Schema) -> None:
+        self._source = source
+        self._schema = schema
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = 0  # of the batches that wait
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._writer: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self._folder is None:
+            return
+        with suppress(OSError):  # what could not be written has been said
+            self._writer.close()
+        self._folder.cleanup()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take some rows more."""
+        self._waiting.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes >= (LARGE if self._folder is None else GROUP):
+            self._write()
+
+    def table(self, convert: Mapping[str, Convert]) -> Table:
+        """The table of all rows, with the columns of `convert` converted."""
+        if self._folder is None:
+            arrow = pa.Table.from_batches(self._waiting, self._schema)
+            for name, function in convert.items():
+                number = arrow.column_names.index(name)
+                arrow = arrow.set_column(number, name, function(arrow.column(number)))
+            return Table(arrow)
+        self._write()
+        with self._writing():
+            self._writer.close()
+        file = parquet.ParquetFile(self._path, buffer_size=BUFFER)
+        restore = _restored(self._schema, file.schema_arrow)
+        return lazy_parquet(file, self._source.name, restore | dict(convert))
+
+    @property
+    def _path(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "table.parquet"
+
+    def _write(self) -> None:
+        with self._writing():
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="tabnas-")
+                self._writer = parquet.ParquetWriter(self._path, self._schema, compression="lz4")
+            if self._waiting:
+                rows = pa.Table.from_batches(self._waiting, self._schema)
+                self._writer.write_table(rows, row_group_size=max(len(rows), 1))
+        self._waiting, self._bytes = [], 0
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            problem = os.strerror(error.errno) if error.errno else error
+            raise TabnasError(
+                f"{self._source.name!r} is read by way of a temporary file, since it is large, "
+                f"however there is no room for that in {tempfile.gettempdir()!r} ({problem}); "
+                "set TMPDIR to another folder"
+            ) from None
+
+
+def _restored(given: pa.Schema, found: pa.Schema) -> dict[str, Convert]:
+    """Functions for the columns whose type Parquet does not have: it has no seconds."""
+    return {
+        field.name: partial(pc.cast, target_type=field.type)
+        for field, stored in zip(given, found, strict=True)
+        if field.type != stored.type
+    }

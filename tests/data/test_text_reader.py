@@ -1,0 +1,172 @@
+"""Text is read in blocks, and no type, value or row depends on where a block ends."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+from tabnas import TabnasError
+from tabnas.data import Table, TableEncoder, _spool, _stored, _text_reader, read_table
+from tabnas.data._separated import find_form
+from tests.conftest import SHARED, needs_shared
+
+VALUES = (
+    *("NA", "1", "0x10", "9" * 20, "1.5", "true", "x", "x'y", 'say ""so""', " 7 "),
+    *("2020-01-01", "10:00:00", "2020-01-01 10:00:00", "2020-01-01 10:00:00.5"),
+    *("2020-01-01T10:00:00Z", "2020-01-01T10:00:00.5+01:00"),
+)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text comes in blocks of some lines."""
+    monkeypatch.setattr(_text_reader, "SAMPLE", 1 << 10)
+    monkeypatch.setattr(_text_reader, "BLOCK", 1 << 11)
+
+
+@pytest.fixture
+def spooled(monkeypatch: pytest.MonkeyPatch, small_blocks: None) -> None:
+    """The same, and goes by way of a temporary file, a few blocks together."""
+    monkeypatch.setattr(_spool, "LARGE", 1)
+    monkeypatch.setattr(_spool, "GROUP", 1 << 14)
+
+
+@pytest.fixture(params=["small_blocks", "spooled"])
+def way(request: pytest.FixtureRequest) -> str:
+    request.getfixturevalue(request.param)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("first", VALUES)
+def test_types_are_those_of_the_whole_file(first: str, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    lines = [[f"c{i}" for i in range(len(VALUES))], *[[f'"{first}"'] * len(VALUES)] * 20]
+    lines += [[f'"{then}"' for then in VALUES]]
+    path.write_text("\n".join(map(",".join, lines)) + "\n", encoding="utf-8")
+    whole = csv.read_csv(path, **find_form(path, separator=",").options())
+    read = read_table(path)
+    assert read.arrow.schema.types == whole.schema.types
+    assert read.arrow.to_pydict() == whole.to_pydict()
+
+
+@pytest.mark.usefixtures("way")
+def test_a_type_does_not_depend_on_the_piece(tmp_path: Path) -> None:
+    """A code of 1.0 is the category 1 in a column of numbers, and another one among texts."""
+    encoder = TableEncoder.fit(Table.of({"code": [1, 2] * 5}), kinds={"code": "categorical"})
+    path = tmp_path / "new.csv"
+    for last, expected in (("2.0", {1, 2}), ("x", {0})):
+        path.write_text("code,other\n" + "1.0,a\n" * 999 + f"{last},a\n")
+        pieces = [encoder.encode(piece).categorical for piece in read_table(path).pieces(64)]
+        assert set(np.concatenate(pieces)[:, 0].tolist()) == expected
+
+
+@pytest.mark.usefixtures("way")
+def test_decimal_commas_hold_for_all_rows_or_for_none(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    start = "a;b;c\n" + "1;1,5;1,5\n" * 999
+    path.write_text(start + "2,5;3;x\n")
+    table = read_table(path)
+    assert table.column("a").to_pylist() == [1.0] * 999 + [2.5]
+    assert table.column("b").to_pylist() == [1.5] * 999 + [3.0]
+    assert table.column("c").to_pylist() == ["1,5"] * 999 + ["x"]
+    pieces = pa.concat_tables(piece.arrow for piece in table.pieces(10))
+    assert pieces.to_pydict() == table.arrow.to_pydict()
+
+
+@pytest.mark.usefixtures("way")
+def test_an_empty_line_of_a_single_column_is_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    for end in ("\n", "\r\n"):
+        path.write_bytes(f"a{end}1{end}{end}3{end}{end}5{end}".encode())
+        assert read_table(path).column("a").to_pylist() == [1, None, 3, None, 5]
+    path.write_bytes(b"a\n\n\n")
+    assert read_table(path).column("a").to_pylist() == [None, None]
+
+
+@pytest.mark.usefixtures("way")
+def test_records_may_be_longer_than_a_block(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    long = "x" * 100_000
+    path.write_text(f"a,b\n1,y\n2,{long}\n")
+    assert read_table(path).column("b").to_pylist() == ["y", long]
+    path.write_text(f"a,{long}\n1,2\n")
+    assert read_table(path).names == ["a", long]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    ("last", "sentence"),
+    [
+        (b"1,2,3\n", "must have 2 values in every row.*however row 1000 has 3"),
+        (b"1,x\0y\n", "the column 'b' in row 1000 holds a zero byte"),
+        (b"1,\xff\n", "must be UTF-8, however the column 'b' is not"),
+        (b'1,"x\n2,y\n', "must close every quote, however its row 1000 runs"),
+    ],
+)
+def test_problems_of_late_rows_are_named(tmp_path: Path, last: bytes, sentence: str) -> None:
+    path = tmp_path / "late.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 999 + last)
+    with pytest.raises(TabnasError, match=sentence):
+        read_table(path)
+
+
+def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "header.csv"
+    for end in ("", "\n"):
+        path.write_text("a,b" + end)
+        with pytest.raises(TabnasError, match="must have rows, however it has column names only"):
+            read_table(path)
+
+
+@pytest.mark.usefixtures("spooled")
+def test_no_more_than_some_blocks_are_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "many.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,x\n" * 100_000))
+    monkeypatch.setattr(_spool, "LARGE", 1 << 15)
+    waiting: list[int] = []
+    add = _spool.Spool.add
+
+    def watched(spool: _spool.Spool, batch: pa.RecordBatch) -> None:
+        waiting.append(spool._bytes + batch.nbytes)
+        add(spool, batch)
+
+    monkeypatch.setattr(_spool.Spool, "add", watched)
+    told: list[float] = []
+    assert len(read_table(path, observe=told.append)) == 100_000
+    assert len(waiting) > 100  # blocks
+    assert max(waiting) < 1 << 16
+    assert told[-1] == 1.0
+
+
+@pytest.mark.usefixtures("spooled")
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 9_999)
+    table = read_table(path)
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 9_999 + b"1,2,3\n")
+    with pytest.raises(TabnasError, match="must have 2 values"):
+        read_table(path)
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert table.column("b").to_pylist() == [2] * 9_999  # still there for who has the table
+
+
+@needs_shared
+@pytest.mark.usefixtures("spooled")
+@pytest.mark.parametrize("name", ["adult.csv.gz", "criteo_head.txt.gz"])
+def test_real_files_hold_the_same_in_pieces(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_text_reader, "BLOCK", 1 << 15)
+    table = read_table(SHARED / "data" / name)
+    pieces = pa.concat_tables(piece.arrow for piece in table.pieces(1_000))
+    monkeypatch.undo()
+    assert _stored.LARGE == _spool.LARGE
+    assert pieces.equals(read_table(SHARED / "data" / name).arrow)
