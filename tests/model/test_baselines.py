@@ -30,6 +30,8 @@ def test_trivial_predictions():
     found = trivial_prediction(THREE, [0, 0, 1], [1.0, 1.0, 2.0], 2)
     np.testing.assert_allclose(found, [[0.5, 0.5, 0.0]] * 2)
     np.testing.assert_allclose(trivial_prediction(NUMBER, [1.0, 4.0], [2.0, 1.0], 3), [2.0] * 3)
+    huge = trivial_prediction(NUMBER, [1.5e308, 1.7e308, -1e308], [1.0, 1.0, 2.0], 1)
+    np.testing.assert_allclose(huge, [0.3e308])
     with pytest.raises(TabnasError, match="not all 0"):
         trivial_prediction(NUMBER, [1.0, 4.0], [0.0, 0.0], 3)
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import ClassTarget, Encoded, NumberTarget, Target
 from tabnas.errors import TabnasError, whole
+from tabnas.model._measures import unit_of
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
@@ -39,7 +40,8 @@ def trivial_prediction(
     actual = np.asarray(truth)
     importance = _importance(weight, len(actual))
     if not isinstance(target, ClassTarget):
-        return np.full(rows, np.average(actual, weights=importance))
+        unit = unit_of(actual)  # sums of large values would overflow
+        return np.full(rows, unit * np.average(actual / unit, weights=importance))
     totals = np.bincount(actual, weights=importance, minlength=len(target.classes))
     return np.tile(totals / totals.sum(), (rows, 1))
 
