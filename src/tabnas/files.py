@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from tabnas.errors import TabnasError
@@ -54,11 +57,20 @@ def write_whole(path: Path, content: str | bytes, *, sync: bool = True) -> None:
 
     What a process that is killed leaves aside has a name that `is_aside` knows.
     """
-    data = content.encode() if isinstance(content, str) else content
+    with atomic_file(path, sync=sync) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def atomic_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
+    """Open a file to write to that replaces `path` at the end of the block, unless that fails.
+
+    The same as `write_whole`, for what is not in memory as a whole.
+    """
     aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
         with aside.open("wb") as file:
-            file.write(data)
+            yield file
             if sync:
                 file.flush()
                 os.fsync(file.fileno())

@@ -90,18 +90,33 @@ def test_chunks_do_not_show(fitted: Fitted, chunk: int, monkeypatch: pytest.Monk
     model, table = fitted.model, fitted.table.take(np.arange(130))
     expected = model.raw(table), model.predict(table)
     shares = model.predict_proba(table) if model.classes else None
-    monkeypatch.setattr(_model, "CHUNK", chunk)
+    monkeypatch.setattr(_model, "PIECE_ROWS", chunk)
     np.testing.assert_array_equal(model.raw(table), expected[0])
     np.testing.assert_array_equal(model.predict(table), expected[1])
     if shares is not None:
         np.testing.assert_array_equal(model.predict_proba(table), shares)
 
 
-def test_errors_say_where_a_chunk_begins(iris: Fitted, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_model, "CHUNK", 4)
+def test_outputs_come_in_pieces(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
+    model, table = fitted.model, fitted.table.take(np.arange(130))
+    expected = model.raw(table)
+    monkeypatch.setattr(_model, "PIECE_ROWS", 50)
+    pieces = list(model.raw_pieces(table))
+    assert [len(piece) for piece in pieces] == [50, 50, 30]
+    np.testing.assert_array_equal(np.concatenate(pieces), expected)
+
+
+def test_pieces_of_wide_tables_have_fewer_rows():
+    assert _model.piece_rows(1) == _model.piece_rows(32) == 65_536
+    assert _model.piece_rows(1_024) == 2_048
+    assert _model.piece_rows(100_000) == 1_024
+
+
+def test_errors_name_the_row_of_the_whole_table(iris: Fitted, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_model, "PIECE_ROWS", 4)
     array = np.ones((10, 4))
     array[9, 2] = np.inf
-    with pytest.raises(TabnasError, match=r"counting rows from row 9: .*however row 2 is inf"):
+    with pytest.raises(TabnasError, match=r"however row 10 is inf"):
         iris.model.predict(array)
 
 

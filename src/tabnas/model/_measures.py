@@ -197,7 +197,10 @@ def _ranks(weights: FloatArray, places: tuple[IntArray, IntArray]) -> tuple[Floa
     sums = np.zeros((len(weights), weights.shape[1] + 1))
     np.cumsum(weights, axis=1, out=sums[:, 1:])
     left, right = places
-    return sums[:, -1], (sums[:, left] + sums[:, right]) / 2
+    below = sums[:, left]
+    below += sums[:, right]
+    below /= 2
+    return sums[:, -1], below
 
 
 def unit_of(numbers: FloatArray) -> float:

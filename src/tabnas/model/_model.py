@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget, Encoded, NumberTarget, Table, TableEncoder, Target
+from tabnas.data.reading import RowError, rename_rows
 from tabnas.errors import TabnasError
 from tabnas.model._limits import checked_limits, costs_of, refuse_broken
 from tabnas.model._shapes import checked_weights, weight_shapes
@@ -20,8 +21,11 @@ from tabnas.nets import SGD, SuperNet, Task
 from tabnas.space import Architecture
 from tabnas.types import FloatArray
 
-CHUNK = 1 << 16
-"""Rows encoded and computed at a time, so that memory does not grow with the table."""
+PIECE_ROWS = 1 << 16
+"""The most rows read, encoded and computed at a time, so that memory does not grow with the table.
+"""
+PIECE_CELLS = 1 << 21  # the same for rows times columns, down to the fewest rows
+FEWEST_ROWS = 1 << 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -101,12 +105,30 @@ class Model:
         self._fill(out, table, lambda raw: raw)
         return out
 
+    def raw_pieces(self, table: Any) -> Iterator[Float32Array]:
+        """Yield the rows of `raw` some at a time, so that neither table nor outputs fill memory."""
+        start = 0
+        for piece in self.pieces(Table.of(table)):
+            with rename_rows(np.arange(start, start + len(piece))):
+                raw = self._outputs(self.encoder.encode(piece))
+            yield raw
+            start += len(piece)
+
+    def pieces(self, table: Table, *others: str) -> Iterator[Table]:
+        """Yield some rows at a time, with the columns that the model needs and some others."""
+        if table.named and self.encoder.named:
+            self.encoder.matched(table)  # what is missing may be there by another name
+            names = {column.name for column in self.encoder.columns}
+            names |= {table.known(name) for name in others}
+            table = table.select([name for name in table if name in names])
+        return table.pieces(piece_rows(len(table.names)))
+
     def predict(self, table: Any) -> NDArray[Any]:
         """Labels of their own type, or values in the target's own units, [rows]."""
         table = Table.of(table)
         if isinstance(self.target, NumberTarget):
-            values, decode = np.empty(len(table)), self.target.decode
-            self._fill(values, table, lambda raw: decode(raw[:, 0]))
+            values = np.empty(len(table))
+            self._fill(values, table, self.decode)
             return values
         assert isinstance(self.target, ClassTarget)
         codes = np.empty(len(table), np.int64)
@@ -122,7 +144,7 @@ class Model:
             )
         table = Table.of(table)
         out = np.empty((len(table), len(self.classes)))
-        self._fill(out, table, probabilities)
+        self._fill(out, table, self.decode)
         return out
 
     def predict_encoded(self, encoded: Encoded) -> FloatArray:
@@ -130,7 +152,10 @@ class Model:
 
         Returns what `predict_proba` does of classes, and `predict` of quantities.
         """
-        raw = self._outputs(encoded)
+        return self.decode(self._outputs(encoded))
+
+    def decode(self, raw: Float32Array) -> FloatArray:
+        """What the network's outputs say: probabilities [rows, classes], or values [rows]."""
         if isinstance(self.target, NumberTarget):
             return self.target.decode(raw[:, 0])
         return probabilities(raw)
@@ -138,28 +163,19 @@ class Model:
     def _fill(
         self, out: NDArray[Any], table: Table, finish: Callable[[Float32Array], NDArray[Any]]
     ) -> None:
-        """Write what `finish` makes of the network's outputs, a chunk of rows at a time."""
-        if table.named and self.encoder.named:
-            self.encoder.matched(table)  # what is missing may be there by another name
-            needed = [column.name for column in self.encoder.columns if column.name in table]
-            table = table.select(needed)
-        arrow = table.arrow
-        for start in range(0, len(table), CHUNK):
-            piece = Table(arrow.slice(start, CHUNK), named=table.named)
-            try:
-                out[start : start + CHUNK] = finish(self._outputs(self.encoder.encode(piece)))
-            except TabnasError as error:
-                if start == 0:
-                    raise
-                raise TabnasError(f"counting rows from row {start + 1:,}: {error}") from None
+        """Write what `finish` makes of the network's outputs, a piece of the rows at a time."""
+        start = 0
+        for raw in self.raw_pieces(table):
+            out[start : start + len(raw)] = finish(raw)
+            start += len(raw)
 
     def _outputs(self, encoded: Encoded) -> Float32Array:
         raw = self._net.logits(self.architecture, examples(self.task, encoded))
         if not np.isfinite(raw).all():
-            row = int((~np.isfinite(raw)).any(axis=1).argmax())
-            raise TabnasError(
-                f"the network's outputs must be finite, however those of row {row + 1} are not: "
-                "its weights are too large for float32"
+            raise RowError(
+                "the network's outputs must be finite, however those of",
+                int((~np.isfinite(raw)).any(axis=1).argmax()),
+                "are not: its weights are too large for float32",
             )
         return raw
 
@@ -177,6 +193,11 @@ class Model:
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         plain = {n: dict(v) if isinstance(v, MappingProxyType) else v for n, v in given.items()}
         return _rebuilt, (plain,)
+
+
+def piece_rows(columns: int) -> int:
+    """How many rows of a table of so many columns are worked on at a time."""
+    return min(PIECE_ROWS, max(FEWEST_ROWS, PIECE_CELLS // max(columns, 1)))
 
 
 def _rebuilt(given: dict[str, Any]) -> Model:

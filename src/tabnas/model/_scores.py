@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,22 +104,29 @@ def score(
     """
     resamples = whole("resamples", resamples, least=1)
     actual, said, importance = _checked(target, truth, prediction, weight)
-    task, classes = target.task, said.shape[1] if said.ndim == 2 else 1
-    measures = {m.name: m.measure(actual, said) for m in metrics_for(task)}
-    values = {name: _value(measure, importance) for name, measure in measures.items()}
-    measures = {name: m for name, m in measures.items() if not np.isnan(values[name])}
-    rows = len(actual)
+    classes = said.shape[1] if said.ndim == 2 else 1
+    rows, weigh = len(actual), partial(_value, weight=importance)
     if rows <= BOOTSTRAP_ROWS and rows * classes <= BOOTSTRAP_CELLS:
-        spans = _bootstrap(measures, importance, whole("seed", seed, least=0), resamples)
+        measures = {m.name: m.measure(actual, said) for m in metrics_for(target.task)}
+        values = {name: weigh(measure) for name, measure in measures.items()}
+        values = {name: value for name, value in values.items() if not np.isnan(value)}
+        defined = {name: measures[name] for name in values}
+        spans = _bootstrap(defined, importance, whole("seed", seed, least=0), resamples)
     else:
-        spans = {n: _normal(m, values[n], importance) for n, m in measures.items()}
+        values, spans = {}, {}
+        for metric in metrics_for(target.task):  # one at a time, for each takes memory
+            measure = metric.measure(actual, said)
+            value = weigh(measure)
+            if not np.isnan(value):
+                values[metric.name] = value
+                spans[metric.name] = _normal(measure, value, importance)
     entries = {}
     for name, (low, high) in spans.items():
         value, metric = values[name], METRICS[name]
         entries[name] = Score(
             value, max(min(low, value), metric.least), min(max(high, value), metric.most)
         )
-    return Scores(task, rows, entries)
+    return Scores(target.task, rows, entries)
 
 
 def primary_loss(
@@ -211,8 +219,10 @@ def _checked(
     kept = importance > 0
     if not kept.any():
         raise TabnasError("scores need rows that weigh something, however there are none")
+    if not kept.all():
+        actual, said, importance = actual[kept], said[kept], importance[kept]
     # only proportions matter, and sums of large or tiny weights could overflow or vanish
-    return actual[kept], said[kept], importance[kept] / importance.max()
+    return actual, said, importance / importance.max()
 
 
 def _codes(truth: NDArray[Any], classes: int) -> NDArray[np.int64]:
