@@ -32,7 +32,7 @@ def showing(console: Console, *, quiet: bool) -> Iterator[Callable[[EncodingProg
     elif not console.is_terminal:
         yield _lines(console)
     else:
-        with _bars(console) as bars:
+        with progress_bars(console) as bars:
             tasks: dict[str, Any] = {}
 
             def tell(told: EncodingProgress) -> None:
@@ -55,7 +55,8 @@ def _lines(console: Console) -> Callable[[EncodingProgress], None]:
     return tell
 
 
-def _bars(console: Console) -> Progress:
+def progress_bars(console: Console) -> Progress:
+    """Bars with what they are of, the share that is done, the time that is left, and a note."""
     return Progress(
         TextColumn("{task.description:<11}"),
         BarColumn(bar_width=20),
@@ -92,7 +93,7 @@ def check_store(path: Path, *, quiet: bool, as_json: bool) -> None:
     if quiet or as_json or not console.is_terminal:
         store.verify()
     else:
-        with _bars(console) as bars:
+        with progress_bars(console) as bars:
             task = bars.add_task("checking", total=max(store.bytes, 1), note=size(store.bytes))
             store.verify(lambda read: bars.advance(task, read))
     if as_json:

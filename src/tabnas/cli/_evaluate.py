@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,12 @@ from tabnas.cli._folders import finished
 from tabnas.cli._options import FinishedRun, Json
 from tabnas.cli._text import terminal
 from tabnas.errors import TabnasError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tabnas.cli._row_progress import RowProgress
+    from tabnas.model import Model
 
 
 def evaluate(
@@ -29,6 +35,9 @@ def evaluate(
     Rows without a target are left out. The rows should be new to the model: on those of its
     training, scores are better than they will be.
 
+    Rows are read and answered some ten thousand at a time, so a file may be larger than memory;
+    what stays is the answer and the truth of each row.
+
     For example:
 
     # rows that were kept aside
@@ -37,28 +46,60 @@ def evaluate(
     # the same for a program
     tabnas evaluate runs/income test.csv --json
     """
+    import pyarrow as pa
+
+    from tabnas.cli import _arrow  # noqa: F401
+    from tabnas.cli._row_progress import row_progress
     from tabnas.cli._summary import show_scores
-    from tabnas.data import read_table
     from tabnas.model import score
-    from tabnas.runs import Labelled, load_run_model
+    from tabnas.runs import load_run_model
 
     model = load_run_model(finished(run))
-    table = read_table(file, text=model.text_columns)
-    if model.target.name not in table:
-        raise TabnasError(
-            f"{file.name!r} must have the target {model.target.name!r} to be judged by, however it "
-            "has no such column; use tabnas predict for rows without"
-        )
-    rows = Labelled.of(table, model.target)
-    if not len(rows):
-        raise TabnasError(
-            f"{file.name!r} must have rows with a target to be judged by, however "
-            f"{model.target.name!r} is missing in all; use tabnas predict for rows without"
-        )
-    predict = model.predict_proba if model.classes else model.predict
-    scores = score(model.target, rows.truth, predict(rows.features)).to_dict()
+    with row_progress("evaluating") as progress:
+        truth, prediction = _answers(model, file, progress)
+        pa.default_memory_pool().release_unused()  # what reading took, for scores take some, too
+        scores = score(model.target, truth, prediction).to_dict()
     if as_json:
         typer.echo(json.dumps(scores, indent=2))
         return
-    counted = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    counted = "1 row" if len(truth) == 1 else f"{len(truth):,} rows"
     show_scores(terminal(), {"network": scores}, f"{counted} of {file.name}")
+
+
+def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The truth and the prediction of every row that has a target.
+
+    They stay in memory, for most metrics need them all at once; of the table, some rows at a time.
+    """
+    import numpy as np
+
+    from tabnas.data import read_table, rows_with_target
+    from tabnas.data.reading import rename_rows
+
+    target = model.target
+    table = read_table(file, text=model.text_columns, observe=progress.read)
+    if target.name not in table:
+        raise TabnasError(
+            f"{file.name!r} must have the target {target.name!r} to be judged by, however it "
+            "has no such column; use tabnas predict for rows without"
+        )
+    truth = np.empty(len(table), np.int32 if model.classes else np.float64)
+    shape = (len(table), len(model.classes)) if model.classes else len(table)
+    prediction = np.empty(shape)
+    read = count = 0
+    for piece in model.pieces(table, target.name):
+        progress.count(read, len(table))
+        present = rows_with_target(piece.column(target.name))
+        here = slice(count, count + len(present))
+        rows = piece if len(present) == len(piece) else piece.take(present)
+        with rename_rows(read + present):
+            truth[here] = target.truth(rows.column(target.name))
+            prediction[here] = model.decode(model.raw(rows.drop([target.name])))
+        read, count = read + len(piece), here.stop
+    progress.count(read, len(table))
+    if not count:
+        raise TabnasError(
+            f"{file.name!r} must have rows with a target to be judged by, however "
+            f"{target.name!r} is missing in all; use tabnas predict for rows without"
+        )
+    return truth[:count], prediction[:count]

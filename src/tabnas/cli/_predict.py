@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tabnas.cli._ending import INTERRUPTED, EndedError
 from tabnas.cli._folders import finished
 from tabnas.cli._options import FinishedRun
 from tabnas.cli._text import plain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tabnas.cli._row_progress import RowProgress
 
 
 def predict(
@@ -34,6 +42,10 @@ def predict(
     order of the file. Columns are found by name, in any order; others than the model needs are
     ignored. Missing values and categories that training had not are no problem.
 
+    Rows are read and answered some ten thousand at a time, so a file may be larger than memory. A
+    file that is written appears when it is complete; standard output gets every line when it is
+    made.
+
     For example:
 
     # to a file, or to whatever reads them
@@ -43,18 +55,48 @@ def predict(
     # with the network of one limit of a trade-off
     tabnas predict runs/income-tradeoff/limit-5000 new.csv --out 5000.parquet
     """
-    from tabnas.cli._predictions import predictions, refuse_unwritable, write_predictions
+    from tabnas.cli import _arrow  # noqa: F401
+    from tabnas.cli._predictions import (
+        predictions,
+        print_predictions,
+        refuse_unwritable,
+        write_predictions,
+    )
+    from tabnas.cli._row_progress import row_progress
     from tabnas.data import read_table
     from tabnas.runs import load_run_model
 
     if out is not None:
         refuse_unwritable(out, file)
     model = load_run_model(finished(run))
-    table = predictions(model, read_table(file, text=model.text_columns))
-    if out is None:
-        import pyarrow.csv
+    # bars would stand among the predictions, if both are on the terminal
+    with row_progress("predicting", hidden=out is None and sys.stdout.isatty()) as progress:
+        table = read_table(file, text=model.text_columns, observe=progress.read)
+        pieces = _counted(predictions(model, table), len(table), progress)
+        if out is not None:
+            write_predictions(pieces, out)
+        else:
+            with _interruptible():
+                print_predictions(pieces, sys.stdout.buffer)
+    if out is not None:
+        typer.echo(f"{len(table):,} predictions written to {plain(out)}", err=True)
 
-        pyarrow.csv.write_csv(table, sys.stdout.buffer)
-        return
-    write_predictions(table, out)
-    typer.echo(f"{len(table):,} predictions written to {plain(out)}", err=True)
+
+def _counted(pieces: Iterator[pa.Table], total: int, progress: RowProgress) -> Iterator[pa.Table]:
+    """The same pieces, of which each is shown as done when the next is asked for."""
+    rows = 0
+    for piece in pieces:
+        progress.count(rows, total)
+        yield piece
+        rows += piece.num_rows
+    progress.count(rows, total)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Say that predictions are missing, if whoever reads them gets some and then a Ctrl-C comes."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("tabnas: interrupted before all predictions were written", file=sys.stderr)
+        raise EndedError(INTERRUPTED) from None

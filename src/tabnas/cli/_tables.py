@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
-import pyarrow as pa
-
+from tabnas.cli import _arrow  # noqa: F401
 from tabnas.cli._completing import TABLES, column_names
 from tabnas.cli._text import plain
 from tabnas.data import Table, list_datasets, load_dataset, read_table
 from tabnas.errors import TabnasError, nearest
-
-# A Ctrl-C must not be lost while a table is read: Arrow's own handlers miss one that comes as it
-# ends, and Arrow imports pandas in the midst of reading, swallowing what is raised there.
-pa.enable_signal_handlers(False)
-with suppress(ImportError):
-    import_module("pandas")
 
 MOST_NAMED = 12
 HERE = ("scikit-learn", "folder")

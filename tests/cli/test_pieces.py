@@ -1,0 +1,241 @@
+"""Files are read and answered in pieces, and nothing shows where one ends."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+from rich.console import Console
+
+from tabnas.cli import _row_progress
+from tabnas.cli._main import run
+from tabnas.data import TableEncoder, _spool, _stored, _text_reader, read_table
+from tabnas.model import _model
+from tests.cli.conftest import ROWS, change, made_columns, write_csv
+from tests.cli.test_search import refused
+
+PIECE = 7
+
+
+@pytest.fixture
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is large, and every piece small."""
+    monkeypatch.setattr(_stored, "LARGE", 1)
+    monkeypatch.setattr(_spool, "LARGE", 1)
+    monkeypatch.setattr(_spool, "GROUP", 200)
+    monkeypatch.setattr(_text_reader, "SAMPLE", 100)
+    monkeypatch.setattr(_text_reader, "BLOCK", 100)
+    monkeypatch.setattr(_model, "PIECE_ROWS", PIECE)
+
+
+def messy_columns() -> dict[str, list[str]]:
+    """Rows whose early columns look like other types than their late ones."""
+    columns = made_columns()
+    columns["size"] = ["", *["1"] * 20, *columns["size"][21:]]  # missing, whole, then fractions
+    columns["house"] = [*["1"] * 30, "NA", "2.5", *columns["house"][32:]]
+    columns["colour"] = [*["7"] * 20, "purple", "?", *columns["colour"][22:]]  # codes, then texts
+    columns["day"] = [*[""] * 10, *columns["day"][10:50], *["2024-02-03 10:00:00"] * 5, *[""] * 5]
+    columns["kind"][3] = ""
+    columns["value"][50] = "NA"
+    return columns
+
+
+def write_as(path: Path, columns: dict[str, list[str]]) -> Path:
+    """Write in the format that the name ends with."""
+    plain = write_csv(path.with_name("plain.csv"), columns)
+    if path.name.endswith("csv.gz"):
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    elif path.suffix == ".tsv":
+        path.write_text(plain.read_text().replace(",", "\t"))
+    elif path.name == "semicolons.csv":
+        path.write_text(plain.read_text().replace(",", ";").replace(".", ","))
+    elif path.suffix == ".csv":
+        path.write_bytes(plain.read_bytes())
+    else:
+        table = read_table(plain).arrow
+        if path.suffix == ".parquet":
+            parquet.write_table(table, path, row_group_size=11)
+        else:
+            feather.write_feather(table, path, chunksize=11)
+    return path
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows were encoded at a time."""
+    rows: list[int] = []
+    encode = TableEncoder.encode
+
+    def counted(encoder: TableEncoder, table: object, *given: object) -> object:
+        rows.append(len(table))  # type: ignore[arg-type]
+        return encode(encoder, table, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TableEncoder, "encode", counted)
+    return rows
+
+
+@pytest.mark.parametrize("model", ["classes", "quantity"])
+@pytest.mark.parametrize(
+    "name", ["a.csv", "semicolons.csv", "a.tsv", "a.csv.gz", "a.parquet", "a.feather"]
+)
+def test_pieces_do_not_show(
+    name: str,
+    model: str,
+    finished: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> None:
+    path = write_as(here / name, messy_columns())
+    run_folder = str(finished / model)
+
+    def answered(out: str) -> tuple[pa.Table, dict[str, object]]:
+        assert run(["predict", run_folder, str(path), "--out", out]) == 0
+        capsys.readouterr()
+        assert run(["evaluate", run_folder, str(path), "--json"]) == 0
+        return parquet.read_table(out), json.loads(capsys.readouterr().out)
+
+    whole = answered("whole.parquet")
+    request.getfixturevalue("in_pieces")
+    rows = request.getfixturevalue("watched")
+    in_pieces = answered("pieces.parquet")
+    assert in_pieces[0].equals(whole[0])
+    assert in_pieces[1] == whole[1]
+    assert in_pieces[0].num_rows == ROWS
+    assert in_pieces[1]["rows"] == ROWS - 1
+    assert max(rows) == PIECE
+    assert len(rows) == 2 * -(-ROWS // PIECE)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
+def test_written_files_are_the_same(
+    ending: str, finished: Path, here: Path, request: pytest.FixtureRequest
+) -> None:
+    arguments = ["predict", str(finished / "classes"), str(finished / "good.csv"), "--out"]
+    assert run([*arguments, f"whole.{ending}"]) == 0
+    request.getfixturevalue("in_pieces")
+    assert run([*arguments, f"pieces.{ending}"]) == 0
+    if ending in ("csv", "tsv"):
+        assert (here / f"pieces.{ending}").read_bytes() == (here / f"whole.{ending}").read_bytes()
+    else:
+        read: Callable[[Path], pa.Table] = {
+            "parquet": parquet.read_table,
+            "feather": feather.read_table,
+        }[ending]
+        assert read(here / f"pieces.{ending}").equals(read(here / f"whole.{ending}"))
+    assert sorted(path.name for path in here.iterdir()) == [f"pieces.{ending}", f"whole.{ending}"]
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_every_line_of_a_single_column_has_its_answer(here: Path) -> None:
+    rows = 40
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=rows)
+    made = pa.table({"size": size, "value": 3 * size})
+    csv.write_csv(made, here / "train.csv")
+    search = ["search", "train.csv", "--target", "value", "--max-parameters", "100", "--out", "run"]
+    assert run([*search, "--quiet", "--time", "0.1", "--candidates", "1"]) == 0
+    (here / "new.csv").write_text("size\n1\n\n0.5\n\n2\n")
+    assert run(["predict", "run", "new.csv", "--out", "answers.csv"]) == 0
+    answers = (here / "answers.csv").read_text().splitlines()[1:]
+    assert len(answers) == 5
+    assert answers[1] == answers[3]
+    assert len(set(answers)) == 4
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_a_late_row_that_cannot_be_is_named_and_nothing_is_written(
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = change("size", {40: "big"})()
+    columns["kind"][:5] = [""] * 5
+    write_csv(here / "words.csv", columns)
+    model = str(finished / "classes")
+    sentence = "'size' must hold numbers, however row 41 is 'big'"
+    assert sentence in refused(["predict", model, "words.csv", "--out", "new/er/a.csv"], capsys)
+    assert sentence in refused(["evaluate", model, "words.csv"], capsys)
+    columns = made_columns()
+    columns["kind"][:5] = [""] * 5
+    columns["kind"][40] = "purple"
+    write_csv(here / "unseen.csv", columns)
+    said = refused(["evaluate", model, "unseen.csv"], capsys)
+    assert "'kind' in row 41 is 'purple', which training had not" in said
+
+
+@pytest.fixture
+def interrupting(monkeypatch: pytest.MonkeyPatch, in_pieces: None) -> Callable[..., None]:
+    """Something comes in between, at the fourth piece."""
+
+    def interrupt(error: BaseException) -> None:
+        encode, count = TableEncoder.encode, iter(range(100))
+
+        def interrupted(*given: object) -> object:
+            if next(count) == 3:
+                raise error
+            return encode(*given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(TableEncoder, "encode", interrupted)
+
+    return interrupt
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143), OSError(28, "No room")])
+def test_a_prediction_that_ends_early_leaves_nothing(
+    error: BaseException,
+    finished: Path,
+    here: Path,
+    interrupting: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    interrupting(error)
+    (here / "a.csv").write_text("as it was")
+    for out in ("a.csv", "new/a.csv"):
+        arguments = ["predict", str(finished / "classes"), str(finished / "good.csv")]
+        if isinstance(error, SystemExit):
+            with pytest.raises(SystemExit):
+                run([*arguments, "--out", out])
+        else:
+            expected = 130 if isinstance(error, KeyboardInterrupt) else 2
+            assert run([*arguments, "--out", out]) == expected
+        interrupting(error)
+    assert (here / "a.csv").read_text() == "as it was"
+    assert [path.name for path in here.iterdir()] == ["a.csv"]
+    assert capsys.readouterr().out == ""
+
+
+def test_who_gets_some_of_the_answers_is_told_that_others_are_missing(
+    finished: Path, interrupting: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupting(KeyboardInterrupt())
+    assert run(["predict", str(finished / "classes"), str(finished / "good.csv")]) == 130
+    said = capsys.readouterr()
+    assert said.err == "tabnas: interrupted before all predictions were written\n"
+    assert len(said.out.splitlines()) == 1 + 3 * PIECE
+
+
+def test_a_terminal_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    console = Console(
+        file=stream, force_terminal=True, width=80, color_system=None, legacy_windows=False
+    )
+    monkeypatch.setattr(_row_progress, "terminal", lambda *, stderr: console)
+    with _row_progress.row_progress("predicting") as progress:
+        progress.read(0.25)
+        progress.count(0, 4_000_000)
+        progress.count(3_000_000, 4_000_000)
+        assert progress._bars is not None
+        progress._bars.refresh()
+    said = stream.getvalue()
+    for words in ("reading", "25 %", "predicting", "75 %", "3,000,000 rows"):
+        assert words in said
+    assert said.endswith("\x1b[1A\x1b[2K")  # and vanishes
+    with _row_progress.row_progress("predicting", hidden=True) as progress:
+        progress.count(1, 2)
+    assert stream.getvalue() == said
