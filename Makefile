@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # Python compiles the modules that are imported; pip would compile all, for a minute.
 INSTALL := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable
 
-# A search compiles what searches need, once, while types are checked; else every process of the tests would.
+# A search compiles what else searches need, once, while types are checked; else every process of the tests would.
 COMPILE := $(BIN)/tabnas search iris --max-parameters 200 --candidates 1 --quiet --out build/kernels >/dev/null 2>&1
 
 # One process more than cores: many tests wait for processes of their own.
@@ -58,8 +58,9 @@ $(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(INSTALL) .
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(INSTALL) '.[test]'
+# The kernels of the engine are compiled while the rest is installed.
+$(VENV)/test.stamp: $(VENV)/demo.stamp
+	$(BIN)/python -c 'import tabnas.nets.compiled' & $(INSTALL) '.[test]' && wait
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/test.stamp
