@@ -77,11 +77,10 @@ def check_limit(reward: Reward) -> None:
     """Of equal quality, be it negative, what is farther over the limit is never worth more."""
     space = reward.feasible.space
     every = np.indices([len(layer) for layer in space.candidates]).reshape(space.depth, -1).T
+    every = every[reward.counts(every)]  # what is rejected has no worth
     load = reward.feasible.load(every)
     order = np.argsort(load)
-    over = order[
-        (load[order] >= 1) & np.isfinite(load[order])
-    ]  # the load of no architecture is inf
+    over = order[(load[order] >= 1) & np.isfinite(load[order])]  # that of no architecture is inf
     for quality in QUALITIES:
         values = reward.value(np.full(len(over), quality), every[over])
         assert (np.diff(values) <= TOLERANCE).all(), (
