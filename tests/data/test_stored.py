@@ -158,6 +158,23 @@ def test_pieces_never_hold_a_whole_column(
     assert max(seen) <= (700 if ending == "feather" else 300)
 
 
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_memory_does_not_grow_from_piece_to_piece(ending: str, tmp_path: Path) -> None:
+    rows, groups = 20_000, 40
+    made = pa.table({name: np.random.default_rng(0).normal(size=rows * groups) for name in "ab"})
+    path = tmp_path / f"table.{ending}"
+    if ending == "parquet":
+        parquet.write_table(made, path, row_group_size=rows)
+    else:
+        feather.write_feather(made, path, chunksize=rows)
+    del made
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in read_table(path).pieces(rows)]
+    assert len(held) == groups
+    assert max(held) < 8 * 2 * 8 * rows  # some pieces, of two columns and 8 bytes a value
+
+
 def test_pieces_of_one_type_whatever_dictionary_they_have(tmp_path: Path, large: None) -> None:
     names = [f"city {i // 2}" for i in range(400)]
     chunks = [pa.array(names[i : i + 100]).dictionary_encode() for i in range(0, 400, 100)]

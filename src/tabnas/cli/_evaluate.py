@@ -35,8 +35,8 @@ def evaluate(
     Rows without a target are left out. The rows should be new to the model: on those of its
     training, scores are better than they will be.
 
-    Rows are read and answered some ten thousand at a time, so a file may be larger than memory;
-    what stays is the answer and the truth of each row.
+    Rows are read and predicted in pieces of at most 65,536, so a file may be larger than memory;
+    the target and the prediction of each row stay in memory.
 
     For example:
 

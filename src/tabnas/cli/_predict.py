@@ -42,9 +42,9 @@ def predict(
     order of the file. Columns are found by name, in any order; others than the model needs are
     ignored. Missing values and categories that training had not are no problem.
 
-    Rows are read and answered some ten thousand at a time, so a file may be larger than memory. A
-    file that is written appears when it is complete; standard output gets every line when it is
-    made.
+    Rows are read and predicted in pieces of at most 65,536, so a file may be larger than memory.
+    What is written with --out appears when it is complete; on standard output, lines appear as they
+    are made.
 
     For example:
 
@@ -69,8 +69,8 @@ def predict(
     if out is not None:
         refuse_unwritable(out, file)
     model = load_run_model(finished(run))
-    # bars would stand among the predictions, if both are on the terminal
-    with row_progress("predicting", hidden=out is None and sys.stdout.isatty()) as progress:
+    # bars would stand among predictions that go to the same terminal, be it by way of a pipe
+    with row_progress("predicting", hidden=out is None) as progress:
         table = read_table(file, text=model.text_columns, observe=progress.read)
         pieces = _counted(predictions(model, table), len(table), progress)
         if out is not None:

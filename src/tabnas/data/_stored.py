@@ -64,11 +64,15 @@ def lazy_parquet(file: Any, title: str, convert: Mapping[str, Convert] = NOTHING
 
     def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
         wanted = [names[number] for number in numbers]
+
+        def tables() -> Iterator[pa.Table]:
+            # a group at a time: Arrow keeps the buffers of all groups that are asked for at once
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(rows, row_groups=[group], columns=wanted):
+                    yield converted(pa.Table.from_batches([batch]), wanted)
+
         with _reading(repr(title)):
-            batches = file.iter_batches(rows, columns=wanted)
-            yield from regrouped(
-                (converted(pa.Table.from_batches([batch]), wanted) for batch in batches), rows
-            )
+            yield from regrouped(tables(), rows)
 
     return Table.lazy(names, file.metadata.num_rows, load, scan=scan)
 
