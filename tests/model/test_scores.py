@@ -147,6 +147,20 @@ def test_the_interval_of_a_mean_is_the_textbooks(monkeypatch: pytest.MonkeyPatch
     assert found.high == pytest.approx(errors.mean() + reach)
 
 
+def test_intervals_hold_the_value_and_nothing_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
+    truth, shares = np.zeros(10, np.int64), np.tile([0.99, 0.01], (10, 1))
+    shares[-1] = [0.01, 0.99]  # one mistake among ten, and a sure one
+    for seed in range(8):  # half of these resamples lack a class, and say nothing of the AUC
+        pair = score(class_target(2), [0, 1], [[0.9, 0.1], [0.2, 0.8]], seed=seed, resamples=1)
+        assert pair["auc"] == _scores.Score(1.0, 1.0, 1.0)
+        assert pair["log_loss"].low <= pair["log_loss"].value <= pair["log_loss"].high
+    monkeypatch.setattr(_scores, "BOOTSTRAP_ROWS", 0)
+    found = score(class_target(2), truth, shares)
+    assert found["accuracy"].high == 1.0
+    assert 0.5 < found["accuracy"].low < found["accuracy"].value == 0.9
+    assert found["log_loss"].low == 0.0
+
+
 @pytest.mark.parametrize("case", CASES, ids=["binary", "weighted", "multiclass", "regression"])
 def test_influence_is_the_derivative_by_a_rows_weight(case):
     target, truth, prediction, weight = case
