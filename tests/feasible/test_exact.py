@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tabnas import Budget, FeasibleSet, SearchSpace
+from tabnas import Budget, FeasibleSet, Limit, SearchSpace
+from tabnas.space import COSTS
 from tests.problems import BruteForce, policies, problems
 
 METHODS = ["chain", "enumeration"]
@@ -52,6 +53,20 @@ def test_tiny_probabilities_need_no_luck(
     feasible, logits, truth = case
     assert feasible.log_probability(logits) == pytest.approx(truth.log_probability, rel=1e-12)
     assert feasible.marginals(logits) == pytest.approx(truth.marginals, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("parameters", [80, 120, 160])
+def test_of_two_limits_on_the_same_thing_the_tighter_counts(method: str, parameters: int) -> None:
+    """Bytes are four times the parameters: either may be the one that binds."""
+    space = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
+    limits = [Limit(COSTS["parameters"], parameters), Limit(COSTS["bytes"], 4 * 120)]
+    alone = FeasibleSet(space, Budget(parameters=min(parameters, 120)))
+    for order in (limits, limits[::-1]):
+        budget = Budget(*order)
+        feasible = FeasibleSet(space, budget, method=method)
+        assert set(feasible) == set(alone)
+        assert feasible.count() == len(BruteForce(space, budget).choices)
 
 
 def test_no_probability_is_above_one() -> None:

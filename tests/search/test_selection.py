@@ -23,6 +23,7 @@ from tabnas.search import (
     select,
 )
 from tabnas.search._selection import JUDGED_ROWS
+from tabnas.space import COSTS
 
 TASK = Task(inputs=Inputs(numeric=4), loss="logistic")
 SPACE = SearchSpace([[4, 5, 6], [0, 4, 5, 6]], inputs=4, outputs=1)
@@ -82,7 +83,9 @@ def test_fewer_candidates_are_the_first_of_more(losses: list[float]) -> None:
         assert sum(load >= 0.85 for load in loads[:n]) >= min(total, -(-2 * n // 3))
 
 
-def test_another_set_is_chosen_from_alone(finished: Search) -> None:
+def test_another_set_is_chosen_from_alone(
+    finished: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Within a tighter limit, the pool is of that limit, and the best is the best there is."""
     tight = FeasibleSet(SPACE, Budget(parameters=75))
     members = list(tight)
@@ -91,9 +94,17 @@ def test_another_set_is_chosen_from_alone(finished: Search) -> None:
     losses = dict(zip(members, one_shot_losses(finished, members), strict=True))
     best, loss = best_within(finished, tight)
     assert loss == losses[best] == min(losses.values())
-    wide = FeasibleSet(SPACE, Budget(parameters=10_000))
-    best, loss = best_within(finished, wide)
-    assert loss == min(one_shot_losses(finished, list(wide)))
+    # where large networks are better, the best is the largest within the limit, and none beyond
+
+    def less_for_more(search: Search, pool: list[Architecture]) -> np.ndarray:
+        return np.array([-COSTS["parameters"](SPACE, one) for one in pool])
+
+    monkeypatch.setattr("tabnas.search._selection.one_shot_losses", less_for_more)
+    for limit in (75, 80, 88, 10_000):
+        allowed = FeasibleSet(SPACE, Budget(parameters=limit))
+        best, loss = best_within(finished, allowed)
+        assert best in allowed
+        assert -loss == COSTS["parameters"](SPACE, allowed.dearest())
 
 
 def test_unknown_rules_are_refused(finished: Search) -> None:
