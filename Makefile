@@ -1,7 +1,7 @@
 # Two commands do everything on a machine with Python (3.11 or later), pip and make:
 #   make demo      installs into .venv and finds a network for a table that comes with scikit-learn
 #   make test      installs what the tests need, too, and runs what every change must pass
-# `make test-all` also runs what starts clusters, browsers, sites, notebooks and many processes.
+# `make test-all` also runs what starts clusters, browsers, sites, notebooks, processes and experiments.
 
 PYTHON ?= python3
 VENV := .venv

@@ -155,6 +155,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_whoever_stops_it_is_told_how_to_go_on(number: int, code: int, table: Path) -> None:
     arguments = ["train.csv", "--target", "kind", "--out", "store", "--seed", "3", "--drop", "day"]

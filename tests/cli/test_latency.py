@@ -20,6 +20,7 @@ BRIEF = ["latency", "--seconds", "0.1"]
 pytestmark = pytest.mark.usefixtures("probes_once")
 
 
+@pytest.mark.slow
 def test_the_table_is_kept_for_this_user(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -34,6 +35,7 @@ def test_the_table_is_kept_for_this_user(
     assert all(call.held_out >= 30 for call in table.calls.values())
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own_and_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*BRIEF, "--out", "device.json", "--json"]) == 0
     said = capsys.readouterr()
@@ -97,6 +99,7 @@ def test_a_search_keeps_its_limit_and_shows_it(
     assert tomllib.loads(Path("run/config.toml").read_text())["plan"]["latency"]["machine"]
 
 
+@pytest.mark.slow
 def test_a_machine_that_was_not_measured_is_measured_first(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

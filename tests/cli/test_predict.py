@@ -153,6 +153,7 @@ def test_damaged_models(
     assert "the model in 'damaged' is damaged or incomplete" in said
 
 
+@pytest.mark.slow
 def test_predictions_go_to_standard_output(finished: Path) -> None:
     arguments = ["predict", str(finished / "quantity"), str(finished / "good.csv")]
     done = subprocess.run(
@@ -163,6 +164,7 @@ def test_predictions_go_to_standard_output(finished: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_fault(finished: Path) -> None:
     arguments = ["predict", str(finished / "quantity"), str(finished / "good.csv")]
     with subprocess.Popen(

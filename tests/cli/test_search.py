@@ -293,6 +293,7 @@ def test_an_interrupted_run_leaves_nothing(
     assert [path.name for path in here.iterdir()] == ["good.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_a_process_cleanly(sent: signal.Signals, code: int, here: Path) -> None:
@@ -308,6 +309,7 @@ def test_signals_end_a_process_cleanly(sent: signal.Signals, code: int, here: Pa
     assert [path.name for path in here.iterdir()] == ["good.csv"]
 
 
+@pytest.mark.slow
 def test_mistakes_in_a_process_of_its_own(here: Path) -> None:
     write_csv(here / "good.csv", change("kind", dict.fromkeys(range(ROWS), ""))())
     command = [sys.executable, "-m", "tabnas", "search", "good.csv", *KIND, *LIMIT]

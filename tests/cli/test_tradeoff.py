@@ -78,6 +78,7 @@ def test_json_is_all_there_is(done: Path, here: Path, capsys: pytest.CaptureFixt
         assert model["costs"]["parameters"]["value"] <= model["limit"]
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -135,6 +135,7 @@ def parent(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_workers_too(parent: subprocess.Popen[bytes]) -> None:
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     # the pipe is inherited: it ends when the last process is gone that has it

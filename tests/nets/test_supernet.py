@@ -103,6 +103,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_bits_do_not_depend_on_the_process_or_its_blas_threads():
     digests = {
         subprocess.run(

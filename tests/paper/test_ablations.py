@@ -26,6 +26,7 @@ def _titles(said: dict[str, Any], question: str) -> dict[str, dict[str, Any]]:
     return {one["title"]: one for one in said["variants"] if one["question"] == question}
 
 
+@pytest.mark.slow
 def test_the_report_shows_every_figure(out: Path) -> None:
     figures = {path.name for path in out.glob("*.png")}
     assert figures == {"default.png", "paper.png", "p-feasible.png"}
@@ -33,6 +34,7 @@ def test_the_report_shows_every_figure(out: Path) -> None:
     assert all(f"({name})" in report for name in figures)
 
 
+@pytest.mark.slow
 def test_every_rule_of_selection_is_judged_on_the_same_searches(summary: dict[str, Any]) -> None:
     said = summary["default"]
     assert said["variants"][0]["title"] == UNCHANGED
@@ -42,6 +44,7 @@ def test_every_rule_of_selection_is_judged_on_the_same_searches(summary: dict[st
     assert len(looks) == 1
 
 
+@pytest.mark.slow
 def test_differences_are_taken_run_by_run(summary: dict[str, Any]) -> None:
     for said in (summary["default"], summary["paper"]):
         first, *others = said["variants"]
@@ -53,12 +56,14 @@ def test_differences_are_taken_run_by_run(summary: dict[str, Any]) -> None:
                 assert one[name]["runs"] == first[name]["runs"]
 
 
+@pytest.mark.slow
 def test_what_comes_first_is_a_matter_of_selection(summary: dict[str, Any]) -> None:
     for said in (summary["default"], summary["paper"]):
         for one in said["variants"]:
             assert ("regret_of_first" in one) == (one["question"] in ("", "selection"))
 
 
+@pytest.mark.slow
 def test_p_feasible_falls_only_if_the_average_knows_infeasible_ones(
     summary: dict[str, Any],
 ) -> None:

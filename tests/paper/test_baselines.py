@@ -34,6 +34,7 @@ def letter() -> Judged:
     return JudgedTable("letter", None).limited(0.25, epochs=1)
 
 
+@pytest.mark.slow
 def test_all_spend_what_the_default_search_spends(out: Path) -> None:
     rows = pq.read_table(out / "rows.parquet").to_pylist()
     searched = [row for row in rows if row["part"] == "methods" and row["passes"] is not None]
@@ -45,6 +46,7 @@ def test_all_spend_what_the_default_search_spends(out: Path) -> None:
             assert allowed - 2_048 < row["passes"] <= allowed
 
 
+@pytest.mark.slow
 def test_methods_are_compared_with_the_default_search(summary: dict[str, Any]) -> None:
     first, *others = summary["methods"]
     assert first["title"] == "default search"
@@ -59,6 +61,7 @@ def test_methods_are_compared_with_the_default_search(summary: dict[str, Any]) -
     assert not any("regret_of_first" in one for one in alone)  # all of them were trained
 
 
+@pytest.mark.slow
 def test_all_may_choose_by_the_same_rule(out: Path, letter: Judged) -> None:
     rows = pq.read_table(out / "rows.parquet").to_pylist()
     ruled = [row for row in rows if row["named_by_rule"] is not None]
@@ -74,6 +77,7 @@ def test_all_may_choose_by_the_same_rule(out: Path, letter: Judged) -> None:
         assert row["returned_by_rule"] in row["named_by_rule"]
 
 
+@pytest.mark.slow
 def test_what_is_found_on_criteo_is_within_the_limit(summary: dict[str, Any]) -> None:
     reference, *others = summary["criteo"]
     assert reference["found"] == ["48-240-24-256-8"]

@@ -19,6 +19,7 @@ NAME = "calibration"
 VALUES = st.lists(st.integers(-50, 50), min_size=3, max_size=30)
 
 
+@pytest.mark.slow
 def test_supernets_foretell_stand_alone_losses(summary: dict[str, Any]) -> None:
     assert len(summary["ranking"]) == 3
     for row in summary["ranking"]:
@@ -29,6 +30,7 @@ def test_supernets_foretell_stand_alone_losses(summary: dict[str, Any]) -> None:
         assert row["lowest_regret"] >= 0
 
 
+@pytest.mark.slow
 def test_late_rl_is_judged_by_what_is_feasible(out: Path, summary: dict[str, Any]) -> None:
     assert [row["title"] for row in summary["late"]] == ["Abs, beta = -0.5", "rejection, exact"]
     for row in summary["late"]:

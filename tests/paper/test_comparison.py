@@ -7,6 +7,7 @@ pytest.importorskip("matplotlib")
 NAME = "comparison"
 
 
+@pytest.mark.slow
 def test_searches_beat_random_search_at_their_cost(summary: dict) -> None:
     ours = summary["strategies"][0]
     random = {one["asked"]: one["regret_of_returned"]["mean"] for one in summary["random"]}
@@ -15,6 +16,7 @@ def test_searches_beat_random_search_at_their_cost(summary: dict) -> None:
     assert ours["favourite_over"] == 0
 
 
+@pytest.mark.slow
 def test_what_is_returned_costs_its_candidates_too(summary: dict) -> None:
     *searches, without = summary["strategies"]
     assert without["strategy"] == "the three dearest, no search"
@@ -25,11 +27,13 @@ def test_what_is_returned_costs_its_candidates_too(summary: dict) -> None:
         assert one["in_all"] == pytest.approx(one["search"] + 3)
 
 
+@pytest.mark.slow
 def test_random_search_gets_better_with_more_trainings(summary: dict) -> None:
     regrets = [one["regret_of_returned"]["mean"] for one in summary["random"]]
     assert regrets == sorted(regrets, reverse=True)
 
 
+@pytest.mark.slow
 def test_pairs_are_of_the_same_seeds(summary: dict) -> None:
     ours, algorithm_3, penalty, _ = summary["strategies"]
     pairs = {one["strategy"]: one for one in summary["paired"]}

@@ -79,6 +79,7 @@ def test_unknown_names_are_refused() -> None:
         ground_truth("leter")
 
 
+@pytest.mark.slow
 def test_making_goes_on_and_gives_what_is_kept(tmp_path) -> None:
     def make(most: int) -> None:
         GroundTruthMaker("letter", out=tmp_path, most=most).make()
@@ -110,6 +111,7 @@ def test_processes_change_nothing_but_the_seconds(tmp_path) -> None:
     assert len(made[0]) == 2
 
 
+@pytest.mark.slow
 def test_what_was_done_before_an_error_is_kept(tmp_path) -> None:
     def stop(done: int, total: int) -> None:
         if done == 1:

@@ -58,6 +58,7 @@ def test_the_space_is_the_one_of_the_benchmark(nats: NatsSpace) -> None:
     assert nats.gap(choices).min() == 0
 
 
+@pytest.mark.slow
 def test_ours_is_near_the_best_within_the_limit(made: Path) -> None:
     targets = summary(made)["targets"]
     assert [(one["looks"], one["noise"]) for one in targets] == [(500, 0), (200, 0), (500, 0.5)]
@@ -67,6 +68,7 @@ def test_ours_is_near_the_best_within_the_limit(made: Path) -> None:
         assert one["met"] == (one["gap"] <= one["aim"])
 
 
+@pytest.mark.slow
 def test_ours_is_nearer_than_random_and_penalties_leave_the_limit(made: Path) -> None:
     rows = {(row["title"], row["noise"], row["looks"]): row for row in summary(made)["strategies"]}
     for noise in (0.0, 0.5):
@@ -77,6 +79,7 @@ def test_ours_is_nearer_than_random_and_penalties_leave_the_limit(made: Path) ->
     assert rows["policy, Abs, beta = -0.1", 0.0, 500]["over"] > 0
 
 
+@pytest.mark.slow
 def test_the_papers_tables_show_what_the_paper_says(made: Path) -> None:
     rows = summary(made)["tables"]
     rejecting = [row for row in rows if row["title"].startswith("rejection")]
@@ -92,6 +95,7 @@ def test_the_papers_tables_show_what_the_paper_says(made: Path) -> None:
     assert penalising[0]["share_over"] > 0.5
 
 
+@pytest.mark.slow
 def test_gaps_are_those_of_what_was_found(made: Path, nats: NatsSpace) -> None:
     rows = pq.read_table(made / "rows.parquet").to_pylist()
     searches = [row for row in rows if row["part"] == "strategies"]
@@ -103,6 +107,7 @@ def test_gaps_are_those_of_what_was_found(made: Path, nats: NatsSpace) -> None:
         assert row["found"] in nats.feasible
 
 
+@pytest.mark.slow
 def test_the_report_tells_of_it(made: Path) -> None:
     text = (made / "README.md").read_text()
     for said in ("13,540", "92.85", "What was tried", "`degree=1`", "cannot be compared"):

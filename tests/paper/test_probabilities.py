@@ -25,6 +25,7 @@ def rows(out: Path) -> dict[str, dict[str, Any]]:
     return {row["reward"]: row for row in pq.read_table(out / "rows.parquet").to_pylist()}
 
 
+@pytest.mark.slow
 def test_the_policy_is_uniform_during_warm_up(rows: dict[str, dict[str, Any]]) -> None:
     for row in rows.values():
         frozen = np.array(row["progress"]) <= row["warmup"]
@@ -34,17 +35,20 @@ def test_the_policy_is_uniform_during_warm_up(rows: dict[str, dict[str, Any]]) -
         assert np.allclose(np.array(row["probabilities"])[frozen], 1 / 20)
 
 
+@pytest.mark.slow
 def test_probabilities_are_probabilities(rows: dict[str, dict[str, Any]]) -> None:
     for row in rows.values():
         sums = np.array(row["probabilities"]).sum(axis=-1)
         assert np.allclose(sums, 1, atol=2e-3)  # rounded to four digits
 
 
+@pytest.mark.slow
 def test_drawing_within_v_wastes_no_step(rows: dict[str, dict[str, Any]]) -> None:
     exact, sampled = rows["rejection"], rows["rejection_monte_carlo"]
     assert exact["policy_updates"] > 4 * sampled["policy_updates"] > 0
 
 
+@pytest.mark.slow
 def test_abs_turns_to_the_limit_and_rejection_keeps_it(
     out: Path, rows: dict[str, dict[str, Any]]
 ) -> None:

@@ -18,6 +18,7 @@ def judged() -> Judged:
     return JudgedTable("letter", None).limited(0.1)
 
 
+@pytest.mark.slow
 def test_the_command_replays(tmp_path: Path) -> None:
     assert run(["paper", "replay", "--quick", "--out", str(tmp_path)]) == 0
     summary = json.loads((tmp_path / "summary.json").read_text())

@@ -42,6 +42,7 @@ def test_many_betas_are_one_reward_each(replay: Replay, reward: str) -> None:
         np.testing.assert_allclose(together[k], alone)
 
 
+@pytest.mark.slow
 def test_the_command_shows_what_rewards_find(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

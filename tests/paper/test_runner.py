@@ -89,6 +89,7 @@ def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     return made
 
 
+@pytest.mark.slow
 def test_an_interrupted_experiment_goes_on(tmp_path: Path, interrupted: list[Job]) -> None:
     with (tmp_path / "again" / "done.jsonl").open("a") as file:
         file.write('[{"part": "figure 1", "ti')  # as a crash in mid-line leaves it
@@ -111,6 +112,7 @@ def test_processes_change_nothing(tmp_path: Path) -> None:
     assert alone.to_pylist() == together.to_pylist()
 
 
+@pytest.mark.slow
 def test_another_definition_begins_anew(tmp_path: Path, interrupted: list[Job]) -> None:
     done = tmp_path / "again" / "done.jsonl"
     first, *others = done.read_text().splitlines()

@@ -76,6 +76,7 @@ def test_every_experiment_has_work_without_a_folder_of_tables(name: str, quick: 
     assert not any("criteo" in (job.get("table"), job["part"]) for job in jobs if "part" in job)
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the tables of `tuning`, one is there and one is not."""
     pytest.importorskip("matplotlib")

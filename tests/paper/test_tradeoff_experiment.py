@@ -42,6 +42,7 @@ def test_expected_bottlenecks_are_those_of_the_same_cost() -> None:
     assert counted.p_value == 1
 
 
+@pytest.mark.slow
 def test_the_command_shows_what_the_fronts_are_made_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,12 +11,14 @@ pytest.importorskip("matplotlib")
 NAME = "tuning"
 
 
+@pytest.mark.slow
 def test_abs_has_a_narrow_window(summary: dict[str, Any]) -> None:
     weak, *others = summary["toy"]["by_beta"]
     assert weak["infeasible"] == 1
     assert all(row["success"] < 0.5 for row in others)
 
 
+@pytest.mark.slow
 def test_more_samples_are_better_and_never_infeasible(summary: dict[str, Any]) -> None:
     one, *_, many = summary["toy"]["by_samples"]
     within = next(row for row in summary["toy"]["exact"] if row["draw"] == "feasible")
@@ -26,6 +28,7 @@ def test_more_samples_are_better_and_never_infeasible(summary: dict[str, Any]) -
     assert all(row["infeasible"] == 0 for row in rejections)
 
 
+@pytest.mark.slow
 def test_searches_keep_the_limit_and_watch_their_estimates(
     out: Path, summary: dict[str, Any]
 ) -> None:
@@ -48,6 +51,7 @@ def _errors(row: dict[str, Any]) -> list[float]:
     return [abs(a - b) for a, b in zip(row["p_estimated"], row["p_feasible"], strict=True)]
 
 
+@pytest.mark.slow
 def test_the_report_compares_with_the_paper(out: Path) -> None:
     text = (out / "README.md").read_text()
     assert "a sample: 22,974 rows" in text

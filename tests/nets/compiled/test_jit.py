@@ -49,6 +49,7 @@ def test_a_later_numba_may_lack_the_option_to_inline(known, monkeypatch, caplog)
     )
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing():
     import tabnas.nets.compiled  # noqa: F401  (leaves the kernels in the cache on disk)
 
