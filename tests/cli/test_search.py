@@ -339,7 +339,7 @@ def test_own_files_are_read_like_the_table(here: Path) -> None:
     (here / "some.csv").write_text("code,x,y\n" + "\n".join(some) + "\n")
     asked = ["search", "codes.csv", "--target", "y", *LIMIT, "--test", "some.csv", "--quiet"]
     (here / "y").mkdir()  # a folder of the target's name is no file of the run
-    assert run([*asked, "--out", "found", "--time", "1", "--candidates", "1"]) == 0
+    assert run([*asked, "--out", "found", "--candidates", "1"]) == 0
     result = json.loads((here / "found" / "result.json").read_text())
     assert result["scores"]["network"]["metrics"]["accuracy"]["value"] == 1.0
     assert load_config(here / "found")["data"]["target"] == "y"

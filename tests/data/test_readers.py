@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv, feather, parquet
+from pyarrow import feather, parquet
 
 from tabnas import TabnasError
 from tabnas.data import CRITEO_COLUMNS, Table, TableEncoder, bundled_file, read_table
 from tests.criteo import write_criteo
+from tests.real_files import write_adult
 
 ROWS = {"age": [31, None, 44], "city": ["Bern", None, "Zug"], "paid": [True, False, None]}
 
@@ -152,9 +153,7 @@ def test_stored_tables(tmp_path: Path) -> None:
 def test_real_files_in_two_formats(tmp_path: Path) -> None:
     path = bundled_file("adult.parquet")
     assert path is not None
-    with gzip.open(tmp_path / "adult.csv.gz", "wb") as file:
-        csv.write_csv(parquet.read_table(path), file)
-    written, stored = read_table(tmp_path / "adult.csv.gz"), read_table(path)
+    written, stored = read_table(write_adult(tmp_path / "adult.csv.gz")), read_table(path)
     encoders = [TableEncoder.fit(table.drop(["income"])) for table in (written, stored)]
     assert encoders[0].to_dict() == encoders[1].to_dict()
     criteo = read_table(write_criteo(tmp_path / "criteo.txt.gz", 2_000))

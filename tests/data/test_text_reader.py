@@ -13,7 +13,8 @@ from pyarrow import csv
 from tabnas import TabnasError
 from tabnas.data import Table, TableEncoder, _spool, _stored, _text_reader, read_table
 from tabnas.data._separated import find_form
-from tests.conftest import SHARED, needs_shared
+from tests.criteo import write_criteo
+from tests.real_files import write_adult
 
 VALUES = (
     *("NA", "1", "0x10", "9" * 20, "1.5", "true", "x", "x'y", 'say ""so""', " 7 "),
@@ -160,13 +161,16 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert table.column("b").to_pylist() == [2] * 9_999  # still there for who has the table
 
 
-@needs_shared
 @pytest.mark.usefixtures("spooled")
-@pytest.mark.parametrize("name", ["adult.csv.gz", "criteo_head.txt.gz"])
-def test_real_files_hold_the_same_in_pieces(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["adult.csv.gz", "criteo.txt.gz"])
+def test_real_files_hold_the_same_in_pieces(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / name
+    path = write_adult(path) if name.startswith("adult") else write_criteo(path, 2_000)
     monkeypatch.setattr(_text_reader, "BLOCK", 1 << 15)
-    table = read_table(SHARED / "data" / name)
+    table = read_table(path)
     pieces = pa.concat_tables(piece.arrow for piece in table.pieces(1_000))
     monkeypatch.undo()
     assert _stored.LARGE == _spool.LARGE
-    assert pieces.equals(read_table(SHARED / "data" / name).arrow)
+    assert pieces.equals(read_table(path).arrow)

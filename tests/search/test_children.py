@@ -72,7 +72,11 @@ def test_depths_come_alike_and_their_members_too() -> None:
 def test_the_linear_model_is_none_of_the_depths() -> None:
     space = SearchSpace([[0, 4, 8], [0, 4]], inputs=10, outputs=2)
     feasible = FeasibleSet(space, Budget(parameters=10_000))
-    choices = drawn(FeasibleChildren(feasible, by="depth"), 0.5, Policy(feasible, np.zeros((2, 3))))
+    choices = drawn(
+        FeasibleChildren(feasible, warmup=WARMUP, by="depth"),
+        0.5,
+        Policy(feasible, np.zeros((2, 3))),
+    )
     depths = [space.architecture(row).depth for row in choices]
     assert set(depths) == {1, 2}
     assert depths.count(1) / len(depths) == pytest.approx(0.5, abs=0.05)
@@ -97,7 +101,7 @@ def test_the_limit_tightens() -> None:
 
 def test_the_limit_falls_geometrically() -> None:
     """Three levels from 4 on are 4, 2 and 1 times the limit."""
-    rule = TighteningChildren(FEASIBLE, start=4, until=0.8, levels=3, by="uniform")
+    rule = TighteningChildren(FEASIBLE, warmup=WARMUP, start=4, until=0.8, levels=3, by="uniform")
     every = FeasibleSet(SPACE, Budget()).members
     loads = FEASIBLE.load(every)
     for progress, kappa in ((0.0, 4), (0.39, 4), (0.4, 2), (0.79, 2), (0.8, 1), (1.0, 1)):
@@ -107,7 +111,7 @@ def test_the_limit_falls_geometrically() -> None:
 
 def test_depths_come_in_no_order() -> None:
     """Children of a step are drawn together, but none has a place of its own."""
-    choices = drawn(FeasibleChildren(FEASIBLE, by="depth"), 0.5)
+    choices = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="depth"), 0.5)
     depths = [SPACE.architecture(row).depth for row in choices]
     assert abs(np.corrcoef(depths, np.arange(len(depths)))[0, 1]) < 0.1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -13,12 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from pyarrow import csv, feather, parquet
+from pyarrow import feather, parquet
 
 from tabnas import TabnasError
 from tabnas.data import DataWarning, NumberTarget, Shares, Table, bundled_file, read_table
 from tabnas.stores import encode_store, open_store
 from tests.criteo import write_criteo
+from tests.real_files import write_adult
 from tests.stores.conftest import Columns, assert_holds, in_memory, mixed_columns, write_csv
 
 ROWS = 400
@@ -358,9 +358,7 @@ def test_files_must_be_alike(tmp_path: Path) -> None:
 def test_real_tables(name: str, target: str, tmp_path: Path) -> None:
     path = bundled_file(f"{name}.parquet") or write_criteo(tmp_path / "criteo.txt.gz", 2_000)
     if name == "adult":
-        with gzip.open(tmp_path / "adult.csv.gz", "wb") as file:
-            csv.write_csv(parquet.read_table(path), file)
-        path = tmp_path / "adult.csv.gz"
+        path = write_adult(tmp_path / "adult.csv.gz")
     store = encode_store(path, tmp_path / "store", target=target)
     table = read_table(path)
     encoder, arrays = in_memory(table, target)
