@@ -62,7 +62,7 @@ def test_every_matter_is_on_the_card(task: str) -> None:
         "| test | 90 | seen only by the scores below |",
         "| colour | categorical: 3 categories |",
         "| size | 0.500 | 0.100 |",
-        "It learned from 300 rows only.",
+        "It learned from 400 rows only.",
         "Note of the run: the moon could not be judged on the test rows.",
         "(fairness)",
         "tabnas predict . new.csv",
@@ -94,11 +94,35 @@ def test_what_speaks_against_the_model_is_said() -> None:
     text = card(result)
     for said in (
         "does not use: id and one.", "cannot tell rare categories apart: city.",
-        "fewer than 20 rows to judge them by: emu.", "learned from all rows",
+        "fewer than 20 rows to judge them by: emu.", "learned from all 490 rows",
         "Boosted trees, which keep no limit, have the better accuracy",
     ):  # fmt: skip
         assert said in text
     assert "from 1 column: city" in text
+
+
+@pytest.mark.parametrize(
+    ("chosen_by", "refit", "test_rows", "learned", "judged"),
+    [
+        ("5-fold cross-validation", False, 90, 400, 400),
+        ("5-fold cross-validation", True, 90, 490, 400),
+        ("5-fold cross-validation", True, 0, 400, 400),  # nothing was left to be added
+        ("validation rows", False, 90, 300, 300),
+        ("validation rows", True, 90, 490, 300),
+    ],
+)
+def test_the_card_counts_the_rows_that_the_final_weights_learned_from(
+    chosen_by: str, refit: bool, test_rows: int, learned: int, judged: int
+) -> None:
+    rows = {"training": 300, "validation": 100, "test": test_rows}
+    result = made_result(chosen_by=chosen_by, trained_on_all_rows=refit, rows=rows)
+    text = card(result if test_rows else result | {"scores": {}, "diagnostics": None})
+    assert f"It learned from {learned} rows only." in text
+    assert f"The final weights were trained on {learned} rows." in text
+    refitted = learned > judged
+    assert ("seen only by the scores" in text) is not refitted
+    assert (f"| {test_rows} | to judge by first; the final weights learned from" in text) is refitted
+    assert (f"the scores are of weights trained on {judged} of them" in text) is refitted
 
 
 def test_a_broken_limit_is_not_hidden() -> None:

@@ -109,25 +109,16 @@ def _use(facts: RunFacts) -> str:
 
 def _data(facts: RunFacts, config: Mapping[str, Any]) -> str:
     source = source_name(config)
-    in_turns = "cross-validation" in facts.chosen_by
-    learned, chosen = (
-        ("to learn from and choose by, in turns",) * 2
-        if in_turns
-        else ("to learn from", "to choose by")
-    )
     rows = [
         (part, f"{facts.rows[part]:,}", what)
-        for part, what in (
-            ("training", learned),
-            ("validation", chosen),
-            ("test", "seen only by the scores below"),
-        )
+        for part, what in _purposes(facts).items()
         if part in facts.rows
     ]
     columns = list(facts.columns.items())
     said = [
         f"The table {escaped(source)}." if source else "A table that was given in Python.",
         table(["Part", "Rows", "What for"], rows),
+        f"The final weights were trained on {counted(facts.learned_rows, 'row')}.",
         _split(config),
         "What was done to each column was found on rows that may be learned from, and is done "
         "alike to every row that is predicted. It says what becomes of missing values.",
@@ -140,6 +131,20 @@ def _data(facts: RunFacts, config: Mapping[str, Any]) -> str:
     return "\n\n".join(filter(None, said))
 
 
+def _purposes(facts: RunFacts) -> dict[str, str]:
+    """Return what the rows of each part were used for."""
+    if facts.cross_validated:
+        learned = chosen = "to learn from and choose by, in turns; the final weights saw all"
+    else:
+        learned, chosen = "to learn from", "to choose by"
+    judged = "seen only by the scores below"
+    if facts.refitted:
+        if not facts.cross_validated:
+            chosen += "; the final weights learned from them, too"
+        judged = "to judge by first; the final weights learned from them, too"
+    return {"training": learned, "validation": chosen, "test": judged}
+
+
 def _split(config: Mapping[str, Any]) -> str:
     """How rows came to be in their parts."""
     given = Given("config.toml", config)
@@ -147,15 +152,17 @@ def _split(config: Mapping[str, Any]) -> str:
     order = None if settings is None else settings.get("order")
     column = None if settings is None else settings.get("order_column")
     by = "" if column is None else escaped(column.text())
+    own = [part for part in ("validation", "test") if data is not None and data.get(part)]
+    latest = "validation rows" if "test" in own else "test"
     ways = {
-        "time": f"Rows were parted by time, the column {by}: the latest are the test.",
+        "time": f"Rows were parted by time, the column {by}: the latest are the {latest}.",
         "group": f"Rows of one group, by the column {by}, are in one part.",
         "random": "Rows were parted at random.",
     }
-    said = [ways.get("" if order is None else order.text(), "")]
-    own = [part for part in ("validation", "test") if data is not None and data.get(part)]
+    said = [ways.get("" if order is None or len(own) == 2 else order.text(), "")]
     if own:
-        said.append(f"The {listed(own)} rows came as a file of their own.")
+        files = "a file" if len(own) == 1 else "files"
+        said.append(f"The {listed(own)} rows came as {files} of their own.")
     return " ".join(filter(None, said))
 
 

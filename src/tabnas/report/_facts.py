@@ -129,6 +129,27 @@ class RunFacts:
         return tuple(cost for cost in self.costs if cost.limit is not None)
 
     @property
+    def cross_validated(self) -> bool:
+        """Whether training and validation rows changed places to choose among candidates."""
+        return "cross-validation" in self.chosen_by
+
+    @property
+    def judged_rows(self) -> int:
+        """The number of rows that the weights behind the scores were trained on."""
+        parts = ("training", "validation") if self.cross_validated else ("training",)
+        return sum(self.rows.get(part, 0) for part in parts)
+
+    @property
+    def learned_rows(self) -> int:
+        """The number of rows that the final weights were trained on."""
+        return sum(self.rows.values()) if self.trained_on_all_rows else self.judged_rows
+
+    @property
+    def refitted(self) -> bool:
+        """Whether the final weights were trained on more rows than those behind the scores."""
+        return self.learned_rows > self.judged_rows
+
+    @property
     def main_cost(self) -> str:
         """The cost that pictures are drawn over: the first limited one."""
         return (*self.limits, *self.costs)[0].name

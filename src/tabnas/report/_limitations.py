@@ -15,7 +15,7 @@ RARE = 20
 
 def limitations(facts: RunFacts) -> Iterator[str]:
     """Facts alone; what follows from them is for people to say."""
-    learned, tested = facts.rows.get("training", 0), facts.rows.get("test", 0)
+    learned, tested = facts.learned_rows, facts.rows.get("test", 0)
     if learned < FEW_ROWS:
         yield f"It learned from {counted(learned, 'row')} only."
     if 0 < tested < FEW_ROWS:
@@ -32,10 +32,10 @@ def limitations(facts: RunFacts) -> Iterator[str]:
     ahead = _ahead(facts)
     if ahead:
         yield ahead
-    if facts.trained_on_all_rows:
+    if facts.refitted:
         yield (
-            "Its final weights learned from all rows after all judging was done; the scores are of "
-            "the weights before."
+            f"Its final weights learned from all {learned:,} rows after all judging was done; the "
+            f"scores are of weights trained on {facts.judged_rows:,} of them."
         )
     for note in facts.notes:
         yield f"Note of the run: {escaped(note.rstrip('.'))}."

@@ -156,9 +156,11 @@ def work_table(facts: RunFacts) -> Table:
 
 
 def _last_training(facts: RunFacts) -> str:
-    if facts.trained_on_all_rows:
-        return "learned from all rows, after all judging was done"
-    return "as they were judged; they have not seen the test rows"
+    rows = counted(facts.learned_rows, "row")
+    if facts.refitted:
+        return f"learned from all {rows}, after all judging was done"
+    unseen = "; they have not seen the test rows" if facts.rows.get("test") else ""
+    return f"learned from {rows}, as they were judged{unseen}"
 
 
 def _outlook(facts: RunFacts) -> list[Figure]:
