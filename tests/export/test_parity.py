@@ -19,7 +19,7 @@ from tabnas.export._cancellation import cancellation
 from tabnas.export._int8 import meant, quantise
 from tabnas.export._network import centred
 from tabnas.export._parity import TOLERANCE, check_parity, file_inputs, sampled
-from tabnas.export._probes import probe_rows
+from tabnas.export._probes import MAX_ODD_ROWS, ODD_NUMBERS, probe_rows
 from tabnas.model import Model
 from tests.export.strategies import Drawn, answers, models, untrained
 
@@ -242,6 +242,54 @@ def test_made_up_rows_have_every_category_and_the_odd_ones() -> None:
     assert {None, 1e300} < set(rows.column("x").to_pylist())
     assert set(rows.column("b").to_pylist()) == {True, False, None}
     assert set(encoder.encode(rows).categorical[:, 0]) == set(range(201))
+
+
+def many_columns(count: int) -> tuple[TableEncoder, Table]:
+    rng = np.random.default_rng(0)
+    table = Table.of({f"x{i}": rng.normal(size=20) for i in range(count)})
+    return TableEncoder.fit(table), table
+
+
+def test_made_up_rows_of_many_columns_are_few_and_have_every_odd_value_of_every_column() -> None:
+    encoder, _ = many_columns(400)
+    rows = probe_rows(encoder)
+    assert len(rows) == 64 + MAX_ODD_ROWS
+    for column in encoder.columns:
+        values = rows.column(column.name).to_pylist()
+        assert all(values.count(odd) == 1 for odd in ODD_NUMBERS)
+
+
+def test_the_tolerance_does_not_grow_with_the_number_of_columns() -> None:
+    """A difference of 3e-4 is a fault in tables of few and of many columns alike."""
+    target = NumberTarget(name="y", center=0.0, scale=1.0)
+    for count in (10, 600):
+        encoder, table = many_columns(count)
+        model = untrained(encoder, target, [16])
+        assert np.median(cancellation(model, encoder.encode(table))) < 4
+        built = build(model, centred(model.weights), weights_only=False)
+        found = check_parity(model, built, Engine(built.data), table)
+        assert found.tolerance < 1.5 * TOLERANCE
+        off = Off(built.data, len(table), lambda value: value + 3 * TOLERANCE)
+        with pytest.raises(TabnasError, match="of the rows given differs by"):
+            check_parity(model, built, off, table)
+
+
+def test_large_values_are_compared_by_their_size() -> None:
+    """At 1,000 deviations float32 has digits left for 1e-4 of one, and not for much less."""
+    table = Table.of({"x": np.linspace(-1.0, 1.0, 9)})
+    encoder = TableEncoder.fit(table)
+    model = untrained(encoder, NumberTarget(name="y", center=5.0, scale=2.0), [])
+    weights = {name: np.array(array) for name, array in model.weights.items()}
+    weights["head.0.bias"][:] = 1_000.0
+    model = replace(model, weights=weights)
+    built = build(model, centred(model.weights), weights_only=False)
+    for size, fine in ((0.5e-5, True), (2e-5, False)):
+        off = Off(built.data, len(table), lambda value, size=size: value * (1 + size))
+        if fine:
+            check_parity(model, built, off, table)
+        else:
+            with pytest.raises(TabnasError, match="of the rows given differs by"):
+                check_parity(model, built, off, table)
 
 
 def test_samples_are_spread() -> None:

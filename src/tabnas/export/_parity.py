@@ -22,7 +22,8 @@ from tabnas.types import BoolArray, FloatArray
 TOLERANCE = 1e-4
 """The largest difference allowed: of a probability, or in deviations of a quantity."""
 LARGE = 10.0
-"""Inputs of the network beyond this are less exact in float32, and allow proportionally more."""
+"""Inputs of the network, and values in deviations of a quantity, beyond this are less exact in
+float32, and allow proportionally more."""
 CANCELLED = 10.0
 """So do rows on which a layer loses more digits to cancellation than layers usually do."""
 MOST_ROWS = 10_000
@@ -144,11 +145,15 @@ def _allowed(model: Model, rows: Table | Encoded, ours: FloatArray) -> FloatArra
     encoded = _encoded(model, rows)
     largest = np.abs(encoded.numeric).max(axis=1, initial=0.0).astype(np.float64)
     lost = cancellation(model, encoded)
-    allowed = TOLERANCE * np.maximum.reduce([np.ones(len(lost)), largest / LARGE, lost / CANCELLED])
-    if isinstance(model.target, NumberTarget):  # units far from 0 have few digits for differences
-        with np.errstate(over="ignore"):
-            allowed += ROUNDING * np.abs(ours) / model.target.scale
-    return np.asarray(allowed)
+    grounds = [np.ones(len(lost)), largest / LARGE, lost / CANCELLED]
+    target = model.target
+    if not isinstance(target, NumberTarget):
+        return np.asarray(TOLERANCE * np.maximum.reduce(grounds))
+    with np.errstate(over="ignore"):
+        deviations = np.abs(ours / 2 - target.center / 2) / target.scale * 2
+        allowed = TOLERANCE * np.maximum.reduce([*grounds, deviations / LARGE])
+        # units far from 0 have few digits for differences
+        return np.asarray(allowed + ROUNDING * np.abs(ours) / target.scale)
 
 
 def _mislabelled(
