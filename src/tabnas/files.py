@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,10 +81,24 @@ def atomic_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
 
 
 def is_aside(path: Path, *names: str) -> bool:
-    """Whether a process that was killed has left this while it wrote one of the names."""
-    return path.is_file() and any(
-        re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{8}}", path.name) for name in names
+    """Whether a process that was killed has left this while it wrote one of the names.
+
+    Files are written aside under the endings of `atomic_file`, folders under those of `save_model`.
+    """
+    folder = path.is_dir() and not path.is_symlink()
+    ending = r"[0-9a-f]{32}\.(new|old)" if folder else "[0-9a-f]{8}"
+    return (folder or path.is_file()) and any(
+        re.fullmatch(rf"\.{re.escape(name)}\.{ending}", path.name) for name in names
     )
+
+
+def remove_asides(folder: Path, *names: str) -> None:
+    """Remove what processes that were killed have left while they wrote these names."""
+    for path in [path for path in folder.iterdir() if is_aside(path, *names)]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def user_cache() -> Path:

@@ -202,7 +202,7 @@ def test_a_rank_that_dies_ends_the_job_which_goes_on_in_any_number(
 ) -> None:
     folder = begun(place / "killed", place / "t.parquet", SETTINGS, PLAN)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
-    asked = ["-m", "tabnas", "resume", "killed", "--quiet", "--checkpoint-seconds", "0"]
+    asked = ["-m", "tabnas", "resume", "killed", "--quiet", "--checkpoint-seconds", "1e-9"]
     with started([*launcher, *asked], cwd=place, stderr=subprocess.PIPE, text=True) as torchrun:
         wait_for(folder / "checkpoint", "*.checkpoint")
         *_, last = workers_of(torchrun.pid)
@@ -237,7 +237,7 @@ def workers_of(launcher: int) -> list[int]:
 
 def test_if_the_first_dies_another_says_how_to_go_on(company: Company, place: Path) -> None:
     folder = begun(place / "orphaned", place / "t.parquet", SETTINGS, PLAN)
-    first, *_ = company.begin(*[["resume", "orphaned", "--checkpoint-seconds", "0"]] * 3)
+    first, *_ = company.begin(*[["resume", "orphaned", "--checkpoint-seconds", "1e-9"]] * 3)
     wait_for(folder / "checkpoint", "*.checkpoint")
     os.kill(first, signal.SIGKILL)
     assert company.ended() == [-signal.SIGKILL, LOST, LOST]
@@ -250,7 +250,7 @@ def test_ranks_stop_when_torchrun_is_killed(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
     folder = begun(place / "left", place / "t.parquet", SETTINGS, PLAN)
-    often = ["resume", "left", "--checkpoint-seconds", "0"]
+    often = ["resume", "left", "--checkpoint-seconds", "1e-9"]
     ranks = company.begin(often, often, TORCHELASTIC_RUN_ID="as of torchrun")
     wait_for(folder / "checkpoint", "*.checkpoint")
     os.kill(company.launcher, signal.SIGKILL)
@@ -265,7 +265,7 @@ def test_all_stop_together_whoever_is_asked(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
     folder = begun(place / "stopped", place / "t.parquet", SETTINGS, PLAN)
-    often = ["resume", "stopped", "--checkpoint-seconds", "0"]
+    often = ["resume", "stopped", "--checkpoint-seconds", "1e-9"]
     _, second = company.begin(often, often)
     wait_for(folder / "checkpoint", "*.checkpoint")
     os.kill(second, signal.SIGTERM)

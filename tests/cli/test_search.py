@@ -94,6 +94,10 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*KIND, *LIMIT, "--layers", "0"], "layers must be an integer of at least 1"),
         ([*KIND, *LIMIT, "--workers", "0"], "--workers must be at least 1, however '0' was given"),
         ([*KIND, *LIMIT, "--candidates", "0"], "candidates must be an integer of at least 1"),
+        (
+            [*KIND, *LIMIT, "--checkpoint-seconds", "0"],
+            "--checkpoint-seconds must be more than 0, however '0' was given",
+        ),
         ([*KIND, *LIMIT, "--seed", "-1"], "--seed must be at least 0, however '-1' was given"),
         ([*KIND, *LIMIT, "--time", "0"], "must be positive seconds"),
         ([*KIND, *LIMIT, "--time", "soon"], "must be a number of seconds, like 300 or 5m"),

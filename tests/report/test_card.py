@@ -121,7 +121,9 @@ def test_the_card_counts_the_rows_that_the_final_weights_learned_from(
     assert f"The final weights were trained on {learned} rows." in text
     refitted = learned > judged
     assert ("seen only by the scores" in text) is not refitted
-    assert (f"| {test_rows} | to judge by first; the final weights learned from" in text) is refitted
+    assert (
+        f"| {test_rows} | to judge by first; the final weights learned from" in text
+    ) is refitted
     assert (f"the scores are of weights trained on {judged} of them" in text) is refitted
 
 

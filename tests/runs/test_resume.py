@@ -320,8 +320,37 @@ def test_checkpoints_that_cannot_be_written_end_the_run_in_a_sentence(tmp_path: 
     run = planned(300)
     (tmp_path / "checkpoint").touch()  # in the way of the folder
     ledger = Ledger(tmp_path / "checkpoint", identity=run.identity(), every=0)
-    with pytest.raises(TabnasError, match=r"no checkpoint can be written.*go on from it"):
+    with pytest.raises(TabnasError, match=r"no checkpoint can be written.*none before it.*begin"):
         run.execute(ledger=ledger)
+
+
+def test_a_disk_that_is_full_speaks_of_a_last_checkpoint_only_if_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    ledger = Ledger(tmp_path / "checkpoint")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(TabnasError, match="there was none before it: make room and begin ag"):
+            ledger.save()
+    ledger.save()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(TabnasError, match="the last one is whole: make room and go on from it"):
+        ledger.save()
+
+
+def test_a_run_without_a_checkpoint_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if it has begun to write its first."""
+    (tmp_path / "empty").mkdir()
+    for name in ("new", "empty"):
+        with RunFolder(tmp_path / name) as folder:
+            folder.write_config({"settings": {}})
+            folder.checkpoint.mkdir()
+    assert [(p.name, list(p.iterdir())) for p in tmp_path.iterdir()] == [("empty", [])]
 
 
 # -- data that vanishes ----------------------------------------------------------------------------
@@ -399,7 +428,7 @@ sys.exit(run(sys.argv[2:]))
     ("room", "kind", "said"),
     [
         (100, "parquet", "the run cannot be written to 'run': File too large"),
-        (3_000, "parquet", "no checkpoint can be written to"),
+        (3_000, "parquet", "there was none before it: make room and begin again"),
         (3_000, "csv", "set TMPDIR to another folder"),
     ],
 )
@@ -409,12 +438,13 @@ def test_where_there_is_no_room_a_run_ends_in_a_sentence(
     table = made_table(1_000).drop(["value"]).arrow
     (parquet.write_table if kind == "parquet" else csv.write_csv)(table, tmp_path / f"t.{kind}")
     asked = ["search", f"t.{kind}", "--target", "kind", "--max-parameters", "900", "--out", "run"]
-    often = ["--checkpoint-seconds", "0", "--quiet"]
+    often = ["--checkpoint-seconds", "1e-9", "--quiet"]
     command = [sys.executable, "-c", FULL, str(room), *asked, *often]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 # -- real processes --------------------------------------------------------------------------------

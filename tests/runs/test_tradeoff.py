@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas import TabnasError
+from tabnas.cli import _main as cli
 from tabnas.data import Table
 from tabnas.errors import InfeasibleError
 from tabnas.latency import Machine
@@ -202,9 +203,30 @@ def test_a_process_that_ended_between_two_runs_is_gone_on_with(
         folder.finish_all(tradeoff, outcomes, config(tradeoff))
     (path / "tradeoff.json").unlink()
     (path / "limit-400" / "result.json").unlink()
+    before_its_report = path / folder_name(60)
+    (before_its_report / "report.html").unlink()
+    (before_its_report / ".lock").touch()
     with TradeoffFolder(path, resume=True) as folder:
         folder.finish_all(tradeoff, outcomes, config(tradeoff))
     assert load_result(path / "limit-400")["architecture"]
+    assert (before_its_report / "report.html").exists()
+    assert not (before_its_report / ".lock").exists()
+
+
+def test_a_process_that_ended_before_the_page_is_finished_by_resume(
+    tradeoff, outcomes, tmp_path, capsys
+) -> None:
+    path = tmp_path / "curve"
+    with TradeoffFolder(path) as folder:
+        folder.write_config(config(tradeoff))
+        folder.finish_all(tradeoff, outcomes, config(tradeoff))
+    whole = {file.name for file in path.iterdir()}
+    (path / "tradeoff.html").unlink()
+    (path / ".lock").touch()
+    (path / "checkpoint").mkdir()
+    assert cli.run(["resume", str(path)]) == 0
+    assert "tabnas predict" in capsys.readouterr().out
+    assert {file.name for file in path.iterdir()} == whole
 
 
 @pytest.mark.parametrize("limits", [(), (100,), (100, 100), tuple(range(100, 200))])

@@ -28,13 +28,18 @@ def finished(run: Path, *, tradeoff: bool = False) -> Path:
 
 def begun(run: Path) -> Path:
     """The folder of a run that can be gone on with, or whose reader says why not."""
-    if (run / "config.toml").exists() or any((run / end).exists() for end in FINALS):
+    if (run / "config.toml").exists() or is_finished(run):
         return run
     found = "it holds no config.toml" if run.is_dir() else "there is none"
     raise TabnasError(
         f"{_shown(run)} must be the folder of a run that was stopped, however {found}; "
         f"{_one_of(str(run), stopped_runs(''))}"
     )
+
+
+def is_finished(run: Path) -> bool:
+    """Whether a run or trade-off in this folder has written its result."""
+    return any((run / end).exists() for end in FINALS)
 
 
 def meant(run: Path) -> str:

@@ -98,6 +98,18 @@ def at_least(least: Number, parse: Callable[[str], Number]) -> Callable[[str], N
     return parsed
 
 
+def more_than(bound: float, parse: Callable[[str], float]) -> Callable[[str], float]:
+    """Return a parser like `parse` that refuses the bound and what is below it."""
+
+    def parsed(text: str) -> float:
+        value = parse(text)
+        if not value > bound:  # so that nan is refused, too
+            raise ValueError(f"must be more than {bound:g}")
+        return value
+
+    return parsed
+
+
 def _whole(text: str | int, units: dict[str, int], must: str) -> int:
     if not isinstance(text, str):
         return text

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from tabnas.cli import _completing as completing
-from tabnas.cli._numbers import at_least, byte_count, count, number, seconds, size, whole
+from tabnas.cli._numbers import (
+    at_least,
+    byte_count,
+    count,
+    more_than,
+    number,
+    seconds,
+    size,
+    whole,
+)
 
 LIMITS, SPACE, ROWS, COLUMNS, WORK = "Limits", "Architectures", "Rows", "Columns", "Work"
 PANELS = (None, LIMITS, COLUMNS, ROWS, SPACE, WORK)
@@ -290,9 +299,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but erro
 CheckpointSeconds = Annotated[
     float,
     typer.Option(
-        help="Seconds from one checkpoint to the next.",
+        help="Seconds from one checkpoint to the next; more than 0.",
         metavar="N",
-        parser=at_least(0.0, seconds),
+        parser=more_than(0.0, seconds),
         rich_help_panel=WORK,
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabnas.cli import _completing as completing
-from tabnas.cli._folders import begun
+from tabnas.cli._folders import begun, is_finished
 from tabnas.cli._options import CheckpointSeconds, Json, Quiet
 from tabnas.cli._ranks import refuse_ranks, together
 from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
+from tabnas.cli._text import plain, terminal
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
@@ -39,11 +41,14 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped, killed, or lost its machine.
 
-    It ends with the same bits as if nothing had happened. The table and the version of tabnas must
-    be those that it began with; everything else is in the folder. The folder may be somebody
-    else's: the table that its config.toml names is read, and nothing outside it is written. Events
-    for TensorBoard go on, too, if the run has a folder of them. How many processes train the
-    candidates of a trade-off is no part of it and is said anew.
+    A run that is finished is shown; if it was killed while it wrote its last files, those are
+    written first.
+
+    Any other run ends with the same bits as if nothing had happened. The table and the version of
+    tabnas must be those that it began with; everything else is in the folder. The folder may be
+    somebody else's: the table that its config.toml names is read, and nothing outside it is
+    written. Events for TensorBoard go on, too, if the run has a folder of them. How many processes
+    train the candidates of a trade-off is no part of it and is said anew.
 
     For example:
 
@@ -70,9 +75,14 @@ def _go_on(run: Path, manner: Manner, crew: Crew, ranks: Ranks) -> None:
     from tabnas.cli._running import carry_out
     from tabnas.cli._source import Source
     from tabnas.cli._tradeoff import carry_out_tradeoff, tradeoff_of
-    from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, load_config
+    from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, complete_run, load_config
 
-    before = load_config(run) if (begun(run) / "config.toml").exists() else {}
+    if is_finished(begun(run)):
+        complete_run(run)
+        ranks.told(None)
+        _show(run, manner)
+        return
+    before = load_config(run) if (run / "config.toml").exists() else {}
     if "member" in before:
         raise TabnasError(
             f"{str(run)!r} is a part of a trade-off and cannot be gone on with by itself; resume "
@@ -105,6 +115,17 @@ def _go_on(run: Path, manner: Manner, crew: Crew, ranks: Ranks) -> None:
         )
 
 
+def _show(run: Path, manner: Manner) -> None:
+    """Print what a finished run found."""
+    from tabnas.cli._watch import load_finished, show_finished
+
+    if manner.as_json:
+        typer.echo(json.dumps(load_finished(run) | {"folder": str(run)}, indent=2))
+    elif not manner.quiet:
+        typer.echo(f"tabnas: note: the run in {plain(run, longest=200)} is finished", err=True)
+        show_finished(terminal(), run)
+
+
 def _take_part(ranks: Ranks) -> None:
     """The folder may be on another machine: its first process says what is in it."""
     from tabnas.cli._running import take_part
@@ -112,6 +133,8 @@ def _take_part(ranks: Ranks) -> None:
     from tabnas.runs import RunSettings
 
     said, _ = ranks.told(None)
+    if said is None:  # the run was finished already
+        return
     source, settings = Source.from_dict(said["data"]), RunSettings.from_dict(said["settings"])
     take_part(said["folder"], source, settings, ranks)
 

@@ -156,7 +156,7 @@ def _drawn(run: Path, seen: Seen) -> Any:
 def _show_end(console: Console, run: Path, seen: Seen) -> None:
     """The last that is to be said: a result, or where the run stands."""
     if seen.state == "finished":
-        _show_finished(console, run)
+        show_finished(console, run)
         return
     if seen.state == "running":
         console.print(_drawn(run, seen))
@@ -173,14 +173,14 @@ def _show_end(console: Console, run: Path, seen: Seen) -> None:
     console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
-def _show_finished(console: Console, run: Path) -> None:
+def show_finished(console: Console, run: Path) -> None:
     """The summary that the search itself ends with."""
     from tabnas.cli._summary import show_result
     from tabnas.cli._tradeoff_summary import show_tradeoff
     from tabnas.runs import is_tradeoff
 
     show = show_tradeoff if is_tradeoff(run) else show_result
-    facts = _made_plain(_facts(run))
+    facts = _made_plain(load_finished(run))
     try:
         show(console, facts, str(run))
     except MALFORMED as error:
@@ -191,7 +191,8 @@ def _show_finished(console: Console, run: Path) -> None:
         ) from None
 
 
-def _facts(run: Path) -> dict[str, Any]:
+def load_finished(run: Path) -> dict[str, Any]:
+    """Return the facts of a finished run or trade-off."""
     from tabnas.runs import is_tradeoff, load_result, load_tradeoff
 
     return load_tradeoff(run) if is_tradeoff(run) else load_result(run)
@@ -213,7 +214,7 @@ def _for_machines(run: Path, seen: Seen) -> dict[str, Any]:
     if seen.stand is not None:
         said |= seen.stand.to_dict()
     if seen.state == "finished":
-        said["result"] = _facts(run)
+        said["result"] = load_finished(run)
     return {name: _finite(value) for name, value in said.items()}
 
 

@@ -35,6 +35,7 @@ from tabnas.runs._trace import Snapshot
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
 from tabnas.runs._tradeoff_folder import (
     TradeoffFolder,
+    complete_run,
     is_tradeoff,
     load_tradeoff,
     write_tradeoff_page,
@@ -66,6 +67,7 @@ __all__ = [
     "Stand",
     "Stopped",
     "TradeoffFolder",
+    "complete_run",
     "describe_outcome",
     "describe_tradeoff",
     "is_locked",

@@ -77,6 +77,11 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, Any], Arrays, str] | None:
     return None
 
 
+def has_checkpoint(folder: Path) -> bool:
+    """Whether a checkpoint was ever written whole to this folder."""
+    return bool(_existing(folder))
+
+
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     try:
         content = path.read_bytes()

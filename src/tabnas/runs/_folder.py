@@ -15,11 +15,12 @@ from typing import Any, Self
 import tomli_w
 
 from tabnas.errors import TabnasError
-from tabnas.files import is_aside, read_inside, refuse_links, write_whole
+from tabnas.files import is_aside, read_inside, refuse_links, remove_asides, write_whole
 from tabnas.locks import NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
+from tabnas.runs._checkpoint import has_checkpoint
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._ledger import EVERY, Ledger, refuse_other_identity
 from tabnas.runs._live import PROGRESS, LiveFile
@@ -85,8 +86,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
             refuse()  # once more: another process may have been at work here until now
-            for left in [path for path in self.path.iterdir() if is_aside(path, *OWN)]:
-                left.unlink(missing_ok=True)
+            remove_asides(self.path, *OWN)
         except OSError as error:
             self._clear()
             raise TabnasError(
@@ -143,7 +143,7 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self._finished and not self.checkpoint.is_dir():
+        if not self._finished and not has_checkpoint(self.checkpoint):
             self._clear()
         elif self._lock is not None:
             self._lock.release(remove=self._finished)
@@ -159,7 +159,8 @@ class RunFolder:
             if not self._resumed:  # it was there, and empty
                 for name in (CONFIG, PROGRESS):
                     (self.path / name).unlink(missing_ok=True)
-                shutil.rmtree(self.path / TENSORBOARD, ignore_errors=True)
+                for name in (CHECKPOINT, TENSORBOARD):
+                    shutil.rmtree(self.path / name, ignore_errors=True)
             self._lock.release(remove=not self._resumed)
         for parent in self._made:
             with suppress(OSError):
@@ -196,18 +197,13 @@ class RunFolder:
         save_model(outcome.model, self.path / MODEL, overwrite=True)
         self.write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
         self.settle()
-        for name, make in ((REPORT, write_report), (CARD, write_card)):
-            try:
-                make(self.path)
-            except Exception as error:  # the model is there and is kept, whatever befalls these
-                warnings.warn(f"the run is finished, but has no {name}: {error}", stacklevel=2)
+        write_pages(self.path, PAGES)
         return result
 
     def settle(self) -> None:
         """Take away what was for going on: all is done."""
         self._finished = True
-        shutil.rmtree(self.checkpoint, ignore_errors=True)
-        (self.path / PROGRESS).unlink(missing_ok=True)
+        remove_progress(self.path)
 
     def write(self, name: str, text: str) -> None:
         """Write one file, whole or not at all."""
@@ -279,6 +275,25 @@ def write_card(path: str | Path) -> Path:
     if file.exists():
         return file
     return write_page(Path(path), CARD, render_card(load_result(path), load_config(path)))
+
+
+PAGES: Mapping[str, Callable[[Path], Path]] = {REPORT: write_report, CARD: write_card}
+"""What a finished run has for people, and what makes it from the other files."""
+
+
+def write_pages(folder: Path, pages: Mapping[str, Callable[[Path], Path]]) -> None:
+    """Write the pages of a finished run; the model is there and is kept if one cannot be made."""
+    for name, write in pages.items():
+        try:
+            write(folder)
+        except Exception as error:
+            warnings.warn(f"the work is finished, but has no {name}: {error}", stacklevel=3)
+
+
+def remove_progress(folder: Path) -> None:
+    """Remove what is only for going on with a run, once it is finished."""
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    (folder / PROGRESS).unlink(missing_ok=True)
 
 
 def write_page(folder: Path, name: str, text: str) -> Path:

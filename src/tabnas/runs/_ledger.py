@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol
 from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
-from tabnas.runs._checkpoint import Arrays, read_checkpoint, write_checkpoint
+from tabnas.runs._checkpoint import Arrays, has_checkpoint, read_checkpoint, write_checkpoint
 from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.states import part
 
@@ -161,9 +161,14 @@ class Ledger:
         try:
             write_checkpoint(self._folder, facts, arrays)
         except OSError as error:
+            remedy = (
+                "the last one is whole: make room and go on from it"
+                if has_checkpoint(self._folder)
+                else "there was none before it: make room and begin again"
+            )
             raise TabnasError(
                 f"no checkpoint can be written to {str(self._folder)!r} "
-                f"({error.strerror or error}); the last one is whole: make room and go on from it"
+                f"({error.strerror or error}); {remedy}"
             ) from None
         self._last = monotonic()
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tabnas.errors import TabnasError
 from tabnas.files import refuse_links
 from tabnas.report import render_tradeoff
-from tabnas.runs._folder import RESULT, RunFolder, load_config, load_facts, write_page
+from tabnas.runs._completion import complete_folder
+from tabnas.runs._folder import (
+    PAGES,
+    RESULT,
+    RunFolder,
+    load_config,
+    load_facts,
+    write_page,
+    write_pages,
+)
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs._tradeoff_result import FORMAT, describe_tradeoff, folder_name
@@ -43,7 +51,8 @@ class TradeoffFolder(RunFolder):
             name = folder_name(limit)
             refuse_links(self.path, name)
             path = self.path / name
-            if (path / RESULT).exists():  # an earlier process ended between two of them
+            if (path / RESULT).exists():  # an earlier process ended here, or between two of them
+                complete_folder(path, PAGES)
                 continue
             settings = {
                 "settings": run.settings.to_dict(),
@@ -55,10 +64,7 @@ class TradeoffFolder(RunFolder):
                 folder.finish(outcome)
         self.write(TRADEOFF, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
         self.settle()
-        try:
-            write_tradeoff_page(self.path)
-        except Exception as error:  # the models are there and are kept, as in `RunFolder.finish`
-            warnings.warn(f"the trade-off is finished, but has no {PAGE}: {error}", stacklevel=2)
+        write_pages(self.path, TRADEOFF_PAGES)
         return facts
 
 
@@ -77,6 +83,18 @@ def load_tradeoff(path: str | Path) -> dict[str, Any]:
 def write_tradeoff_page(path: str | Path) -> Path:
     """Make the page of a finished trade-off from what its folder holds; returns where it is."""
     return write_page(Path(path), PAGE, render_tradeoff(load_tradeoff(path), load_config(path)))
+
+
+TRADEOFF_PAGES: Mapping[str, Callable[[Path], Path]] = {PAGE: write_tradeoff_page}
+
+
+def complete_run(path: str | Path) -> None:
+    """Finish the folder of a run or trade-off whose process was killed after its result was there.
+
+    Pages that are missing are written, and what was for going on is removed. Nothing is trained.
+    """
+    folder = Path(path)
+    complete_folder(folder, TRADEOFF_PAGES if is_tradeoff(folder) else PAGES)
 
 
 def _begun(path: Path) -> bool:
