@@ -14,6 +14,10 @@ from uuid import uuid4
 
 from tabnas.errors import TabnasError
 
+LONGEST_ASIDE = 50
+"""Characters of a file's name that its hidden twin repeats: a name of 255 bytes has no room for
+more."""
+
 
 def read_inside(root: Path, name: str, owner: str, *, most: int, least: int = 0) -> bytes:
     """A regular file of the folder `root` that has a size that can be right.
@@ -68,7 +72,7 @@ def atomic_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
 
     The same as `write_whole`, for what is not in memory as a whole.
     """
-    aside = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+    aside = path.with_name(f".{path.name[:LONGEST_ASIDE]}.{uuid4().hex[:8]}")
     try:
         with aside.open("wb") as file:
             yield file

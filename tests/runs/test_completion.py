@@ -119,9 +119,10 @@ def test_a_process_that_ends_between_result_and_report(
     def die(*given: object) -> None:
         raise Killed
 
-    with monkeypatch.context() as patched, pytest.raises(Killed):
+    with monkeypatch.context() as patched:
         patched.setattr(_folder, moment, die)
-        cli.run(["resume", str(folder), "--quiet"])
+        with pytest.raises(Killed):
+            cli.run(["resume", str(folder), "--quiet"])
     assert (folder / "result.json").exists()
     assert not (folder / "report.html").exists()
     assert cli.run(["resume", str(folder), "--quiet"]) == 0
@@ -136,10 +137,11 @@ def test_a_model_that_was_half_written_goes_with_the_next_process(
     def die(*given: object, **named: object) -> None:
         raise Killed
 
-    with monkeypatch.context() as patched, pytest.raises(Killed):
+    with monkeypatch.context() as patched:
         patched.setattr(_files.shutil, "rmtree", lambda *given, **named: None)
         patched.setattr(_files, "_sync", die)
-        cli.run(["resume", str(folder), "--quiet"])
+        with pytest.raises(Killed):
+            cli.run(["resume", str(folder), "--quiet"])
     (aside,) = folder.glob(".model.*.new")
     assert names(aside)
     assert cli.run(["resume", str(folder), "--quiet"]) == 0

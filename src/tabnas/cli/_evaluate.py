@@ -10,6 +10,7 @@ import typer
 
 from tabnas.cli._folders import finished
 from tabnas.cli._options import FinishedRun, Json
+from tabnas.cli._standard_input import input_file
 from tabnas.cli._text import terminal
 from tabnas.errors import TabnasError
 
@@ -25,7 +26,9 @@ def evaluate(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Rows with the target column: CSV, TSV, Parquet or Feather.", metavar="FILE"
+            help="Rows with the target column: CSV, TSV, Parquet or Feather; - for CSV from "
+            "standard input.",
+            metavar="FILE",
         ),
     ],
     as_json: Json = False,
@@ -55,7 +58,7 @@ def evaluate(
     from tabnas.runs import load_run_model
 
     model = load_run_model(finished(run))
-    with row_progress("evaluating") as progress:
+    with input_file(file) as file, row_progress("evaluating") as progress:
         truth, prediction = _answers(model, file, progress)
         pa.default_memory_pool().release_unused()  # what reading took, for scores take some, too
         scores = score(model.target, truth, prediction).to_dict()

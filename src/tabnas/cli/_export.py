@@ -12,6 +12,7 @@ from rich.table import Table
 from tabnas.cli._folders import finished
 from tabnas.cli._numbers import at_least, number
 from tabnas.cli._options import FinishedRun, Json
+from tabnas.cli._standard_input import input_file
 from tabnas.cli._text import plain, shown, terminal
 from tabnas.errors import TabnasError
 
@@ -60,7 +61,8 @@ def export(
     check: Annotated[
         Path | None,
         typer.Option(
-            help="Rows to check the file on: CSV, TSV, Parquet or Feather.",
+            help="Rows to check the file on: CSV, TSV, Parquet or Feather; - for CSV from standard "
+            "input.",
             metavar="FILE",
             show_default="the run's test rows, if its table or store is there and the same",
         ),
@@ -90,8 +92,9 @@ def export(
     if check is None:
         judged = judged_rows(run)
     else:
-        rows = read_table(check, text=model.text_columns)
-        judged = JudgedRows(rows=rows, words=f"rows of {check.name}")
+        with input_file(check) as checked:
+            rows = read_table(checked, text=model.text_columns)
+        judged = JudgedRows(rows=rows, words=f"rows of {checked.name}")
     if int8 and judged.rows is None:
         raise TabnasError(
             f"--int8 must be measured on rows with the target {plain(model.target.name)!r}, "

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, NoReturn
 
@@ -30,13 +32,19 @@ from tabnas.cli._ranks import launched
 from tabnas.cli._report import report
 from tabnas.cli._resume import resume
 from tabnas.cli._search import search
-from tabnas.cli._text import plain
+from tabnas.cli._text import is_text, plain
 from tabnas.cli._tradeoff import tradeoff
 from tabnas.cli._watch import watch
 from tabnas.errors import TabnasError
 
 DONE, FAULT = 0, 1
 LONGEST_MESSAGE = 2_000
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+MAKE_ROOM = "make room, or write elsewhere"
+TOO_LONG = (
+    "the name of a file or folder must have at most 255 bytes, and its path 4,096, got a longer "
+    "one; shorten it"
+)
 
 PANELS: dict[str, list[Callable[..., None]]] = {
     "Find a network": [search, tradeoff, watch, resume],
@@ -99,6 +107,13 @@ def _whole() -> Any:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     command = _whole()
+    for argument in arguments:
+        if not is_text(argument):
+            say(
+                f"names and values must be written in UTF-8, got {plain(argument)!r} with other "
+                "bytes; rename the file"
+            )
+            return MISTAKE
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: say(f"note: {message}")
         try:
@@ -120,15 +135,34 @@ def run(arguments: Sequence[str]) -> int:
             if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
                 raise
             # whoever reads has enough, as in `tabnas predict ... | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return DONE
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                say(TOO_LONG)
+                return MISTAKE
+            if error.errno in NO_ROOM and error.filename is None:
+                _discard_output()
+                say(f"the output cannot be written ({error.strerror}); {MAKE_ROOM}")
+                return MISTAKE
+            return _fault()
         except Exception:
-            traceback.print_exc()
-            say("this is a fault of tabnas, not of yours; the lines above help to mend it")
-            return FAULT
+            return _fault()
     if code == INTERRUPTED:  # so Typer reports it
         say("interrupted, and nothing was written")
     return code if isinstance(code, int) else DONE
+
+
+def _discard_output() -> None:
+    """Let standard output lead nowhere, so that what is left in it fails no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fault() -> int:
+    """Print the error that is handled just now, with the lines that led to it."""
+    traceback.print_exc()
+    say("this is a fault of tabnas, not of yours; the lines above help to mend it")
+    return FAULT
 
 
 def say(message: str) -> None:
@@ -139,4 +173,5 @@ def say(message: str) -> None:
     if launched()[0]:
         return
     line = plain(" ".join(message.splitlines()), longest=LONGEST_MESSAGE)
-    print(f"tabnas: {line}", file=sys.stderr)
+    with suppress(OSError):  # the exit code says it, too
+        print(f"tabnas: {line}", file=sys.stderr)

@@ -92,8 +92,8 @@ MaxNamed = Annotated[
 Data = Annotated[
     str,
     typer.Argument(
-        help="A CSV, TSV, Parquet or Feather file, a folder of `tabnas encode`, or a name of "
-        "`tabnas datasets`.",
+        help="A CSV, TSV, Parquet or Feather file, a folder of `tabnas encode`, a name of "
+        "`tabnas datasets`, or - for CSV from standard input.",
         metavar="DATA",
         autocompletion=completing.data,
     ),

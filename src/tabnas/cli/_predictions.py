@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from tabnas.cli._text import plain
 from tabnas.data import Table
 from tabnas.errors import TabnasError
 from tabnas.files import atomic_file
@@ -18,17 +20,33 @@ from tabnas.model import Model
 
 def predictions(model: Model, table: Table) -> Iterator[pa.Table]:
     """Yield the label and the probability of each class, or the value, of some rows at a time."""
-    name = model.target.name
+    names = column_names(model.target.name, model.classes)
     for raw in model.raw_pieces(table):
         answers = model.decode(raw)
         if not model.classes:
-            yield pa.table({name: answers})
+            yield pa.table([answers], names)
             continue
         labels = model.target.decode(answers.argmax(axis=1))  # type: ignore[attr-defined]
-        columns = {
-            f"probability of {label}": answers[:, k] for k, label in enumerate(model.classes)
-        }
-        yield pa.table({name: labels} | columns)
+        yield pa.table([labels, *answers.T], names)
+
+
+def column_names(target: str, classes: Sequence[object]) -> list[str]:
+    """Return the names of the columns of predictions: the target's own, and one for each class.
+
+    A name that another column has already gets an underscore, or as many as it takes.
+
+    >>> column_names("kind", ["a", "b"])
+    ['kind', 'probability of a', 'probability of b']
+    >>> column_names("probability of a", ["a", "b"])
+    ['probability of a', 'probability of a_', 'probability of b']
+    """
+    names = [target]
+    for label in classes:
+        name = f"probability of {label}"
+        while name in names:
+            name += "_"
+        names.append(name)
+    return names
 
 
 def refuse_unwritable(path: Path, source: Path) -> None:
@@ -72,8 +90,26 @@ def _folder_made(folder: Path) -> Iterator[None]:
 
 
 def print_predictions(pieces: Iterator[pa.Table], out: BinaryIO) -> None:
-    """Write CSV as it comes."""
-    _write(WRITERS[".csv"], out, pieces)
+    """Write CSV as it comes; a terminal gets no control characters, a file or a pipe all there is.
+
+    Names and labels are those of somebody's table, and a terminal would obey them.
+    """
+    _write(WRITERS[".csv"], out, map(_for_terminal, pieces) if out.isatty() else pieces)
+
+
+def _for_terminal(piece: pa.Table) -> pa.Table:
+    """Return the same table with names and texts that are safe to show."""
+    columns = [
+        pa.chunked_array([[_safe(text) for text in column.to_pylist()]], pa.string())
+        if pa.types.is_string(column.type)
+        else column
+        for column in piece.columns
+    ]
+    return pa.table(columns, [_safe(name) for name in piece.column_names])
+
+
+def _safe(text: str) -> str:
+    return plain(text, longest=sys.maxsize)
 
 
 def _write(open_writer: Callable[[BinaryIO, pa.Schema], Any], sink: BinaryIO, pieces: Any) -> None:

@@ -49,7 +49,7 @@ def judged_rows(run: Path) -> JudgedRows:
     except TabnasError:
         return JudgedRows(rows=None, words="the folder names no table")
     stored = Path(source.data).is_dir()
-    if not stored and not is_at_hand(source.data):
+    if source.from_standard_input or not (stored or is_at_hand(source.data)):
         return JudgedRows(rows=None, words=GONE)
     changed = JudgedRows(rows=None, words=STORE_CHANGED if stored else CHANGED)
     try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tabnas.cli._standard_input import DASH, input_file
+from tabnas.cli._text import is_text, plain
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
@@ -15,9 +18,15 @@ if TYPE_CHECKING:
     from tabnas.stores import Store
 
 
+TABLES = ("data", "validation", "test")
+
+
 @dataclass(frozen=True)
 class Source:
-    """What was given on the command line for the rows of a run."""
+    """What was given on the command line for the rows of a run.
+
+    One of the tables may be `-`, which is read from standard input, also by whoever goes on.
+    """
 
     data: str
     target: str | None
@@ -36,6 +45,11 @@ class Source:
         """Read everything and settle the plan; tables are let go as soon as they are encoded."""
         from tabnas.runs import ALONE, plan_run
 
+        if ranks is not None and ranks.size > 1 and self.from_standard_input:
+            raise TabnasError(
+                "the table of several processes must be a file, which each of them reads, got "
+                "standard input; write it to a file and name that"
+            )
         rows, validation, test = self._rows(settings)
         return plan_run(
             rows,
@@ -78,8 +92,30 @@ class Source:
 
         if Path(self.data).is_dir():
             return self._stored(), None, None
-        table, target = named_table(self.data, self.target)
-        return self.labelled(table, target, settings)
+        with self._in_files() as source:
+            table, target = named_table(source.data, source.target)
+            return source.labelled(table, target, settings)
+
+    @property
+    def from_standard_input(self) -> list[str]:
+        """Which of the tables were named `-`."""
+        return [name for name in TABLES if str(getattr(self, name)) == DASH]
+
+    @contextmanager
+    def _in_files(self) -> Iterator[Source]:
+        """Yield the same with a file in place of standard input, for as long as it is read."""
+        names = self.from_standard_input
+        if len(names) > 1:
+            raise TabnasError(
+                f"one table at most must come from standard input, got {' and '.join(names)}; name "
+                "files for the others"
+            )
+        if not names:
+            yield self
+            return
+        with input_file(Path(DASH)) as file:
+            copy: dict[str, Any] = {names[0]: str(file) if names[0] == "data" else file}
+            yield replace(self, **copy)
 
     def _stored(self) -> Store:
         """A folder that `tabnas encode` has written, in which all about its rows is settled."""
@@ -142,9 +178,14 @@ class Source:
     def to_dict(self) -> dict[str, str]:
         """What was given, for config.toml; files by their whole paths."""
         given = {name: str(value) for name, value in vars(self).items() if value is not None}
-        for name in ("data", "validation", "test"):
-            if name in given and Path(given[name]).exists():
+        for name in TABLES:
+            if given.get(name, DASH) != DASH and Path(given[name]).exists():
                 given[name] = str(Path(given[name]).resolve())
+            if not is_text(given.get(name, "")):  # a folder above it
+                raise TabnasError(
+                    "the path of a table must be written in UTF-8 to stand in config.toml, got "
+                    f"{plain(given[name], longest=200)!r} with other bytes; rename the folder"
+                )
         return given
 
 

@@ -6,11 +6,14 @@ from pathlib import Path
 
 from tabnas.cli import _arrow  # noqa: F401
 from tabnas.cli._completing import TABLES, column_names
+from tabnas.cli._standard_input import DASH
 from tabnas.cli._text import plain
 from tabnas.data import Table, list_datasets, load_dataset, read_table
 from tabnas.errors import TabnasError, nearest
 
 MOST_NAMED = 12
+STANDARD_INPUT = "stdin"  # the name of a run whose table came from there
+LONGEST_FOLDER = 50  # characters of a run's name that is taken from its table's
 HERE = ("scikit-learn", "folder")
 """Sources of datasets that are on this machine."""
 
@@ -71,7 +74,8 @@ def is_at_hand(source: str) -> bool:
 
 def default_folder(source: str, ending: str = "") -> Path:
     """`runs/NAME`, with a number if that is taken."""
-    name = (Path(source).name.split(".")[0] or "run") + ending
+    source = STANDARD_INPUT if source == DASH else source
+    name = (Path(source).name.split(".")[0] or "run")[:LONGEST_FOLDER] + ending
     folder, number = Path("runs") / name, 1
     while folder.exists():
         number += 1

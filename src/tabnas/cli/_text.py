@@ -28,6 +28,15 @@ def plain(words: object, *, longest: int = LONGEST) -> str:
     return safe if len(safe) <= longest else safe[: longest - 1] + "…"
 
 
+def is_text(words: str) -> bool:
+    r"""Whether it can be written as UTF-8; names of files can hold other bytes.
+
+    >>> is_text("caf\u00e9"), is_text("caf\udce9")
+    (True, False)
+    """
+    return not any("\ud800" <= c <= "\udfff" for c in words)
+
+
 def shown(words: object, style: str = "", *, longest: int = LONGEST) -> Text:
     """The same for rich, which is to find no markup in it."""
     return Text(plain(words, longest=longest), style=style)

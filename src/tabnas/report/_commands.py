@@ -44,6 +44,7 @@ with TradeoffFolder("again") as folder:
     folder.write_config(config)
     folder.finish_all(planned, planned.execute(), config)
 """
+STANDARD_INPUT = "-"
 COMMAND_AGAIN = """\
 import subprocess
 
@@ -94,7 +95,10 @@ def use_in_python(task: str, model: str = "model") -> str:
 def source_name(config: Mapping[str, Any]) -> str:
     """The name of the table, without the folders it lies in; none if it came from Python."""
     data = Given("config.toml", config).get("data")
-    return "" if data is None else shown(PurePath(_text(data["data"])).name)
+    if data is None:
+        return ""
+    name = _text(data["data"])
+    return "standard input" if name == STANDARD_INPUT else shown(PurePath(name).name)
 
 
 def is_of_tradeoff(config: Mapping[str, Any]) -> bool:
@@ -133,7 +137,7 @@ def _command(given: Given) -> list[list[str]]:
     if several is not None and any(said.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
         raise UnsayableError
     rows = _text(data["data"])
-    rows = f"./{rows}" if rows.startswith("-") else rows
+    rows = f"./{rows}" if rows.startswith("-") and rows != STANDARD_INPUT else rows
     words = [["tabnas", "search" if several is None else "tradeoff", rows]]
     for name in ("target", "task"):
         one = data.get(name)
