@@ -335,12 +335,14 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 def test_own_files_are_read_like_the_table(here: Path) -> None:
     """Codes like 007 are texts there because of others, and stay so in files without those."""
     rng = np.random.default_rng(0)
-    codes = rng.choice(["007", "012", "A3"], 400)
     label = {"007": "01", "012": "02", "A3": "02"}
-    rows = [f"{c},{x},{label[c]}" for c, x in zip(codes, rng.random(400), strict=True)]
-    (here / "codes.csv").write_text("code,x,y\n" + "\n".join(rows) + "\nA3,0.5,A1" * 9 + "\n")
-    some = [row for row in rows if not row.startswith("A3")]
-    (here / "some.csv").write_text("code,x,y\n" + "\n".join(some) + "\n")
+
+    def made(rows: int, codes: list[str]) -> str:
+        drawn = zip(rng.choice(codes, rows), rng.random(rows), strict=True)
+        return "code,x,y\n" + "".join(f"{c},{x},{label[c]}\n" for c, x in drawn)
+
+    (here / "codes.csv").write_text(made(400, list(label)) + "A3,0.5,A1\n" * 9)
+    (here / "some.csv").write_text(made(200, ["007", "012"]))
     asked = ["search", "codes.csv", "--target", "y", *LIMIT, "--test", "some.csv", "--quiet"]
     (here / "y").mkdir()  # a folder of the target's name is no file of the run
     assert run([*asked, "--out", "found", "--candidates", "1"]) == 0

@@ -206,9 +206,11 @@ def test_own_rows_of_one_part_leave_the_other_its_share() -> None:
 
 
 def test_own_rows_that_weigh_nothing_are_left_out() -> None:
-    train, own = (labelled(made_table(n, n), "kind") for n in (300, 100))
-    weighted = replace(own, weight=np.arange(100) % 2 * 2.5)
-    parts = prepare(train, settings(), validation=weighted, test=weighted)
+    train, *own = (
+        labelled(made_table(n, seed), "kind") for n, seed in ((300, 1), (100, 2), (100, 3))
+    )
+    validation, test = (replace(one, weight=np.arange(100) % 2 * 2.5) for one in own)
+    parts = prepare(train, settings(), validation=validation, test=test)
     assert [len(parts.validation), len(parts.test)] == [50, 50]
     for part in (parts.validation, parts.test):
         assert (part.weight == 2.5).all()

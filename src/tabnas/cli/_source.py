@@ -92,6 +92,7 @@ class Source:
 
         if Path(self.data).is_dir():
             return self._stored(), None, None
+        self._refuse_same_files()
         with self._in_files() as source:
             table, target = named_table(source.data, source.target)
             return source.labelled(table, target, settings)
@@ -154,6 +155,18 @@ class Source:
                 except TabnasError as error:
                     raise TabnasError(f"--{name} {str(file)!r}: {error}") from None
         return rows, others.get("validation"), others.get("test")
+
+    def _refuse_same_files(self) -> None:
+        """Refuse a file that is named for two parts."""
+        named = [(name, Path(str(getattr(self, name)))) for name in TABLES if getattr(self, name)]
+        for place, (name, file) in enumerate(named):
+            for before, other in named[:place]:
+                if file.exists() and other.exists() and file.samefile(other):
+                    first = "the table" if before == "data" else f"--{before}"
+                    raise TabnasError(
+                        f"--{name} must be another file than {first}, got {str(file)!r} for both; "
+                        "leave it out to have a share of the table for it, or name new rows"
+                    )
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Source:

@@ -18,6 +18,7 @@ from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
 from tabnas.runs._embedding_rule import fit_embeddings
 from tabnas.runs._labelled import Labelled
+from tabnas.runs._overlap import check_overlap
 from tabnas.runs._part import Part, joined, make_part
 from tabnas.runs._parts import SMALL_TABLE, Parts
 from tabnas.runs._ranks import ALONE, Ranks
@@ -66,7 +67,8 @@ def prepare_table(
     """Split the rows, and encode them by what the rows that may be learned from show.
 
     Rows of the test part shape nothing: neither vocabularies and scales nor the target's units.
-    `validation` and `test` are a user's own, from other files; they replace the shares.
+    `validation` and `test` are a user's own, from other files; they replace the shares. If nearly
+    all of their rows stand in the table, too, they are refused.
     """
     data = data.weighing()
     validation = None if validation is None else _matching("validation", validation, data)
@@ -107,9 +109,14 @@ def prepare_table(
     learned = part(data, development)
     if settings.scaling == "none":
         _refuse_huge(encoder, learned)
-    if validation is not None:
-        learned = joined(learned, part(validation))
     tested = part(data, split.test) if len(split.test) else None
+    own = {
+        "validation": None if validation is None else part(validation),
+        "test": None if test is None else part(test),
+    }
+    overlap = check_overlap([learned, *filter(None, [tested])], own)
+    if own["validation"] is not None:
+        learned = joined(learned, own["validation"])
     groups = None
     if settings.order == "group" and settings.order_column is not None:
         name = settings.order_column
@@ -120,13 +127,13 @@ def prepare_table(
         dimensions=dimensions,
         development=learned,
         train_rows=len(split.train),
-        test=tested if test is None else part(test),
+        test=tested if own["test"] is None else own["test"],
         folds=_fold_count(settings, learned, groups, own_validation=validation is not None),
         groups=groups,
         sample=_sample(data.features, encoder, shown)
         if settings.limits.keys() & COST_NAMES
         else None,
-        notes=_notes(data),
+        notes=(*_notes(data), *overlap),
     )
 
 

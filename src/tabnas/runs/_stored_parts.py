@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 
@@ -14,6 +15,7 @@ from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
 from tabnas.nets import Task, Windows
 from tabnas.runs._embedding_rule import embeddings_within
+from tabnas.runs._overlap import check_overlap
 from tabnas.runs._part import Part, joined, make_part
 from tabnas.runs._parts import Learned, Parts
 from tabnas.runs._ranks import ALONE, Ranks
@@ -144,6 +146,7 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         for part, held in zip(HELD_OUT, (validation, test), strict=True)
         if len(held) < store.rows[part]
     ]
+    notes += _check_overlap(store, {"train": known, "validation": validation, "test": test})
     return StoredParts(
         encoder=encoder,
         target=store.target,
@@ -153,6 +156,18 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         test=test if len(test) else None,
         notes=tuple(notes),
         stored=stored,
+    )
+
+
+def _check_overlap(store: Store, held: Mapping[PartName, Part]) -> tuple[str, ...]:
+    """Compare the parts that were files of their own with the rows of the table, or a sample."""
+    own = {source.get("part") for source in store.sources}
+    table = [name for name in held if name not in own]
+    rows = sum(store.rows[name] for name in table)
+    return check_overlap(
+        [held[name] for name in table],
+        {name: held[name] for name in HELD_OUT if name in own},
+        table_share=sum(len(held[name]) for name in table) / rows,
     )
 
 
