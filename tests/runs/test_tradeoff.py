@@ -224,6 +224,7 @@ def test_a_process_that_ended_before_the_page_is_finished_by_resume(
     (path / "tradeoff.html").unlink()
     (path / ".lock").touch()
     (path / "checkpoint").mkdir()
+    (path / ".tradeoff.html.0123abcd").touch()
     assert cli.run(["resume", str(path)]) == 0
     assert "tabnas predict" in capsys.readouterr().out
     assert {file.name for file in path.iterdir()} == whole

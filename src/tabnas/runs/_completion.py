@@ -9,19 +9,20 @@ from tabnas.errors import TabnasError
 from tabnas.files import is_aside, refuse_links, remove_asides
 from tabnas.locks import NAME as LOCK
 from tabnas.locks import FolderLock
-from tabnas.runs._folder import CHECKPOINT, OWN, remove_progress, write_pages
+from tabnas.runs._folder import CHECKPOINT, remove_progress, write_pages
 from tabnas.runs._live import PROGRESS
 
 Pages = Mapping[str, Callable[[Path], Path]]
 
 
-def complete_folder(folder: Path, pages: Pages) -> None:
+def complete_folder(folder: Path, own: tuple[str, ...], pages: Pages) -> None:
     """Write the pages that are missing, and remove what is only for going on.
+
+    `own` are the names of all that is written to such a folder.
 
     A folder in which nothing is missing is not touched, so it may be read-only. One in which a
     process is at work is refused.
     """
-    own = (*OWN, *pages)
     refuse_links(folder, *own)
     try:
         if not _is_incomplete(folder, pages, own):

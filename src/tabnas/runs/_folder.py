@@ -69,6 +69,8 @@ class RunFolder:
 
     final = RESULT
     """The file that says that all is done."""
+    own: tuple[str, ...] = OWN
+    """What is written to the folder."""
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path).absolute()
@@ -80,13 +82,13 @@ class RunFolder:
         self._resumed = resume
         refuse = self._refuse_unresumable if resume else self._refuse_occupied
         refuse()
-        refuse_links(self.path, *OWN)
+        refuse_links(self.path, *self.own)
         try:
             self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
             refuse()  # once more: another process may have been at work here until now
-            remove_asides(self.path, *OWN)
+            remove_asides(self.path, *self.own)
         except OSError as error:
             self._clear()
             raise TabnasError(
@@ -107,7 +109,7 @@ class RunFolder:
                 f"{self.given!r} must be a folder, however it is a file; name another with --out"
             )
         inside = list(self.path.iterdir()) if self.path.is_dir() else []
-        held = {path.name for path in inside if not is_aside(path, *OWN)}
+        held = {path.name for path in inside if not is_aside(path, *self.own)}
         if held <= {LOCK, PROGRESS}:
             return
         if (self.path / CONFIG).exists() and not (self.path / self.final).exists():

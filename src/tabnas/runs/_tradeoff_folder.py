@@ -38,6 +38,7 @@ class TradeoffFolder(RunFolder):
     """
 
     final = TRADEOFF
+    own = (*RunFolder.own, TRADEOFF, PAGE)
 
     def finish_all(
         self,
@@ -52,7 +53,7 @@ class TradeoffFolder(RunFolder):
             refuse_links(self.path, name)
             path = self.path / name
             if (path / RESULT).exists():  # an earlier process ended here, or between two of them
-                complete_folder(path, PAGES)
+                complete_folder(path, RunFolder.own, PAGES)
                 continue
             settings = {
                 "settings": run.settings.to_dict(),
@@ -94,7 +95,10 @@ def complete_run(path: str | Path) -> None:
     Pages that are missing are written, and what was for going on is removed. Nothing is trained.
     """
     folder = Path(path)
-    complete_folder(folder, TRADEOFF_PAGES if is_tradeoff(folder) else PAGES)
+    if is_tradeoff(folder):
+        complete_folder(folder, TradeoffFolder.own, TRADEOFF_PAGES)
+    else:
+        complete_folder(folder, RunFolder.own, PAGES)
 
 
 def _begun(path: Path) -> bool:
