@@ -111,6 +111,12 @@ def test_what_is_no_state(other: object) -> None:
             read(other)
 
 
+NUMBER_TARGET = {"form": "number", "name": "y", "center": 1.0, "scale": 2.0} | {
+    "decimal": ".",
+    "unit": "",
+}
+
+
 def changed(column: int, **fields: object) -> dict[str, object]:
     state = ENCODER.to_dict()
     state["columns"][column] |= fields
@@ -139,11 +145,14 @@ def changed(column: int, **fields: object) -> dict[str, object]:
         (changed(1, pooled=-1), "'pooled' of a categorical column must be a count"),
         (changed(1, pooled=10**30), "'pooled' of a categorical column must be a count"),
         (changed(3, cycles=["month"]), "must be some of year, week, day"),
-        (ENCODER.to_dict() | {"format": 2}, "a newer tabnas"),
+        (ENCODER.to_dict() | {"format": 3}, "a newer tabnas"),
+        (ENCODER.to_dict() | {"format": 1}, "an older tabnas has written it; search again"),
+        (changed(0, decimal=";"), "'decimal' of a numeric column must be one of ., ,, however"),
+        (changed(1, spelling="odd"), "must be one of plain, truths, digits, exact, however 'odd'"),
         (ENCODER.to_dict() | {"columns": []}, "'names' of the encoder"),
         (ENCODER.to_dict() | {"columns": {}}, "must be a list of columns"),
         (ENCODER.to_dict() | {"names": ["size"]}, "'names' of the encoder"),
-        ({"format": 1, "columns": []}, "'constant' of the encoder is missing"),
+        ({"format": 2, "columns": []}, "'constant' of the encoder is missing"),
     ],
 )
 def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
@@ -161,7 +170,8 @@ def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
         ({"form": "classes", "name": "y", "classes": [[1], [2]]}, "must be two or more labels"),
         ({"form": "classes", "name": "y", "classes": 3}, "must be two or more labels"),
         ({"form": "number", "name": "y", "center": 1.0}, "'scale' of the target is missing"),
-        ({"form": "number", "name": "y", "center": 1.0, "scale": 0.0}, "must be a positive"),
+        (NUMBER_TARGET | {"scale": 0.0}, "'scale' of the target must be a positive"),
+        (NUMBER_TARGET | {"decimal": "'"}, "'decimal' of the target must be one of"),
         ({"form": "tree", "name": "y"}, "the target must be of classes or a number"),
     ],
 )

@@ -58,10 +58,10 @@ def test_types_are_those_of_the_whole_file(first: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("way")
 def test_a_type_does_not_depend_on_the_piece(tmp_path: Path) -> None:
-    """A code of 1.0 is the category 1 in a column of numbers, and another one among texts."""
+    """A code of 1.0 is the category 1, in a column of numbers and among texts."""
     encoder = TableEncoder.fit(Table.of({"code": [1, 2] * 5}), kinds={"code": "categorical"})
     path = tmp_path / "new.csv"
-    for last, expected in (("2.0", {1, 2}), ("x", {0})):
+    for last, expected in (("2.0", {1, 2}), ("x", {0, 1})):
         path.write_text("code,other\n" + "1.0,a\n" * 999 + f"{last},a\n")
         pieces = [encoder.encode(piece).categorical for piece in read_table(path).pieces(64)]
         assert set(np.concatenate(pieces)[:, 0].tolist()) == expected

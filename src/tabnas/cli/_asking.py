@@ -47,6 +47,7 @@ class Question:
     numeric: options.Numeric = None
     hashed: options.Hashed = None
     drop: options.Drop = None
+    decimal: options.Decimal = None
     scaling: options.ScalingName = "robust"
     validation: options.ValidationRows = None
     test: options.TestRows = None
@@ -108,6 +109,7 @@ class Question:
                 hashed=self.hashed,
             ),
             drop=parse_names(self.drop),
+            decimal=self.decimal,
             metric=self.metric,
             refit=self.refit,
             memory=given_memory(self.memory),

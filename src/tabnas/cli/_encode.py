@@ -113,6 +113,7 @@ def encode(
         ),
     ] = 10_000,
     drop: options.Drop = None,
+    decimal: options.Decimal = None,
     scaling: options.ScalingName = "robust",
     check: Annotated[
         Path | None,
@@ -178,6 +179,7 @@ def encode(
             shares=shares,
             kinds=declared_kinds(drop, categorical=categorical, numeric=numeric, hashed=hashed),
             drop=parse_names(drop),
+            decimal=decimal,
             scaling=scaling,
             min_count=min_count,
             max_categories=max_categories,

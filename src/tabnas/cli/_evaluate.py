@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,8 +77,8 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
     """
     import numpy as np
 
-    from tabnas.data import read_table, rows_with_target
-    from tabnas.data.reading import rename_rows
+    from tabnas.data import DataWarning, UnseenCategories, read_table, rows_with_target
+    from tabnas.data.reading import is_text, rename_rows
 
     target = model.target
     table = read_table(file, text=model.text_columns, observe=progress.read)
@@ -90,14 +91,18 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
     shape = (len(table), len(model.classes)) if model.classes else len(table)
     prediction = np.empty(shape)
     read = count = 0
+    unseen = UnseenCategories(model.encoder)
     for piece in model.pieces(table, target.name):
         progress.count(read, len(table))
-        present = rows_with_target(piece.column(target.name))
+        answers = piece.column(target.name)
+        present = rows_with_target(answers, target)
+        mark = piece.decimals.mark if is_text(answers) else None
         here = slice(count, count + len(present))
         rows = piece if len(present) == len(piece) else piece.take(present)
         with rename_rows(read + present):
-            truth[here] = target.truth(rows.column(target.name))
-            prediction[here] = model.decode(model.raw(rows.drop([target.name])))
+            truth[here] = target.truth(rows.column(target.name), mark)
+            raw = model.raw(rows.drop([target.name]), unseen=unseen)
+            prediction[here] = model.decode(raw)
         read, count = read + len(piece), here.stop
     progress.count(read, len(table))
     if not count:
@@ -105,4 +110,6 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
             f"{file.name!r} must have rows with a target to be judged by, however "
             f"{target.name!r} is missing in all; use tabnas predict for rows without"
         )
+    for note in unseen.notes():
+        warnings.warn(note, DataWarning, stacklevel=2)
     return truth[:count], prediction[:count]

@@ -276,6 +276,16 @@ Drop = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="The mark of decimals, '.' or ',', where it is open whether 1.234 is a thousand.",
+        show_default="as the columns show",
+        metavar="MARK",
+        autocompletion=completing.one_of(".", ","),
+        rich_help_panel=COLUMNS,
+    ),
+]
 ScalingName = Annotated[
     str,
     typer.Option(

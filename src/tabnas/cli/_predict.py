@@ -85,7 +85,7 @@ def predict(
     # bars would stand among predictions that go to the same terminal, be it by way of a pipe
     with row_progress("predicting", hidden=out is None) as progress:
         with input_file(file) as rows:
-            table = read_table(rows, text=model.text_columns, observe=progress.read)
+            table = read_table(rows, text=model.text_columns, empty=True, observe=progress.read)
         pieces = _counted(predictions(model, table), len(table), progress)
         if out is not None:
             write_predictions(pieces, out)

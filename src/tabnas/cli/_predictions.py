@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 
 from tabnas.cli._text import plain
@@ -21,7 +22,10 @@ from tabnas.model import Model
 def predictions(model: Model, table: Table) -> Iterator[pa.Table]:
     """Yield the label and the probability of each class, or the value, of some rows at a time."""
     names = column_names(model.target.name, model.classes)
-    for raw in model.raw_pieces(table):
+    outputs = model.raw_pieces(table)
+    # a table without rows has columns of answers, too
+    nothing = np.empty((0, model.target.outputs), np.float32)
+    for raw in chain([next(outputs, nothing)], outputs):
         answers = model.decode(raw)
         if not model.classes:
             yield pa.table([answers], names)

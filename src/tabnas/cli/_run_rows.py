@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tabnas.cli._source import Source
-from tabnas.cli._tables import is_at_hand, named_table
+from tabnas.cli._tables import is_at_hand
 from tabnas.cli._tradeoff import tradeoff_of
-from tabnas.data import Table, read_table, rows_with_target
+from tabnas.data import Table, rows_with_target
 from tabnas.errors import TabnasError
 from tabnas.model import EncodedRows
 from tabnas.runs import RunSettings, load_config, load_result, prepare, split_rows
@@ -88,11 +88,12 @@ def _stored_rows(source: Source, settings: RunSettings, digest: Any) -> JudgedRo
 
 def _read(source: Source, settings: RunSettings, tightest: RunSettings) -> tuple[Table, str]:
     """The test rows as they are in the table, and the digest of all that the run would see."""
-    table, target = named_table(source.data, source.target)
+    table, target = source.table(settings)
     data, validation, test = source.labelled(table, target, settings)
     digest = prepare(data, tightest, validation=validation, test=test).digest()
-    if source.test is not None:
-        return read_table(source.test, text=table.text_columns), digest
+    own = source.test_table(table, settings)
+    if own is not None:
+        return own, digest
     split = split_rows(data, settings, own_validation=validation is not None, own_test=False)
     return table.take(rows_with_target(table.column(target))[split.test]), digest
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 TABLES = ("data", "validation", "test")
+CODED = ("categorical", "hashed")
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,11 @@ class Source:
     def _rows(
         self, settings: RunSettings
     ) -> tuple[Labelled | Store, Labelled | None, Labelled | None]:
-        from tabnas.cli._tables import named_table
-
         if Path(self.data).is_dir():
             return self._stored(), None, None
         self._refuse_same_files()
         with self._in_files() as source:
-            table, target = named_table(source.data, source.target)
+            table, target = source.table(settings)
             return source.labelled(table, target, settings)
 
     @property
@@ -117,6 +116,18 @@ class Source:
         with input_file(Path(DASH)) as file:
             copy: dict[str, Any] = {names[0]: str(file) if names[0] == "data" else file}
             yield replace(self, **copy)
+
+    def table(self, settings: RunSettings) -> tuple[Table, str]:
+        """The table as it is read for these settings, and its target column."""
+        from tabnas.cli._tables import named_table
+
+        # categories as they are written: 01 and 1 may be two
+        coded = [n.strip() for n, kind in settings.kinds.items() if kind in CODED]
+        return named_table(self.data, self.target, text=coded, decimal=settings.decimal)
+
+    def test_table(self, table: Table, settings: RunSettings) -> Table | None:
+        """The rows to judge by as they are in their own file, if they have one."""
+        return None if self.test is None else _read_alike(self.test, table, settings)
 
     def _stored(self) -> Store:
         """A folder that `tabnas encode` has written, in which all about its rows is settled."""
@@ -141,17 +152,16 @@ class Source:
         self, table: Table, target: str, settings: RunSettings
     ) -> tuple[Labelled, Labelled | None, Labelled | None]:
         """The table, and the files for validation and test where they were given."""
-        from tabnas.data import read_table
         from tabnas.runs import Labelled
 
         _refuse_target(table.known(target), settings)
         rows = Labelled.of(table, target, task=self.task)
         others = {}
-        text = table.text_columns if self.validation or self.test else ()
         for name, file in (("validation", self.validation), ("test", self.test)):
             if file is not None:
                 try:
-                    others[name] = Labelled.of(read_table(file, text=text), rows.target)
+                    own = _read_alike(file, table, settings)
+                    others[name] = Labelled.of(own, rows.target)
                 except TabnasError as error:
                     raise TabnasError(f"--{name} {str(file)!r}: {error}") from None
         return rows, others.get("validation"), others.get("test")
@@ -200,6 +210,13 @@ class Source:
                     f"{plain(given[name], longest=200)!r} with other bytes; rename the folder"
                 )
         return given
+
+
+def _read_alike(file: Path, table: Table, settings: RunSettings) -> Table:
+    """Read a file with texts where the table has some."""
+    from tabnas.data import read_table
+
+    return read_table(file, text=table.text_columns, decimal=settings.decimal)
 
 
 def _refuse_target(target: str, settings: RunSettings) -> None:

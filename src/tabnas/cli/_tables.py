@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from tabnas.cli import _arrow  # noqa: F401
@@ -18,8 +19,14 @@ HERE = ("scikit-learn", "folder")
 """Sources of datasets that are on this machine."""
 
 
-def named_table(source: str, target: str | None) -> tuple[Table, str]:
-    """The table of a file, or of a dataset known by name, and its target column."""
+def named_table(
+    source: str, target: str | None, *, text: Collection[str] = (), decimal: str | None = None
+) -> tuple[Table, str]:
+    """The table of a file, or of a dataset known by name, and its target column.
+
+    The columns `text` of a file are read as they are written; `decimal` is its decimal mark, if it
+    is known.
+    """
     if "://" in source:
         raise TabnasError(
             f"a table must be a file of this machine, however {source!r} is an address; download "
@@ -32,7 +39,7 @@ def named_table(source: str, target: str | None) -> tuple[Table, str]:
                 "a file must come with --target NAME: the column to be predicted"
                 f"{_to_choose_from(path)}"
             )
-        return read_table(path), target
+        return read_table(path, text=text, decimal=decimal), target
     try:
         dataset = load_dataset(source, target=target)
     except TabnasError as error:

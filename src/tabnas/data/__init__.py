@@ -27,6 +27,7 @@ from tabnas.data._targets import (
     rows_with_target,
     target_from_dict,
 )
+from tabnas.data._unseen import UnseenCategories
 from tabnas.data._values import MISSING_MARKS, numbers, texts, truths
 from tabnas.data.columns import Scaling
 from tabnas.data.datasets import (
@@ -60,6 +61,7 @@ __all__ = [
     "TableEncoder",
     "Target",
     "Task",
+    "UnseenCategories",
     "bundled_file",
     "data_folder",
     "find_kind",

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.data._kinds import Kind, find_kind, looks_like_identifier
+from tabnas.data._kinds import Kind, identifier_note, looks_like_identifier, meaning_of
 from tabnas.data._state import Check, checked, damaged, distinct_texts, flag, listed
 from tabnas.data._table import Table
-from tabnas.data._values import rename_rows
+from tabnas.data._values import is_text, rename_rows
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -28,7 +28,7 @@ from tabnas.data.columns import (
 from tabnas.errors import TabnasError, did_you_mean
 from tabnas.types import IntArray
 
-FORMAT = 1
+FORMAT = 2
 RECODED = 1 << 16  # rows whose codes are changed at a time
 
 
@@ -68,6 +68,7 @@ class TableEncoder:
     ignored: tuple[str, ...]  # columns that were not wanted
     names: tuple[str, ...]  # of all columns of the training table, in order
     named: bool
+    notes: tuple[str, ...] = ()  # what people should know of the training table; not saved
 
     @classmethod
     def fit(
@@ -92,23 +93,23 @@ class TableEncoder:
             raise TabnasError(f"learning takes at least two rows, however {given} were given")
         columns: list[EncodedColumn] = []
         constant = []
+        notes: list[str] = []
         for name in table:
             if name in ignored:
                 continue
             column = table.column(name, rows)
             with rename_rows(rows):
-                kind = forced.get(name) or find_kind(name, column)
+                meaning = meaning_of(name, column, table.decimals_for(column), forced.get(name))
+                kind = meaning.kind
+                notes += meaning.notes
                 if name not in forced and looks_like_identifier(column, kind):
-                    warnings.warn(
-                        f"the column {name!r} looks like an identifier: nearly every row has its "
-                        "own value; drop it if it means nothing",
-                        DataWarning,
-                        stacklevel=2,
-                    )
+                    notes.append(identifier_note(name))
                 if kind is Kind.CONSTANT:
                     constant.append(name)
                 elif kind is Kind.NUMERIC:
-                    columns.append(NumericColumn.fit(name, column, scaling=scaling))
+                    columns.append(
+                        NumericColumn.fit(name, column, scaling=scaling, form=meaning.form)
+                    )
                 elif kind is Kind.BOOLEAN:
                     columns.append(BooleanColumn.fit(name, column))
                 elif kind is Kind.DATETIME:
@@ -123,8 +124,11 @@ class TableEncoder:
                 "at least one column must differ between rows, however all are constant or "
                 "dropped; give columns that tell rows apart"
             )
+        for note in notes:
+            warnings.warn(note, DataWarning, stacklevel=2)
         left_out = tuple(name for name in table if name in ignored)
-        return cls(tuple(columns), tuple(constant), left_out, tuple(table), table.named)
+        found = tuple(columns), tuple(constant), left_out, tuple(table), table.named
+        return cls(*found, notes=tuple(notes))
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -144,9 +148,17 @@ class TableEncoder:
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """The columns that `read_table` should read as text, lest a file's 007 become 7."""
-        coded = (c for c in self.columns if isinstance(c, CategoricalColumn | HashedColumn))
-        return tuple(column.name for column in coded if column.is_text)
+        """The columns that `read_table` should read as they are written: 007 is not 7.
+
+        So categories do not depend on what other rows of a file hold, and 1.234 is left to those
+        columns whose training table had commas for decimal points.
+        """
+        return tuple(
+            column.name
+            for column in self.columns
+            if isinstance(column, CategoricalColumn | HashedColumn)
+            or (isinstance(column, NumericColumn) and column.decimal != ".")
+        )
 
     def limited(self, max_categories: int) -> TableEncoder:
         """The encoder with at most so many categories a column, as if it had been fitted so."""
@@ -178,11 +190,19 @@ class TableEncoder:
             width = len(column.features)
             codes = categorical[:, at_category] if column.categories else nothing
             here = numeric[:, at_numeric : at_numeric + width]
+            values = table.column(column.name, rows)
             with rename_rows(rows):
-                column.encode(table.column(column.name, rows), here, codes)
+                self.written_in(table, column, values).encode(values, here, codes)
             at_numeric += width
             at_category += bool(column.categories)
         return Encoded(numeric, categorical)
+
+    @staticmethod
+    def written_in(table: Table, column: EncodedColumn, values: Any) -> EncodedColumn:
+        """The column as it reads numbers of a table that come as texts: by the table's mark."""
+        if isinstance(column, NumericColumn) and is_text(values) and table.decimals.mark:
+            return replace(column, decimal=table.decimals.mark)
+        return column
 
     def matched(self, table: Table) -> Table:
         """The table with the training table's names: by name, or by position if it has none."""
@@ -226,7 +246,7 @@ class TableEncoder:
         if isinstance(state, Mapping) and state.get("format", FORMAT) != FORMAT:
             raise TabnasError(
                 f"the encoder must have format {FORMAT}, however it has {state['format']!r}; "
-                "a newer tabnas may have written it"
+                f"{_other_version(state['format'])}"
             )
         fields = checked("the encoder", state, CHECKS)
         del fields["format"]
@@ -235,6 +255,15 @@ class TableEncoder:
         if not encoder.columns or sorted(parts) != sorted(encoder.names):
             raise damaged("'names' of the encoder", "those of its columns", encoder.names)
         return encoder
+
+
+def _other_version(version: Any) -> str:
+    older = isinstance(version, int) and version < FORMAT
+    return (
+        "an older tabnas has written it; search again"
+        if older
+        else ("a newer tabnas may have written it")
+    )
 
 
 CHECKS = {

@@ -1,14 +1,26 @@
-"""What kind of column a column is."""
+"""What kind of column a column is, and how its numbers are written."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._moments import are_moments
+from tabnas.data._number_text import (
+    ANYWHERE,
+    PLAIN,
+    POINT,
+    DecimalContext,
+    NumberFormat,
+    are_number_like,
+    find_units,
+    possible_marks,
+)
 from tabnas.data._values import (
     RowError,
     are_numbers,
@@ -16,11 +28,13 @@ from tabnas.data._values import (
     is_moment,
     is_quantity,
     is_text,
-    no_numbers,
     plain,
+    plain_categories,
     refuse_unfit,
     texts,
 )
+from tabnas.errors import TabnasError
+from tabnas.types import BoolArray, IntArray
 
 
 class Kind(StrEnum):
@@ -34,20 +48,57 @@ class Kind(StrEnum):
     CONSTANT = "constant"  # says nothing, and is dropped
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """What a column was found to be."""
+
+    kind: Kind
+    form: NumberFormat = POINT  # of numbers that are texts
+    notes: tuple[str, ...] = ()  # what people should know of it
+
+
 def find_kind(name: str, column: pa.ChunkedArray) -> Kind:
     """The kind of a column, from its type and, for texts, its values."""
+    return find_meaning(name, column).kind
+
+
+def find_meaning(
+    name: str, column: pa.ChunkedArray, decimals: DecimalContext = ANYWHERE
+) -> Meaning:
+    """The kind of a column and, if it has numbers as texts, how they are written."""
     refuse_unfit(name, column)
     categories = pa.types.is_dictionary(column.type)
     values = texts(column) if categories or is_text(column) else plain(column)
     if is_constant(values):
-        return Kind.CONSTANT
+        return Meaning(Kind.CONSTANT)
     if categories:  # a frame's own categories stay categories, even if they look like numbers
-        return Kind.CATEGORICAL
+        return Meaning(Kind.CATEGORICAL)
     if is_text(column):
-        return _kind_of_texts(name, values)
+        counted = pc.value_counts(values.drop_null())
+        counts = counted.field("counts").to_numpy()
+        return meaning_of_texts(name, counted.field("values"), counts, decimals, rows=values)
     if is_moment(column.type):
-        return Kind.DATETIME
-    return Kind.NUMERIC if is_quantity(column.type) else Kind.BOOLEAN
+        return Meaning(Kind.DATETIME)
+    if is_quantity(column.type):
+        return Meaning(Kind.NUMERIC, decimals.form_of(name))
+    return Meaning(Kind.BOOLEAN)
+
+
+def meaning_of(
+    name: str, column: pa.ChunkedArray, decimals: DecimalContext, declared: Kind | None
+) -> Meaning:
+    """What a column is, or how one that a user has declared a kind of is written."""
+    if declared is None:
+        return find_meaning(name, column, decimals)
+    if declared is not Kind.NUMERIC:
+        return Meaning(declared)
+    if not is_text(column):
+        return Meaning(declared, decimals.form_of(name))
+    values = texts(column)
+    found = values.unique().drop_null()
+    if not are_number_like(found).all():  # whoever reads them names the row
+        return Meaning(declared, decimals.form_of(name))
+    return Meaning(declared, *find_number_format(name, found, decimals, rows=values))
 
 
 def is_constant(values: pa.ChunkedArray) -> bool:
@@ -59,41 +110,161 @@ def is_constant(values: pa.ChunkedArray) -> bool:
     return bool(extremes["min"] == extremes["max"])
 
 
-def _kind_of_texts(name: str, values: pa.ChunkedArray) -> Kind:
-    found = values.unique()  # most columns repeat themselves
-    if are_numbers(found):
-        return Kind.NUMERIC
-    if are_moments(found):
-        return Kind.DATETIME
-    if len(found) > MIXED_NUMBERS:
-        refuse_mixed(name, values)
-    return Kind.CATEGORICAL
+def meaning_of_texts(
+    name: str, found: Any, counts: IntArray, decimals: DecimalContext, *, rows: Any
+) -> Meaning:
+    """What texts mean, from the different ones, how often each occurs, and all rows of them."""
+    if are_numbers(found) and (codes := _leading_zeros(name, found)) is not None:
+        return codes
+    if are_moments(found) and len(found):
+        return Meaning(Kind.DATETIME)
+    numeric = are_number_like(found)
+    if numeric.all():
+        form, notes = find_number_format(name, found, decimals, rows=rows)
+        if are_numbers(found) and pc.any(pc.match_substring_regex(found, LEADING_ZERO)).as_py():
+            notes = (*notes, _dropped_zeros(name, found))
+        return Meaning(Kind.NUMERIC, form, notes)
+    return Meaning(Kind.CATEGORICAL, notes=_mixed(name, found, counts, numeric, rows))
 
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+LEADING_ZERO = r"^[+-]?0\d"
+CODE_OF_DIGITS = r"^\d{2,}$"
+
+
+def _leading_zeros(name: str, found: Any) -> Meaning | None:
+    """Categories, if all texts are digits, equally many, and some begin with a zero."""
+    lengths = pc.min_max(pc.binary_length(found))
+    same = len(found) > 0 and lengths["min"] == lengths["max"]
+    zeros = found.filter(pc.match_substring_regex(found, LEADING_ZERO))
+    if not same or not len(zeros):
+        return None
+    if not pc.all(pc.match_substring_regex(found, CODE_OF_DIGITS)).as_py():
+        return None
+    note = (
+        f"the column {name!r} holds codes with leading zeros such as {zeros[0].as_py()!r}, and is "
+        "taken for categories; declare it numeric if they are numbers"
+    )
+    return Meaning(Kind.CATEGORICAL, notes=(note,))
+
+
+def _dropped_zeros(name: str, found: Any) -> str:
+    text = found.filter(pc.match_substring_regex(found, LEADING_ZERO))[0].as_py()
+    number = plain_categories(pa.array([text]))[0].as_py()
+    return (
+        f"leading zeros of the column {name!r} are dropped, {text!r} is the number {number}; "
+        "declare it categorical if these are codes"
+    )
+
+
+def find_number_format(
+    name: str, found: Any, decimals: DecimalContext, *, rows: Any
+) -> tuple[NumberFormat, tuple[str, ...]]:
+    """How texts that are number-like are written, and what to say of it.
+
+    What can be read in two ways is by the table's decimal mark; where it shows none, it is refused.
+    """
+    unit = _find_unit(name, find_units(found))
+    marks = possible_marks(found)
+    if not marks:
+        raise RowError(
+            f"the column {name!r} must be written with one decimal mark, however",
+            *_odd_row(found, rows),
+        )
+    marked = bool(pc.any(pc.match_substring_regex(found, "[.,]")).as_py())
+    mark = marks[0] if len(marks) == 1 else decimals.mark or decimals.assumed
+    if mark is None and marked:
+        text = found.filter(pc.match_substring_regex(found, "[.,]"))[0]
+        readings = sorted(_read(text, NumberFormat(mark, unit)) for mark in marks)
+        raise RowError(
+            f"the numbers of the column {name!r} must be certain, however",
+            pc.index(rows, text).as_py(),
+            f"is {text.as_py()!r}, {readings[0]} or {readings[1]}; say which mark separates "
+            "decimals, with --decimal , or --decimal . (in Python: decimal)",
+        )
+    form = NumberFormat(mark or POINT.decimal, unit)
+    disguised = found.filter(pc.invert(pc.match_substring_regex(found, PLAIN[form.decimal])))
+    if not len(disguised):
+        return form, ()
+    shown = disguised[0]
+    settled = ""
+    if len(marks) > 1 and marked:
+        settled = f" with the decimal mark {form.decimal!r}; give another with --decimal"
+    note = (
+        f"texts of the column {name!r} are read as numbers, "
+        f"{shown.as_py()!r} as {_read(shown, form)}{settled}"
+    )
+    return form, (note,)
+
+
+def _read(text: Any, form: NumberFormat) -> str:
+    written, _ = form.plain(pa.array([text.as_py()]))
+    return str(written[0].as_py())
+
+
+def _find_unit(name: str, units: list[str]) -> str:
+    """The unit of all numbers; currencies may be left out, per cent signs may not."""
+    named = [unit for unit in units if unit]
+    if len(named) > 1 or units == ["", "%"]:
+        shown = ", ".join(repr(unit) if unit else "none" for unit in units)
+        raise TabnasError(
+            f"the numbers of the column {name!r} must have one unit, however they have several: "
+            f"{shown}; convert them, or declare the column categorical"
+        )
+    return named[0] if named else ""
+
+
+def _odd_row(found: Any, rows: Any) -> tuple[int, str]:
+    """The first text that cannot be read by the mark by which most can, and what to do."""
+    by_mark = {mark: NumberFormat(mark).plain(found)[1] for mark in PLAIN}
+    wrong = min(by_mark.values(), key=lambda bad: int(bad.sum()))
+    text = found[int(wrong.argmax())]
+    what = (
+        f"is {text.as_py()!r} and others have another; write all of them alike, or declare the "
+        "column categorical"
+    )
+    return pc.index(rows, text).as_py(), what
+
+
+# -- numbers with remarks --------------------------------------------------------------------------
 
 MIXED_SHARE = 0.9
 MIXED_NUMBERS = 20
 
 
-def refuse_mixed(name: str, values: pa.ChunkedArray) -> None:
-    """Refuse texts of which nearly all are numbers, and many different ones.
+def _mixed(
+    name: str, found: Any, counts: IntArray, numeric: BoolArray, rows: Any
+) -> tuple[str, ...]:
+    """Refuse texts of which nearly all are numbers, and many different ones; note if few.
 
     Such a column is a quantity with a few remarks in it; taken for categories, it would lose its
-    order without a word. A column of codes has few numbers, or many other texts.
+    order without a word. Of few different numbers, it may well be one of codes.
     """
-    wrong = no_numbers(values)
-    odd, present = int(wrong.sum()), len(values) - values.null_count
-    if not 0 < odd <= (1 - MIXED_SHARE) * present:
-        return
-    if distinct(values.filter(pa.array(~wrong)).cast(pa.float64())) <= MIXED_NUMBERS:
-        return
-    row = int(wrong.argmax())
+    odd = int(counts[~numeric].sum())
+    if not 0 < odd <= (1 - MIXED_SHARE) * counts.sum():
+        return ()
+    text = found[int((~numeric).argmax())]
     others = f", as are {odd - 1} others" if odd > 1 else ""
-    raise RowError(
-        f"the column {name!r} must hold numbers only or be declared categorical, however",
-        row,
-        f"is {values[row].as_py()!r}, which is no number{others}; leave such values empty, or "
-        "declare the column categorical",
+    row = pc.index(rows, text).as_py()
+    if int(numeric.sum()) > MIXED_NUMBERS:
+        raise RowError(
+            f"the column {name!r} must hold numbers only or be declared categorical, however",
+            row,
+            f"is {text.as_py()!r}, which is no number{others}; leave such values empty, or "
+            "declare the column categorical",
+        )
+    return (
+        f"the column {name!r} is taken for categories, though most of its values are numbers, "
+        f"since {text.as_py()!r} is none{others}; leave such values empty if it is a quantity",
     )
+
+
+def refuse_mixed(name: str, values: pa.ChunkedArray) -> None:
+    """Refuse texts of which nearly all are numbers, and many different ones."""
+    counted = pc.value_counts(values.drop_null())
+    found = counted.field("values")
+    _mixed(name, found, counted.field("counts").to_numpy(), are_number_like(found), values)
 
 
 IDENTIFIER_SHARE = 0.95
@@ -117,3 +288,11 @@ def looks_like_identifier(column: pa.ChunkedArray, kind: Kind) -> bool:
             and float(values.max()) - float(values.min()) < 2.0 * np.float64(len(column))
         )
     return False
+
+
+def identifier_note(name: str) -> str:
+    """What to say of a column that looks like an identifier."""
+    return (
+        f"the column {name!r} looks like an identifier: nearly every row has its own value; drop "
+        "it if it means nothing"
+    )

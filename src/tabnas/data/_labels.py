@@ -9,12 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tabnas.data._number_text import are_number_like
 from tabnas.data._values import (
+    SURE_MARKS,
     absent,
     decoded,
     is_quantity,
     is_text,
     numbers,
+    plain_categories,
     refuse_unfit,
     texts,
     truths,
@@ -44,10 +47,17 @@ def find_labels(name: str, column: pa.ChunkedArray) -> tuple[Label, ...]:
 
 def _text_labels(found: pa.Array) -> tuple[str, ...]:
     shortest: dict[str, str] = {}
-    for label, key in zip(found.to_pylist(), texts(_chunked(found)).to_pylist(), strict=True):
+    keys = _text_keys(_chunked(found))
+    for label, key in zip(found.to_pylist(), keys.to_pylist(), strict=True):
         if key is not None:
             shortest[key] = min(label, shortest.get(key, label), key=lambda t: (len(t), t))
     return tuple(shortest[key] for key in sorted(shortest))
+
+
+def _text_keys(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Labels that are texts without spaces around; "-" and "none" are such, among others."""
+    numeric = are_number_like(texts(column).unique()).all()
+    return texts(column) if numeric else texts(column, marks=SURE_MARKS)
 
 
 def label_codes(name: str, labels: Sequence[Label], column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -59,14 +69,16 @@ def label_codes(name: str, labels: Sequence[Label], column: pa.ChunkedArray) -> 
         column = column.cast(pa.int8())
     if pa.types.is_floating(column.type):
         column = column.cast(pa.float64())
-    return pc.index_in(texts(column), value_set=label_keys(labels))
+    if isinstance(labels[0], str):
+        return pc.index_in(texts(column, marks=SURE_MARKS), value_set=label_keys(labels))
+    return pc.index_in(plain_categories(texts(column)), value_set=label_keys(labels))
 
 
 def label_keys(labels: Sequence[Label]) -> pa.Array:
     """What labels are told apart by."""
     numeric = isinstance(labels[0], float)
     values = pa.array(labels, pa.float64()) if numeric else pa.array(list(map(str, labels)))
-    return texts(_chunked(values)).combine_chunks()
+    return texts(_chunked(values), marks=SURE_MARKS).combine_chunks()
 
 
 def _chunked(values: Any) -> pa.ChunkedArray:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+from tabnas.data._number_text import refuse_other_marks
 from tabnas.data._separated import SeparatedForm, find_form
 from tabnas.data._stored import read_feather, read_parquet
-from tabnas.data._table import Table
+from tabnas.data._table import Table, settle_decimals
 from tabnas.data._text_reader import Observer, read_separated
 from tabnas.errors import TabnasError, nearest
 
@@ -23,12 +25,19 @@ CRITEO_COLUMNS = ("label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in 
 
 
 def read_table(
-    path: str | Path, *, text: Collection[str] = (), observe: Observer = lambda share: None
+    path: str | Path,
+    *,
+    text: Collection[str] = (),
+    decimal: str | None = None,
+    empty: bool = False,
+    observe: Observer = lambda share: None,
 ) -> Table:
     """Read a file by its ending: .csv, .tsv, .txt (Criteo), each also .gz, .parquet, .feather.
 
     In a separated file, the columns `text` are read as they are written ("007" is not 7), and the
-    separator may also be a semicolon, a tab or a bar, as the first line shows.
+    separator may also be a semicolon, a tab or a bar, as the first line shows. Where it is not
+    certain whether 1.234 is more than a thousand, `decimal` settles it: "." or ",". A table without
+    rows is refused, unless `empty` allows it.
 
     A table of more than 64 MB is not held in memory: its columns are read when they are needed, and
     `Table.pieces` reads all of it a piece at a time. A large separated file is written to a
@@ -36,9 +45,10 @@ def read_table(
     """
     path = Path(path)
     ending = table_ending(path)
+    refuse_other_marks(decimal)
     with reading(path):
-        table = READERS[ending](path, text=text, observe=observe)
-    if len(table) == 0:
+        table = READERS[ending](path, text=text, decimal=decimal, observe=observe)
+    if len(table) == 0 and not empty:
         raise TabnasError(f"{path.name!r} must have rows, however it has column names only")
     return table
 
@@ -98,12 +108,12 @@ def _near(path: Path) -> str:
     return f"; tables {where}: {listed}" if there else f"; there are no tables {where}"
 
 
-def _read_parquet(path: Path, *, text: Collection[str], observe: Observer) -> Table:
-    return read_parquet(path)
+def _read_parquet(path: Path, *, decimal: str | None, **others: Any) -> Table:
+    return settle_decimals(read_parquet(path), decimal)
 
 
-def _read_feather(path: Path, *, text: Collection[str], observe: Observer) -> Table:
-    return read_feather(path)
+def _read_feather(path: Path, *, decimal: str | None, **others: Any) -> Table:
+    return settle_decimals(read_feather(path), decimal)
 
 
 READERS: dict[str, Callable[..., Table]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv as python_csv
 import gzip
 import re
@@ -19,6 +20,8 @@ from tabnas.errors import TabnasError
 
 SEPARATORS = (",", ";", "\t", "|")
 EUROPEAN = ";"  # separates values where the comma separates decimals
+SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?')  # Excel's, before the header
+MOST_LINES = 64  # that are looked at to find the header
 
 
 def find_form(path: Path, *, separator: str, names: Sequence[str] = ()) -> SeparatedForm:
@@ -26,9 +29,17 @@ def find_form(path: Path, *, separator: str, names: Sequence[str] = ()) -> Separ
     if names:
         return SeparatedForm(separator=separator, header=tuple(names), skip=0, newlines=False)
     lines = _first_lines(path)
-    separator = find_separator(lines, separator)
-    header = checked_names(repr(path.name), _cells(lines[0], separator))
-    return SeparatedForm(separator=separator, header=tuple(header), skip=1, newlines=True)
+    told = SEPARATOR_LINE.fullmatch(_text(lines[0]).strip())
+    lines = lines[1:] if told and len(lines) > 1 else lines
+    separator = told[1] if told else find_separator(list(map(_text, lines)), separator)
+    header, length = _records(list(map(_text, lines)), separator)[0]
+    try:
+        b"".join(lines[:length]).decode()
+    except UnicodeDecodeError:
+        raise TabnasError(not_utf8(path, "its first line")) from None
+    header = checked_names(repr(path.name), [" ".join(name.split()) for name in header])
+    skip = length + bool(told)
+    return SeparatedForm(separator=separator, header=tuple(header), skip=skip, newlines=True)
 
 
 def find_separator(lines: Sequence[str], default: str) -> str:
@@ -38,34 +49,46 @@ def find_separator(lines: Sequence[str], default: str) -> str:
     ';'
     """
     widths = {
-        separator: {len(_cells(line, separator)) for line in lines} for separator in SEPARATORS
+        separator: {len(cells) for cells, _ in _records(lines, separator)}
+        for separator in SEPARATORS
     }
     fitting = {s: min(width) for s, width in widths.items() if len(width) == 1 and width != {1}}
     return max(fitting, key=lambda s: (fitting[s], s == default)) if fitting else default
 
 
-def _first_lines(path: Path) -> list[str]:
-    """The header and the first row, if there is one."""
+def _first_lines(path: Path) -> list[bytes]:
+    """The lines of the header, of which quotes may make several, and those of the first row."""
     with opened(path) as file:
-        start: bytes = file.readline() + file.readline()
-    first, *rest = re.split(rb"\r\n|\n|\r", start)
+        start = b"".join(file.readline() for _ in range(MOST_LINES))
+    return start.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True) or [b""]
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace")
+
+
+def _records(lines: Sequence[str], separator: str) -> list[tuple[list[str], int]]:
+    """The header, and the first row if there is one that ends: cells, and where its lines end."""
+    reader = python_csv.reader(lines, delimiter=separator)
+    found: list[tuple[list[str], int]] = []
     try:
-        header = first.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise TabnasError(not_utf8(path, "its first line")) from None
-    return [header, *(line.decode("utf-8", "replace") for line in rest[:1] if line)]
+        for cells in reader:
+            begun = found[-1][1] if found else 0
+            endless = reader.line_num == MOST_LINES and reader.line_num > begun + 1
+            if not found and endless:  # a quote that is meant as such
+                return [(lines[0].rstrip("\r\n").split(separator), 1)]
+            if not endless and (cells or not found):
+                found.append((cells or [""], reader.line_num))
+            if len(found) == 2:
+                break
+    except python_csv.Error:  # a value of more than 128 kB
+        return [(line.rstrip("\r\n").split(separator), k + 1) for k, line in enumerate(lines[:2])]
+    return found
 
 
 def opened(path: Path) -> Any:
     """The bytes of a file, of what it holds if it is gzipped."""
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _cells(line: str, separator: str) -> list[str]:
-    try:
-        return next(python_csv.reader([line], delimiter=separator)) or [""]
-    except python_csv.Error:  # a value of more than 128 kB
-        return line.split(separator)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +115,8 @@ class SeparatedForm:
             ),
             "convert_options": csv.ConvertOptions(
                 null_values=list(MISSING_MARKS),
-                strings_can_be_null=True,
+                # marks among texts are left to whoever knows what the column means
+                strings_can_be_null=False,
                 column_types=dict(self.types),
                 true_values=["true", "True", "TRUE"],
                 false_values=["false", "False", "FALSE"],

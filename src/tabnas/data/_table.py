@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from tabnas.data import _sources as sources
-from tabnas.data._values import is_text, refuse_unfit
+from tabnas.data._number_text import ANYWHERE, DecimalContext, DecimalMarks
+from tabnas.data._values import is_quantity, is_text, refuse_unfit, texts
 from tabnas.errors import TabnasError, did_you_mean
 from tabnas.types import IntArray
 
@@ -56,6 +57,11 @@ class Table:
         table._set(checked, range(len(checked)), rows, load, scan=scan, named=named)
         return table
 
+    def with_decimals(self, decimals: DecimalContext) -> Table:
+        """The same, as read from separated text, with what that shows of its decimal mark."""
+        numbers = self._number.values()
+        return self._with(self.names, numbers, decimals=decimals, is_separated=True)
+
     def _set(
         self,
         names: Sequence[str],
@@ -65,6 +71,9 @@ class Table:
         *,
         scan: Scan | None = None,
         named: bool,
+        decimals: DecimalContext | None = None,
+        origin: Table | None = None,
+        is_separated: bool = False,
     ) -> None:
         self.named = named
         """False if the names were made up, and columns are matched by position instead."""
@@ -72,6 +81,9 @@ class Table:
         self._rows = rows
         self._load = load
         self._scan = scan
+        self._decimals = decimals  # None: not known yet
+        self._origin = origin  # the table of all columns and rows, which may show them
+        self._is_separated = is_separated
 
     def _with(self, names: Sequence[str], numbers: Iterable[int], **changes: Any) -> Table:
         table = Table.__new__(Table)
@@ -80,6 +92,9 @@ class Table:
             "load": self._load,
             "scan": self._scan,
             "named": self.named,
+            "decimals": self._decimals,
+            "origin": self._origin or self,
+            "is_separated": self._is_separated,
         }
         table._set(names, numbers, **(kept | changes))
         return table
@@ -166,9 +181,34 @@ class Table:
         return column if rows is None else _taken(name, column, rows)
 
     @property
+    def decimals(self) -> DecimalContext:
+        """What the file or frame that the table is of shows of its decimal mark."""
+        if self._decimals is None:
+            found = self._find_decimals() if self._origin is None else self._origin.decimals
+            self._decimals = found
+        return self._decimals
+
+    def decimals_for(self, column: pa.ChunkedArray) -> DecimalContext:
+        """The same, where it matters to a column: to texts, and to all columns of such files."""
+        return self.decimals if self._is_separated or is_text(column) else ANYWHERE
+
+    def _find_decimals(self) -> DecimalContext:
+        found = DecimalMarks()
+        for name in self:
+            column = self.column(name)
+            if is_text(column) and not pa.types.is_dictionary(column.type):
+                found.add(name, texts(column))
+        return DecimalContext(found.mark)
+
+    @property
     def text_columns(self) -> list[str]:
-        """The columns of texts: a file like this one must be read with the same as texts."""
-        return [name for name in self if is_text(self.column(name))]
+        """The columns that a file like this one must be read as it writes them.
+
+        These are texts and, where decimals have a comma, numbers: 1.234 may be one thousand there.
+        """
+        columns = {name: self.column(name) for name in self}
+        commas = self._is_separated and self.decimals.mark == ","
+        return [n for n, c in columns.items() if is_text(c) or (commas and is_quantity(c.type))]
 
     def drop(self, names: Sequence[str]) -> Table:
         """The table without some columns."""
@@ -200,13 +240,21 @@ class Table:
         Of a large file, only the piece at hand and the one after it are in memory.
         """
         for part in self._parts(rows):
-            yield Table(part.rename_columns(self.names), named=self.named)
+            piece = Table(part.rename_columns(self.names), named=self.named)
+            known = {"decimals": self._decimals, "is_separated": self._is_separated}
+            origin = self._origin or self
+            yield piece._with(piece.names, range(len(piece.names)), origin=origin, **known)
 
     def _parts(self, rows: int) -> Iterator[pa.Table]:
         if self._scan is not None:
             return read_ahead(self._scan(list(self._number.values()), rows))
         arrow = self.arrow
         return (arrow.slice(start, rows) for start in range(0, len(self), rows))
+
+
+def settle_decimals(table: Table, decimal: str | None) -> Table:
+    """The table with a decimal mark that a user has told, if any."""
+    return table if decimal is None else table.with_decimals(DecimalContext(decimal))
 
 
 def read_ahead(pieces: Iterator[T]) -> Iterator[T]:

@@ -11,13 +11,33 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabnas.data._kinds import refuse_mixed
+from tabnas.data._kinds import Kind, meaning_of, refuse_mixed
 from tabnas.data._labels import Label, find_labels, label_codes, label_keys
-from tabnas.data._state import Check, checked, damaged, finite, listed, positive, require, text
+from tabnas.data._number_text import (
+    ANYWHERE,
+    MARKS,
+    POINT,
+    DecimalContext,
+    NumberFormat,
+    are_number_like,
+)
+from tabnas.data._state import (
+    Check,
+    checked,
+    damaged,
+    finite,
+    listed,
+    one_of,
+    positive,
+    require,
+    text,
+)
 from tabnas.data._values import (
+    MISSING_MARKS,
+    POSSIBLE_LABELS,
+    SURE_MARKS,
     RowError,
     absent,
-    are_numbers,
     distinct,
     is_text,
     numbers,
@@ -56,8 +76,11 @@ class Target(ABC):
         """What a network learns from, [rows]; missing and unknown values are refused."""
 
     @abstractmethod
-    def truth(self, column: Any) -> NDArray[Any]:
-        """What predictions are judged by, [rows]: class numbers, or values in their own units."""
+    def truth(self, column: Any, decimal: str | None = None) -> NDArray[Any]:
+        """What predictions are judged by, [rows]: class numbers, or values in their own units.
+
+        Numbers that come as texts are read by the decimal mark that their table shows, if any.
+        """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -105,13 +128,13 @@ class ClassTarget(Target):
             value = column[row].as_py()
             problem = (
                 "is missing"
-                if absent(column)[row]
+                if absent(column, marks=target_marks(column, self))[row]
                 else f"is {value!r}, which training had not; leave the row out"
             )
             raise RowError(f"the target {self.name!r} in", row, problem)
         return np.asarray(codes.to_numpy(), np.int32)
 
-    def truth(self, column: Any) -> NDArray[np.int32]:
+    def truth(self, column: Any, decimal: str | None = None) -> NDArray[np.int32]:
         return self.encode(column)
 
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
@@ -129,11 +152,13 @@ class NumberTarget(Target):
     form = "number"
     center: float
     scale: float
+    decimal: str = POINT.decimal  # the mark in numbers that come as texts
+    unit: str = POINT.unit  # that may stand beside them
 
     @classmethod
-    def fit(cls, name: str, column: Any) -> NumberTarget:
+    def fit(cls, name: str, column: Any, form: NumberFormat = POINT) -> NumberTarget:
         """Find mean and standard deviation of the training rows."""
-        values = numbers(name, column)
+        values = numbers(name, column, form)
         present = values[~np.isnan(values)]
         if len(present) == 0 or present.min() == present.max():
             raise TabnasError(
@@ -147,7 +172,14 @@ class NumberTarget(Target):
             name=name,
             center=float(share.mean()) * largest,
             scale=float(share.std()) * largest or largest,  # the tiniest floats have no half
+            decimal=form.decimal,
+            unit=form.unit,
         )
+
+    @property
+    def written(self) -> NumberFormat:
+        """How the training table writes it, where it is a text."""
+        return NumberFormat(self.decimal, self.unit)
 
     @property
     def task(self) -> Task:
@@ -157,8 +189,9 @@ class NumberTarget(Target):
     def outputs(self) -> int:
         return 1
 
-    def truth(self, column: Any) -> FloatArray:
-        values = numbers(self.name, column)
+    def truth(self, column: Any, decimal: str | None = None) -> FloatArray:
+        form = NumberFormat(decimal or self.decimal, self.unit)
+        values = numbers(self.name, column, form)
         missing = np.isnan(values)
         if missing.any():
             raise RowError(f"the target {self.name!r} in", int(missing.argmax()), "is missing")
@@ -186,11 +219,17 @@ class NumberTarget(Target):
             "name": self.name,
             "center": self.center,
             "scale": self.scale,
+            "decimal": self.decimal,
+            "unit": self.unit,
         }
 
 
 def fit_target(
-    name: str, column: Any, *, task: Literal["classification", "regression"] | None = None
+    name: str,
+    column: Any,
+    *,
+    task: Literal["classification", "regression"] | None = None,
+    decimals: DecimalContext = ANYWHERE,
 ) -> Target:
     """The target of a column: classes or a quantity, found from the values unless `task` says."""
     if task not in (None, "classification", "regression"):
@@ -201,28 +240,63 @@ def fit_target(
         raise TabnasError(
             f"the target {name!r} must have values, however all are missing; name another column"
         )
-    classes = holds_classes(name, column) if task is None else task == "classification"
-    return ClassTarget.fit(name, column) if classes else NumberTarget.fit(name, column)
+    classes = holds_classes(name, column, decimals) if task is None else task == "classification"
+    if classes:
+        return ClassTarget.fit(name, column)
+    return NumberTarget.fit(name, column, fit_number_format(name, column, decimals)[0])
 
 
-def holds_classes(name: str, column: Any) -> bool:
+def fit_number_format(
+    name: str, column: Any, decimals: DecimalContext
+) -> tuple[NumberFormat, tuple[str, ...]]:
+    """How the quantities of a target are written, and what to say of it."""
+    meaning = meaning_of(name, column, decimals, Kind.NUMERIC)
+    return meaning.form, meaning.notes
+
+
+def holds_classes(name: str, column: Any, decimals: DecimalContext = ANYWHERE) -> bool:
     """Whether a target column looks like classes rather than a quantity.
 
     Texts and booleans do, and whole numbers of at most 30 different values.
     """
     if pa.types.is_boolean(column.type) or pa.types.is_dictionary(column.type):
         return True
-    if is_text(column) and not are_numbers(texts(column)):
+    if is_text(column) and not are_number_like(texts(column).unique()).all():
         refuse_mixed(name, texts(column))
         return True
-    values = numbers(name, column)
+    values = numbers(name, column, fit_number_format(name, column, decimals)[0])
     whole = bool((values[~np.isnan(values)] % 1 == 0).all())
     return whole and distinct(pa.array(values, from_pandas=True)) <= FEW_CLASSES
 
 
-def rows_with_target(column: Any) -> IntArray:
+def rows_with_target(column: Any, target: Target | None = None) -> IntArray:
     """The numbers of the rows whose target is there: not null, NaN, or a mark like "?"."""
-    return np.asarray(np.nonzero(~absent(column))[0], np.int64)
+    missing = absent(column, marks=target_marks(column, target))
+    return np.asarray(np.nonzero(~missing)[0], np.int64)
+
+
+def target_marks(column: Any, target: Target | None = None) -> tuple[str, ...]:
+    """The texts that mean that the target of a row is missing.
+
+    Among other labels that are texts, "-" and "none" are labels, too: of a fitted target those that
+    it has as such.
+    """
+    if not is_text(column):
+        return MISSING_MARKS
+    if target is not None:
+        classes = {str(label).strip() for label in getattr(target, "classes", ())}
+        return tuple(mark for mark in MISSING_MARKS if mark not in classes)
+    return MISSING_MARKS if are_number_like(texts(column).unique()).all() else SURE_MARKS
+
+
+def label_note(target: Target) -> tuple[str, ...]:
+    """What to say of labels that may mean that there is none."""
+    return tuple(
+        f"{label!r} is a class of the target {target.name!r}, and not taken for a missing value; "
+        "leave these cells empty if they mean that"
+        for label in getattr(target, "classes", ())
+        if isinstance(label, str) and label.strip() in POSSIBLE_LABELS
+    )
 
 
 def refuse_lonely_classes(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> None:
@@ -244,6 +318,7 @@ def target_from_dict(state: Mapping[str, Any]) -> Target:
         checks = {"name": text, "classes": Check("two or more labels of one type", _labels)}
     elif form == NumberTarget.form:
         checks = {"name": text, "center": finite, "scale": positive}
+        checks |= {"decimal": one_of(MARKS), "unit": text}
     else:
         raise damaged("the target", "of classes or a number", form)
     fields = checked("the target", {k: v for k, v in state.items() if k != "form"}, checks)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from tabnas.data._kinds import LEADING_ZERO
+from tabnas.data._number_text import DecimalContext, DecimalMarks
 from tabnas.data._separated import EUROPEAN, SeparatedForm, find_form, not_utf8, opened
 from tabnas.data._sources import as_chunks
 from tabnas.data._spool import Spool
 from tabnas.data._table import Table
-from tabnas.data._values import RowError, are_numbers, texts
+from tabnas.data._values import RowError, texts
 from tabnas.errors import TabnasError
 
 SAMPLE = 16 << 20  # bytes of which types are found; more of them need fewer second readings
@@ -46,6 +48,8 @@ CONTRADICTION = re.compile(
     re.DOTALL,
 )
 
+LEADING_ZERO_CELL = re.compile(rb"[,;\t|\"\r\n] *[+-]?0[0-9]")
+
 Observer = Callable[[float], None]
 """Is told which share of a file has been read."""
 
@@ -56,29 +60,70 @@ def read_separated(
     separator: str,
     names: Sequence[str] = (),
     text: Collection[str] = (),
+    decimal: str | None = None,
     observe: Observer = lambda share: None,
 ) -> Table:
     """Read a table, which is in memory if it is small and in a temporary file if not.
 
     The header decides the separator, if it can be seen there, and `separator` if not. With
-    `names`, there is no header. The columns `text` are read as they are written.
+    `names`, there is no header. The columns `text` are read as they are written, and so are
+    whole numbers with leading zeros and whatever may be read by two decimal marks, unless
+    `decimal` or other columns settle that.
     """
     form = find_form(path, separator=separator, names=names)
     form = replace(form, types={name: pa.string() for name in form.header if name in text})
-    form = replace(form, types=_sampled_types(path, form))
-    table: Table = read_typed(path, form, partial(_read, path, observe))
+    types, exact = sampled_types(path, form)
+    floats = [name for name, kind in types.items() if pa.types.is_floating(kind)]
+    exact |= form.types.keys()
+    as_texts = dict.fromkeys(floats, pa.string())
+    form = replace(form, types={**types, **(as_texts if is_european(form) else {})})
+    reading = partial(_read, path, observe, exact, decimal)
+    table: Table = read_typed(path, form, reading)
+    if (
+        floats and not is_european(form) and table.decimals.mark == ","
+    ):  # then 1.5 must be seen as it is
+        table = read_typed(path, replace(form, types={**types, **as_texts}), reading)
     return table
 
 
-def _sampled_types(path: Path, form: SeparatedForm) -> Mapping[str, pa.DataType]:
-    """The types of all columns, as far as the start of the file tells."""
+def is_european(form: SeparatedForm) -> bool:
+    """Whether values are separated as where commas separate decimals: 1.5 may be no decimal."""
+    return form.separator == EUROPEAN
+
+
+def sampled_types(path: Path, form: SeparatedForm) -> tuple[dict[str, pa.DataType], set[str]]:
+    """The types of all columns, as far as the start of the file tells.
+
+    Also the columns of whole numbers with leading zeros, whose type is that of texts.
+    """
     with opened(path) as file:
         start = file.read(SAMPLE + 1)  # one byte more than a block, for its last record may be cut
     try:
         with csv.open_csv(pa.BufferReader(start), **form.options(block_size=SAMPLE)) as reader:
-            return {column.name: column.type for column in reader.schema}
+            types = {column.name: column.type for column in reader.schema}
+            zeros = find_leading_zeros(start, form, types)
     except pa.ArrowInvalid:  # whoever reads it all says what is wrong
-        return form.types
+        return dict(form.types), set()
+    return types | dict.fromkeys(zeros, pa.string()), zeros
+
+
+def find_leading_zeros(
+    start: bytes, form: SeparatedForm, types: Mapping[str, pa.DataType]
+) -> set[str]:
+    """The columns of whole numbers of which some are written with leading zeros."""
+    whole = [name for name, kind in types.items() if pa.types.is_integer(kind)]
+    if not whole or not re.search(LEADING_ZERO_CELL, start):
+        return set()
+    as_written = replace(form, types={**form.types, **dict.fromkeys(whole, pa.string())})
+    options = as_written.options(only=whole, block_size=SAMPLE)
+    with csv.open_csv(pa.BufferReader(start), **options) as reader:
+        rows = reader.read_next_batch()
+    return {name for name in whole if _has_leading_zeros(rows.column(name))}
+
+
+def _has_leading_zeros(column: Any) -> bool:
+    matches = pc.match_substring_regex(pc.utf8_trim_whitespace(column), LEADING_ZERO)
+    return bool(pc.any(matches).as_py())
 
 
 def read_typed(path: Path, form: SeparatedForm, read: Callable[[SeparatedForm], Any]) -> Any:
@@ -105,18 +150,26 @@ def _wider(form: SeparatedForm, kind: str, value: str) -> pa.DataType:
     quoted = '"' + value.replace('"', '""') + '"\n'
     own = csv.read_csv(pa.BufferReader(quoted.encode()), **alone.options()).schema.field(0).type
     later = RANKS.get(str(own), -1) > RANKS.get(kind, len(TYPES))
-    return own if later else pa.string()
+    ambiguous = is_european(form) and pa.types.is_floating(own)
+    return own if later and not ambiguous else pa.string()
 
 
-def _read(path: Path, observe: Observer, form: SeparatedForm) -> Table:
+def _read(
+    path: Path,
+    observe: Observer,
+    exact: Collection[str],
+    decimal: str | None,
+    form: SeparatedForm,
+) -> Table:
     """Read all blocks, or larger ones if records are longer than those."""
     size = BLOCK
+    read = partial(_read_blocks, path, observe, exact, decimal, form)
     while True:
         try:
-            return _read_blocks(path, observe, form, block_size=size)
+            return read(block_size=size)
         except pa.ArrowInvalid as error:
             if "columns, got" in str(error):  # one thread knows which row it is in
-                return _read_blocks(path, observe, form, block_size=size, use_threads=False)
+                return read(block_size=size, use_threads=False)
             headless = "Could not skip" in str(error)  # the header's end is not in the block
             if not headless and "straddling" not in str(error):
                 raise
@@ -127,7 +180,14 @@ def _read(path: Path, observe: Observer, form: SeparatedForm) -> Table:
             size *= 16
 
 
-def _read_blocks(path: Path, observe: Observer, form: SeparatedForm, **options: Any) -> Table:
+def _read_blocks(
+    path: Path,
+    observe: Observer,
+    exact: Collection[str],
+    decimal: str | None,
+    form: SeparatedForm,
+    **options: Any,
+) -> Table:
     whole = max(path.stat().st_size, 1)
     with (
         pa.OSFile(str(path)) as file,
@@ -135,13 +195,16 @@ def _read_blocks(path: Path, observe: Observer, form: SeparatedForm, **options: 
         csv.open_csv(source, **form.options(**options)) as reader,
         Spool(path, reader.schema) as spool,
     ):
-        found = _Found(path, form, reader.schema)
+        found = _Found(path, reader.schema)
         for batch in reader:
             found.add(batch)
             spool.add(batch)
             observe(min(file.tell() / whole, 1.0))
         found.refuse_open_quote()
-        return spool.table(dict.fromkeys(found.decimals.names, with_points))
+        mark = decimal or found.decimals.mark
+        own = dict(found.decimals.plain_columns(mark))
+        numbers = {n: partial(as_numbers, mark) for n, mark in own.items() if n not in exact}
+        return spool.table(numbers).with_decimals(decimals_of(form, mark, own))
 
 
 @contextmanager
@@ -156,11 +219,11 @@ def _unzipped(path: Path, file: Any) -> Iterator[Any]:
 class _Found:
     """What is seen of a file while it is read; what is no text is refused."""
 
-    def __init__(self, path: Path, form: SeparatedForm, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
         for column in schema:
             if pa.types.is_binary(column.type):  # so Arrow takes a column that is no UTF-8
                 raise TabnasError(not_utf8(path, f"the column {column.name!r}"))
-        self.decimals = DecimalCommas.among(schema, form.separator)
+        self.decimals = DecimalMarks()
         self._path = path
         self._texts = [column.name for column in schema if column.type == pa.string()]
         self._rows = 0
@@ -176,7 +239,7 @@ class _Found:
                     self._rows + row,
                     "holds a zero byte; save the file as UTF-8",
                 )
-        self.decimals.add(batch)
+        add_decimals(self.decimals, batch, self._texts)
         self._rows += batch.num_rows
         if batch.num_rows:
             self._last = batch.column(batch.num_columns - 1)[-1].as_py()
@@ -199,34 +262,18 @@ def _holds_zero_byte(texts: pa.Array) -> bool:
     return data is not None and not np.frombuffer(data, np.uint8).all()
 
 
-@dataclass
-class DecimalCommas:
-    """Finds the columns of texts that are numbers once commas are points, batch by batch."""
-
-    possible: dict[str, bool] = field(default_factory=dict)  # whether there was a comma
-
-    @classmethod
-    def among(cls, schema: pa.Schema, separator: str) -> DecimalCommas:
-        """Commas can only be points where something else separates values."""
-        if separator != EUROPEAN:
-            return cls()
-        return cls({column.name: False for column in schema if column.type == pa.string()})
-
-    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
-        """Look at some rows more."""
-        for name in list(self.possible):
-            values = texts(as_chunks(rows.column(name)))
-            if not are_numbers(pc.replace_substring(values, ",", ".")):
-                del self.possible[name]
-            elif not self.possible[name]:
-                self.possible[name] = bool(pc.any(pc.match_substring(values, ",")).as_py())
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that were found."""
-        return [name for name, has_comma in self.possible.items() if has_comma]
+def add_decimals(found: DecimalMarks, rows: Any, names: Iterable[str]) -> None:
+    """Look for decimal marks in some rows more, where columns may still be numbers."""
+    for name in names:
+        if found.is_open(name):
+            found.add(name, texts(as_chunks(rows.column(name))))
 
 
-def with_points(column: Any) -> Any:
-    """The numbers of texts with decimal commas."""
-    return pc.replace_substring(texts(column), ",", ".").cast(pa.float64())
+def decimals_of(form: SeparatedForm, mark: str | None, own: Mapping[str, str]) -> DecimalContext:
+    """What a file shows of its decimal mark, and of those of some columns."""
+    return DecimalContext(mark, None if is_european(form) else ".", own)
+
+
+def as_numbers(decimal: str, column: Any) -> Any:
+    """The numbers of texts with that decimal mark, without units and groups."""
+    return pc.replace_substring(texts(column), decimal, ".").cast(pa.float64())

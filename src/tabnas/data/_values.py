@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tabnas.data._number_text import NUMBER, POINT, NumberFormat
 from tabnas.errors import TabnasError
 from tabnas.types import BoolArray, FloatArray, IntArray
 
-MISSING_MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A")
+POSSIBLE_LABELS = ("-", "none", "None", "NONE")
+"""Marks of missing values that may be a class of their own: no complication, a negative result."""
+SURE_MARKS = (
+    *("", "?", "NA", "na", "N/A", "n/a", "N/a", "NaN", "nan", "NAN"),
+    *("null", "Null", "NULL", "<NA>", "#N/A"),
+)
+MISSING_MARKS = (*SURE_MARKS, *POSSIBLE_LABELS)
 """Texts that mean a missing value, wherever they stand for a whole one."""
-
-NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan(\(\w*\))?)$"
-"""The texts that Arrow reads as numbers."""
 
 TRUTHS = ("false", "0", "true", "1")
 UNITS = {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of times and durations, in a second
@@ -98,7 +102,7 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, column.type.value_type)
 
 
-def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def texts(column: pa.ChunkedArray, *, marks: Sequence[str] = MISSING_MARKS) -> pa.ChunkedArray:
     """Values as trimmed texts; marks of missing values become null.
 
     The same value gives the same text whatever its type: 1, 1.0 and a decimal 1.00 are "1".
@@ -106,7 +110,7 @@ def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     column = plain(decoded(column))
     written = _written(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
     trimmed = pc.utf8_trim_whitespace(written)
-    missing = pc.is_in(trimmed, value_set=pa.array(MISSING_MARKS))
+    missing = pc.is_in(trimmed, value_set=pa.array(marks))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
@@ -141,6 +145,23 @@ def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.coalesce(integers.cast(pa.string()), column.cast(pa.string()))
 
 
+WRITTEN_NUMBER = r"^\+?(-?)0*(\d+)(?:\.(\d*?)0*)?$"
+"""The sign, the digits before the point and those behind it, without zeros that change nothing."""
+
+
+def plain_categories(values: Any) -> Any:
+    """Texts with one form for each number and truth value, however it is written.
+
+    >>> plain_categories(pa.array(["007", "1.0", "+2.50", "TRUE", "x1"])).to_pylist()
+    ['7', '1', '2.5', 'true', 'x1']
+    """
+    written = pc.replace_substring_regex(values, WRITTEN_NUMBER, r"\1\2.\3")
+    written = pc.replace_substring_regex(written, r"^(-?\d+)\.$", r"\1")
+    written = pc.replace_substring_regex(written, "^-0$", "0")
+    lower = pc.utf8_lower(written)
+    return pc.if_else(pc.is_in(lower, value_set=pa.array(["false", "true"])), lower, written)
+
+
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same, but decimals, and durations and times of the day in seconds, as floats."""
     kind = column.type
@@ -152,12 +173,12 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def numbers(name: str, column: pa.ChunkedArray) -> FloatArray:
+def numbers(name: str, column: pa.ChunkedArray, form: NumberFormat = POINT) -> FloatArray:
     """Values as float64, NaN where missing; texts are parsed. Infinite ones are refused."""
     refuse_unfit(name, column)
     column = plain(decoded(column))
     if is_text(column):
-        column = _parsed(name, texts(column))
+        column = _parsed(name, texts(column), form)
     if is_moment(column.type):
         raise TabnasError(f"the column {name!r} must hold numbers, however it holds dates")
     # a copy of its own, for callers fill in what is missing
@@ -173,16 +194,22 @@ def numbers(name: str, column: pa.ChunkedArray) -> FloatArray:
     return array
 
 
-def _parsed(name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
-    try:
-        return values.cast(pa.float64())
-    except pa.ArrowInvalid:
-        row = int(no_numbers(values).argmax())
+def _parsed(name: str, values: pa.ChunkedArray, form: NumberFormat) -> pa.ChunkedArray:
+    if form.decimal == ".":
+        with suppress(pa.ArrowInvalid):
+            return values.cast(pa.float64())
+    written, wrong = form.plain(values)
+    if wrong.any():
+        row = int(wrong.argmax())
+        # where the column is read otherwise than by default, say how
+        unit = f" and the unit {form.unit!r}" if form.unit else ""
+        how = f" with the decimal mark {form.decimal!r}{unit}" if form != POINT else ""
         raise RowError(
-            f"the column {name!r} must hold numbers, however",
+            f"the column {name!r} must hold numbers{how}, however",
             row,
             f"is {values[row].as_py()!r}; replace it or leave it empty",
-        ) from None
+        )
+    return written.cast(pa.float64())
 
 
 def no_numbers(values: pa.ChunkedArray) -> BoolArray:
@@ -201,7 +228,7 @@ def truths(name: str, column: pa.ChunkedArray) -> FloatArray:
     refuse_unfit(name, column)
     if not pa.types.is_boolean(column.type):
         values = texts(column)
-        codes = pc.index_in(pc.utf8_lower(values), value_set=pa.array(TRUTHS))
+        codes = pc.index_in(plain_categories(values), value_set=pa.array(TRUTHS))
         wrong = np.array(pc.and_not(codes.is_null(), values.is_null()).to_numpy(), dtype=np.bool_)
         if wrong.any():
             row = int(wrong.argmax())
@@ -214,9 +241,9 @@ def truths(name: str, column: pa.ChunkedArray) -> FloatArray:
     return np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def absent(column: pa.ChunkedArray) -> BoolArray:
+def absent(column: pa.ChunkedArray, *, marks: Sequence[str] = MISSING_MARKS) -> BoolArray:
     """Which values are missing: null, NaN, or a text that means it."""
-    values = texts(column) if is_text(column) else decoded(column)
+    values = texts(column, marks=marks) if is_text(column) else decoded(column)
     return np.array(pc.is_null(values, nan_is_null=True).to_numpy(), dtype=np.bool_)
 
 

@@ -5,13 +5,33 @@ Whoever has a table in memory needs none of this: `read_table` and `TableEncoder
 
 from __future__ import annotations
 
-from tabnas.data._kinds import looks_like_identifier
+from tabnas.data._kinds import (
+    Meaning,
+    identifier_note,
+    looks_like_identifier,
+    meaning_of,
+    meaning_of_texts,
+)
+from tabnas.data._number_text import (
+    POINT,
+    DecimalContext,
+    DecimalMarks,
+    NumberFormat,
+    refuse_other_marks,
+)
 from tabnas.data._readers import reading, separated_form, table_ending
 from tabnas.data._separated import SeparatedForm, opened
 from tabnas.data._stored import PANDAS_INDEX
-from tabnas.data._table import read_ahead
-from tabnas.data._targets import holds_classes
-from tabnas.data._text_reader import DecimalCommas, read_typed, with_points
+from tabnas.data._table import read_ahead, settle_decimals
+from tabnas.data._targets import fit_number_format, holds_classes, label_note, target_marks
+from tabnas.data._text_reader import (
+    add_decimals,
+    as_numbers,
+    decimals_of,
+    find_leading_zeros,
+    is_european,
+    read_typed,
+)
 from tabnas.data._values import (
     RowError,
     absent,
@@ -24,22 +44,38 @@ from tabnas.data._values import (
 
 __all__ = [
     "PANDAS_INDEX",
-    "DecimalCommas",
+    "POINT",
+    "DecimalContext",
+    "DecimalMarks",
+    "Meaning",
+    "NumberFormat",
     "RowError",
     "SeparatedForm",
     "absent",
+    "add_decimals",
+    "as_numbers",
     "coded_texts",
+    "decimals_of",
     "decoded",
+    "find_leading_zeros",
+    "fit_number_format",
     "holds_classes",
+    "identifier_note",
+    "is_european",
     "is_moment",
     "is_text",
+    "label_note",
     "looks_like_identifier",
+    "meaning_of",
+    "meaning_of_texts",
     "opened",
     "read_ahead",
     "read_typed",
     "reading",
+    "refuse_other_marks",
     "rename_rows",
     "separated_form",
+    "settle_decimals",
     "table_ending",
-    "with_points",
+    "target_marks",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabnas.data import Table, TableEncoder, numbers, seconds, texts, truths
+from tabnas.data import Table, TableEncoder, seconds, truths
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -119,22 +119,23 @@ def onnx_inputs(model: Model, table: Any) -> dict[str, NDArray[Any]]:
 def encoded_inputs(encoder: TableEncoder, table: Table) -> dict[str, NDArray[Any]]:
     """The same from the encoder alone."""
     table = encoder.matched(table)
-    return {
-        column.name: _values(column, table.column(column.name)).reshape(-1, 1)
-        for column in encoder.columns
-    }
+    found = {}
+    for column in encoder.columns:
+        given = table.column(column.name)
+        found[column.name] = _values(encoder.written_in(table, column, given), given)
+    return {name: values.reshape(-1, 1) for name, values in found.items()}
 
 
 def _values(column: EncodedColumn, given: pa.ChunkedArray) -> NDArray[Any]:
     if isinstance(column, NumericColumn):
-        return numbers(column.name, given)
+        return column.read(given)
     if isinstance(column, BooleanColumn):
         return truths(column.name, given)
     if isinstance(column, DatetimeColumn):
         moments, missing = seconds(column.name, given)
         return np.where(missing, NO_INTEGER, moments)
     assert isinstance(column, CategoricalColumn)
-    written = texts(given)
+    written = column.spelled(given)
     if not takes_integers(column):
         return np.array(written.fill_null("").to_pylist(), dtype=object)
     unseen = _unseen_integer(column.vocabulary)

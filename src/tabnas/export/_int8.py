@@ -68,7 +68,7 @@ def _rounded(array: Float32Array, axis: int | None) -> Int8:
 
 def rows_with_truth(model: Model, rows: Table | None, answers: Any) -> tuple[Table, NDArray[Any]]:
     """Return the rows of a table whose target is known, and their truth; refuse to have none."""
-    present = np.empty(0, np.int64) if answers is None else rows_with_target(answers)
+    present = np.empty(0, np.int64) if answers is None else rows_with_target(answers, model.target)
     if rows is None or not len(present):
         raise TabnasError(
             f"int8 weights must be measured on rows with the target {model.target.name!r}, however "

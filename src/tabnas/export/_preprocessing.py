@@ -190,7 +190,9 @@ def _add_codes(graph: Graph, column: CategoricalColumn) -> str:
         integers = [*(as_integer(category) for category in column.vocabulary), NO_INTEGER]
         known = {"keys_int64s": integers}
     else:
-        words = list(dict.fromkeys([*column.vocabulary, *MISSING_MARKS]))
+        # truth values also as Python and Excel write them
+        truths = [w for word in ("true", "false") for w in (word, word.title(), word.upper())]
+        words = list(dict.fromkeys([*column.vocabulary, *MISSING_MARKS, *truths]))
         codes = _codes(column, words)
         known = {"keys_strings": words}
     return graph.node(

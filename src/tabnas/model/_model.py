@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -11,7 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import ClassTarget, Encoded, NumberTarget, Table, TableEncoder, Target
+from tabnas.data import (
+    ClassTarget,
+    DataWarning,
+    Encoded,
+    NumberTarget,
+    Table,
+    TableEncoder,
+    Target,
+    UnseenCategories,
+)
 from tabnas.data.reading import RowError, rename_rows
 from tabnas.errors import TabnasError
 from tabnas.model._limits import checked_limits, costs_of, refuse_broken
@@ -87,8 +97,9 @@ class Model:
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Columns that a separated file must be read as it writes them: "007" is not 7."""
-        labels = [self.target.name] if any(isinstance(c, str) for c in self.classes) else []
-        return (*self.encoder.text_columns, *labels)
+        commas = getattr(self.target, "decimal", ".") != "."
+        as_written = commas or any(isinstance(label, str) for label in self.classes)
+        return (*self.encoder.text_columns, *([self.target.name] if as_written else []))
 
     def __repr__(self) -> str:
         return (
@@ -98,21 +109,32 @@ class Model:
 
     # -- what it says ----------------------------------------------------------------------------
 
-    def raw(self, table: Any) -> Float32Array:
-        """The network's outputs [rows, outputs]: logits, or the scaled quantity."""
+    def raw(self, table: Any, *, unseen: UnseenCategories | None = None) -> Float32Array:
+        """The network's outputs [rows, outputs]: logits, or the scaled quantity.
+
+        Warns of columns of which nearly all values are unseen, unless `unseen` counts them.
+        """
         table = Table.of(table)
         out = np.empty((len(table), self.target.outputs), np.float32)
-        self._fill(out, table, lambda raw: raw)
+        self._fill(out, table, lambda raw: raw, unseen)
         return out
 
-    def raw_pieces(self, table: Any) -> Iterator[Float32Array]:
+    def raw_pieces(
+        self, table: Any, *, unseen: UnseenCategories | None = None
+    ) -> Iterator[Float32Array]:
         """Yield the rows of `raw` some at a time, so that neither table nor outputs fill memory."""
         start = 0
+        counted = UnseenCategories(self.encoder) if unseen is None else unseen
         for piece in self.pieces(Table.of(table)):
             with rename_rows(np.arange(start, start + len(piece))):
-                raw = self._outputs(self.encoder.encode(piece))
+                encoded = self.encoder.encode(piece)
+                raw = self._outputs(encoded)
+            counted.add(encoded)
             yield raw
             start += len(piece)
+        if unseen is None:
+            for note in counted.notes():
+                warnings.warn(note, DataWarning, stacklevel=2)
 
     def pieces(self, table: Table, *others: str) -> Iterator[Table]:
         """Yield some rows at a time, with the columns that the model needs and some others."""
@@ -161,11 +183,15 @@ class Model:
         return probabilities(raw)
 
     def _fill(
-        self, out: NDArray[Any], table: Table, finish: Callable[[Float32Array], NDArray[Any]]
+        self,
+        out: NDArray[Any],
+        table: Table,
+        finish: Callable[[Float32Array], NDArray[Any]],
+        unseen: UnseenCategories | None = None,
     ) -> None:
         """Write what `finish` makes of the network's outputs, a piece of the rows at a time."""
         start = 0
-        for raw in self.raw_pieces(table):
+        for raw in self.raw_pieces(table, unseen=unseen):
             out[start : start + len(raw)] = finish(raw)
             start += len(raw)
 

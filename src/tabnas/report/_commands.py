@@ -67,7 +67,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """What the command line does when nothing is said; what is not among its options must be so."""
 COUNTS = ("layers", "candidates", "workers", "memory")
-NAMES = ("metric", "class_weight", "scaling", "engine")
+NAMES = ("metric", "class_weight", "decimal", "scaling", "engine")
 OPTIONS = (*COUNTS, *NAMES, "time")
 KINDS = ("categorical", "numeric", "hashed")
 SEARCH_ONLY = ("time", "workers", "engine")

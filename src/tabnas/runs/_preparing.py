@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
 from tabnas.data import (
     ClassTarget,
+    DataWarning,
+    Encoded,
     NumberTarget,
     Table,
     TableEncoder,
+    UnseenCategories,
     group_numbers,
     refuse_lonely_classes,
 )
+from tabnas.data.reading import settle_decimals
 from tabnas.errors import TabnasError
 from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
@@ -71,6 +78,8 @@ def prepare_table(
     all of their rows stand in the table, too, they are refused.
     """
     data = data.weighing()
+    if settings.decimal is not None:
+        data = replace(data, features=settle_decimals(data.features, settings.decimal))
     validation = None if validation is None else _matching("validation", validation, data)
     test = None if test is None else _matching("test", test, data)
     if len(data) < FEWEST_ROWS:
@@ -97,12 +106,17 @@ def prepare_table(
     encoder, dimensions = fit_embeddings(encoder, settings.budget)
     target = data.target
     if isinstance(target, NumberTarget):
-        target = NumberTarget.fit(target.name, pa.chunked_array([data.truth[shown]]))
+        truth = pa.chunked_array([data.truth[shown]])
+        target = NumberTarget.fit(target.name, truth, target.written)
     task = network_task(encoder, target, dimensions)
     balance = balance_of(data, split.train, settings)
 
-    def part(own: Labelled, rows: IntArray | None = None) -> Part:
+    notes = [*_notes(data), *encoder.notes]
+
+    def part(own: Labelled, rows: IntArray | None = None, name: str = "") -> Part:
         encoded = encoder.encode(own.features, rows=rows)
+        if name:
+            notes.extend(unseen_notes(encoder, encoded, name))
         taken = own if rows is None else own.take(rows)
         return make_part(task, target, encoded, taken.truth, own=taken.weight, balance=balance)
 
@@ -111,10 +125,10 @@ def prepare_table(
         _refuse_huge(encoder, learned)
     tested = part(data, split.test) if len(split.test) else None
     own = {
-        "validation": None if validation is None else part(validation),
-        "test": None if test is None else part(test),
+        "validation": None if validation is None else part(validation, name="validation"),
+        "test": None if test is None else part(test, name="test"),
     }
-    overlap = check_overlap([learned, *filter(None, [tested])], own)
+    notes += check_overlap([learned, *filter(None, [tested])], own)
     if own["validation"] is not None:
         learned = joined(learned, own["validation"])
     groups = None
@@ -133,17 +147,27 @@ def prepare_table(
         sample=_sample(data.features, encoder, shown)
         if settings.limits.keys() & COST_NAMES
         else None,
-        notes=(*_notes(data), *overlap),
+        notes=tuple(notes),
     )
+
+
+def unseen_notes(encoder: TableEncoder, encoded: Encoded, part: str) -> list[str]:
+    """Warn of the columns of a part of which training knows hardly any value."""
+    unseen = UnseenCategories(encoder)
+    unseen.add(encoded)
+    notes = [f"in the {part} rows, {note}" for note in unseen.notes()]
+    for note in notes:
+        warnings.warn(note, DataWarning, stacklevel=2)
+    return notes
 
 
 def _notes(data: Labelled) -> tuple[str, ...]:
     """What is to be said of the table as it was given."""
     if not data.without_target:
-        return ()
+        return data.notes
     rows = "1 row" if data.without_target == 1 else f"{data.without_target:,} rows"
     name = data.target.name
-    return (f"{rows} without a value of {name!r}, the target, left out",)
+    return (*data.notes, f"{rows} without a value of {name!r}, the target, left out")
 
 
 def _fold_count(

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 from tabnas.data import Scaling, Shares
+from tabnas.data.reading import refuse_other_marks
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.latency import COST_NAMES
 from tabnas.nets import ENGINES
@@ -50,6 +51,8 @@ class RunSettings:
     """Kinds of columns where the found ones are wrong: {"zip": "categorical"}."""
     drop: tuple[str, ...] = ()
     """Columns to ignore."""
+    decimal: str | None = None
+    """The mark of decimals, "." or ",", where texts leave open whether 1.234 is a thousand."""
     scaling: Scaling = "robust"
     """How numbers are scaled: "robust", "standard", or "none", as in the paper."""
 
@@ -102,6 +105,7 @@ class RunSettings:
             raise TabnasError(f"the time must be positive seconds, however {self.time!r} was given")
         _one_of("order of a split", self.order, get_args(Order))
         _one_of("scaling", self.scaling, get_args(Scaling))
+        refuse_other_marks(self.decimal)
         _one_of("engine", self.engine, tuple(ENGINES))
         if self.class_weight is not None:
             _one_of("class weight", self.class_weight, get_args(ClassWeight))
@@ -134,7 +138,7 @@ class RunSettings:
         _typed("shares", self.shares, Shares, "shares of the rows")
         for name in ("refit", "baselines"):
             _typed(name, getattr(self, name), bool, "true or false")
-        for name in ("metric", "class_weight", "order_column", "latency_table"):
+        for name in ("metric", "class_weight", "order_column", "latency_table", "decimal"):
             if getattr(self, name) is not None:
                 _typed(name, getattr(self, name), str, "a text")
         for name in ("order", "scaling", "engine"):

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from tabnas.data import Encoded, Shares
+from tabnas.data import Encoded, Shares, UnseenCategories
 from tabnas.errors import TabnasError
 from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
@@ -140,7 +140,12 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
     validation, test = (
         stored.held(part, share // HELD_OUT_SHARE, settings.seed) for part in HELD_OUT
     )
-    notes = [
+    notes = [str(note) for note in store.facts.get("notes", ())]
+    for part, held in zip(HELD_OUT, (validation, test), strict=True):
+        unseen = UnseenCategories(encoder)
+        unseen.add(held.encoded)
+        notes += [f"in the {part} rows, {note}" for note in unseen.notes()]
+    notes += [
         f"of the {store.rows[part]:,} rows for {part}, {len(held):,} were used, as many as the "
         "memory bears"
         for part, held in zip(HELD_OUT, (validation, test), strict=True)
@@ -184,7 +189,9 @@ def _weights(store: Store, settings: RunSettings) -> tuple[FloatArray | None, fl
 def _refuse_settled(settings: RunSettings) -> None:
     """Refuse what was settled when the store was made, or takes all rows at once."""
     defaults = {each.name: each.default for each in fields(RunSettings)}
-    settled = {name: defaults[name] for name in ("drop", "scaling", "order", "order_column")}
+    settled = {
+        name: defaults[name] for name in ("drop", "scaling", "decimal", "order", "order_column")
+    }
     settled |= {"kinds": {}, "shares": Shares()}
     for name, default in settled.items():
         if getattr(settings, name) != default:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.data import ClassTarget, NumberTarget, texts, truths
-from tabnas.data.reading import RowError, is_text
+from tabnas.data import ClassTarget, NumberTarget, numbers, texts, truths
+from tabnas.data.reading import POINT, NumberFormat, RowError, is_text
 from tabnas.errors import TabnasError
 from tabnas.types import FloatArray
 
@@ -34,7 +34,7 @@ class Labels:
         """Those of both sets of rows."""
         return Labels(_unique([self.found, other.found]), _unique([self.trained, other.trained]))
 
-    def fit(self, name: str) -> ClassTarget:
+    def fit(self, name: str, form: NumberFormat = POINT) -> ClassTarget:
         """The target, as `ClassTarget.fit` finds it from all rows."""
         target = ClassTarget.fit(name, pa.chunked_array([self.found]))
         if len(np.unique(target.encode(pa.chunked_array([self.trained])))) < 2:
@@ -87,7 +87,7 @@ class Moments:
             max(self.high, other.high),
         )
 
-    def fit(self, name: str) -> NumberTarget:
+    def fit(self, name: str, form: NumberFormat = POINT) -> NumberTarget:
         """The target; deviations that floats cannot hold are refused."""
         if self.low >= self.high:
             raise TabnasError(
@@ -100,7 +100,8 @@ class Moments:
                 f"the target {name!r} must have a deviation that floats can hold, however it "
                 f"ranges from {self.low:g} to {self.high:g}; give it in another unit"
             )
-        return NumberTarget(name=name, center=self.mean, scale=scale)
+        written = {"decimal": form.decimal, "unit": form.unit}
+        return NumberTarget(name=name, center=self.mean, scale=scale, **written)
 
 
 def merged_answers(one: Labels | Moments, other: Labels | Moments) -> Labels | Moments:
@@ -112,13 +113,18 @@ def merged_answers(one: Labels | Moments, other: Labels | Moments) -> Labels | M
     return one.merged(other)
 
 
-def typed_labels(name: str, column: Any, wanted: pa.DataType) -> pa.ChunkedArray:
+def typed_labels(
+    name: str, column: Any, wanted: pa.DataType, form: NumberFormat = POINT
+) -> pa.ChunkedArray:
     """Labels of the type that the first rows have; others than that are refused."""
     if column.type == wanted:
         return column
     if pa.types.is_boolean(wanted):
         truth = pa.array(truths(name, column), from_pandas=True)
         return pa.chunked_array([truth]).cast(wanted)
+    if is_text(column) and pa.types.is_floating(wanted):
+        values = pa.array(numbers(name, column, form), from_pandas=True)
+        return pa.chunked_array([values]).cast(wanted)
     values = texts(column) if is_text(column) and wanted != pa.string() else column
     try:
         return values.cast(wanted)

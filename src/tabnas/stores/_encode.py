@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tabnas.data.reading import label_note
 from tabnas.errors import TabnasError
 from tabnas.files import is_aside
 from tabnas.locks import NAME as LOCK
@@ -65,13 +66,13 @@ def encode_store(
         Is told how far it is.
     **settings
         Everything else that `StoreSettings` has: `task`, `shares`, `kinds`, `drop`, `scaling`,
-        `min_count`, `max_categories`, `buckets`, `seed`, `memory`.
+        `min_count`, `max_categories`, `buckets`, `decimal`, `seed`, `memory`.
     """
     asked = StoreSettings(target=target, **settings)
     given = [paths] if isinstance(paths, str | Path) else paths
     sources = find_sources(*(tuple(map(Path, files)) for files in (given, validation, test)))
     with _folder(Path(out)) as folder:
-        head = read_head(sources, 2 * asked.sizes.chunk)
+        head = read_head(sources, 2 * asked.sizes.chunk, asked.decimal)
         work = Work(
             sources=sources,
             layout=find_layout(head, asked),
@@ -117,7 +118,8 @@ def _carry_out(work: Work, plan: Mapping[str, Any], out: Path, observe: Progress
             settings=plan["settings"],
             shares=work.shares,
             sources=plan["sources"],
-            facts=_facts(learned.summary) | {"seconds": seconds},
+            facts=_facts(learned.summary)
+            | {"seconds": seconds, "notes": [*work.layout.notes, *label_note(target)]},
             digest=content_digest(encoder, target, written),
             pieces=tuple(written),
         )

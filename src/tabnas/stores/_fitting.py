@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabnas.data import Kind, TableEncoder, Target, find_kind, numbers, seconds, truths
+from tabnas.data import Kind, TableEncoder, Target, numbers, seconds, truths
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -18,7 +17,7 @@ from tabnas.data.columns import (
     HashedColumn,
     NumericColumn,
 )
-from tabnas.data.reading import RowError
+from tabnas.data.reading import Meaning, NumberFormat, RowError, meaning_of_texts
 from tabnas.errors import TabnasError
 from tabnas.stores._layout import Layout
 from tabnas.stores._settings import StoreSettings
@@ -26,10 +25,10 @@ from tabnas.stores._summary import ColumnSummary, Summary
 
 TRUTHS = {"true", "True", "TRUE", "false", "False", "FALSE"}
 """Texts that a reader of whole tables takes for truth values."""
-VALUES: dict[Kind, Callable[[str, Any], NDArray[Any]]] = {
+VALUES: dict[Kind, Callable[[str, Any, NumberFormat], NDArray[Any]]] = {
     Kind.NUMERIC: numbers,
-    Kind.BOOLEAN: truths,
-    Kind.DATETIME: lambda name, column: seconds(name, column)[0],
+    Kind.BOOLEAN: lambda name, column, form: truths(name, column),
+    Kind.DATETIME: lambda name, column, form: seconds(name, column)[0],
 }
 
 
@@ -44,7 +43,7 @@ def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[Tabl
     for name, kind in layout.kinds.items():
         known = summary.columns[name]
         if name not in layout.declared and (
-            known.is_constant() or (kind is None and _is_written_variously(name, known))
+            known.is_constant() or (kind is None and _is_written_variously(name, known, layout))
         ):
             constant.append(name)
         else:
@@ -56,7 +55,7 @@ def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[Tabl
         )
     names = layout.names
     encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, named=True)
-    return encoder, summary.answers.fit(layout.target)
+    return encoder, summary.answers.fit(layout.target, layout.forms[layout.target])
 
 
 def _column(
@@ -70,22 +69,19 @@ def _column(
     sampled = summary.sample.values
     values: Any = sampled.column(name) if name in sampled.column_names else None
     missing = known.missing > 0
+    form = layout.forms[name]
     if kind is None:
-        kind = _decided(name, known)
+        decided = _decided(name, known, layout)
+        kind, form = decided.kind, decided.form
     if kind is Kind.NUMERIC:
-        numeric = NumericColumn.fit(name, values, scaling=settings.scaling)
+        numeric = NumericColumn.fit(name, values, scaling=settings.scaling, form=form)
         return replace(numeric, marks_missing=missing)
     if kind is Kind.BOOLEAN:
         return BooleanColumn(name=name)
     if kind is Kind.DATETIME:
         return replace(DatetimeColumn.fit(name, values), marks_missing=missing)
     if kind is Kind.HASHED:
-        return HashedColumn(
-            name=name,
-            buckets=settings.buckets,
-            has_missing=missing,
-            is_text=name in layout.texts,
-        )
+        return HashedColumn(name=name, buckets=settings.buckets, has_missing=missing)
     assert known.counts is not None
     counted = known.counts.table
     return CategoricalColumn.from_counts(
@@ -98,30 +94,30 @@ def _column(
     )
 
 
-def _decided(name: str, known: ColumnSummary) -> Kind:
-    """The kind of texts that were all the same in the first rows, and are not later on.
+def _decided(name: str, known: ColumnSummary, layout: Layout) -> Meaning:
+    """What texts mean that were all the same in the first rows, and are not later on.
 
     Rare values may not be in the sample, so the texts that were counted decide.
     """
     assert known.counts is not None
-    found = known.counts.table.column("value")
+    found, counts = (known.counts.table.column(n).combine_chunks() for n in ("value", "count"))
     if set(found.slice(0, 1 + len(TRUTHS)).to_pylist()) <= TRUTHS:
-        return Kind.BOOLEAN
+        return Meaning(Kind.BOOLEAN)
     try:
-        # with a missing one, for a single text may be all there is beside missing ones
-        return find_kind(name, pa.chunked_array([*found.chunks, pa.array([None], found.type)]))
+        return meaning_of_texts(name, found, counts.to_numpy(), layout.decimals, rows=found)
     except RowError as error:
         raise TabnasError(f"{error.before} a later row {error.after}") from None
 
 
-def _is_written_variously(name: str, known: ColumnSummary) -> bool:
+def _is_written_variously(name: str, known: ColumnSummary, layout: Layout) -> bool:
     """Whether texts that differ mean one and the same, such as 1 and 1.0, and none is missing."""
     assert known.counts is not None
-    read = VALUES.get(_decided(name, known))
+    decided = _decided(name, known, layout)
+    read = VALUES.get(decided.kind)
     if read is None or known.missing or not known.counts.exact:
         return False
     try:
-        values = read(name, known.counts.table.column("value"))
+        values = read(name, known.counts.table.column("value"), decided.form)
     except RowError as error:
         raise TabnasError(f"{error.before} a later row {error.after}") from None
     return bool(values.min() == values.max())

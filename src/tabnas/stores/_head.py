@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -13,13 +13,19 @@ from pyarrow import parquet
 
 from tabnas.data import Table
 from tabnas.data.reading import (
-    DecimalCommas,
+    DecimalContext,
+    DecimalMarks,
     RowError,
     SeparatedForm,
+    add_decimals,
+    as_numbers,
+    decimals_of,
+    find_leading_zeros,
+    is_european,
     read_typed,
     reading,
     separated_form,
-    with_points,
+    settle_decimals,
 )
 from tabnas.errors import TabnasError
 from tabnas.stores._arrow import FeatherReader, ParquetReader, column_names
@@ -43,7 +49,6 @@ class Head:
     rows: float  # in all files that rows are dealt out from, about
     reader: TextReader | ParquetReader | FeatherReader  # of all columns
     form: SeparatedForm | None = None
-    decimals: tuple[str, ...] = field(default=())
 
     @contextmanager
     def rows_named(self) -> Iterator[None]:
@@ -57,10 +62,11 @@ class Head:
                 raise
 
 
-def read_head(sources: Sequence[Source], size: int) -> Head:
+def read_head(sources: Sequence[Source], size: int, decimal: str | None = None) -> Head:
     """About the first 100,000 rows in all, of at most `size` bytes, the same number of each file.
 
-    Files of one store are of one format, with the same columns.
+    Files of one store are of one format, with the same columns; `decimal` is their decimal mark, if
+    it is known.
     """
     first = sources[0]
     shared = tuple(source for source in sources if source.part is None)
@@ -75,15 +81,17 @@ def read_head(sources: Sequence[Source], size: int) -> Head:
     rows, most = -(-HEAD_ROWS // len(shared)), max(size // len(shared), 1)
     form = separated_form(first.path)
     if form is None:
-        return _stored_head(sources, shared, rows, most)
+        return _stored_head(sources, shared, rows, most, decimal)
     for source in sources[1:]:
         found = separated_form(source.path)
         assert found is not None
         refuse_other_form(source, form, found)
-    return _text_head(form, shared, rows, most)
+    return _text_head(form, shared, rows, most, decimal)
 
 
-def _text_head(form: SeparatedForm, sources: tuple[Source, ...], rows: int, most: int) -> Head:
+def _text_head(
+    form: SeparatedForm, sources: tuple[Source, ...], rows: int, most: int, decimal: str | None
+) -> Head:
     parts, on_disk = [], 0
     reader = TextReader(form=form, size=min(BLOCK, most))
     for source in sources:
@@ -101,7 +109,7 @@ def _text_head(form: SeparatedForm, sources: tuple[Source, ...], rows: int, most
     if joined.isspace():
         raise TabnasError(f"{sources[0].path.name!r} must have rows, however it has none")
     try:
-        arrow = _typed(sources[0], plain, joined)
+        arrow, decimals = _as_written(sources[0], plain, joined, decimal)
     except TabnasError:
         for source, part in zip(sources, parts, strict=True):
             _typed(source, plain, part)  # which names the file that it is in
@@ -111,20 +119,39 @@ def _text_head(form: SeparatedForm, sources: tuple[Source, ...], rows: int, most
     lengths = [arrow.num_rows]
     if len(parts) > 1:
         lengths = [read_records(text, part, one).num_rows for part in parts]
-    found = DecimalCommas.among(arrow.schema, form.separator)
-    found.add(arrow)
-    for name in found.names:
-        numbers = with_points(arrow.column(name))
-        arrow = arrow.set_column(arrow.column_names.index(name), name, numbers)
     return Head(
-        table=Table(arrow),
+        table=Table(arrow).with_decimals(decimals),
         sources=sources,
         lengths=tuple(lengths),
         rows=_in_all(sources, arrow.num_rows, on_disk),
         reader=reader,
         form=form,
-        decimals=tuple(found.names),
     )
+
+
+def _as_written(
+    source: Source, form: SeparatedForm, data: bytes, decimal: str | None
+) -> tuple[pa.Table, DecimalContext]:
+    """The rows as `read_table` would read them, and what they show of their decimal mark."""
+    arrow = _typed(source, form, data)
+    types = {column.name: column.type for column in arrow.schema}
+    floats = {name for name, kind in types.items() if pa.types.is_floating(kind)}
+    zeros = find_leading_zeros(data, form, types)
+    texts = zeros | (floats if is_european(form) else set())
+    while True:
+        if texts:
+            arrow = _typed(source, replace(form, types=dict.fromkeys(texts, pa.string())), data)
+        found = DecimalMarks()
+        add_decimals(found, arrow, (c.name for c in arrow.schema if c.type == pa.string()))
+        mark = decimal or found.mark
+        if mark != "," or floats <= texts:
+            break
+        texts |= floats  # of which 1.234 must be seen as it is written
+    own = {name: one for name, one in found.plain_columns(mark) if name not in zeros}
+    for name, one in own.items():
+        numbers = as_numbers(one, arrow.column(name))
+        arrow = arrow.set_column(arrow.column_names.index(name), name, numbers)
+    return arrow, decimals_of(form, mark, own)
 
 
 def _typed(source: Source, form: SeparatedForm, data: bytes) -> pa.Table:
@@ -140,7 +167,11 @@ def _typed(source: Source, form: SeparatedForm, data: bytes) -> pa.Table:
 
 
 def _stored_head(
-    sources: Sequence[Source], shared: tuple[Source, ...], rows: int, most: int
+    sources: Sequence[Source],
+    shared: tuple[Source, ...],
+    rows: int,
+    most: int,
+    decimal: str | None,
 ) -> Head:
     read = ARROW[sources[0].ending]
     with reading(sources[0].path):
@@ -158,7 +189,7 @@ def _stored_head(
     if not sum(lengths):
         raise TabnasError(f"{sources[0].path.name!r} must have rows, however it has none")
     return Head(
-        table=Table(joined(found)),
+        table=settle_decimals(Table(joined(found)), decimal),
         sources=shared,
         lengths=tuple(lengths),
         rows=_in_all(shared, sum(lengths), on_disk),

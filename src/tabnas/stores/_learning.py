@@ -120,10 +120,14 @@ class Learner:
 
     def forget(self) -> None:
         """Begin anew, as if no row had been seen."""
-        kinds, sizes = self.work.layout.kinds, self.work.settings.sizes
+        layout, sizes = self.work.layout, self.work.settings.sizes
+        kinds = layout.kinds
         counted = sum(kind in (None, Kind.CATEGORICAL) for kind in kinds.values())
         capacity = sizes.counts // max(counted, 1)
-        self._observers = [observer_of(n, kind, capacity=capacity) for n, kind in kinds.items()]
+        self._observers = [
+            observer_of(name, kind, capacity=capacity, form=layout.forms[name])
+            for name, kind in kinds.items()
+        ]
         widths = [WIDTHS[one.sampled] for one in self._observers if one.sampled is not None]
         self._sampler = Sampler(sizes.sampled_rows(ROW_BYTES + sum(widths)))
         self._answers: Labels | Moments | None = None
@@ -135,7 +139,7 @@ class Learner:
         count = len(chunk.table)
         column = chunk.table.column(self.work.layout.target)
         parts = self.work.parts(source, first, count)
-        answered = ~absent(column)
+        answered = ~absent(column, marks=self.work.layout.marks)
         trained = answered & (parts == TRAIN)
         rows = np.nonzero(trained)[0]
         with rows_of(source, row):
@@ -156,11 +160,12 @@ class Learner:
     def _answer(self, column: Any, answered: BoolArray, trained: BoolArray) -> None:
         """What the target's rows tell."""
         name, wanted = self.work.layout.target, self.work.layout.labels
+        form = self.work.layout.forms[name]
         found: Labels | Moments
         if wanted is None:
-            found = Moments.of(numbers(name, column)[trained])
+            found = Moments.of(numbers(name, column, form)[trained])
         else:
-            labels = typed_labels(name, column, wanted)
+            labels = typed_labels(name, column, wanted, form)
             found = Labels.of(labels.filter(pa.array(answered)), labels.filter(pa.array(trained)))
         if self._answers is not None:
             found = merged_answers(self._answers, found)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data import Kind, numbers, seconds, texts, truths
-from tabnas.data.reading import coded_texts
+from tabnas.data.reading import POINT, NumberFormat, coded_texts
 from tabnas.stores._counting import Counter
 from tabnas.stores._summary import ColumnSummary
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -38,14 +38,18 @@ class Observer(ABC):
 class QuantityObserver(Observer):
     """Numbers and truth values: what is missing, and the extremes."""
 
-    def __init__(self, name: str, *, truth: bool) -> None:
+    def __init__(self, name: str, *, truth: bool, form: NumberFormat = POINT) -> None:
         super().__init__(name)
-        self._read = truths if truth else numbers
+        self._form = form
+        self._truth = truth
         self.sampled = None if truth else pa.float64()
         self._low, self._high = np.inf, -np.inf
 
     def observe(self, column: Any) -> Any:
-        values = self._read(self.name, column)
+        if self._truth:
+            values = truths(self.name, column)
+        else:
+            values = numbers(self.name, column, self._form)
         self._remember(values, np.isnan(values))
         return pa.array(values)
 
@@ -123,10 +127,12 @@ def counted_texts(column: Any) -> tuple[Any, IntArray, int]:
     return values.filter(here), kept, len(rows) - int(kept.sum())
 
 
-def observer_of(name: str, kind: Kind | None, *, capacity: int) -> Observer:
+def observer_of(
+    name: str, kind: Kind | None, *, capacity: int, form: NumberFormat = POINT
+) -> Observer:
     """The observer for a column of a kind; None: of which too little is known."""
     if kind is Kind.NUMERIC or kind is Kind.BOOLEAN:
-        return QuantityObserver(name, truth=kind is Kind.BOOLEAN)
+        return QuantityObserver(name, truth=kind is Kind.BOOLEAN, form=form)
     if kind is Kind.DATETIME:
         return MomentObserver(name)
     if kind is Kind.HASHED:

@@ -13,7 +13,7 @@ from tabnas.stores._settings import StoreSettings
 
 PLAN = "plan.json"
 FIELDS = ("layout", "settings", "shares", "sources")
-OPTIONS = ("task", "scaling", "min_count", "max_categories", "buckets", "seed", "memory")
+OPTIONS = ("task", "scaling", "min_count", "max_categories", "buckets", "decimal", "seed", "memory")
 DECLARING = ("categorical", "numeric", "hashed")
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from tabnas.data import Kind, Scaling, Shares
 from tabnas.data.columns import BUCKETS, checked_buckets
+from tabnas.data.reading import refuse_other_marks
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.stores._memory import Sizes
 
@@ -27,6 +28,7 @@ class StoreSettings:
     min_count: int = 2
     max_categories: int = 10_000
     buckets: int = BUCKETS
+    decimal: str | None = None  # the mark of decimals, where texts leave it open
     seed: int = 0
     memory: int = 10**9  # bytes
 
@@ -40,6 +42,7 @@ class StoreSettings:
         whole("max_categories", self.max_categories, least=1)
         whole("seed", self.seed, least=0)
         checked_buckets(self.buckets)
+        refuse_other_marks(self.decimal)
         Sizes.within(self.memory)
         _among("task", self.task, (None, "classification", "regression"))
         _among("scaling", self.scaling, get_args(Scaling))

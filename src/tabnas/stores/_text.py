@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv
 
 from tabnas.data import Table
@@ -43,7 +42,6 @@ class TextReader:
     size: int  # bytes of a chunk
     only: tuple[str, ...] = ()  # the columns that are wanted; none: all
     types: Mapping[str, pa.DataType] = field(default_factory=dict)  # of others than texts
-    decimals: tuple[str, ...] = ()  # columns of numbers with a comma for a point
 
     def chunks(self, source: Source, start: int, stop: int | None, row: int) -> Iterator[Chunk]:
         """The records from one byte to another; a gzipped file is read as a whole."""
@@ -121,10 +119,6 @@ class TextReader:
             except pa.ArrowInvalid as error:
                 problem = form.problem(source.path, str(error), rows_before=row)
                 raise TabnasError(problem) from None
-        for name in self.decimals:
-            if name in names and table.column(name).type == pa.string():
-                points = pc.replace_substring(table.column(name), ",", ".")
-                table = table.set_column(table.column_names.index(name), name, points)
         return table
 
 

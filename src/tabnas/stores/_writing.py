@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import TableEncoder, Target
-from tabnas.data.reading import absent
+from tabnas.data.reading import DecimalContext, absent
 from tabnas.errors import TabnasError
 from tabnas.stores._chunks import Chunk, Piece, read_chunks
 from tabnas.stores._document import read_document, write_document
@@ -98,7 +98,7 @@ def _write_arrays(
             count = len(chunk.table)
             parts = work.parts(source, piece.first + seen, count)
             with rows_of(source, piece.row + seen):
-                answered, arrays = _encoded(encoder, target, chunk)
+                answered, arrays = _encoded(encoder, target, chunk, work.layout.marks)
             parts = parts[answered]
             for number, part in enumerate(PARTS):
                 here = parts == number
@@ -117,13 +117,14 @@ def _write_arrays(
 
 
 def _encoded(
-    encoder: TableEncoder, target: Target, chunk: Chunk
+    encoder: TableEncoder, target: Target, chunk: Chunk, marks: tuple[str, ...]
 ) -> tuple[BoolArray, tuple[NDArray[Any], ...]]:
     """Which rows have a target, and their arrays, little-endian."""
     column = chunk.table.column(target.name)
-    answered = ~absent(column)
+    answered = ~absent(column, marks=marks)
     rows = None if answered.all() else np.nonzero(answered)[0]
-    encoded = encoder.encode(chunk.table, rows)
+    # by the marks that the first rows have settled, not by what a chunk may show of its own
+    encoded = encoder.encode(chunk.table.with_decimals(DecimalContext()), rows)
     truth = target.truth(column if rows is None else column.take(rows))
     kind = "<f8" if target.task == "regression" else "<i4"
     arrays = (

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._kinds import Kind
-from tabnas.data._state import count, distinct_texts, flag
-from tabnas.data._values import are_numbers, coded_texts, refuse_unfit, texts
+from tabnas.data._state import count, distinct_texts, flag, one_of
+from tabnas.data._values import coded_texts, refuse_unfit, texts
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.data.columns._spelling import Spelling, find_spelling, spell
 from tabnas.errors import whole
 
 OTHER = 0  # the code of rare and unseen categories
@@ -24,15 +25,24 @@ OTHER = 0  # the code of rare and unseen categories
 class CategoricalColumn(EncodedColumn):
     """Codes: 0 for other, then the vocabulary by falling frequency, then missing if it occurred.
 
-    A missing value where training had none is other, too.
+    A missing value where training had none is other, too. A category is the same in every file,
+    whatever type a reader takes it for: see `Spelling`.
     """
 
     kind = Kind.CATEGORICAL
-    checks = MappingProxyType({"vocabulary": distinct_texts, "has_missing": flag, "pooled": count})
+    checks = MappingProxyType(
+        {
+            "vocabulary": distinct_texts,
+            "has_missing": flag,
+            "pooled": count,
+            "spelling": one_of(get_args(Spelling)),
+        }
+    )
 
     vocabulary: tuple[str, ...]
     has_missing: bool
     pooled: int  # categories too rare for a code of their own
+    spelling: Spelling = "plain"
 
     @classmethod
     def fit(
@@ -64,16 +74,21 @@ class CategoricalColumn(EncodedColumn):
     ) -> CategoricalColumn:
         """The same from different texts and how often each occurs, whoever has counted them."""
         whole("min_count", min_count, least=1)
+        spelling = find_spelling(values)
+        counted = pa.table({"value": spell(values, spelling), "count": counts})
+        counted = counted.group_by("value").aggregate([("count", "sum")])
+        values, counts = counted.column("value"), counted.column("count_sum")
         often = pc.greater_equal(counts, min_count)
-        counted = sorted(
+        ordered = sorted(
             zip(counts.filter(often).to_pylist(), values.filter(often).to_pylist(), strict=True),
             key=lambda pair: (-pair[0], pair[1]),
         )
         return cls(
             name=name,
-            vocabulary=tuple(value for _, value in counted),
+            vocabulary=tuple(value for _, value in ordered),
             has_missing=has_missing,
-            pooled=len(values) - len(counted),
+            pooled=len(values) - len(ordered),
+            spelling=spelling,
         ).limited(max_categories)
 
     def limited(self, max_categories: int) -> CategoricalColumn:
@@ -91,14 +106,6 @@ class CategoricalColumn(EncodedColumn):
     def categories(self) -> int:
         return 1 + len(self.vocabulary) + self.has_missing
 
-    @property
-    def is_text(self) -> bool:
-        """Whether training had texts that are no numbers, or not as we write them, such as 007."""
-        if set(self.vocabulary) <= {"false", "true"}:
-            return False
-        written = pa.chunked_array([self._lookup])
-        return not (are_numbers(written) and texts(written.cast(pa.float64())).equals(written))
-
     @cached_property
     def _lookup(self) -> pa.Array:
         return pa.array(self.vocabulary, pa.string())
@@ -106,10 +113,16 @@ class CategoricalColumn(EncodedColumn):
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
         refuse_unfit(self.name, column)
         values, rows = coded_texts(column)
+        values = spell(values, self.spelling)
         found = pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy() + 1
         if self.has_missing:
             found[values.is_null().to_numpy(zero_copy_only=False)] = self.categories - 1
         codes[:] = found[rows]
+
+    def spelled(self, column: Any) -> Any:
+        """Values as the vocabulary has them, null where missing."""
+        refuse_unfit(self.name, column)
+        return spell(texts(column), self.spelling)
 
     def describe(self) -> str:
         said = f"{len(self.vocabulary)} categories"
@@ -117,4 +130,6 @@ class CategoricalColumn(EncodedColumn):
             said += f", {self.pooled} rare {'one' if self.pooled == 1 else 'ones'} pooled"
         if self.has_missing:
             said += ", one for missing"
+        if self.spelling == "exact":
+            said += ", leading zeros told apart"
         return said + "; unseen ones count as other"

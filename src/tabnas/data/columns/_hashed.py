@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabnas.data._kinds import Kind
 from tabnas.data._state import Check, count, flag, require
-from tabnas.data._values import coded_texts, is_text, refuse_unfit, texts
+from tabnas.data._values import coded_texts, plain_categories, refuse_unfit, texts
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.errors import TabnasError, whole
 
@@ -32,9 +32,9 @@ def _read_buckets(value: Any) -> int:
 class HashedColumn(EncodedColumn):
     """Codes: 0 for other, then a bucket by the text's hash, then missing if it occurred.
 
-    The hash is FNV-1a of 64 bits of the UTF-8, its halves folded into one another, as its authors
-    advise for fewer bits. Buckets are a power of two, so that fewer of them are the same ones
-    folded: whoever has codes can limit them without the texts.
+    007, 7 and 7.0 are one text. The hash is FNV-1a of 64 bits of the UTF-8, its halves folded into
+    one another, as its authors advise for fewer bits. Buckets are a power of two, so that fewer of
+    them are the same ones folded: whoever has codes can limit them without the texts.
     """
 
     kind = Kind.HASHED
@@ -42,13 +42,11 @@ class HashedColumn(EncodedColumn):
         {
             "buckets": Check(f"a power of two of at most {MOST_BUCKETS:,}", _read_buckets),
             "has_missing": flag,
-            "is_text": flag,
         }
     )
 
     buckets: int
     has_missing: bool
-    is_text: bool  # whether training had texts, lest a file's 007 become 7
 
     @classmethod
     def fit(cls, name: str, column: Any, *, buckets: int = BUCKETS) -> HashedColumn:
@@ -58,7 +56,6 @@ class HashedColumn(EncodedColumn):
             name=name,
             buckets=checked_buckets(buckets),
             has_missing=texts(column).null_count > 0,
-            is_text=is_text(column),
         )
 
     def limited(self, max_categories: int) -> HashedColumn:
@@ -80,7 +77,7 @@ class HashedColumn(EncodedColumn):
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
         refuse_unfit(self.name, column)
         values, rows = coded_texts(column)
-        hashes = hashed(values)
+        hashes = hashed(plain_categories(values))
         hashes ^= hashes >> np.uint64(32)
         found = 1 + (hashes & np.uint64(self.buckets - 1)).astype(np.int32)
         gone = self.categories - 1 if self.has_missing else OTHER

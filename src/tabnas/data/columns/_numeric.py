@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from tabnas.data._kinds import Kind
-from tabnas.data._state import finite, flag, one_of, positive
+from tabnas.data._number_text import MARKS, POINT, NumberFormat
+from tabnas.data._state import finite, flag, one_of, positive, text
 from tabnas.data._values import numbers
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.errors import TabnasError, did_you_mean
@@ -40,6 +41,8 @@ class NumericColumn(EncodedColumn):
             "fill": finite,
             "scaling": one_of(get_args(Scaling)),
             "marks_missing": flag,
+            "decimal": one_of(MARKS),
+            "unit": text,
         }
     )
 
@@ -48,15 +51,24 @@ class NumericColumn(EncodedColumn):
     fill: float
     scaling: Scaling
     marks_missing: bool  # an indicator, where the training rows had missing values
+    decimal: str = POINT.decimal  # the mark in numbers that come as texts
+    unit: str = POINT.unit  # that may stand beside them
 
     @classmethod
-    def fit(cls, name: str, column: Any, *, scaling: Scaling = "robust") -> NumericColumn:
-        """Find the statistics of the training rows."""
+    def fit(
+        cls,
+        name: str,
+        column: Any,
+        *,
+        scaling: Scaling = "robust",
+        form: NumberFormat = POINT,
+    ) -> NumericColumn:
+        """Find the statistics of the training rows, whose texts are numbers of that form."""
         if scaling not in get_args(Scaling):
             raise TabnasError(
                 f"there is no scaling {scaling!r}; {did_you_mean(scaling, get_args(Scaling))}"
             )
-        values = numbers(name, column)
+        values = numbers(name, column, form)
         present = values[~np.isnan(values)]
         # halved first: the two middle values are added, which may overflow
         median = 2 * float(np.median(present / 2)) if len(present) else 0.0
@@ -68,14 +80,20 @@ class NumericColumn(EncodedColumn):
             fill=median,
             scaling=scaling,
             marks_missing=len(present) < len(values),
+            decimal=form.decimal,
+            unit=form.unit,
         )
+
+    def read(self, column: Any, decimal: str | None = None) -> FloatArray:
+        """Values as numbers, NaN where missing; texts by a mark that their file shows, or ours."""
+        return numbers(self.name, column, NumberFormat(decimal or self.decimal, self.unit))
 
     @property
     def features(self) -> tuple[str, ...]:
         return (self.name, f"{self.name} is missing") if self.marks_missing else (self.name,)
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
-        values = numbers(self.name, column)
+        values = self.read(column)
         missing = np.isnan(values)
         values[missing] = self.fill
         numeric[:, 0] = self._scaled(values)
@@ -100,6 +118,10 @@ class NumericColumn(EncodedColumn):
             "standard": f"centred on the mean {self.center:g}, divided by {self.scale:g}",
             "none": "taken as it is",
         }[self.scaling]
+        if self.decimal != POINT.decimal:
+            said += f"; texts have {self.decimal!r} for a decimal point"
+        if self.unit:
+            said += f"; texts may have the unit {self.unit!r}"
         if self.marks_missing:
             said += f"; missing values become the median {self.fill:g}, with an indicator"
         return said

@@ -1,0 +1,47 @@
+"""What is one category, however files and frames write it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabnas.data._values import plain_categories
+
+Spelling = Literal["plain", "truths", "digits", "exact"]
+"""What is one category: in plain spelling, 01, 1 and 1.0 are, and so are True and true. Where
+training had truth values, 1 and 0 are these ("truths"); where it had 1 and 0, truth values are
+those ("digits"). Where it had both 01 and 1, texts are told apart as they are written ("exact")."""
+TRUTHS, DIGITS = pa.array(["false", "true"]), pa.array(["0", "1"])
+WHOLE = r"^(.+)\.0*$"  # a whole number as a float is written
+
+
+def find_spelling(found: Any) -> Spelling:
+    """How the different texts of a column are told apart."""
+    plain = plain_categories(found)
+    if len(pc.unique(plain)) < len(pc.unique(_without_case(found))):
+        return "exact"
+    truths, digits = (bool(pc.any(pc.is_in(plain, value_set=s)).as_py()) for s in (TRUTHS, DIGITS))
+    if truths == digits:
+        return "plain"
+    return "truths" if truths else "digits"
+
+
+def _without_case(found: Any) -> Any:
+    """Texts that differ only in the case of truth values, or in a point behind whole numbers."""
+    lower = pc.utf8_lower(found)
+    found = pc.if_else(pc.is_in(lower, value_set=TRUTHS), lower, found)
+    number = pc.match_substring_regex(found, r"^[+-]?\d+\.0*$")
+    return pc.if_else(number, pc.replace_substring_regex(found, WHOLE, r"\1"), found)
+
+
+def spell(texts: Any, spelling: Spelling) -> Any:
+    """Texts as the vocabulary of a column with that spelling has them."""
+    if spelling == "exact":
+        return texts
+    plain = plain_categories(texts)
+    if spelling == "plain":
+        return plain
+    known, other = (TRUTHS, DIGITS) if spelling == "truths" else (DIGITS, TRUTHS)
+    return pc.coalesce(pc.take(known, pc.index_in(plain, value_set=other)), plain)
