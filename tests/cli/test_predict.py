@@ -10,8 +10,11 @@ import pytest
 from pyarrow import feather, parquet
 
 from tabnas.cli._main import run
+from tabnas.data import read_table
 from tests.cli.conftest import ROWS, change, made_columns, write_csv
 from tests.cli.test_search import refused
+
+PROBABILITIES = ("probability of high", "probability of low")
 
 
 def answers(path: Path) -> list[dict[str, str]]:
@@ -59,15 +62,72 @@ def test_order_and_number_of_columns_do_not_matter(finished: Path, here: Path) -
     assert answers(here / "a.csv") == answers(here / "b.csv")
 
 
+@pytest.mark.filterwarnings("default::tabnas.data.DataWarning")
 @pytest.mark.parametrize(
-    ("name", "text"), [("colour", "purple"), ("colour", ""), ("size", "NA"), ("day", "")]
+    ("name", "text", "note"),
+    [
+        ("colour", "purple", "all 60 values of the column 'colour' are missing or unknown"),
+        ("colour", "", "all 60 values of the column 'colour' are missing or unknown"),
+        ("size", "NA", ""),
+        ("day", "", ""),
+    ],
 )
 def test_unseen_and_missing_values_are_no_problem(
-    name: str, text: str, finished: Path, here: Path
+    name: str,
+    text: str,
+    note: str,
+    finished: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     write_csv(here / "new.csv", change(name, text)())
     assert run(["predict", str(finished / "classes"), "new.csv", "--out", "a.csv"]) == 0
     assert len(answers(here / "a.csv")) == ROWS
+    said = capsys.readouterr().err
+    assert note in said
+    assert ("note:" in said) == bool(note)
+    assert run(["evaluate", str(finished / "classes"), "new.csv"]) == 0
+    assert note in capsys.readouterr().err
+    some = dict.fromkeys(range(ROWS // 2), text)
+    write_csv(here / "new.csv", change(name, some)())
+    assert run(["predict", str(finished / "classes"), "new.csv", "--out", "a.csv"]) == 0
+    assert "note:" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
+def test_no_rows_have_no_answers(ending: str, finished: Path, here: Path) -> None:
+    columns = made_columns()
+    write_csv(here / "none.csv", {name: [] for name in columns})
+    for name, header in (("classes", ["kind", *PROBABILITIES]), ("quantity", ["value"])):
+        out = here / f"{name}.{ending}"
+        assert run(["predict", str(finished / name), "none.csv", "--out", str(out)]) == 0
+        assert read_table(out, empty=True).names == header
+        assert len(read_table(out, empty=True)) == 0
+
+
+def test_rows_without_any_row_are_refused_where_they_are_needed(
+    finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(here / "none.csv", {name: [] for name in made_columns()})
+    asked = ["search", "none.csv", "--target", "kind", "--max-parameters", "300"]
+    for command in (asked, ["evaluate", str(finished / "classes"), "none.csv"]):
+        assert "must have rows, however it has column names only" in refused(command, capsys)
+    write_csv(here / "bare.csv", {"size": [], "day": []})
+    said = refused(["predict", str(finished / "classes"), "bare.csv"], capsys)
+    assert "must have the column 'colour'" in said
+
+
+def test_every_line_of_a_single_column_has_its_answer(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {"x": [f"{i % 5}" for i in range(60)], "y": ["no", "yes", "no", "yes", "yes"] * 12}
+    write_csv(here / "train.csv", rows)
+    limit = ["--max-parameters", "100", "--layers", "1", "--quiet", "--out", "run"]
+    assert run(["search", "train.csv", "--target", "y", *limit]) == 0
+    (here / "new.csv").write_text("x\n1\n\n2\n\n3\n")
+    capsys.readouterr()
+    assert run(["predict", "run", "new.csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 5
 
 
 @pytest.mark.parametrize(
@@ -75,7 +135,6 @@ def test_unseen_and_missing_values_are_no_problem(
     [
         ("bare.csv", "a.csv", "must have the column 'colour', as the training table had"),
         ("words.csv", "a.csv", "'size' must hold numbers, however row 3 is 'big'"),
-        ("none.csv", "a.csv", "must have rows, however it has column names only"),
         ("god.csv", "a.csv", "there is no file 'god.csv'; did you mean 'good.csv'?"),
         ("good.csv", "a.xlsx", "--out must end in one of .csv, .tsv, .parquet, .feather"),
         ("good.csv", "a", "--out must end in one of"),
@@ -96,7 +155,6 @@ def test_rows_and_places_that_cannot_be(
     columns = made_columns()
     write_csv(here / "bare.csv", {name: columns[name] for name in ("size", "day", "house")})
     write_csv(here / "words.csv", change("size", {2: "big"})())
-    write_csv(here / "none.csv", {name: [] for name in columns})
     (here / "folder").mkdir()
     said = refused(["predict", str(finished / "classes"), file, "--out", out], capsys)
     assert sentence in said

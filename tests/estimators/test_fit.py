@@ -21,6 +21,19 @@ from tests.estimators.conftest import SMALL
 # -- what is learned -------------------------------------------------------------------------------
 
 
+def test_columns_keep_their_order_as_scikit_learn_has_it(
+    birds: tuple[dict[str, Any], np.ndarray],
+) -> None:
+    """The model itself finds them by name, as on the command line."""
+    features, kinds = birds
+    frame = pd.DataFrame(features)
+    classifier = TabNASClassifier(**SMALL).fit(frame, kinds)
+    turned = frame[frame.columns[::-1]]
+    with pytest.raises(ValueError, match="must be in the same order"):
+        classifier.predict(turned)
+    assert (classifier.model_.predict(turned) == classifier.predict(frame)).all()
+
+
 def test_classes_are_told_apart(usual_trainings: None) -> None:
     features, truth = load_breast_cancer(return_X_y=True)
     classifier = TabNASClassifier(2_000, candidates=1, random_state=0)

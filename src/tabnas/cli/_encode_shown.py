@@ -124,6 +124,7 @@ def facts_of_store(store: Store, given: Path) -> dict[str, Any]:
         "pooled": {c.name: c.pooled for c in columns if isinstance(c, CategoricalColumn)},
         "hashed": {c.name: c.buckets for c in columns if isinstance(c, HashedColumn)},
         "most_miscounted": store.facts["most_miscounted"],
+        "notes": list(store.facts["notes"]),
         "bytes": store.bytes,
         "seconds": seconds,
         "rows_a_second": round(rows / max(sum(seconds.values()), 1e-9)),

@@ -29,7 +29,9 @@ class RowProgress:
         """Show how many rows of all have been worked on."""
         self._began = self._began or monotonic()
         pace = rows / max(monotonic() - self._began, 1e-9)
-        self._show(self._work, rows / total, f"{rows:,} rows, {pace:,.0f}/s" if rows else "")
+        self._show(
+            self._work, rows / max(total, 1), f"{rows:,} rows, {pace:,.0f}/s" if rows else ""
+        )
 
     def _show(self, work: str, share: float, note: str) -> None:
         if self._bars is None:

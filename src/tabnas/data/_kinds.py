@@ -124,7 +124,8 @@ def meaning_of_texts(
         if are_numbers(found) and pc.any(pc.match_substring_regex(found, LEADING_ZERO)).as_py():
             notes = (*notes, _dropped_zeros(name, found))
         return Meaning(Kind.NUMERIC, form, notes)
-    return Meaning(Kind.CATEGORICAL, notes=_mixed(name, found, counts, numeric, rows))
+    _refuse_remarks(name, found, counts, numeric, rows)
+    return Meaning(Kind.CATEGORICAL)
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -230,41 +231,38 @@ def _odd_row(found: Any, rows: Any) -> tuple[int, str]:
 # -- numbers with remarks --------------------------------------------------------------------------
 
 MIXED_SHARE = 0.9
-MIXED_NUMBERS = 20
+FEW_LABELS = 20
 
 
-def _mixed(
-    name: str, found: Any, counts: IntArray, numeric: BoolArray, rows: Any
-) -> tuple[str, ...]:
-    """Refuse texts of which nearly all are numbers, and many different ones; note if few.
+def _refuse_remarks(name: str, found: Any, counts: IntArray, numeric: BoolArray, rows: Any) -> None:
+    """Refuse texts of which nearly all rows are numbers.
 
     Such a column is a quantity with a few remarks in it; taken for categories, it would lose its
-    order without a word. Of few different numbers, it may well be one of codes.
+    order without a word.
     """
     odd = int(counts[~numeric].sum())
     if not 0 < odd <= (1 - MIXED_SHARE) * counts.sum():
-        return ()
+        return
     text = found[int((~numeric).argmax())]
     others = f", as are {odd - 1} others" if odd > 1 else ""
-    row = pc.index(rows, text).as_py()
-    if int(numeric.sum()) > MIXED_NUMBERS:
-        raise RowError(
-            f"the column {name!r} must hold numbers only or be declared categorical, however",
-            row,
-            f"is {text.as_py()!r}, which is no number{others}; leave such values empty, or "
-            "declare the column categorical",
-        )
-    return (
-        f"the column {name!r} is taken for categories, though most of its values are numbers, "
-        f"since {text.as_py()!r} is none{others}; leave such values empty if it is a quantity",
+    raise RowError(
+        f"the column {name!r} must hold numbers only or be declared categorical, however",
+        pc.index(rows, text).as_py(),
+        f"is {text.as_py()!r}, which is no number{others}; leave such values empty, or declare the "
+        "column categorical",
     )
 
 
-def refuse_mixed(name: str, values: pa.ChunkedArray) -> None:
-    """Refuse texts of which nearly all are numbers, and many different ones."""
+def refuse_remarks_among_labels(name: str, values: pa.ChunkedArray) -> None:
+    """Refuse a target of which nearly all rows are numbers, and many different ones.
+
+    A few different numbers may well be labels, and come back as such.
+    """
     counted = pc.value_counts(values.drop_null())
-    found = counted.field("values")
-    _mixed(name, found, counted.field("counts").to_numpy(), are_number_like(found), values)
+    found, counts = counted.field("values"), counted.field("counts").to_numpy()
+    numeric = are_number_like(found)
+    if int(numeric.sum()) > FEW_LABELS:
+        _refuse_remarks(name, found, counts, numeric, values)
 
 
 IDENTIFIER_SHARE = 0.95

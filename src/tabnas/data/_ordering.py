@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tabnas.data._kinds import Kind, find_kind
 from tabnas.data._moments import seconds
-from tabnas.data._values import RowError, coded_texts, numbers, refuse_unfit
+from tabnas.data._values import RowError, coded_texts, numbers, plain_categories, refuse_unfit
 from tabnas.errors import TabnasError
 from tabnas.types import FloatArray, IntArray
 
@@ -42,16 +42,17 @@ def moments(name: str, column: pa.ChunkedArray) -> FloatArray:
 def group_numbers(name: str, column: pa.ChunkedArray) -> IntArray:
     """Return a number for the group of each row, by first appearance.
 
-    Values are compared as categories are: " a" and "a" are one group, and so are 1 and 1.0. Rows
-    whose group is missing are refused: they may belong to any group, so wherever they went, rows of
-    one group could be in two parts.
+    Values are compared as categories are: " a" and "a" are one group, and so are 1, 1.0 and 01.
+    Rows whose group is missing are refused: they may belong to any group, so wherever they went,
+    rows of one group could be in two parts.
 
     >>> group_numbers("house", pa.chunked_array([["b", "a", " b"]])).tolist()
     [0, 1, 0]
     """
     refuse_unfit(name, column)
     values, rows = coded_texts(column)
-    number = values.dictionary_encode().indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
+    coded = plain_categories(values).dictionary_encode()
+    number = coded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
     groups = np.asarray(number[rows], np.int64)
     missing = groups == MISSING
     if missing.any():

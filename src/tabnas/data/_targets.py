@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabnas.data._kinds import Kind, meaning_of, refuse_mixed
+from tabnas.data._kinds import Kind, meaning_of, refuse_remarks_among_labels
 from tabnas.data._labels import Label, find_labels, label_codes, label_keys
 from tabnas.data._number_text import (
     ANYWHERE,
@@ -262,7 +262,7 @@ def holds_classes(name: str, column: Any, decimals: DecimalContext = ANYWHERE) -
     if pa.types.is_boolean(column.type) or pa.types.is_dictionary(column.type):
         return True
     if is_text(column) and not are_number_like(texts(column).unique()).all():
-        refuse_mixed(name, texts(column))
+        refuse_remarks_among_labels(name, texts(column))
         return True
     values = numbers(name, column, fit_number_format(name, column, decimals)[0])
     whole = bool((values[~np.isnan(values)] % 1 == 0).all())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +21,7 @@ from tabnas.data import (
     group_numbers,
     refuse_lonely_classes,
 )
-from tabnas.data.reading import settle_decimals
+from tabnas.data.reading import RowError, settle_decimals
 from tabnas.errors import TabnasError
 from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
@@ -114,7 +116,8 @@ def prepare_table(
     notes = [*_notes(data), *encoder.notes]
 
     def part(own: Labelled, rows: IntArray | None = None, name: str = "") -> Part:
-        encoded = encoder.encode(own.features, rows=rows)
+        with declarable():
+            encoded = encoder.encode(own.features, rows=rows)
         if name:
             notes.extend(unseen_notes(encoder, encoded, name))
         taken = own if rows is None else own.take(rows)
@@ -149,6 +152,18 @@ def prepare_table(
         else None,
         notes=tuple(notes),
     )
+
+
+@contextmanager
+def declarable() -> Iterator[None]:
+    """Say of a value that its column cannot hold what else the column could be declared."""
+    try:
+        yield
+    except RowError as error:
+        if "must hold" not in error.before:
+            raise
+        after = f"{error.after}, or declare the column categorical"
+        raise RowError(error.before, error.row, after) from None
 
 
 def unseen_notes(encoder: TableEncoder, encoded: Encoded, part: str) -> list[str]:

@@ -22,6 +22,7 @@ def rows_of(source: Source, first: int, rows: IntArray | None = None) -> Iterato
     except RowError as error:
         found = error.among(rows)
         also = ", or declare the column categorical (--categorical)"
-        after = found.after + also if "must hold" in found.before else found.after
+        open_question = "must hold" in found.before and "declare" not in found.after
+        after = found.after + also if open_question else found.after
         before = f"{source.path.name!r}: {found.before}"
         raise RowError(before, first + found.row, after) from None

@@ -1,0 +1,301 @@
+"""What messy values mean, where the zoo has no room for it: refusals, notes and odd files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tabnas.data import (
+    ClassTarget,
+    DataWarning,
+    Kind,
+    NumberTarget,
+    Table,
+    TableEncoder,
+    UnseenCategories,
+    find_kind,
+    fit_target,
+    read_table,
+    rows_with_target,
+)
+from tabnas.data.columns import CategoricalColumn
+from tabnas.errors import TabnasError
+
+
+def column(values: list[Any]) -> pa.ChunkedArray:
+    return pa.chunked_array([values])
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('"price\n(EUR)",b\n1,2\n', ["price (EUR)", "b"]),
+        ('a,"first\r\nsecond\r\nthird"\r\n1,2\r\n', ["a", "first second third"]),
+        ('"a\nb";"c;d"\n1;2\n', ["a b", "c;d"]),
+        ('size 5" x,b\n1,2\n', ['size 5" x', "b"]),
+        ("sep=;\na;b\n1;2\n", ["a", "b"]),
+        ('\ufeff"sep=\t"\r\na\tb\r\n1\t2\r\n', ["a", "b"]),
+        ('sep=|\n"a\nb"|c\n1|2\n', ["a b", "c"]),
+    ],
+)
+def test_headers(text: str, names: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode())
+    table = read_table(path)
+    assert table.names == names
+    assert table.arrow.to_pylist() == [{names[0]: 1, names[1]: 2}]
+
+
+def test_a_header_with_a_newline_in_a_store(tmp_path: Path) -> None:
+    from tabnas.stores import encode_store
+
+    rows = "".join(f"{i};{'yes' if i % 2 else 'no'}\n" for i in range(40))
+    path = written(tmp_path / "a.csv", f'sep=;\n"the\nnumber";y\n{rows}')
+    store = encode_store(path, tmp_path / "store", target="y")
+    assert store.encoder.names == ("the number",)
+    assert sum(store.rows.values()) == 40
+
+
+def test_an_empty_table_is_for_those_who_allow_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "a,b\n")
+    assert read_table(path, empty=True).names == ["a", "b"]
+    with pytest.raises(TabnasError, match="must have rows"):
+        read_table(path)
+
+
+# -- decimal marks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1,5", "2,25"], [1.5, 2.25]),  # as a file of semicolons is written
+        (["1.5", "2.25"], [1.5, 2.25]),
+        (["1.234,5", "12"], [1234.5, 12.0]),
+        (["1,234.5", "12"], [1234.5, 12.0]),
+        (["0,123", "2,345"], [0.123, 2.345]),
+        (["1e3", "2"], [1000.0, 2.0]),
+    ],
+)
+def test_columns_that_show_their_mark(
+    cells: list[str], expected: list[float], tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
+    assert numbers_of(read_table(path)) == expected
+
+
+def numbers_of(table: Table) -> list[float]:
+    """The numbers that an encoder makes of the column x."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("warnings.warn", lambda *_, **__: None)
+        encoder = TableEncoder.fit(table, scaling="none")
+    return [round(float(x), 6) for x in encoder.encode(table).numeric[:, 0]]
+
+
+@pytest.mark.parametrize("cells", [["1.234", "2.345"], ["1,234", "2,345", "12"]])
+def test_what_may_be_thousands_or_decimals_is_refused(cells: list[str], tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
+    with pytest.raises(TabnasError, match=r"row 1 is '1.234', 1(\.)?234 or 1234; say.*--decimal"):
+        TableEncoder.fit(read_table(path))
+    thousands = cells[0][1]
+    decimal = {",": ".", ".": ","}[thousands]
+    assert numbers_of(read_table(path, decimal=thousands))[0] == 1.234
+    assert numbers_of(read_table(path, decimal=decimal))[0] == 1234
+    with pytest.raises(TabnasError, match=r"decimal must be '\.' or ',', got ';'"):
+        read_table(path, decimal=";")
+
+
+def test_another_column_settles_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "x;z\n1.234;1,5\n2.345;2,5\n")
+    with pytest.warns(DataWarning, match="'1.234' as 1234 with the decimal mark ','"):
+        encoder = TableEncoder.fit(read_table(path), scaling="none")
+    assert encoder.text_columns == ("x", "z")
+    later = written(tmp_path / "b.csv", "x;z\n5.678;1\n")
+    table = read_table(later, text=encoder.text_columns)
+    assert encoder.encode(table).numeric.tolist() == [[5678, 1]]
+    # a file that shows another mark is read by that
+    other = written(tmp_path / "c.csv", "x,z\n5.678,1.5\n")
+    table = read_table(other, text=encoder.text_columns)
+    assert encoder.encode(table).numeric.tolist() == pytest.approx(np.array([[5.678, 1.5]]))
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (["$5", "€6"], "must have one unit, however they have several: '\\$', '€'"),
+        (["5 %", "0.06"], "must have one unit, however they have several: none, '%'"),
+        (["1,5", "2,5", "1.5"], "one decimal mark, however row 3 is '1.5' and others"),
+    ],
+)
+def test_numbers_in_two_ways_are_refused(values: list[str], sentence: str) -> None:
+    with pytest.raises(TabnasError, match=sentence):
+        find_kind("x", column(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["03.04.2024", "05.04.2024"],
+        ["192.168.1.1", "10.0.0.1"],
+        ["1.2.3", "1.10.0"],
+        ["030 1234", "030 5678"],
+        ["12-34", "56-78"],
+        ["1,23,456", "2,34,567"],
+        ["5 km", "6 km"],
+        ["$", "€"],
+        ["()", "(a)"],
+    ],
+)
+def test_texts_that_are_no_numbers(values: list[str]) -> None:
+    assert find_kind("x", column(values)) is Kind.CATEGORICAL
+
+
+def test_later_units_and_remarks_are_refused_with_their_row() -> None:
+    with pytest.warns(DataWarning):
+        encoder = TableEncoder.fit(Table.of({"x": ["$5", "$1,000"]}), scaling="none")
+    assert encoder.encode(Table.of({"x": ["7", "$8"]})).numeric.tolist() == [[7], [8]]
+    with pytest.raises(TabnasError, match="the unit '\\$', however row 2 is '€6'"):
+        encoder.encode(Table.of({"x": ["$5", "€6"]}))
+
+
+# -- categories ------------------------------------------------------------------------------------
+
+
+def codes(fitted: CategoricalColumn, values: list[Any]) -> list[int]:
+    found = np.empty(len(values), np.int32)
+    fitted.encode(column(values), np.empty((0, 0), np.float32), found)
+    return found.tolist()
+
+
+def test_leading_zeros_are_told_apart_where_training_does() -> None:
+    fitted = CategoricalColumn.fit("x", column(["01", "01", "01", "1", "1", "2"]))
+    assert fitted.vocabulary == ("01", "1", "2")
+    assert "leading zeros told apart" in fitted.describe()
+    assert codes(fitted, ["01", "1", "02"]) == [1, 2, 0]
+    assert codes(fitted, [1, 2]) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, 2, 1], [1.0, 2.0, 1.0], ["1", "2", "1"], ["01", "02", "01"], ["1.0", "2", "1"]],
+)
+def test_numbers_are_one_category_whatever_their_type(values: list[Any]) -> None:
+    fitted = CategoricalColumn.fit("x", column(values))
+    assert fitted.vocabulary == ("1", "2")
+    for others in ([1, 2], [1.0, 2.0], ["01", "2.0"], ["+1", " 2"], ["1", "002"]):
+        assert codes(fitted, others) == [1, 2]
+
+
+def test_truth_values_are_one_category_whatever_their_type() -> None:
+    for values in ([True, False, True], ["True", "FALSE", "true"], [1, 0, 1], ["1.0", "0", "1"]):
+        fitted = CategoricalColumn.fit("x", column(values))
+        for others in ([True, False], ["TRUE", "false"], [1, 0], ["1", "0.0"], ["True", "0"]):
+            assert codes(fitted, others) == [1, 2]
+    both = CategoricalColumn.fit("x", column(["true", "true", "1"]))
+    assert codes(both, ["true", "1", "0"]) == [1, 2, 0]
+
+
+def test_texts_stay_what_they_are() -> None:
+    values = ["1E5", "1e5", "1.10.2", "a1", "0x1", "yes"]
+    fitted = CategoricalColumn.fit("x", column(values))
+    assert set(fitted.vocabulary) == set(values)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_spellings_survive_a_limit(most: int) -> None:
+    fitted = CategoricalColumn.fit("x", column(["true"] * 4 + ["1"] * 3 + ["0"] * 2 + ["z"]))
+    later = ["true", "1", "0", "z", "false", "?"]
+    found = np.array(codes(fitted, later), np.int32)
+    fitted.recode(found, most)
+    assert found.tolist() == codes(fitted.limited(most), later)
+
+
+def test_unseen_values_are_counted_where_they_mean_something() -> None:
+    encoder = TableEncoder.fit(
+        Table.of({"few": ["a", "b"] * 20, "many": [f"u{i}" for i in range(40)], "n": range(40)})
+    )
+    unseen = UnseenCategories(encoder)
+    other = Table.of({"few": ["c"] * 5, "many": ["v"] * 5, "n": range(5)})
+    unseen.add(encoder.encode(other))
+    assert unseen.notes() == ()  # too few rows to tell
+    unseen.add(encoder.encode(other))
+    (note,) = unseen.notes()
+    assert note.startswith("all 10 values of the column 'few' are missing or unknown")
+    unseen.add(encoder.encode(Table.of({"few": ["a"] * 2, "many": ["v"] * 2, "n": range(2)})))
+    assert unseen.notes() == ()
+
+
+# -- numbers with remarks --------------------------------------------------------------------------
+
+
+def test_remarks_are_counted_by_rows() -> None:
+    few = [str(1 + i % 4) for i in range(499)] + ["foo"]
+    with pytest.raises(TabnasError, match=r"'x' must hold numbers only .* row 500 is 'foo'"):
+        find_kind("x", column(few))
+    encoder = TableEncoder.fit(Table.of({"x": few}), kinds={"x": "categorical"})
+    assert "categorical: 4 categories, 1 rare one pooled" in encoder.describe()["x"]
+    many = [str(i) for i in range(30)] + ["foo"] * 3
+    with pytest.raises(TabnasError, match="row 31 is 'foo', which is no number, as are 2 others"):
+        find_kind("x", column(many))
+    # the same texts, of which more than a tenth of the rows are no numbers
+    assert find_kind("x", column([*many, "foo"])) is Kind.CATEGORICAL
+    repeated = [str(i % 30) for i in range(60)] + ["a", "b", "c", "d", "e", "f"]
+    with pytest.raises(TabnasError, match="row 61 is 'a'"):
+        find_kind("x", column(repeated))
+
+
+def test_remarks_in_a_store_are_counted_by_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the first rows are all the same, and the texts that come later decide."""
+    from tabnas.stores import _head, encode_store
+
+    monkeypatch.setattr(_head, "HEAD_ROWS", 50)
+    monkeypatch.setattr(_head, "BLOCK", 256)
+    texts = ["1"] * 500 + [str(i % 4) for i in range(400)] + ["foo"] * 30
+    rows = "".join(f"{x},{i % 7},{i % 2}\n" for i, x in enumerate(texts))
+    path = written(tmp_path / "a.csv", f"x,n,y\n{rows}")
+    with pytest.raises(TabnasError, match=r"'x' must hold numbers only .* a later row is 'foo'"):
+        encode_store(path, tmp_path / "store", target="y")
+
+
+# -- targets ---------------------------------------------------------------------------------------
+
+
+def test_marks_that_may_be_labels() -> None:
+    target = fit_target("y", column(["none", "mild", "none", "severe", "?"]))
+    assert isinstance(target, ClassTarget)
+    assert target.classes == ("mild", "none", "severe")
+    assert rows_with_target(column(["none", "?", "mild"]), target).tolist() == [0, 2]
+    other = fit_target("y", column(["yes", "no", "yes"]))
+    assert rows_with_target(column(["yes", "-", "none"]), other).tolist() == [0]
+    signs = column(["+", "-", "+", None])
+    assert rows_with_target(signs).tolist() == [0, 1, 2]
+    assert fit_target("y", signs).truth(column(["-", "+"])).tolist() == [1, 0]
+
+
+def test_quantities_with_marks_and_units() -> None:
+    values = column(["$1,200.50", "-", "$800", "none"])
+    assert rows_with_target(values).tolist() == [0, 2]
+    target = fit_target("y", values.take([0, 2]), task="regression")
+    assert isinstance(target, NumberTarget)
+    assert target.truth(column(["$5", "1,000"])).tolist() == [5, 1000]
+    assert target.unit == "$"
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 1], [1.0, 2.0, 1.0]])
+def test_labels_that_are_numbers_are_known_as_texts(labels: list[Any]) -> None:
+    target = ClassTarget.fit("y", column(labels))
+    assert target.truth(column(["1.0", "02", "2"])).tolist() == [0, 1, 1]

@@ -1,0 +1,170 @@
+"""Every messy table through tables, stores, ONNX, estimators and the command line."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tabnas import TabNASClassifier
+from tabnas.cli._main import run
+from tabnas.data import ClassTarget, DataWarning, Encoded, Table, TableEncoder, read_table
+from tabnas.export import export_onnx, onnx_inputs
+from tabnas.stores import encode_store
+from tests.conftest import BRIEF, planned_with
+from tests.export.strategies import untrained
+from tests.zoo import NEW, ZOO, Animal, write_table
+
+QUICK = ("codes with leading zeros, declared", "dollars", "thousands in a file of decimal commas")
+"""Animals that go all the way in every run of the tests."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def brief() -> Iterator[None]:
+    with planned_with(BRIEF):
+        yield
+
+
+def all_the_way(animal: Animal) -> Any:
+    marks = [] if animal.name in QUICK else [pytest.mark.slow]
+    return pytest.param(animal, id=animal.name, marks=marks)
+
+
+each = pytest.mark.parametrize("animal", ZOO, ids=[animal.name for animal in ZOO])
+each_all_the_way = pytest.mark.parametrize("animal", list(map(all_the_way, ZOO)))
+
+
+def declared(animal: Animal) -> dict[str, str]:
+    return {"x": "categorical"} if "--categorical" in animal.options else {}
+
+
+def fitted(animal: Animal, folder: Path) -> TableEncoder:
+    path = write_table(folder / "train.csv", animal.train(), animal.separator)
+    table = read_table(path, text=declared(animal)).drop(["y"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        encoder = TableEncoder.fit(table, kinds=declared(animal))
+    assert [str(one.message) for one in caught] == list(encoder.notes)
+    return encoder
+
+
+def new_tables(animal: Animal, folder: Path, encoder: TableEncoder) -> dict[str, Table]:
+    tables = {}
+    for number, (way, columns) in enumerate(animal.new().items()):
+        path = write_table(folder / f"new-{number}.csv", columns, animal.separator)
+        tables[f"a file, {way}"] = read_table(path, text=encoder.text_columns)
+        tables[f"a file, types guessed, {way}"] = read_table(path)
+        tables[f"a frame, {way}"] = Table.of(columns)
+    return tables
+
+
+def same(one: Encoded, other: Encoded, animal: Animal) -> bool:
+    rows = NEW - (animal.odd is not None)
+    return bool(
+        (one.numeric[:rows] == other.numeric[:rows]).all()
+        and (one.categorical[:rows] == other.categorical[:rows]).all()
+    )
+
+
+@each
+def test_new_rows_mean_the_same_however_they_are_written(animal: Animal, tmp_path: Path) -> None:
+    encoder = fitted(animal, tmp_path)
+    assert encoder.describe()["x"].startswith(animal.kind)
+    assert any(animal.note in note for note in encoder.notes) or not animal.note
+    assert bool(encoder.notes) == bool(animal.note)
+    tables = new_tables(animal, tmp_path, encoder)
+    first = encoder.encode(next(iter(tables.values())))
+    assert (first.categorical != 0).all()
+    for way, table in tables.items():
+        assert same(encoder.encode(table), first, animal), way
+    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert same(again.encode(table), first, animal)
+
+
+@each
+def test_stores_see_what_tables_see(animal: Animal, tmp_path: Path) -> None:
+    encoder = fitted(animal, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        store = encode_store(
+            tmp_path / "train.csv", tmp_path / "store", target="y", kinds=declared(animal)
+        )
+    assert store.encoder.describe()["x"].startswith(animal.kind)
+    assert [note for note in store.facts["notes"] if animal.note in note] or not animal.note
+    assert store.encoder.text_columns == encoder.text_columns
+    tables = new_tables(animal, tmp_path, store.encoder)
+    first = store.encoder.encode(next(iter(tables.values())))
+    for way, table in tables.items():
+        assert same(store.encoder.encode(table), first, animal), way
+
+
+@each
+def test_an_onnx_file_answers_alike(animal: Animal, tmp_path: Path) -> None:
+    target = ClassTarget(name="y", classes=("no", "yes"))
+    model = untrained(fitted(animal, tmp_path), target, [4])
+    tables = new_tables(animal, tmp_path, model.encoder)
+    rows = pa.concat_tables([_texts(t) for way, t in tables.items() if "frame" in way])
+    export_onnx(model, tmp_path / "model.onnx", check=rows)
+    fed = [onnx_inputs(model, table) for table in tables.values()]
+    kept = NEW - (animal.odd is not None)
+    for inputs in fed:
+        for name, values in inputs.items():
+            np.testing.assert_array_equal(values[:kept], fed[0][name][:kept])
+
+
+def _texts(table: Table) -> pa.Table:
+    return table.drop(["y"]).arrow
+
+
+@each_all_the_way
+def test_estimators(animal: Animal) -> None:
+    pd = pytest.importorskip("pandas")
+    train = pd.DataFrame(animal.train())
+    model = TabNASClassifier(
+        max_parameters=300,
+        layers=1,
+        candidates=1,
+        random_state=0,
+        categorical_features=list(declared(animal)) or None,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model.fit(train[["x", "n"]], train["y"])
+    assert any(animal.note in note for note in model.result_["notes"]) or not animal.note
+    if animal.kind != "boolean":  # texts of a frame are no truth values
+        assert model.result_["columns"]["x"].startswith(animal.kind)
+    new = [pd.DataFrame(columns)[["x", "n"]] for columns in animal.new().values()]
+    kept = NEW - (animal.odd is not None)
+    answers = [model.predict_proba(rows)[:kept] for rows in new]
+    for rows in answers:
+        np.testing.assert_array_equal(rows, answers[0])
+
+
+@pytest.mark.filterwarnings("default::tabnas.data.DataWarning")
+@each_all_the_way
+def test_command_line(animal: Animal, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    train = write_table(tmp_path / "train.csv", animal.train(), animal.separator)
+    ways = [
+        write_table(tmp_path / f"{number}.csv", columns, animal.separator)
+        for number, columns in enumerate(animal.new().values())
+    ]
+    limit = ["--max-parameters", "300", "--layers", "1", "--candidates", "1", "--out", str(folder)]
+    asked = ["search", str(train), "--target", "y", *animal.options, *limit]
+    assert run([*asked, "--test", str(ways[-1])]) == 0
+    said = capsys.readouterr()
+    assert animal.note in " ".join(said.err.split())
+    result = json.loads((folder / "result.json").read_text())
+    assert any(animal.note in note for note in result["notes"]) or not animal.note
+    kept = NEW - (animal.odd is not None)
+    answers = []
+    for path in ways:
+        assert run(["predict", str(folder), str(path)]) == 0
+        answers.append(capsys.readouterr().out.splitlines()[: kept + 1])
+        assert answers[-1] == answers[0], path
