@@ -73,7 +73,7 @@ def test_the_decimal_mark_is_kept_with_the_run(
     assert load_config("run")["settings"]["decimal"] == ","
     assert "--decimal ," in (here / "run" / "report.html").read_text()
     columns = json.loads((here / "run" / "result.json").read_text())["columns"]
-    assert columns["price"].startswith("numeric: centred on the median 46")
+    assert columns["price"].startswith("numeric: centred on the median 47")
     # new rows that show no mark are read by that of the run
     (here / "new.csv").write_text("price;n\n1.500;0\n7.500;0\n")
     capsys.readouterr()

@@ -67,12 +67,13 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """What the command line does when nothing is said; what is not among its options must be so."""
 COUNTS = ("layers", "candidates", "workers", "memory")
-NAMES = ("metric", "class_weight", "decimal", "scaling", "engine")
+NAMES = ("metric", "class_weight", "scaling", "engine")
 OPTIONS = (*COUNTS, *NAMES, "time")
 KINDS = ("categorical", "numeric", "hashed")
 SEARCH_ONLY = ("time", "workers", "engine")
 """Options that `tabnas tradeoff` has not."""
-KNOWN = {*DEFAULTS, *OPTIONS, "latency_table", "limits", "widths", "order_column", "seed"}
+OTHERS = ("decimal", "latency_table", "limits", "order_column", "seed", "widths")
+KNOWN = {*DEFAULTS, *OPTIONS, *OTHERS}
 PARAMETERS = "parameters"
 COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
 """Costs with an option `--max-NAME` that takes a whole number."""
@@ -187,7 +188,7 @@ def _split(data: Given, settings: Given, said: Mapping[str, Any]) -> list[list[s
 
 
 def _columns(settings: Given) -> list[list[str]]:
-    """Columns that were left out or of which the kind was told."""
+    """Columns that were left out or of which the kind was told, and how numbers are written."""
     words = []
     drop, kinds = settings.get("drop"), settings.get("kinds")
     if drop is not None and drop.each():
@@ -200,6 +201,11 @@ def _columns(settings: Given) -> list[list[str]]:
                 words.append(_option(kind, ",".join(map(_name, names))))
         if set(map(str, told.values())) - set(KINDS):
             raise UnsayableError
+    decimal = settings.get("decimal")
+    if decimal is not None:
+        if decimal.value not in (".", ","):
+            raise UnsayableError
+        words.append(_option("decimal", decimal.value))
     return words
 
 
