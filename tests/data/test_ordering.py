@@ -81,3 +81,8 @@ def test_rows_that_cannot_be_ordered_are_named() -> None:
         moments("t", pa.chunked_array([["spring", "fall", "winter"]]))
     with pytest.raises(TabnasError, match="row 3 is missing"):
         group_numbers("g", pa.chunked_array([["a", "b", None]]))
+
+
+def test_codes_with_leading_zeros_have_an_order() -> None:
+    hours = pa.chunked_array([["0930", "0815", "1200"]])
+    assert moments("hour", hours).tolist() == [930, 815, 1200]

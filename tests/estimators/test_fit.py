@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
-from tabnas.data import ClassTarget, Shares, Table
+from tabnas.data import ClassTarget, DataWarning, Shares, Table
 from tabnas.errors import TabnasError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
 from tabnas.estimators._choices import run_settings
@@ -19,6 +19,21 @@ from tabnas.runs import Labelled, Ledger, RunSettings, plan_run
 from tests.estimators.conftest import SMALL
 
 # -- what is learned -------------------------------------------------------------------------------
+
+
+def test_codes_are_the_same_whatever_their_type() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(1, 5, 80)
+    answers = np.where(codes > 2, "yes", "no")
+    frame = pd.DataFrame({"code": codes, "n": rng.normal(size=80)})
+    classifier = TabNASClassifier(**SMALL, categorical_features=["code"]).fit(frame, answers)
+    expected = classifier.predict_proba(frame)
+    for write in ("{:.1f}".format, "{:02d}".format, str):
+        written = frame.assign(code=[write(code) for code in codes.tolist()])
+        assert (classifier.predict_proba(written) == expected).all()
+    assert (classifier.predict_proba(frame.assign(code=codes.astype(float))) == expected).all()
+    with pytest.warns(DataWarning, match="all 80 values of the column 'code' are missing"):
+        classifier.predict(frame.assign(code=[f"c{code}" for code in codes]))
 
 
 def test_columns_keep_their_order_as_scikit_learn_has_it(

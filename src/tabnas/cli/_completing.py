@@ -153,7 +153,8 @@ def column_names(path: Path) -> list[str]:
             return list(ipc.open_file(file).schema.names)
     if ending not in (".csv", ".tsv") or not path.is_file():
         return []
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        line = lines.readline(MOST_BYTES)
-    separator = max(",;\t|", key=line.count)
-    return [name.strip() for name in next(csv.reader([line], delimiter=separator), [])]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = file.read(MOST_BYTES).splitlines(keepends=True)
+    lines = lines[1:] if lines and lines[0].strip('"\r\n').startswith("sep=") else lines
+    separator = max(",;\t|", key=lines[0].count) if lines else ","
+    return [" ".join(name.split()) for name in next(csv.reader(lines, delimiter=separator), [])]

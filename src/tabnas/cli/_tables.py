@@ -10,6 +10,7 @@ from tabnas.cli._completing import TABLES, column_names
 from tabnas.cli._standard_input import DASH
 from tabnas.cli._text import plain
 from tabnas.data import Table, list_datasets, load_dataset, read_table
+from tabnas.data.reading import settle_decimals
 from tabnas.errors import TabnasError, nearest
 
 MOST_NAMED = 12
@@ -49,7 +50,7 @@ def named_table(
         raise TabnasError(
             f"there is no dataset {source!r}; did you mean the file {_stems()[near]!r}?"
         ) from None
-    return dataset.table, target or dataset.target
+    return settle_decimals(dataset.table, decimal), target or dataset.target
 
 
 def _stems() -> dict[str, str]:

@@ -7,7 +7,16 @@ import pyarrow as pa
 
 from tabnas.data._kinds import Kind, find_kind
 from tabnas.data._moments import seconds
-from tabnas.data._values import RowError, coded_texts, numbers, plain_categories, refuse_unfit
+from tabnas.data._values import (
+    RowError,
+    are_numbers,
+    coded_texts,
+    is_text,
+    numbers,
+    plain_categories,
+    refuse_unfit,
+    texts,
+)
 from tabnas.errors import TabnasError
 from tabnas.types import FloatArray, IntArray
 
@@ -20,7 +29,9 @@ def moments(name: str, column: pa.ChunkedArray) -> FloatArray:
     >>> moments("day", pa.chunked_array([["2024-02-01", "2024-01-31"]])).tolist()
     [1706745600.0, 1706659200.0]
     """
-    kind = find_kind(name, column)
+    # codes with leading zeros have an order, too
+    numeric = is_text(column) and are_numbers(texts(column).unique())
+    kind = Kind.NUMERIC if numeric else find_kind(name, column)
     if kind is Kind.DATETIME:
         since, missing = seconds(name, column)
         values = np.where(missing, np.nan, since)

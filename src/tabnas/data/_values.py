@@ -145,8 +145,12 @@ def _written(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.coalesce(integers.cast(pa.string()), column.cast(pa.string()))
 
 
-WRITTEN_NUMBER = r"^\+?(-?)0*(\d+)(?:\.(\d*?)0*)?$"
+WRITTEN_NUMBER = r"^(?:\+|(-))?0*(\d+)(?:\.(\d*?)0*)?$"
 """The sign, the digits before the point and those behind it, without zeros that change nothing."""
+
+
+NOT_PLAIN = r"^\+|^-?(0\d|\d+\.)|^-0$|(?i)^(true|false)$"
+"""What texts begin with, or are, that have another form."""
 
 
 def plain_categories(values: Any) -> Any:
@@ -155,6 +159,8 @@ def plain_categories(values: Any) -> Any:
     >>> plain_categories(pa.array(["007", "1.0", "+2.50", "TRUE", "x1"])).to_pylist()
     ['7', '1', '2.5', 'true', 'x1']
     """
+    if not pc.any(pc.match_substring_regex(values, NOT_PLAIN)).as_py():
+        return values
     written = pc.replace_substring_regex(values, WRITTEN_NUMBER, r"\1\2.\3")
     written = pc.replace_substring_regex(written, r"^(-?\d+)\.$", r"\1")
     written = pc.replace_substring_regex(written, "^-0$", "0")
