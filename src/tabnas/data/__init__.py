@@ -17,6 +17,7 @@ from tabnas.data._splits import (
     split_stratified,
 )
 from tabnas.data._table import Table
+from tabnas.data._target_rows import rows_with_target
 from tabnas.data._targets import (
     ClassTarget,
     NumberTarget,
@@ -24,7 +25,6 @@ from tabnas.data._targets import (
     Task,
     fit_target,
     refuse_lonely_classes,
-    rows_with_target,
     target_from_dict,
 )
 from tabnas.data._unseen import UnseenCategories

@@ -11,15 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._moments import are_moments
+from tabnas.data._number_columns import find_number_format
 from tabnas.data._number_text import (
     ANYWHERE,
-    PLAIN,
     POINT,
     DecimalContext,
     NumberFormat,
     are_number_like,
-    find_units,
-    possible_marks,
 )
 from tabnas.data._values import (
     RowError,
@@ -33,7 +31,6 @@ from tabnas.data._values import (
     refuse_unfit,
     texts,
 )
-from tabnas.errors import TabnasError
 from tabnas.types import BoolArray, IntArray
 
 
@@ -157,75 +154,6 @@ def _dropped_zeros(name: str, found: Any) -> str:
         f"leading zeros of the column {name!r} are dropped, {text!r} is the number {number}; "
         "declare it categorical if these are codes"
     )
-
-
-def find_number_format(
-    name: str, found: Any, decimals: DecimalContext, *, rows: Any
-) -> tuple[NumberFormat, tuple[str, ...]]:
-    """How texts that are number-like are written, and what to say of it.
-
-    What can be read in two ways is by the table's decimal mark; where it shows none, it is refused.
-    """
-    unit = _find_unit(name, find_units(found))
-    marks = possible_marks(found)
-    if not marks:
-        raise RowError(
-            f"the column {name!r} must be written with one decimal mark, however",
-            *_odd_row(found, rows),
-        )
-    marked = bool(pc.any(pc.match_substring_regex(found, "[.,]")).as_py())
-    mark = marks[0] if len(marks) == 1 else decimals.mark or decimals.assumed
-    if mark is None and marked:
-        text = found.filter(pc.match_substring_regex(found, "[.,]"))[0]
-        readings = sorted(_read(text, NumberFormat(mark, unit)) for mark in marks)
-        raise RowError(
-            f"the numbers of the column {name!r} must be certain, however",
-            pc.index(rows, text).as_py(),
-            f"is {text.as_py()!r}, {readings[0]} or {readings[1]}; say which mark separates "
-            "decimals, with --decimal , or --decimal . (in Python: decimal)",
-        )
-    form = NumberFormat(mark or POINT.decimal, unit)
-    disguised = found.filter(pc.invert(pc.match_substring_regex(found, PLAIN[form.decimal])))
-    if not len(disguised):
-        return form, ()
-    shown = disguised[0]
-    settled = ""
-    if len(marks) > 1 and marked:
-        settled = f" with the decimal mark {form.decimal!r}; give another with --decimal"
-    note = (
-        f"texts of the column {name!r} are read as numbers, "
-        f"{shown.as_py()!r} as {_read(shown, form)}{settled}"
-    )
-    return form, (note,)
-
-
-def _read(text: Any, form: NumberFormat) -> str:
-    written, _ = form.plain(pa.array([text.as_py()]))
-    return str(written[0].as_py())
-
-
-def _find_unit(name: str, units: list[str]) -> str:
-    """The unit of all numbers; currencies may be left out, per cent signs may not."""
-    named = [unit for unit in units if unit]
-    if len(named) > 1 or units == ["", "%"]:
-        shown = ", ".join(repr(unit) if unit else "none" for unit in units)
-        raise TabnasError(
-            f"the numbers of the column {name!r} must have one unit, however they have several: "
-            f"{shown}; convert them, or declare the column categorical"
-        )
-    return named[0] if named else ""
-
-
-def _odd_row(found: Any, rows: Any) -> tuple[int, str]:
-    """The first text that cannot be read by the mark by which most can, and what to do."""
-    by_mark = {mark: NumberFormat(mark).plain(found)[1] for mark in PLAIN}
-    wrong = min(by_mark.values(), key=lambda bad: int(bad.sum()))
-    text = found[int(wrong.argmax())]
-    what = (
-        f"is {text.as_py()!r} and others have another; write all of them alike, or declare the "
-        "column categorical"
-    )
-    return pc.index(rows, text).as_py(), what
 
 
 # -- numbers with remarks --------------------------------------------------------------------------

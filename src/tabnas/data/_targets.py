@@ -32,10 +32,8 @@ from tabnas.data._state import (
     require,
     text,
 )
+from tabnas.data._target_rows import target_marks
 from tabnas.data._values import (
-    MISSING_MARKS,
-    POSSIBLE_LABELS,
-    SURE_MARKS,
     RowError,
     absent,
     distinct,
@@ -45,7 +43,7 @@ from tabnas.data._values import (
     texts,
 )
 from tabnas.errors import TabnasError, did_you_mean
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import FloatArray
 
 Task = Literal["binary", "multiclass", "regression"]
 """What is to be predicted: one of two classes, one of several, or a quantity."""
@@ -267,36 +265,6 @@ def holds_classes(name: str, column: Any, decimals: DecimalContext = ANYWHERE) -
     values = numbers(name, column, fit_number_format(name, column, decimals)[0])
     whole = bool((values[~np.isnan(values)] % 1 == 0).all())
     return whole and distinct(pa.array(values, from_pandas=True)) <= FEW_CLASSES
-
-
-def rows_with_target(column: Any, target: Target | None = None) -> IntArray:
-    """The numbers of the rows whose target is there: not null, NaN, or a mark like "?"."""
-    missing = absent(column, marks=target_marks(column, target))
-    return np.asarray(np.nonzero(~missing)[0], np.int64)
-
-
-def target_marks(column: Any, target: Target | None = None) -> tuple[str, ...]:
-    """The texts that mean that the target of a row is missing.
-
-    Among other labels that are texts, "-" and "none" are labels, too: of a fitted target those that
-    it has as such.
-    """
-    if not is_text(column):
-        return MISSING_MARKS
-    if target is not None:
-        classes = {str(label).strip() for label in getattr(target, "classes", ())}
-        return tuple(mark for mark in MISSING_MARKS if mark not in classes)
-    return MISSING_MARKS if are_number_like(texts(column).unique()).all() else SURE_MARKS
-
-
-def label_note(target: Target) -> tuple[str, ...]:
-    """What to say of labels that may mean that there is none."""
-    return tuple(
-        f"{label!r} is a class of the target {target.name!r}, and not taken for a missing value; "
-        "leave these cells empty if they mean that"
-        for label in getattr(target, "classes", ())
-        if isinstance(label, str) and label.strip() in POSSIBLE_LABELS
-    )
 
 
 def refuse_lonely_classes(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> None:

@@ -23,7 +23,8 @@ from tabnas.data._readers import reading, separated_form, table_ending
 from tabnas.data._separated import SeparatedForm, opened
 from tabnas.data._stored import PANDAS_INDEX
 from tabnas.data._table import read_ahead, settle_decimals
-from tabnas.data._targets import fit_number_format, holds_classes, label_note, target_marks
+from tabnas.data._target_rows import label_note, target_marks
+from tabnas.data._targets import fit_number_format, holds_classes
 from tabnas.data._text_reader import (
     add_decimals,
     as_numbers,
