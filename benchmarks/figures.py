@@ -77,7 +77,7 @@ class Drawing:
 
 
 def draw_diagram(path: Path) -> None:
-    """13 of 27 networks, as the compiler has them: prefixes, gates, atoms."""
+    """13 of 27 networks, as the compiler has them: prefixes, gates, suffixes."""
     space = SearchSpace.uniform(layers=3, widths=WIDTHS, inputs=2, outputs=1)
     feasible = FeasibleSet(space, Budget(dense_parameters=36))
     diagram = feasible._diagram
@@ -93,7 +93,7 @@ def draw_diagram(path: Path) -> None:
 
     drawing = Drawing(820, 440, "The decision diagram of 13 feasible networks out of 27")
     headings = ("root", "layer 1", "gates", "layer 2", "layer 3", "end")
-    below = ("", "prefixes", "before layer 2", "atoms", "atoms", "")
+    below = ("", "prefixes", "before layer 2", "suffixes", "suffixes", "")
     for x, heading, what in zip(across, headings, below, strict=True):
         drawing.words(x, 26, heading, size=14)
         drawing.words(x, 43, what, colour=FAINT, size=12)
@@ -106,7 +106,7 @@ def draw_diagram(path: Path) -> None:
     for source, child in sorted(edges, key=lambda edge: edge in on_path):
         colour, width = (THEIRS, 3.0) if (source, child) in on_path else (FAINT, 1.2)
         (x0, y0), (x1, y1) = places[source], places[child]
-        if columns[source] == columns[child]:  # from rung to rung
+        if columns[source] == columns[child]:  # from gate to gate
             drawing.line([(x0, y0), (x0 - 30, (y0 + y1) / 2), (x1, y1)], colour, width)
         else:
             drawing.line([(x0, y0), (x1, y1)], colour, width)
@@ -120,7 +120,7 @@ def draw_diagram(path: Path) -> None:
             width = space.candidates[0][diagram.choice[node] % diagram.max_choices]
             drawing.words(x, y + 5, str(width), colour=THEIRS if node in marked else OURS)
     drawing.words(
-        410, 426, "circles take a width, gates none; marked: 2-2-3, by way of two rungs of a ladder"
+        410, 426, "circles take a width, gates none; marked: 2-2-3, by way of two chained gates"
     )
     drawing.save(path)
 

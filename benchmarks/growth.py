@@ -99,16 +99,16 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
         optimizer=Adam(weight_decay=0.1),
         schedule=Cosine(0.01),
         workers=case["workers"],
-        looks=8,
-        every=16,
+        evaluations_per_step=8,
+        policy_every=16,
         baseline="others",
-        ascent=PolicyAdam(rate=0.1),
+        policy_optimizer=PolicyAdam(learning_rate=0.1),
     )
     search = Search(feasible, training, validation, settings)
     search.run()
     select(search, 3)
     searched = clock() - began
-    largest = feasible.dearest()
+    largest = feasible.most_expensive()
     began = clock()
     net = SuperNet.standalone(largest, training.task, optimizer=settings.optimizer)
     how = Training(epochs=1, batch_size=BATCH, schedule=settings.schedule)

@@ -34,12 +34,18 @@ TABLES = {  # target, limit on parameters
 }
 MOST_ROWS = 40_000
 RULES = {
-    "paper": {"children": "paper"},
-    "feasible, uniform": {"children": "feasible"},
-    "feasible, policy": {"children": "feasible", "children_options": {"by": "policy"}},
-    "tightening 4, uniform": {"children": "tightening"},
-    "tightening 4, policy": {"children": "tightening", "children_options": {"by": "policy"}},
-    "tightening 8, uniform": {"children": "tightening", "children_options": {"start": 8.0}},
+    "paper": {"child_sampler": "paper"},
+    "feasible, uniform": {"child_sampler": "feasible"},
+    "feasible, policy": {"child_sampler": "feasible", "child_sampler_options": {"by": "policy"}},
+    "tightening 4, uniform": {"child_sampler": "tightening"},
+    "tightening 4, policy": {
+        "child_sampler": "tightening",
+        "child_sampler_options": {"by": "policy"},
+    },
+    "tightening 8, uniform": {
+        "child_sampler": "tightening",
+        "child_sampler_options": {"start": 8.0},
+    },
 }
 TRAININGS = 2
 

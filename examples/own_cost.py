@@ -44,6 +44,6 @@ for feasible in (by_size, by_energy, both):
 
 print("\nthe largest network of each limit, and what it costs:")
 for feasible in (by_size, by_energy, both):
-    largest = feasible.dearest("parameters")
+    largest = feasible.most_expensive("parameters")
     costs = Budget(Limit(Energy(), 0), parameters=0).costs(space, largest)
     print(f"  {largest!s:9} {costs['parameters']:6,} parameters {costs['energy_nj']:7.1f} nJ")

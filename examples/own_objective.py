@@ -8,7 +8,7 @@ simulating it, which is noisy and, in life, slow: 60 looks are all we have.
 import numpy as np
 
 from tabnas import Architecture, Budget, FeasibleSet, Limit, SearchSpace
-from tabnas.strategies import STRATEGIES, explore
+from tabnas.strategies import STRATEGIES, optimize
 
 STATIONS = ("saw", "drill", "paint", "pack")
 PRICES = (9, 6, 14, 3)  # thousands, of one machine
@@ -40,7 +40,7 @@ print(f"{feasible.count():,} of {space.size:,} workshops cost at most 120\n")
 rng = np.random.default_rng(0)
 for name in ("random", "evolution", "tabnas"):
     strategy = STRATEGIES[name](feasible, rng=0)
-    explore(strategy, lambda looked: [-hours(space.architecture(one), rng) for one in looked], 60)
+    optimize(strategy, lambda looked: [-hours(space.architecture(one), rng) for one in looked], 60)
     best = strategy.recommend()[0]
     judged = np.mean([hours(best, np.random.default_rng(seed)) for seed in range(30)])
     machines = ", ".join(f"{n} {station}" for n, station in zip(best, STATIONS, strict=True))

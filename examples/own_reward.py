@@ -21,7 +21,7 @@ class Thrifty(Rejection):
         self.price = price
 
     def value(self, quality: np.ndarray, choices: np.ndarray) -> np.ndarray:
-        return quality - self.price * self.feasible.load(choices)
+        return quality - self.price * self.feasible.cost_ratio(choices)
 
 
 # Everything that is expected of a reward: shapes, repeatability, an unbiased gradient, learning.
@@ -40,7 +40,11 @@ def quality(choices: np.ndarray) -> np.ndarray:
 
 for price in (0.0, 0.05, 0.2):
     controller = Controller(
-        Thrifty(feasible, price=price), Adam(rate=0.05), rng=0, workers=8, baseline="others"
+        Thrifty(feasible, price=price),
+        Adam(learning_rate=0.05),
+        rng=0,
+        workers=8,
+        baseline="others",
     )
     for _ in range(400):
         choices = controller.suggest()

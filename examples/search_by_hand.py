@@ -9,8 +9,8 @@ from sklearn.model_selection import train_test_split
 
 from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, Training, train
-from tabnas.policy import Adam as Ascent
-from tabnas.search import Round, Search, SearchSettings, select
+from tabnas.policy import Adam as PolicyAdam
+from tabnas.search import Search, SearchSettings, StepRecord, select
 
 # Your own data: float32 features, scaled; whole numbers as labels.
 pixels, digit = load_digits(return_X_y=True)
@@ -24,15 +24,16 @@ space = SearchSpace.uniform(layers=2, widths=[0, 8, 16, 24, 32, 48, 64], inputs=
 feasible = FeasibleSet(space, Budget(parameters=4_000))
 settings = SearchSettings(
     epochs=16, batch_size=32, optimizer=Adam(), schedule=Cosine(0.01),
-    ascent=Ascent(rate=0.1), looks=8, every=8, baseline="others",
+    policy_optimizer=PolicyAdam(learning_rate=0.1), evaluations_per_step=8, policy_every=8,
+    baseline="others",
 )  # fmt: skip
 search = Search(feasible, training, validation, settings)
 print(feasible)
 
 
-def watch(now: Round) -> None:
+def watch(now: StepRecord) -> None:
     """Tell of every fourth part of the search."""
-    if now.step % (search.steps // 4) < settings.every:
+    if now.step % (search.steps // 4) < settings.policy_every:
         policy = search.controller.policy
         inside = np.exp(policy.conditional.log_probability)
         print(

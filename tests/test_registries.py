@@ -1,4 +1,4 @@
-"""What is chosen by name is found where it lies.
+"""Everything that can be chosen by name is in its registry.
 
 That it keeps its contract is checked by name, too: costs, engines and strategies in tests/testing,
 rewards in tests/policy.
@@ -6,7 +6,6 @@ rewards in tests/policy.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -17,9 +16,9 @@ from tabnas import TabnasError
 from tabnas.data import DATASETS
 from tabnas.nets import ENGINES
 from tabnas.paper import ground_truth
-from tabnas.policy import REWARDS, Reward
-from tabnas.registries import classes_by_name, modules_of
-from tabnas.space import COSTS, Architecture, SearchSpace, TableCost, known_costs
+from tabnas.policy import REWARDS
+from tabnas.registries import by_name
+from tabnas.space import COSTS, Architecture, SearchSpace, TableCost, compute_costs
 from tabnas.strategies import STRATEGIES
 
 ROOT = Path(tabnas.__file__).parent
@@ -40,32 +39,14 @@ def test_the_default_is_first() -> None:
     assert [next(iter(registry)) for registry in NAMED.values()] == [
         "parameters",
         "rejection",
-        "tabnas",
+        "guided",
     ]
 
 
-def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "made_up_rewards"
-    (package / "deeper").mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "deeper" / "__init__.py").write_text("raise AssertionError('not ours to import')")
-    (package / "_first.py").write_text(
-        "from tabnas.policy import Abs, Reward\n"
-        "class Base(Reward):\n    pass\n"
-        "class Kind(Base):\n    name = 'kind'\n"
-    )
-    (package / "_second.py").write_text(
-        "from made_up_rewards._first import Kind\nclass Able(Kind):\n    name = 'able'\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    found = classes_by_name("made_up_rewards", Reward, first="kind")
-    assert list(found) == ["kind", "able"]
-    assert [module.__name__ for module in modules_of("made_up_rewards")] == [
-        "made_up_rewards._first",
-        "made_up_rewards._second",
-    ]
-    for name in [name for name in sys.modules if name.startswith("made_up_rewards")]:
-        monkeypatch.delitem(sys.modules, name)
+def test_names_are_kept_in_order() -> None:
+    found = by_name(REWARDS["rena"], REWARDS["abs"])
+    assert list(found) == ["rena", "abs"]
+    assert found["abs"] is REWARDS["abs"]
 
 
 def test_every_dataset_of_every_file_is_known() -> None:
@@ -92,22 +73,16 @@ def test_a_new_cost_breaks_nothing_that_is_older(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(COSTS, "bench", TableCost(name="bench", layers={}, heads={}))
     assert "units" not in ground_truth("letter").costs
     space = SearchSpace([[4]], inputs=3, outputs=1)
-    known = known_costs(space, Architecture((4,)))
+    known = compute_costs(space, Architecture((4,)))
     assert "units" in known
     assert "bench" not in known
     with pytest.raises(TabnasError, match="the cost table 'bench' has no entry"):
-        known_costs(space, Architecture((4,)), needed=["bench"])
+        compute_costs(space, Architecture((4,)), required=["bench"])
 
 
-def test_two_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    package = tmp_path / "made_up_twins"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for file in ("_one.py", "_two.py"):
-        kind = "from tabnas.policy import Reward\nclass Kind(Reward):\n    name = 'kind'\n"
-        (package / file).write_text(kind)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(TypeError, match="made_up_twins must have names of their own"):
-        classes_by_name("made_up_twins", Reward, first="kind")
-    for name in [name for name in sys.modules if name.startswith("made_up_twins")]:
-        monkeypatch.delitem(sys.modules, name)
+def test_two_of_one_name_are_refused() -> None:
+    class Twin(REWARDS["abs"]):  # type: ignore[misc]
+        """Has the name of its parent."""
+
+    with pytest.raises(TypeError, match="names must be unique, got rejection, abs, abs"):
+        by_name(REWARDS["rejection"], REWARDS["abs"], Twin)

@@ -39,7 +39,7 @@ def test_count_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--max-parameters", "10"], "no architecture holds parameters <= 10: the cheapest, 8-8,"),
+        (["--max-parameters", "10"], "no architecture meets parameters <= 10: the cheapest, 8-8,"),
         ([], "give at least one limit"),
         (["--widths", "8,,16", "--max-flops", "99"], "--widths takes integers"),
         (["--widths", "8.5", "--max-flops", "99"], "'8.5' is none"),

@@ -45,7 +45,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*KIND, "--max-parameters", "3"], "the cheapest, linear, has 10; raise the limit"),
         (
             [*KIND, "--max-flops", "3"],
-            "no architecture holds flops <= 3: the cheapest, linear, has",
+            "no architecture meets flops <= 3: the cheapest, linear, has",
         ),
         ([*KIND, "--max-parameters", "-5"], "must be a number of at least 0, however -5"),
         ([*KIND, "--max-parameters", "0"], "raise the limit"),

@@ -33,7 +33,7 @@ def test_members(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
     assert sorted(listed) == truth.choices
     possible = np.zeros(feasible.space.mask.shape, dtype=bool)
     possible[np.arange(feasible.space.depth), truth.choices] = True
-    assert (feasible.possible() == possible).all()
+    assert (feasible.reachable() == possible).all()
     every = np.indices([len(c) for c in feasible.space.candidates]).reshape(len(possible), -1).T
     assert [tuple(row) for row in every[feasible.contains(every)]] == truth.choices
 
@@ -124,22 +124,25 @@ def test_cheapest_and_dearest(case: tuple[FeasibleSet, np.ndarray, BruteForce]) 
         costs = [limit.cost(space, architecture) for architecture in members]
         name = limit.cost.name
         assert limit.cost(space, feasible.cheapest(name)) == pytest.approx(min(costs))
-        assert limit.cost(space, feasible.dearest(name)) == pytest.approx(max(costs))
+        assert limit.cost(space, feasible.most_expensive(name)) == pytest.approx(max(costs))
         assert feasible.cheapest(name) in feasible
-        assert feasible.dearest(name) in feasible
-    assert feasible.dearest("flops") in feasible
+        assert feasible.most_expensive(name) in feasible
+    assert feasible.most_expensive("flops") in feasible
 
 
 @given(cases())
-def test_load_is_the_tightest_limit(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
+def test_cost_ratio_is_that_of_the_tightest_limit(
+    case: tuple[FeasibleSet, np.ndarray, BruteForce],
+) -> None:
     feasible, _, truth = case
     space = feasible.space
-    for choices, load in zip(truth.choices, feasible.load(np.array(truth.choices)), strict=True):
+    ratios = feasible.cost_ratio(np.array(truth.choices))
+    for choices, ratio in zip(truth.choices, ratios, strict=True):
         costs = feasible.budget.costs(space, space.architecture(choices)).values()
         limits = [limit.at_most for limit in feasible.budget.limits]
-        ratios = [cost / most if most else 0 for cost, most in zip(costs, limits, strict=True)]
-        assert load == pytest.approx(max(ratios))
-        assert load <= 1 + 1e-12
+        by_hand = [cost / most if most else 0 for cost, most in zip(costs, limits, strict=True)]
+        assert ratio == pytest.approx(max(by_hand))
+        assert ratio <= 1 + 1e-12
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -152,14 +155,14 @@ def test_samples_follow_the_conditional(
     feasible = FeasibleSet(space, Budget(**limits), method=method)
     logits = np.random.default_rng(1).normal(size=space.mask.shape)
     logits[0, 2] += hidden  # the widest first layer is infeasible: P(V) is e^-500 then
-    assert not feasible.possible()[0, 2]
+    assert not feasible.reachable()[0, 2]
     check_samples(feasible, logits, BruteForce(space, feasible.budget, logits))
 
 
 def check_samples(feasible: FeasibleSet, logits: np.ndarray, truth: BruteForce) -> None:
     """A chi-square test of draws against the exact conditional."""
     n = 40_000
-    drawn = feasible.given(logits).sample(n, np.random.default_rng(2))
+    drawn = feasible.condition(logits).sample(n, np.random.default_rng(2))
     names, counts = np.unique(drawn, axis=0, return_counts=True)
     seen = dict(zip(map(tuple, names.tolist()), counts, strict=True))
     assert set(seen) <= set(truth.choices)
@@ -176,9 +179,9 @@ def test_a_batch_is_its_policies_one_by_one() -> None:
     space = SearchSpace([[2, 5, 9], [0, 3, 4, 8]], inputs=11, outputs=2)
     feasible = FeasibleSet(space, Budget(parameters=150))
     logits = np.random.default_rng(0).normal(size=(2, 3, *space.mask.shape))
-    together = feasible.given(logits)
+    together = feasible.condition(logits)
     assert together.sample(7, np.random.default_rng(0)).shape == (2, 3, 7, 2)
     for i, j in np.ndindex(2, 3):
-        alone = feasible.given(logits[i, j])
+        alone = feasible.condition(logits[i, j])
         assert together.log_probability[i, j] == alone.log_probability
         assert (together.marginals[i, j] == alone.marginals).all()

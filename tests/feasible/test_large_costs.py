@@ -76,15 +76,15 @@ def test_the_diagram_is_the_same_as_with_small_costs(monkeypatch: pytest.MonkeyP
     """Ranks in place of costs change nothing but the numbers that are sorted."""
     space = SearchSpace([range(2, 14)] * 5, inputs=5, outputs=1)
     budget = Budget(parameters=500)
-    usual = FeasibleSet(space, budget, method="chain")._exact_diagram
+    usual = FeasibleSet(space, budget, method="chain")._require_diagram()
 
     class _Ranked(_chain._PairCode):
         def __init__(self, candidates: int, costs: np.ndarray, *, limit: int) -> None:
             super().__init__(sys.maxsize, costs, limit=limit)
 
     monkeypatch.setattr(_chain, "_PairCode", _Ranked)
-    ranked = FeasibleSet(space, budget, method="chain")._exact_diagram
-    for name in ("first", "child", "choice", "place"):
+    ranked = FeasibleSet(space, budget, method="chain")._require_diagram()
+    for name in ("first", "child", "choice", "location"):
         assert (getattr(ranked, name) == getattr(usual, name)).all()
 
 

@@ -72,14 +72,14 @@ def test_no_feasible_sample_divides_nothing() -> None:
 def test_monte_carlo_on_request() -> None:
     exact = FeasibleSet(SPACE, BUDGET)
     sampled = FeasibleSet(SPACE, BUDGET, method="monte carlo", samples=200_000)
-    assert not sampled.exact
+    assert not sampled.is_exact
     assert sampled.probability(LOGITS) == pytest.approx(exact.probability(LOGITS), abs=0.01)
     assert sampled.marginals(LOGITS) == pytest.approx(exact.marginals(LOGITS), abs=0.01)
     assert all(architecture in exact for architecture in sampled.sample(50, LOGITS))
     assert sampled.most_likely(3, LOGITS) == exact.most_likely(3, LOGITS)
     assert sampled.cheapest() == exact.cheapest()
-    assert sampled.dearest() == exact.dearest()
-    assert sampled.given(np.stack([LOGITS] * 2)).sample(3, np.random.default_rng(0)).shape == (
+    assert sampled.most_expensive() == exact.most_expensive()
+    assert sampled.condition(np.stack([LOGITS] * 2)).sample(3, np.random.default_rng(0)).shape == (
         2,
         3,
         3,
@@ -92,7 +92,7 @@ def test_monte_carlo_on_request() -> None:
 
 def test_a_cost_of_ones_own_in_a_huge_space_warns() -> None:
     space = SearchSpace.uniform(layers=8, inputs=11, outputs=2)
-    with pytest.warns(InexactWarning, match="does not add up along the layers"):
+    with pytest.warns(InexactWarning, match="is not a sum over layers"):
         feasible = FeasibleSet(space, Budget(Limit(lambda a: max(a.widths), 64)), samples=2_000)
     assert feasible.method == "monte carlo"
     assert all(max(architecture.widths) <= 64 for architecture in feasible.sample(3))
@@ -113,7 +113,7 @@ def test_nothing_feasible_among_the_samples() -> None:
     with pytest.raises(InfeasibleError, match="the cheapest, 8-8-8, has 306"):
         FeasibleSet(space, Budget(parameters=10), method="monte carlo", samples=100)
     rare = CallableCost(lambda a: 0 if a.widths == (512, 512, 512) else 1, name="rare")
-    with pytest.raises(InfeasibleError, match="none of 100 sampled architectures holds rare"):
+    with pytest.raises(InfeasibleError, match="none of 100 sampled architectures meets rare"):
         FeasibleSet(space, Budget(Limit(rare, 0)), method="monte carlo", samples=100)
 
 
@@ -128,7 +128,7 @@ def test_weightless_samples_are_no_gradient() -> None:
 
 
 def test_large_batches_are_sampled_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.feasible._monte_carlo.CHUNK", 1_000)
+    monkeypatch.setattr("tabnas.feasible._monte_carlo.MAX_CHUNK", 1_000)
     feasible = FeasibleSet(SPACE, BUDGET)
     batch = np.broadcast_to(LOGITS, (7, *LOGITS.shape))
     estimate = feasible.estimate(batch, samples=20_000)
@@ -144,7 +144,7 @@ def test_chunks_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"samples": 500, "proposal": np.zeros_like(steep), "rng": 1}
     whole = feasible.estimate(steep, **options)
     for chunk in (1, 3, 100):
-        monkeypatch.setattr("tabnas.feasible._monte_carlo.CHUNK", chunk)
+        monkeypatch.setattr("tabnas.feasible._monte_carlo.MAX_CHUNK", chunk)
         pieces = feasible.estimate(steep, **options)
         assert pieces.feasible_samples == whole.feasible_samples
         assert pieces.log_probability == pytest.approx(whole.log_probability, rel=1e-12)
@@ -161,5 +161,5 @@ def test_rare_sets_end_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tabnas.feasible._monte_carlo.MAX_DRAWS", 10_000)
     space = SearchSpace.uniform(layers=3, inputs=11, outputs=2)
     feasible = FeasibleSet(space, Budget(parameters=306), method="monte carlo", samples=100)
-    with pytest.raises(InfeasibleError, match="too few to find 100"):
+    with pytest.raises(InfeasibleError, match="but 100 were requested"):
         feasible.sample(100)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, InexactError, SearchSpace, TabnasError
-from tabnas.feasible._limits import chain_limits
+from tabnas.feasible._limits import make_chain_limits
 
 SPACES = {
     "criteo-3": (3, 1027, 1, PAPER_WIDTHS, 41_153, 856),
@@ -60,7 +60,7 @@ def test_proportional_limits_are_one(optional: tuple[int, ...]) -> None:
     space = SearchSpace.uniform(layers=3, inputs=100, outputs=1, widths=(*optional, 8, 16, 32, 48))
     for limits in ({"parameters": 5_000, "bytes": 12_000}, {"parameters": 3_000, "bytes": 20_000}):
         both = Budget(**limits)
-        assert len(chain_limits(space, both)) == 1
+        assert len(make_chain_limits(space, both)) == 1
         tighter = min(limits["parameters"], limits["bytes"] // 4)
         alone = FeasibleSet(space, Budget(parameters=tighter))
         assert FeasibleSet(space, both).count() == alone.count() < space.size

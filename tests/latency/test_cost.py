@@ -40,7 +40,7 @@ def test_the_feasible_set_is_that_of_enumeration(
     within = {one for one in everything if budget.admits(space, one)}
     assert set(feasible) == within
     assert chosen in feasible
-    assert cost(space, feasible.dearest(cost)) == max(cost(space, one) for one in within)
+    assert cost(space, feasible.most_expensive(cost)) == max(cost(space, one) for one in within)
 
 
 def test_four_limits_at_once_stay_exact() -> None:

@@ -73,7 +73,7 @@ def test_all_may_choose_by_the_same_rule(out: Path, letter: Judged) -> None:
     space = letter.feasible.space
     for row in ruled:
         named = [space.choices(Architecture.parse(one)) for one in row["named_by_rule"]]
-        assert (letter.feasible.load(np.array(named)) >= 0.85).sum() >= 2
+        assert (letter.feasible.cost_ratio(np.array(named)) >= 0.85).sum() >= 2
         assert row["returned_by_rule"] in row["named_by_rule"]
 
 

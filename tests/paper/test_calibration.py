@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tabnas.paper.experiments._agreement import pearson, spearman
 from tabnas.paper.experiments._judged import NEVER, JudgedTable
-from tabnas.search import one_shot_losses
+from tabnas.search import compute_one_shot_losses
 
 pytest.importorskip("matplotlib")
 
@@ -54,8 +54,8 @@ def test_the_policy_has_no_say_in_the_default_s_weights() -> None:
     for start in (None, NEVER):
         search = judged.search(judged.settings(0, {"policy_start": start}))
         search.run()
-        assert bool(search.history.looks) == (start is None)
-        losses.append(one_shot_losses(search, some))
+        assert bool(search.history.evaluations) == (start is None)
+        losses.append(compute_one_shot_losses(search, some))
     assert np.array_equal(*losses)
 
 

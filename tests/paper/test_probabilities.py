@@ -88,7 +88,11 @@ def feasible() -> FeasibleSet:
 def test_watching_changes_nothing(examples: Examples, feasible: FeasibleSet, reward: str) -> None:
     options = {"rejection_monte_carlo": {"samples": 50}, "abs": {"beta": -1.0}}.get(reward, {})
     settings = SearchSettings(
-        epochs=4, batch_size=32, reward=reward, reward_options=options, ascent=Adam(rate=0.1)
+        epochs=4,
+        batch_size=32,
+        reward=reward,
+        reward_options=options,
+        policy_optimizer=Adam(learning_rate=0.1),
     )
     alone = Search(feasible, examples, examples, settings)
     alone.run()
@@ -100,7 +104,7 @@ def test_watching_changes_nothing(examples: Examples, feasible: FeasibleSet, rew
         float(feasible.probability(watched.controller.policy.logits))
     )
     assert (watched.trace["p_estimated"][0] is not None) == (reward == "rejection_monte_carlo")
-    learned = np.isfinite(np.concatenate([look.quality for look in watched.history.looks]))
+    learned = np.isfinite(np.concatenate([look.quality for look in watched.history.evaluations]))
     assert watched.policy_updates == learned.sum()
 
 
@@ -113,7 +117,7 @@ def test_a_favourite_may_be_infeasible_and_what_is_chosen_not(
         warmup=0.0,
         reward="abs",
         reward_options={"beta": 0.0},
-        ascent=Adam(rate=0.1),
+        policy_optimizer=Adam(learning_rate=0.1),
     )
     search = Search(feasible, examples, examples, settings)
     while favourite(search) in feasible:  # reward width alone, until the policy goes too far

@@ -29,7 +29,7 @@ def test_the_command_replays(tmp_path: Path) -> None:
 
 def test_policies_learn_what_was_recorded(judged: Judged) -> None:
     losses = np.broadcast_to(judged.truth.losses["validation"].mean(axis=1), (2, 2, 585))
-    recording = Recording(judged, 0, losses, steps=300 * judged.settings(0).every)
+    recording = Recording(judged, 0, losses, steps=300 * judged.settings(0).policy_every)
     policy = recording.replay("rejection", {"rl_rate": 0.1, "warmup": 0.0}, policies=6)
     for log_p in policy.log_p:
         [found] = policy.feasible.most_likely(1, log_p)

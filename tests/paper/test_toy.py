@@ -45,5 +45,5 @@ def test_abs_ends_infeasible_or_suboptimal(toy: Toy) -> None:
 
 def test_the_average_is_better_updated_first(toy: Toy) -> None:
     first = toy.shares(toy.run("rejection"))["success"]
-    after = toy.shares(toy.run("rejection", average_first=False))["success"]
+    after = toy.shares(toy.run("rejection", update_baseline_first=False))["success"]
     assert first > after + 0.03

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
-from tabnas.policy import SGD, Adam, Ascent, Controller, Oblivious, Policy, Rejection
+from tabnas.policy import SGD, Adam, Controller, Oblivious, Policy, PolicyOptimizer, Rejection
 from tabnas.space import Architecture
 from tests.problems import BruteForce, problems
 
@@ -41,9 +41,9 @@ def test_a_sure_policy_is_a_certainty(size: float) -> None:
 def test_sure_and_feasible_has_no_gradient() -> None:
     """Whatever the reward: the only choice there is cannot be made likelier."""
     for reward in (Rejection(TOY), Oblivious(TOY)):
-        controller = Controller(reward, SGD(rate=1.0), rng=0)
-        controller._climber.logits[...] = collapsed((2, 0), 1e4).logits
-        controller.policy = Policy(TOY, controller._climber.logits)
+        controller = Controller(reward, SGD(learning_rate=1.0), rng=0)
+        controller._optimizer.logits[...] = collapsed((2, 0), 1e4).logits
+        controller.policy = Policy(TOY, controller._optimizer.logits)
         before = controller.policy.logits.copy()
         for quality in (0.5, -3.0, 9.0):
             controller.update(controller.suggest(), np.array([quality]))
@@ -60,9 +60,9 @@ def test_sure_of_an_infeasible_choice_still_knows_the_next_best() -> None:
     assert policy.conditional.marginals == pytest.approx(brute.marginals, abs=1e-9)
     drawn = policy.conditional.sample(200, np.random.default_rng(0))
     assert TOY.contains(drawn).all()
-    controller = Controller(Rejection(TOY), SGD(rate=1.0), rng=0, workers=2)
-    controller._climber.logits[...] = policy.logits
-    controller.policy = Policy(TOY, controller._climber.logits)
+    controller = Controller(Rejection(TOY), SGD(learning_rate=1.0), rng=0, workers=2)
+    controller._optimizer.logits[...] = policy.logits
+    controller.policy = Policy(TOY, controller._optimizer.logits)
     choices = controller.suggest()
     assert TOY.contains(choices).all()
     controller.update(choices, np.array([1.0, 0.0]))
@@ -129,10 +129,12 @@ def test_underflow_against_exact_fractions() -> None:
     assert policy.conditional.marginals == pytest.approx(np.array(expected), abs=1e-12)
 
 
-@pytest.mark.parametrize("ascent", [Adam(rate=0.1), SGD(rate=0.1)], ids=["adam", "sgd"])
+@pytest.mark.parametrize(
+    "optimizer", [Adam(learning_rate=0.1), SGD(learning_rate=0.1)], ids=["adam", "sgd"]
+)
 @pytest.mark.parametrize("size", [1.0, 1e30, 1e150])
-def test_thousands_of_updates_by_huge_rewards(ascent: Ascent, size: float) -> None:
-    controller = Controller(Rejection(TOY), ascent, rng=0, workers=3, baseline="others")
+def test_thousands_of_updates_by_huge_rewards(optimizer: PolicyOptimizer, size: float) -> None:
+    controller = Controller(Rejection(TOY), optimizer, rng=0, workers=3, baseline="others")
     rng = np.random.default_rng(1)
     for _ in range(3_000):
         choices = controller.suggest()
@@ -149,4 +151,6 @@ def test_rewards_whose_squares_overflow_are_refused() -> None:
     before = controller.state()
     with pytest.raises(TabnasError, match=r"must be finite and at most 1e\+150"):
         controller.update(controller.suggest(), np.array([1e200]))
-    np.testing.assert_array_equal(controller.state()["ascent/logits"], before["ascent/logits"])
+    np.testing.assert_array_equal(
+        controller.state()["optimizer/logits"], before["optimizer/logits"]
+    )

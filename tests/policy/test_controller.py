@@ -32,7 +32,7 @@ def test_adam_is_torch_adam() -> None:
     gradients = np.random.default_rng(0).normal(size=(20, 4, 5))
     logits = torch.zeros(4, 5, dtype=torch.float64, requires_grad=True)
     reference = torch.optim.Adam([logits], lr=0.1, eps=1e-3, maximize=True)
-    ours = Adam(rate=0.1).start(np.zeros((4, 5)))
+    ours = Adam(learning_rate=0.1).init(np.zeros((4, 5)))
     for gradient in gradients:
         logits.grad = torch.from_numpy(gradient)
         reference.step()
@@ -40,13 +40,13 @@ def test_adam_is_torch_adam() -> None:
     assert ours.logits == pytest.approx(logits.detach().numpy(), abs=1e-12)
 
 
-@pytest.mark.parametrize("ascent", [Adam(rate=0.1), SGD(rate=0.1)])
-def test_inactive_policies_keep_everything(ascent: Adam | SGD) -> None:
+@pytest.mark.parametrize("optimizer", [Adam(learning_rate=0.1), SGD(learning_rate=0.1)])
+def test_inactive_policies_keep_everything(optimizer: Adam | SGD) -> None:
     """Skipping steps is as if they had never been."""
     rng = np.random.default_rng(0)
     gradients = rng.normal(size=(30, 2, 3))
     active = rng.random(30) < 0.5
-    skipping, dense = ascent.start(np.zeros((1, 2, 3))), ascent.start(np.zeros((2, 3)))
+    skipping, dense = optimizer.init(np.zeros((1, 2, 3))), optimizer.init(np.zeros((2, 3)))
     for gradient, taken in zip(gradients, active, strict=True):
         skipping.step(gradient[None], np.array([taken]))
         if taken:
@@ -64,15 +64,19 @@ def test_moving_average_is_bias_corrected() -> None:
     assert average.value == pytest.approx(np.average(values, weights=weights))
 
 
-@pytest.mark.parametrize("average_first", [True, False])
-def test_one_step_by_hand(average_first: bool) -> None:
+@pytest.mark.parametrize("update_baseline_first", [True, False])
+def test_one_step_by_hand(update_baseline_first: bool) -> None:
     controller = Controller(
-        Oblivious(TOY), SGD(rate=0.5), rng=0, average_first=average_first, decay=0.9
+        Oblivious(TOY),
+        SGD(learning_rate=0.5),
+        rng=0,
+        update_baseline_first=update_baseline_first,
+        decay=0.9,
     )
     controller.update(np.array([[0, 0]]), np.array([0.2]))
     before = controller.policy
     step = controller.update(np.array([[2, 1]]), np.array([0.6]))
-    average = (0.1 * 0.9 * 0.2 + 0.1 * 0.6) / (0.1 * 0.9 + 0.1) if average_first else 0.2
+    average = (0.1 * 0.9 * 0.2 + 0.1 * 0.6) / (0.1 * 0.9 + 0.1) if update_baseline_first else 0.2
     assert step.baseline == pytest.approx(average)
     score = -before.probabilities
     score[0, 2] += 1
@@ -85,10 +89,12 @@ def test_workers_average_over_what_counts() -> None:
     """Infeasible workers count 0, and the mean is rescaled by workers / feasible workers."""
     workers = np.array([SPACE.choices(text) for text in ("4-2", "4-4", "2-2", "4-4")])
     quality = np.array([0.9, np.nan, 0.1, np.nan])
-    four = Controller(Rejection(TOY, draw="policy"), SGD(rate=1.0), rng=0, workers=4)
+    four = Controller(
+        Rejection(TOY, sample_from="policy"), SGD(learning_rate=1.0), rng=0, workers=4
+    )
     step = four.update(workers, quality)
     assert step.reward == pytest.approx(0.5)
-    two = Controller(Rejection(TOY, draw="policy"), SGD(rate=1.0), rng=0, workers=2)
+    two = Controller(Rejection(TOY, sample_from="policy"), SGD(learning_rate=1.0), rng=0, workers=2)
     two.update(workers[[0, 2]], quality[[0, 2]])
     assert four.policy.logits == pytest.approx(two.policy.logits)
     # the paper's wording: zeros in the average of four, then times 4 / 2
@@ -129,17 +135,17 @@ def test_bad_options(options: dict[str, float]) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_bad_rates(rate: float) -> None:
-    with pytest.raises(TabnasError, match="the RL rate must be positive"):
-        Adam(rate=rate)
+    with pytest.raises(TabnasError, match="`learning_rate` must be positive"):
+        Adam(learning_rate=rate)
 
 
 @pytest.mark.parametrize(
     ("choices", "quality", "message"),
     [
-        ([[0, 0]], [[0.5]], "one quality for each architecture"),
-        ([[0, 0]], 0.5, "one quality for each architecture"),
-        ([[0, 0], [1, 1]], [0.5], "one quality for each architecture"),
-        ([0, 0], [0.5], "choices must have the shape"),
+        ([[0, 0]], [[0.5]], "one value per architecture"),
+        ([[0, 0]], 0.5, "one value per architecture"),
+        ([[0, 0], [1, 1]], [0.5], "one value per architecture"),
+        ([0, 0], [0.5], "`choices` must have the shape"),
         ([[7, 0]], [0.5], "must be indices of candidate widths"),
         ([[-1, 0]], [0.5], "must be indices of candidate widths"),
     ],
@@ -186,7 +192,7 @@ def test_infinite_rewards_are_refused() -> None:
 
 @pytest.mark.parametrize("options", [{"beta1": 1.0}, {"beta2": 1.0}, {"epsilon": 0.0}])
 def test_bad_adam(options: dict[str, float]) -> None:
-    with pytest.raises(TabnasError, match="Adam's betas"):
+    with pytest.raises(TabnasError, match="the betas of Adam"):
         Adam(**options)
 
 
@@ -194,7 +200,9 @@ def test_rewards_can_be_compared_with_the_others_of_their_step() -> None:
     """The gradient of the leave-one-out baseline, by its definition."""
     space = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
     feasible = FeasibleSet(space, Budget(dense_parameters=25))
-    controller = Controller(Rejection(feasible), SGD(rate=1.0), rng=0, workers=3, baseline="others")
+    controller = Controller(
+        Rejection(feasible), SGD(learning_rate=1.0), rng=0, workers=3, baseline="others"
+    )
     choices = np.array([[0, 1], [2, 0], [1, 1]])
     quality = np.array([0.2, 0.9, 0.4])
     marginals = feasible.marginals()
@@ -206,7 +214,7 @@ def test_rewards_can_be_compared_with_the_others_of_their_step() -> None:
         expected += advantage / 3 * (score - marginals)
     controller.update(choices, quality)
     np.testing.assert_allclose(controller.policy.logits, expected, atol=1e-12)
-    alone = Controller(Rejection(feasible), SGD(rate=1.0), rng=0, baseline="others")
+    alone = Controller(Rejection(feasible), SGD(learning_rate=1.0), rng=0, baseline="others")
     alone.update(choices[:1], quality[:1])  # nobody else: the moving average, which is itself
     assert not alone.policy.logits.any()
     with pytest.raises(TabnasError, match="did you mean 'others'"):

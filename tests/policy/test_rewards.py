@@ -28,16 +28,16 @@ def test_conformance(name: str) -> None:
 
 
 def test_conformance_of_the_paper_draws() -> None:
-    check_reward(lambda feasible: Rejection(feasible, draw="policy"))
+    check_reward(lambda feasible: Rejection(feasible, sample_from="policy"))
 
 
 class _AllButTheLast(Oblivious):
-    def counts(self, choices: IntArray) -> BoolArray:
+    def needs_evaluation(self, choices: IntArray) -> BoolArray:
         return np.asarray(choices[..., 0] < 2)
 
 
 class _SaysItRejects(Oblivious):
-    rejects = True
+    rejects_infeasible = True
 
 
 class _WrongShape(Oblivious):
@@ -55,17 +55,17 @@ class _LikesTheLargeWhenBad(Abs):
         super().__init__(feasible, beta=-1.0)
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality / self.load(choices)
+        return quality / self.cost_ratio(choices)
 
 
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (_AllButTheLast, "expectation must be that of the architectures which count"),
-        (_SaysItRejects, "must count what is feasible"),
+        (_AllButTheLast, "expectation must be that of the architectures that need evaluation"),
+        (_SaysItRejects, "must evaluate what is feasible"),
         (_WrongShape, "values must be"),
-        (_LikesFailure, "a higher quality must not be worth less"),
-        (_LikesTheLargeWhenBad, "farther over the limit must not be worth more"),
+        (_LikesFailure, "a higher quality must not have a lower value"),
+        (_LikesTheLargeWhenBad, "farther over the limit must not have a higher value"),
     ],
 )
 def test_the_suite_finds_what_is_broken(broken: Callable[..., Reward], message: str) -> None:
@@ -164,11 +164,11 @@ def test_exact_rejection_differentiates_the_conditional() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Abs(TOY, beta=1.0), "beta must not be positive"),
+        (lambda: Abs(TOY, beta=1.0), "`beta` must be finite and not positive"),
         (lambda: Abs(FeasibleSet(SPACE, Budget()), beta=-1.0), "needs a limit"),
-        (lambda: REWARDS["rena"](TOY, penalty=2), "from 0 to 1"),
+        (lambda: REWARDS["rena"](TOY, penalty=2), r"`penalty` must be in \[0, 1\]"),
         (lambda: REWARDS["rejection_monte_carlo"](TOY, samples=0), "at least 1"),
-        (lambda: Rejection(TOY, draw="all"), "'feasible' or 'policy'"),
+        (lambda: Rejection(TOY, sample_from="all"), "'feasible' or 'policy'"),
         (
             lambda: Rejection(FeasibleSet(SPACE, Budget(parameters=99), method="monte carlo")),
             "use the reward 'rejection_monte_carlo'",

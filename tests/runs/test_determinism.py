@@ -23,7 +23,7 @@ from tabnas.model import _baselines as baselines
 from tabnas.model import boosted_prediction
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.runs import Labelled, RunSettings, prepare, run_in_folder
-from tabnas.search import History, Look, Search, SearchSettings, additive_qualities
+from tabnas.search import Evaluation, History, Search, SearchSettings, fit_additive_model
 from tests.runs.conftest import begun, made_table, written_table
 
 SETTINGS = RunSettings(limits={"parameters": 800}, seed=5)
@@ -100,11 +100,11 @@ def test_the_additive_model_does_not_depend_on_threads() -> None:
     rng = np.random.default_rng(0)
     history = History()
     for step in range(2_500):
-        history.add(Look(step, rng.integers(20, size=(8, 10)), rng.normal(size=8)))
+        history.add(Evaluation(step, rng.integers(20, size=(8, 10)), rng.normal(size=8)))
 
     def worths(threads: int) -> Any:
         with threadpool_limits(threads, user_api="blas"):
-            return additive_qualities(space, history)
+            return fit_additive_model(space, history)
 
     assert np.array_equal(worths(1), worths(2))
 
@@ -148,9 +148,9 @@ class Watched(Search):
 @pytest.mark.parametrize(
     ("changes", "children_stay"),
     [
-        ({"looks": 5}, True),  # draws more from the stream of the policy
-        ({"look_rows": 7}, True),  # and from that of the validation rows
-        ({"children": "feasible"}, False),  # and from that of the children
+        ({"evaluations_per_step": 5}, True),  # draws more from the stream of the policy
+        ({"validation_batch_size": 7}, True),  # and from that of the validation rows
+        ({"child_sampler": "feasible"}, False),  # and from that of the children
         ({"warmup": 0.9}, True),
     ],
     ids=str,
@@ -163,7 +163,7 @@ def test_who_draws_more_shifts_nobody_else(changes: dict[str, Any], children_sta
     assert np.array_equal(np.concatenate(plain.rows_seen), np.concatenate(changed.rows_seen))
     same_children = np.array_equal(plain.children_drawn, changed.children_drawn)
     assert same_children == children_stay
-    qualities = [search.history.evaluated()[2].tolist() for search in (plain, changed)]
+    qualities = [search.history.flatten()[2].tolist() for search in (plain, changed)]
     assert qualities[0] != qualities[1]  # the change was one
 
 

@@ -152,7 +152,7 @@ def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
         (2, "net/steps/layer.1", None),
         (2, "controller/random", np.zeros(5, np.uint64)),
         (2, "controller/random", np.full(6, 2**64 - 1, np.uint64)),
-        (2, "controller/ascent/logits", np.full((3, 1), np.nan)),
+        (2, "controller/optimizer/logits", np.full((3, 1), np.nan)),
         (2, "history/choices", np.full((8, 3), 10**6)),
         (2, "history/choices", np.full((8, 3), -1)),
         (2, "history/count", np.array([10**18])),

@@ -1,4 +1,4 @@
-"""Numbers that float32 cannot hold: steps left out, looks that say nothing, clear ends."""
+"""Losses that float32 cannot hold: skipped steps, evaluations without a finite loss, errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabnas.search import (
     Search,
     SearchDivergedError,
     SearchSettings,
-    one_shot_losses,
+    compute_one_shot_losses,
     select,
 )
 
@@ -33,7 +33,13 @@ def examples(seed: int, spoilt: dict[int, float] | None = None, rows: int = 400)
 
 
 def search(training: Examples, validation: Examples | None = None, **settings: object) -> Search:
-    options = {"epochs": 5, "batch_size": 16, "ascent": Adam(rate=0.05), "looks": 3, "every": 4}
+    options = {
+        "epochs": 5,
+        "batch_size": 16,
+        "policy_optimizer": Adam(learning_rate=0.05),
+        "evaluations_per_step": 3,
+        "policy_every": 4,
+    }
     made = SearchSettings(**(options | settings))
     return Search(FEASIBLE, training, validation or examples(1), made)
 
@@ -52,7 +58,7 @@ def test_a_bad_row_costs_the_steps_it_is_in_and_nothing_else(target: float, work
     assert done.history.skipped == 5  # once an epoch
     assert done.net.steps == done.steps - 5
     assert finite(done)
-    assert np.isfinite(one_shot_losses(done, select(done, 3))).all()
+    assert np.isfinite(compute_one_shot_losses(done, select(done, 3))).all()
 
 
 def test_a_search_without_bad_rows_skips_nothing() -> None:
@@ -81,36 +87,36 @@ def test_too_high_a_rate_ends_the_search() -> None:
         search(examples(0), **settings).run()
 
 
-def test_a_look_that_is_not_finite_counts_as_the_worst_so_far() -> None:
+def test_a_evaluation_that_is_not_finite_counts_as_the_worst_so_far() -> None:
     done = search(examples(0), examples(1, {5: OVERFLOWS}), warmup=0.0)
     done.run()
-    looks = [look.quality for look in done.history.looks]
+    qualities = [one.quality for one in done.history.evaluations]
     before = np.inf
     replaced = 0
-    for quality in looks:
+    for quality in qualities:
         if np.isfinite(before) and (quality == min(before, quality.min())).all():
             replaced += 1
         before = min(before, quality.min())
     assert replaced > 0
-    assert replaced < len(looks) / 2
+    assert replaced < len(qualities) / 2
     assert finite(done)
     assert before > -1e6
 
 
-def test_the_worst_is_of_this_look_and_all_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = search(examples(0), reward="abs", reward_options={"beta": -1.0})  # looks at everything
+def test_the_worst_is_of_this_evaluation_and_all_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = search(examples(0), reward="abs", reward_options={"beta": -1.0})  # evaluates everything
     losses = iter([[0.5, np.inf, 0.25], [np.nan, 0.75, 0.0], [np.inf] * 3])
     monkeypatch.setattr(done.net, "losses", lambda *given: next(losses))
-    found = [done.learn(step).quality.tolist() for step in range(3)]
+    found = [done.policy_step(step).quality.tolist() for step in range(3)]
     assert found == [[0.5, 0.5, 0.75], [0.25, 0.25, 1.0], [0.25, 0.25, 0.25]]
 
 
-def test_looks_without_a_finite_one_teach_nothing() -> None:
+def test_evaluations_without_a_finite_one_teach_nothing() -> None:
     done = search(examples(0), examples(1, dict.fromkeys(range(400), OVERFLOWS)))
     done.run()
-    assert np.isnan(np.concatenate([look.quality for look in done.history.looks])).all()
+    assert np.isnan(np.concatenate([one.quality for one in done.history.evaluations])).all()
     assert (done.controller.policy.logits == 0).all()
-    assert (one_shot_losses(done, select(done, 3)) == np.inf).all()
+    assert (compute_one_shot_losses(done, select(done, 3)) == np.inf).all()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -6,7 +6,7 @@ import pytest
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.nets import SGD, Examples, Inputs, Task
 from tabnas.policy import Adam
-from tabnas.search import CHILDREN, Round, Search, SearchSettings
+from tabnas.search import CHILD_SAMPLERS, Search, SearchSettings, StepRecord
 
 TASK = Task(inputs=Inputs(numeric=6), loss="softmax", outputs=3)
 SPACE = SearchSpace([[2, 4, 8, 16], [0, 2, 4, 8]], inputs=6, outputs=3)
@@ -23,18 +23,22 @@ TRAINING, VALIDATION = examples(600, 0), examples(300, 1)
 
 
 def search(**settings: object) -> Search:
-    options = {"epochs": 4, "batch_size": 32, "ascent": Adam(rate=0.05)} | settings
+    options = {
+        "epochs": 4,
+        "batch_size": 32,
+        "policy_optimizer": Adam(learning_rate=0.05),
+    } | settings
     return Search(FEASIBLE, TRAINING, VALIDATION, SearchSettings(**options))
 
 
-@pytest.mark.parametrize("children", CHILDREN)
+@pytest.mark.parametrize("children", CHILD_SAMPLERS)
 @pytest.mark.parametrize(
     ("reward", "options"),
     [("rejection", {}), ("rejection_monte_carlo", {"samples": 64}), ("abs", {"beta": -1.0})],
 )
 def test_every_combination_runs(children: str, reward: str, options: dict[str, object]) -> None:
-    done = search(children=children, reward=reward, reward_options=options)
-    rounds: list[Round] = []
+    done = search(child_sampler=children, reward=reward, reward_options=options)
+    rounds: list[StepRecord] = []
     done.run(rounds.append)
     assert done.step == done.steps == len(rounds) == 4 * 19
     assert len(done.history) == 57  # the policy is frozen for the first quarter
@@ -53,19 +57,19 @@ def test_weights_and_policy_learn() -> None:
 def test_the_policy_is_frozen_during_the_warm_up() -> None:
     done = search(warmup=0.5)
     done.run()
-    assert [look.step for look in done.history.looks] == list(range(39, 77))
+    assert [one.step for one in done.history.evaluations] == list(range(39, 77))
 
 
 def wholly_trained(done: Search) -> list[float]:
     """Run a search and return the progress at which each step trained the whole SuperNet."""
-    draw, at = done.children.draw, []
+    draw, at = done.child_sampler.sample, []
 
     def watched(progress: float, *rest: object) -> np.ndarray:
         choices = draw(progress, *rest)
         at.extend([progress] * int((choices == [3, 3]).all(axis=1).sum()))
         return choices
 
-    done.children.draw = watched
+    done.child_sampler.sample = watched
     done.run()
     return at
 
@@ -73,9 +77,9 @@ def wholly_trained(done: Search) -> list[float]:
 @pytest.mark.parametrize("warmup", [0.0, 0.25, 0.6])
 def test_the_warm_up_is_one_for_the_weights_and_the_policy(warmup: float) -> None:
     """The paper trains the whole SuperNet for as long as the policy is not trained."""
-    done = search(children="paper", warmup=warmup, epochs=12)
+    done = search(child_sampler="paper", warmup=warmup, epochs=12)
     early = [progress for progress in wholly_trained(done) if progress < 0.6]
-    first_step = next(look.step for look in done.history.looks)
+    first_step = next(one.step for one in done.history.evaluations)
     assert first_step - 1 == np.ceil(warmup * done.steps)
     by_chance = 0.6 * done.steps / SPACE.size
     expected = warmup * done.steps / 2 * (1 - 1 / SPACE.size) + by_chance
@@ -83,12 +87,12 @@ def test_the_warm_up_is_one_for_the_weights_and_the_policy(warmup: float) -> Non
 
 
 def test_a_late_policy_leaves_the_warm_up_of_the_weights_as_it_is() -> None:
-    usual, late = (search(children="paper", policy_start=start) for start in (None, 0.6))
+    usual, late = (search(child_sampler="paper", policy_start=start) for start in (None, 0.6))
     wholly = [
         [progress for progress in wholly_trained(one) if progress < 0.25] for one in (usual, late)
     ]
     assert wholly[0] == wholly[1]
-    assert [look.step for look in late.history.looks] == list(range(47, 77))
+    assert [one.step for one in late.history.evaluations] == list(range(47, 77))
 
 
 def test_a_policy_may_never_start() -> None:
@@ -100,21 +104,21 @@ def test_a_policy_may_never_start() -> None:
     assert (done.controller.policy.logits == 0).all()
 
 
-def test_looks_and_every() -> None:
-    done = search(looks=3, every=5, warmup=0.0)
+def test_evaluations_and_every() -> None:
+    done = search(evaluations_per_step=3, policy_every=5, warmup=0.0)
     done.run()
-    looks = done.history.looks
-    assert [look.step for look in looks] == [*range(5, 76, 5), 76]
-    assert all(look.choices.shape == (3, 2) for look in looks)
-    assert all(np.isfinite(look.quality).all() for look in looks)
+    evaluations = done.history.evaluations
+    assert [one.step for one in evaluations] == [*range(5, 76, 5), 76]
+    assert all(one.choices.shape == (3, 2) for one in evaluations)
+    assert all(np.isfinite(one.quality).all() for one in evaluations)
 
 
-@pytest.mark.parametrize(("look_rows", "rows"), [(0, 32), (50, 50), (400, 300)])
-def test_looks_are_at_rows_from_everywhere(
-    look_rows: int, rows: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("validation_batch_size", "rows"), [(0, 32), (50, 50), (400, 300)])
+def test_evaluations_are_at_rows_from_everywhere(
+    validation_batch_size: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many as a batch, unless told; all, if that is not more. Others at every step."""
-    done = search(look_rows=look_rows, looks=2)
+    done = search(validation_batch_size=validation_batch_size, evaluations_per_step=2)
     everything = np.arange(len(VALIDATION))
     seen: list[np.ndarray] = []
 
@@ -125,18 +129,18 @@ def test_looks_are_at_rows_from_everywhere(
 
     monkeypatch.setattr(done.net, "losses", losses)
     for step in range(30):
-        done.learn(step)
+        done.policy_step(step)
     assert [len(one) for one in seen] == [rows] * 30
     if rows < 300:
         assert (seen[0] != seen[1]).any()
     assert len(np.unique(np.concatenate(seen))) > 280
 
 
-def test_infeasible_looks_are_not_evaluated() -> None:
-    done = search(reward="rejection", reward_options={"draw": "policy"}, warmup=0.0)
+def test_infeasible_evaluations_are_not_evaluated() -> None:
+    done = search(reward="rejection", reward_options={"sample_from": "policy"}, warmup=0.0)
     done.run()
-    choices = np.concatenate([look.choices for look in done.history.looks])
-    quality = np.concatenate([look.quality for look in done.history.looks])
+    choices = np.concatenate([one.choices for one in done.history.evaluations])
+    quality = np.concatenate([one.quality for one in done.history.evaluations])
     assert (np.isfinite(quality) == FEASIBLE.contains(choices)).all()
     assert np.isnan(quality).any()
 
@@ -176,12 +180,12 @@ def test_the_paper_settings() -> None:
     ("settings", "message"),
     [
         ({"epochs": 0}, "epochs must be an integer of at least 1"),
-        ({"warmup": 1.0}, "warmup must be in"),
+        ({"warmup": 1.0}, "`warmup` must be in"),
         ({"warmup": 0.5, "policy_start": 0.4}, r"`policy_start` must be in \[0.5, 1\].* got 0.4"),
         ({"policy_start": 1.1}, "`policy_start` must be in"),
         ({"reward": "rejecton"}, "did you mean 'rejection'"),
-        ({"children": "papers"}, "did you mean 'paper'"),
-        ({"looks": 0}, "looks must be"),
+        ({"child_sampler": "papers"}, "did you mean 'paper'"),
+        ({"evaluations_per_step": 0}, "evaluations_per_step must be"),
     ],
 )
 def test_bad_settings(settings: dict[str, object], message: str) -> None:
@@ -189,11 +193,17 @@ def test_bad_settings(settings: dict[str, object], message: str) -> None:
         search(**settings)
 
 
-@pytest.mark.parametrize("children", CHILDREN)
+@pytest.mark.parametrize("children", CHILD_SAMPLERS)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_search_goes_on_where_another_stood(children: str, workers: int) -> None:
+def test_a_search_resumes_from_a_state(children: str, workers: int) -> None:
     """Stopped after any round, its state loaded into a new search: the same bits in the end."""
-    settings = {"children": children, "workers": workers, "looks": 3, "every": 4, "seed": 7}
+    settings = {
+        "child_sampler": children,
+        "workers": workers,
+        "evaluations_per_step": 3,
+        "policy_every": 4,
+        "seed": 7,
+    }
     whole = search(**settings)
     states: list[dict[str, np.ndarray]] = []
     whole.run(lambda round: states.append(whole.state()))

@@ -11,18 +11,18 @@ from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.search import (
     SELECTIONS,
+    Evaluation,
     History,
-    Look,
     Search,
     SearchSettings,
-    additive_qualities,
-    best_within,
-    candidate_pool,
-    choose_by_loss,
-    one_shot_losses,
+    build_candidate_pool,
+    compute_one_shot_losses,
+    fit_additive_model,
     select,
+    select_best_within,
+    select_by_loss,
 )
-from tabnas.search._selection import JUDGED_ROWS
+from tabnas.search._selection import MAX_VALIDATION_ROWS
 from tabnas.space import COSTS
 
 TASK = Task(inputs=Inputs(numeric=4), loss="logistic")
@@ -34,7 +34,12 @@ FEASIBLE = FeasibleSet(SPACE, Budget(parameters=88))
 def finished() -> Search:
     x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
     rows = Examples(TASK, numeric=x, target=x[:, 0] * x[:, 1] > 0)
-    search = Search(FEASIBLE, rows, rows, SearchSettings(epochs=6, batch_size=20, looks=4, every=3))
+    search = Search(
+        FEASIBLE,
+        rows,
+        rows,
+        SearchSettings(epochs=6, batch_size=20, evaluations_per_step=4, policy_every=3),
+    )
     search.run()
     return search
 
@@ -57,13 +62,13 @@ def test_algorithm_3_takes_the_largest_drawn(finished: Search) -> None:
     ]
     assert costs == sorted(costs, reverse=True)
     # 500 draws of a policy that has hardly moved see the whole of so small a set
-    assert select(finished, 1, by="largest") == [FEASIBLE.dearest()]
+    assert select(finished, 1, by="largest") == [FEASIBLE.most_expensive()]
 
 
 def test_two_of_three_candidates_use_the_limit_and_come_first(finished: Search) -> None:
-    pool = candidate_pool(finished)
-    losses = dict(zip(pool, one_shot_losses(finished, pool), strict=True))
-    using = [one for one in pool if FEASIBLE.load(np.array(SPACE.choices(one))) >= 0.85]
+    pool = build_candidate_pool(finished)
+    losses = dict(zip(pool, compute_one_shot_losses(finished, pool), strict=True))
+    using = [one for one in pool if FEASIBLE.cost_ratio(np.array(SPACE.choices(one))) >= 0.85]
     assert 2 <= len(using) < len(pool)
     first, second = sorted(using, key=losses.__getitem__)[:2]
     third = min((one for one in pool if one not in (first, second)), key=losses.__getitem__)
@@ -74,12 +79,12 @@ def test_two_of_three_candidates_use_the_limit_and_come_first(finished: Search) 
 @given(st.lists(st.floats(0, 1), min_size=FEASIBLE.count(), max_size=FEASIBLE.count()))
 def test_fewer_candidates_are_the_first_of_more(losses: list[float]) -> None:
     pool = list(FEASIBLE)
-    every = choose_by_loss(pool, np.array(losses), len(pool), FEASIBLE)
+    every = select_by_loss(pool, np.array(losses), len(pool), FEASIBLE)
     assert sorted(every, key=str) == sorted(pool, key=str)
-    loads = [float(FEASIBLE.load(np.array(SPACE.choices(one)))) for one in every]
+    loads = [float(FEASIBLE.cost_ratio(np.array(SPACE.choices(one)))) for one in every]
     total = sum(load >= 0.85 for load in loads)
     for n in range(1, len(pool)):
-        assert choose_by_loss(pool, np.array(losses), n, FEASIBLE) == every[:n]
+        assert select_by_loss(pool, np.array(losses), n, FEASIBLE) == every[:n]
         assert sum(load >= 0.85 for load in loads[:n]) >= min(total, -(-2 * n // 3))
 
 
@@ -90,21 +95,21 @@ def test_another_set_is_chosen_from_alone(
     tight = FeasibleSet(SPACE, Budget(parameters=75))
     members = list(tight)
     assert 3 < len(members) < FEASIBLE.count()
-    assert set(candidate_pool(finished, tight)) == set(members)
-    losses = dict(zip(members, one_shot_losses(finished, members), strict=True))
-    best, loss = best_within(finished, tight)
+    assert set(build_candidate_pool(finished, tight)) == set(members)
+    losses = dict(zip(members, compute_one_shot_losses(finished, members), strict=True))
+    best, loss = select_best_within(finished, tight)
     assert loss == losses[best] == min(losses.values())
     # where large networks are better, the best is the largest within the limit, and none beyond
 
     def less_for_more(search: Search, pool: list[Architecture]) -> np.ndarray:
         return np.array([-COSTS["parameters"](SPACE, one) for one in pool])
 
-    monkeypatch.setattr("tabnas.search._selection.one_shot_losses", less_for_more)
+    monkeypatch.setattr("tabnas.search._selection.compute_one_shot_losses", less_for_more)
     for limit in (75, 80, 88, 10_000):
         allowed = FeasibleSet(SPACE, Budget(parameters=limit))
-        best, loss = best_within(finished, allowed)
+        best, loss = select_best_within(finished, allowed)
         assert best in allowed
-        assert -loss == COSTS["parameters"](SPACE, allowed.dearest())
+        assert -loss == COSTS["parameters"](SPACE, allowed.most_expensive())
 
 
 def test_unknown_rules_are_refused(finished: Search) -> None:
@@ -115,7 +120,7 @@ def test_unknown_rules_are_refused(finished: Search) -> None:
 
 
 def test_additive_worths_are_found_under_levels_that_move() -> None:
-    """Qualities that are additive, plus another level for every look, are explained exactly."""
+    """Qualities that are additive, plus another level for every step, are explained exactly."""
     rng = np.random.default_rng(1)
     truth = [rng.normal(size=3), rng.normal(size=4)]
     everything = np.array(list(product(range(3), range(4))))
@@ -124,8 +129,8 @@ def test_additive_worths_are_found_under_levels_that_move() -> None:
         choices = everything[rng.integers(len(everything), size=5)]
         level = rng.normal(scale=10)
         quality = truth[0][choices[:, 0]] + truth[1][choices[:, 1]] + level
-        history.add(Look(step, choices, quality))
-    worths = additive_qualities(SPACE, history, ridge=1e-9)
+        history.add(Evaluation(step, choices, quality))
+    worths = fit_additive_model(SPACE, history, ridge=1e-9)
     for layer, (expected, size) in enumerate(zip(truth, (3, 4), strict=True)):
         found = worths[layer, :size]
         np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-6)
@@ -133,35 +138,37 @@ def test_additive_worths_are_found_under_levels_that_move() -> None:
     assert FEASIBLE.most_likely(1, worths) == [best]
 
 
-def test_later_looks_weigh_more() -> None:
-    """Two looks that say the opposite weigh 1 and e^2: their mean is (e^2 - 1) / (e^2 + 1)."""
+def test_later_evaluations_weigh_more() -> None:
+    """Two opposite evaluations weigh 1 and e^2: their mean is (e^2 - 1) / (e^2 + 1)."""
     space = SearchSpace([[4, 5]], inputs=4, outputs=1)
     both = np.array([[0], [1]])
-    history = History([Look(0, both, np.array([1.0, 0.0])), Look(9, both, np.array([0.0, 1.0]))])
-    first, second = additive_qualities(space, history, ridge=1e-12)[0]
+    history = History(
+        [Evaluation(0, both, np.array([1.0, 0.0])), Evaluation(9, both, np.array([0.0, 1.0]))]
+    )
+    first, second = fit_additive_model(space, history, ridge=1e-12)[0]
     assert second - first == pytest.approx(np.tanh(1))
 
 
-def test_the_ridge_is_relative_to_what_looks_weigh() -> None:
+def test_the_ridge_is_relative_to_what_evaluations_weigh() -> None:
     """The normal equation of one difference: (w + ridge w / 2) d = w, whatever w is."""
     space = SearchSpace([[4, 5]], inputs=4, outputs=1)
-    look = np.array([[0], [1]]), np.array([0.0, 1.0])
-    history = History([Look(0, *look), Look(9, *look)])
-    first, second = additive_qualities(space, history, ridge=1.0)[0]
+    evaluated = np.array([[0], [1]]), np.array([0.0, 1.0])
+    history = History([Evaluation(0, *evaluated), Evaluation(9, *evaluated)])
+    first, second = fit_additive_model(space, history, ridge=1.0)[0]
     assert second - first == pytest.approx(1 / (1 + 1 / 2))
 
 
-def test_without_looks_nothing_is_worth_more() -> None:
-    assert not additive_qualities(SPACE, History()).any()
-    unseen = History([Look(0, np.zeros((2, 2), np.int64), np.full(2, np.nan))])
-    assert not additive_qualities(SPACE, unseen).any()
+def test_without_evaluations_nothing_is_worth_more() -> None:
+    assert not fit_additive_model(SPACE, History()).any()
+    unseen = History([Evaluation(0, np.zeros((2, 2), np.int64), np.full(2, np.nan))])
+    assert not fit_additive_model(SPACE, unseen).any()
 
 
 def test_history_lists_what_was_evaluated() -> None:
     history = History()
-    history.add(Look(3, np.array([[0, 1], [2, 2]]), np.array([0.5, np.nan])))
-    history.add(Look(6, np.array([[1, 1]]), np.array([0.25])))
-    number, choices, quality = history.evaluated()
+    history.add(Evaluation(3, np.array([[0, 1], [2, 2]]), np.array([0.5, np.nan])))
+    history.add(Evaluation(6, np.array([[1, 1]]), np.array([0.25])))
+    number, choices, quality = history.flatten()
     assert number.tolist() == [0, 1]
     assert choices.tolist() == [[0, 1], [1, 1]]
     assert quality.tolist() == [0.5, 0.25]
@@ -169,18 +176,20 @@ def test_history_lists_what_was_evaluated() -> None:
 
 def test_one_shot_loss_is_the_supernets(finished: Search) -> None:
     one = Architecture((4, 5))
-    assert one_shot_losses(finished, [one])[0] == finished.net.loss(one, finished.validation)
+    assert compute_one_shot_losses(finished, [one])[0] == finished.net.loss(
+        one, finished.validation
+    )
 
 
 def test_one_shot_losses_are_of_rows_from_everywhere() -> None:
     """A sample stands for all validation rows, however those are sorted."""
     task = Task(inputs=Inputs(numeric=4), loss="squared_error")
-    x = np.random.default_rng(0).normal(size=(10 * JUDGED_ROWS, 4)).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=(10 * MAX_VALIDATION_ROWS, 4)).astype(np.float32)
     sorted_rows = Examples(task, numeric=x, target=np.linspace(0.0, 10.0, len(x)))
     search = Search(FEASIBLE, sorted_rows, sorted_rows, SearchSettings(epochs=1, batch_size=32))
     one = Architecture((4, 5))
-    found = one_shot_losses(search, [one])
+    found = compute_one_shot_losses(search, [one])
     whole = search.net.loss(one, sorted_rows)
     assert found[0] == pytest.approx(whole, rel=0.1)
     assert found[0] != whole  # of a sample, the same each time
-    assert one_shot_losses(search, [one]) == found
+    assert compute_one_shot_losses(search, [one]) == found

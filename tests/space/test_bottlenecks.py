@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.space import Architecture, bottlenecks, narrowing
+from tabnas.space import Architecture, bottleneck_ratio, find_bottlenecks
 
 PRINTED = {  # inputs, and the paper's table of Pareto-optimal architectures
     1027: "32-144-24-112 48-112-8-80 48-384-16-176 96-144-32-240 96-384-48-16 32-240-16-8-96 "
@@ -21,8 +21,8 @@ WIDTHS = st.lists(st.integers(1, 6), max_size=6)
 
 @pytest.mark.parametrize(("name", "inputs"), PRINTED_ONES)
 def test_what_the_paper_calls_a_bottleneck_is_one(name: str, inputs: int) -> None:
-    assert bottlenecks(Architecture.parse(name), inputs)
-    assert narrowing(Architecture.parse(name), inputs) >= 2
+    assert find_bottlenecks(Architecture.parse(name), inputs)
+    assert bottleneck_ratio(Architecture.parse(name), inputs) >= 2
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_what_the_paper_calls_a_bottleneck_is_one(name: str, inputs: int) -> Non
     ],
 )
 def test_bottlenecks(name: str, inputs: int, expected: tuple[int, ...]) -> None:
-    assert bottlenecks(Architecture.parse(name), inputs) == expected
+    assert find_bottlenecks(Architecture.parse(name), inputs) == expected
 
 
 @given(WIDTHS, st.integers(1, 6))
@@ -50,6 +50,6 @@ def test_there_is_a_bottleneck_where_the_widths_have_a_valley(
 ) -> None:
     levels = [width for width, _ in groupby((inputs, *widths))]
     valleys = [b for a, b, c in zip(levels, levels[1:], levels[2:], strict=False) if a > b < c]
-    found = bottlenecks(Architecture(tuple(widths)), inputs)
+    found = find_bottlenecks(Architecture(tuple(widths)), inputs)
     assert bool(found) == bool(valleys)
-    assert bool(found) == (narrowing(Architecture(tuple(widths)), inputs) > 1)
+    assert bool(found) == (bottleneck_ratio(Architecture(tuple(widths)), inputs) > 1)

@@ -64,14 +64,14 @@ def test_unknown_cost_suggests_the_nearest() -> None:
 
 @pytest.mark.parametrize("at_most", [-1, float("nan"), float("inf"), "5", True, None])
 def test_limits_must_be_numbers(at_most: object) -> None:
-    with pytest.raises(TabnasError, match="the limit on parameters must be a number"):
+    with pytest.raises(TabnasError, match="the limit on parameters must be a finite number"):
         Budget(parameters=at_most)
 
 
 def test_a_limit_names_its_cost() -> None:
-    with pytest.raises(TabnasError, match=r"like Budget\(parameters=20_000\).* however 20000 was"):
+    with pytest.raises(TabnasError, match=r"like Budget\(parameters=20_000\).* got 20000"):
         Budget(20_000)  # type: ignore[arg-type]
-    with pytest.raises(TabnasError, match=r"however 'flops' was given; costs by name go in as B"):
+    with pytest.raises(TabnasError, match=r"got 'flops'; to limit a cost by its name, write B"):
         Limit("flops", 5)  # type: ignore[arg-type]
 
 

@@ -48,7 +48,7 @@ def test_no_layer_at_all_is_linear() -> None:
         ([[True]], "however True was given"),
         ([[8, 8]], "layer 1 lists the width 8 more than once"),
         ([[0, 8], [8]], "only trailing layers may be absent"),
-        ([[8]] * 1_001, "at most 1,000 layers, however 1,001 were given"),
+        ([[8]] * 1_001, "at most 1,000 layers, got 1,001"),
     ],
 )
 def test_bad_candidates_are_refused(candidates: list[list[int]], message: str) -> None:
@@ -67,7 +67,7 @@ def test_zero_inputs_outputs_and_layers_are_refused(name: str) -> None:
     ("text", "message"),
     [
         ("16-9", "layer 2 has no candidate width 9"),
-        ("16-8-8", "has 3 layers, however this space has at most 2"),
+        ("16-8-8", "at most 2 layers, but 16-8-8 has 3"),
         ("linear", "layer 1 of this space cannot be absent"),
         ("16--8", "positive widths joined by hyphens"),
         ("16-0", "positive widths joined by hyphens"),

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
-from tabnas.strategies import Evolution, explore
-from tabnas.strategies._batches import rows
+from tabnas.strategies import Evolution, optimize
+from tabnas.strategies._batch_strategy import to_tuples
 from tabnas.types import FloatArray, IntArray
 from tests.problems import problems
 
@@ -21,17 +21,17 @@ def narrow(choices: IntArray) -> FloatArray:
 
 def test_parents_are_the_best_seen_over_all_generations() -> None:
     strategy = Evolution(FEASIBLE, rng=0, population=10, top=4)
-    explore(strategy, narrow, 60)
-    _, quality = strategy.seen()
-    kept = narrow(strategy.parents())
+    optimize(strategy, narrow, 60)
+    _, quality = strategy.mean_qualities()
+    kept = narrow(strategy.select_parents())
     assert len(kept) == 4
     assert kept.tolist() == sorted(quality, reverse=True)[:4]
 
 
 def test_half_of_a_generation_takes_every_layer_from_a_parent() -> None:
     strategy = Evolution(FEASIBLE, rng=0, population=20, top=5)
-    explore(strategy, narrow, 20)
-    parents = strategy.parents()
+    optimize(strategy, narrow, 20)
+    parents = strategy.select_parents()
     children = strategy.suggest()
     assert len(children) == 20
     of_a_parent = (children[:, None] == parents).any(axis=1).all(axis=1)
@@ -59,14 +59,14 @@ def test_all_of_it_is_feasible_and_new(
         choices = strategy.suggest()
         assert feasible.contains(choices).all()
         if len(seen) < feasible.count():
-            assert not seen & set(rows(choices))
+            assert not seen & set(to_tuples(choices))
             assert len(choices) == min(population, feasible.count() - len(seen))
-        seen |= set(rows(choices))
+        seen |= set(to_tuples(choices))
         strategy.update(choices, narrow(choices))
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(TabnasError, match="mutation must be in"):
+    with pytest.raises(TabnasError, match="`mutation` must be in"):
         Evolution(FEASIBLE, rng=0, mutation=0.0)
     with pytest.raises(TabnasError, match="population must be an integer of at least 2"):
         Evolution(FEASIBLE, rng=0, population=1)

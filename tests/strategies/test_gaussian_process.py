@@ -12,7 +12,7 @@ from tabnas.strategies._gaussian_process import GaussianProcess, expected_improv
 from tabnas.types import FloatArray, IntArray
 
 
-def looks(n: int, seed: int = 0) -> tuple[IntArray, FloatArray]:
+def observe(n: int, seed: int = 0) -> tuple[IntArray, FloatArray]:
     rng = np.random.default_rng(seed)
     choices = rng.integers(0, 8, size=(n, 3))
     return choices, 5 + 0.1 * np.sin(choices.sum(axis=1)) + 0.01 * rng.normal(size=n)
@@ -26,38 +26,40 @@ def process(choices: IntArray, quality: FloatArray) -> GaussianProcess:
 
 @pytest.mark.parametrize("batches", [[40], [1] * 40, [7, 1, 20, 12]])
 def test_believes_what_scikit_learn_believes(batches: list[int]) -> None:
-    choices, quality = looks(40)
-    watched, _ = looks(60, seed=1)
+    choices, quality = observe(40)
+    candidates, _ = observe(60, seed=1)
     ours = GaussianProcess(length_scale=2.0, noise=0.1, layers=3)
-    ours.watch(watched)
+    ours.set_candidates(candidates)
     start = 0
     for size in batches:
         ours.add(choices[start : start + size], quality[start : start + size])
         start += size
     theirs = GaussianProcessRegressor(RBF(2.0) + WhiteKernel(0.1), optimizer=None)
     theirs.fit(choices, (quality - ours.mean) / ours.scale)
-    mean, deviation = theirs.predict(watched, return_std=True)
-    believed, uncertain = ours.believed()
+    mean, deviation = theirs.predict(candidates, return_std=True)
+    believed, uncertain = ours.predict()
     assert np.allclose(believed, mean)
-    assert np.allclose(uncertain**2, deviation**2 - 0.1)  # theirs is of a look, with its noise
-    assert np.allclose(ours.smoothed(), theirs.predict(choices))
+    assert np.allclose(
+        uncertain**2, deviation**2 - 0.1
+    )  # theirs is of an evaluation, with its noise
+    assert np.allclose(ours.predict_observed(), theirs.predict(choices))
     likelihood = theirs.log_marginal_likelihood_value_ - 40 * np.log(ours.scale)
     assert np.isclose(ours.log_likelihood(), likelihood)
 
 
 def test_watching_later_is_the_same() -> None:
-    choices, quality = looks(30)
-    watched, _ = looks(20, seed=1)
+    choices, quality = observe(30)
+    candidates, _ = observe(20, seed=1)
     early = GaussianProcess(length_scale=2.0, noise=0.1, layers=3)
-    early.watch(watched)
+    early.set_candidates(candidates)
     early.add(choices, quality)
     late = process(choices, quality)
-    late.watch(watched)
-    assert np.allclose(early.believed(), late.believed())
+    late.set_candidates(candidates)
+    assert np.allclose(early.predict(), late.predict())
 
 
 def test_mean_and_scale_are_the_most_likely_ones() -> None:
-    choices, quality = looks(12)
+    choices, quality = observe(12)
     made = process(choices, quality)
     covariance = made.covariance(choices, choices) + 0.1 * np.eye(12)
 
@@ -72,9 +74,9 @@ def test_mean_and_scale_are_the_most_likely_ones() -> None:
 
 
 def test_equal_qualities_are_no_trouble() -> None:
-    made = process(looks(10)[0], np.full(10, 0.1))
-    made.watch(looks(5, seed=1)[0])
-    mean, deviation = made.believed()
+    made = process(observe(10)[0], np.full(10, 0.1))
+    made.set_candidates(observe(5, seed=1)[0])
+    mean, deviation = made.predict()
     assert np.abs(mean).max() < 1e-12
     assert np.isfinite(deviation).all()
 
@@ -90,30 +92,30 @@ def test_expected_improvement(mean: float, deviation: float, best: float) -> Non
 
 def test_a_batch_is_chosen_one_after_the_other() -> None:
     """As if each had been looked at and turned out as expected."""
-    choices, quality = looks(15)
-    watched = np.unique(looks(80, seed=1)[0], axis=0)
+    choices, quality = observe(15)
+    candidates = np.unique(observe(80, seed=1)[0], axis=0)
     made = process(choices, quality)
-    made.watch(watched)
-    best = float(made.smoothed().max())
-    chosen = made.several(4, best, np.arange(len(watched)))
+    made.set_candidates(candidates)
+    best = float(made.predict_observed().max())
+    chosen = made.select_batch(4, best, np.arange(len(candidates)))
 
     standard = (quality - made.mean) / made.scale
-    left = list(range(len(watched)))
+    left = list(range(len(candidates)))
     for place in chosen:
         theirs = GaussianProcessRegressor(RBF(2.0) + WhiteKernel(0.1), optimizer=None)
         theirs.fit(choices, standard)
-        mean, deviation = theirs.predict(watched[left], return_std=True)
+        mean, deviation = theirs.predict(candidates[left], return_std=True)
         improvement = expected_improvement(mean, np.sqrt(deviation**2 - 0.1), best)
         assert place == left[int(np.argmax(improvement))]
         believed = mean[left.index(place)]
-        choices = np.concatenate([choices, watched[[place]]])
+        choices = np.concatenate([choices, candidates[[place]]])
         standard = np.append(standard, believed)
         best = max(best, float(believed))
         left.remove(place)
 
 
 def test_only_places_that_are_asked_for_are_chosen() -> None:
-    made = process(*looks(15))
-    made.watch(np.unique(looks(80, seed=1)[0], axis=0))
+    made = process(*observe(15))
+    made.set_candidates(np.unique(observe(80, seed=1)[0], axis=0))
     among = np.array([3, 8, 9])
-    assert set(made.several(5, 0.0, among)) == {3, 8, 9}
+    assert set(made.select_batch(5, 0.0, among)) == {3, 8, 9}

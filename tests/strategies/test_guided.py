@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
-from tabnas.strategies import Guided, RandomSearch, Strategy, explore
+from tabnas.strategies import Guided, RandomSearch, Strategy, optimize
 from tabnas.strategies._guided import log_gain
 from tabnas.testing._strategies import check_recommendations, check_suggestions
 from tabnas.types import FloatArray, IntArray
@@ -44,17 +44,17 @@ def found(strategy: Strategy) -> float:
 
 def test_it_keeps_the_contract_where_v_is_not_listed() -> None:
     def pooling(feasible: FeasibleSet, seed: int) -> Guided:
-        return Guided(feasible, rng=seed, listed=0)
+        return Guided(feasible, rng=seed, max_enumerated=0)
 
     check_suggestions(pooling, FEASIBLE)
     check_recommendations(pooling, FEASIBLE)
 
 
 @pytest.mark.parametrize("listed", [0, 20_000])
-def test_the_best_is_found_by_few_looks(listed: int) -> None:
+def test_the_best_is_found_by_few_evaluations(listed: int) -> None:
     for seed in range(3):
-        strategy = Guided(FEASIBLE, rng=seed, listed=listed)
-        explore(strategy, rough, 80)
+        strategy = Guided(FEASIBLE, rng=seed, max_enumerated=listed)
+        optimize(strategy, rough, 80)
         assert found(strategy) == best_of(rough)
 
 
@@ -67,7 +67,7 @@ def test_the_best_of_a_v_that_cannot_be_listed_is_found() -> None:
         return np.asarray(worth[np.arange(5), choices].sum(axis=-1))
 
     strategy = Guided(feasible, rng=0)
-    explore(strategy, quality, 120)
+    optimize(strategy, quality, 120)
     best = np.array(space.choices(feasible.most_likely(1, worth)[0]))
     answer = np.array(space.choices(strategy.recommend()[0]))
     assert quality(answer) >= quality(best) - 0.05
@@ -75,24 +75,24 @@ def test_the_best_of_a_v_that_cannot_be_listed_is_found() -> None:
 
 def test_without_noise_the_answer_is_the_best_one_seen() -> None:
     strategy = Guided(FEASIBLE, rng=0)
-    for looks in (22, 40, 90):
-        explore(strategy, rough, looks)
-        choices, quality = strategy.seen()
+    for number in (22, 40, 90):
+        optimize(strategy, rough, number)
+        choices, quality = strategy.mean_qualities()
         assert found(strategy) == quality.max()
     assert len(choices) >= 80  # next to nothing was looked at twice
 
 
-def test_with_noise_the_best_are_looked_at_again_and_the_answer_is_better() -> None:
+def test_with_noise_the_best_are_evaluated_again_and_the_answer_is_better() -> None:
     own, blind, by_mean = [], [], []
     for seed in range(5):
         strategy = Guided(FEASIBLE, rng=seed)
-        explore(strategy, noisy(seed, 0.5), 150)
-        assert len(strategy.seen()[0]) < 120
+        optimize(strategy, noisy(seed, 0.5), 150)
+        assert len(strategy.mean_qualities()[0]) < 120
         own.append(found(strategy))
         best_seen = Strategy.recommend(strategy)[0]
         by_mean.append(float(rough(np.array([SPACE.choices(best_seen)]))[0]))
         random = RandomSearch(FEASIBLE, rng=seed)
-        explore(random, noisy(seed, 0.5), 150)
+        optimize(random, noisy(seed, 0.5), 150)
         blind.append(found(random))
     assert np.mean(own) > np.mean(by_mean)
     assert np.mean(own) > np.mean(blind) + 0.1
@@ -101,8 +101,8 @@ def test_with_noise_the_best_are_looked_at_again_and_the_answer_is_better() -> N
 @pytest.mark.parametrize("power", [-30, 5])
 def test_the_scale_of_qualities_does_not_matter(power: int) -> None:
     one, other = Guided(FEASIBLE, rng=0), Guided(FEASIBLE, rng=0)
-    explore(one, rough, 40)
-    explore(other, lambda choices: 2.0**power * rough(choices), 40)
+    optimize(one, rough, 40)
+    optimize(other, lambda choices: 2.0**power * rough(choices), 40)
     assert np.array_equal(one.suggest(), other.suggest())
     assert one.recommend(3) == other.recommend(3)
 
@@ -122,7 +122,7 @@ def test_what_is_over_the_limit_is_learned_from_and_never_named() -> None:
 
 def test_qualities_that_are_all_the_same_are_no_obstacle() -> None:
     strategy = Guided(FEASIBLE, rng=0)
-    explore(strategy, lambda choices: np.full(len(choices), 0.7), 40)
+    optimize(strategy, lambda choices: np.full(len(choices), 0.7), 40)
     assert len(strategy.recommend(3)) == 3
 
 
@@ -150,7 +150,7 @@ def test_the_gain_tells_the_hopeless_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("initial", 0), ("batch", 0), ("degree", 0), ("again", -1)]
+    ("option", "value"), [("initial", 0), ("batch", 0), ("degree", 0), ("initial_repeats", -1)]
 )
 def test_impossible_options_are_refused(option: str, value: int) -> None:
     with pytest.raises(TabnasError, match=f"{option} must be"):

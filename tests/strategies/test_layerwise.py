@@ -5,7 +5,7 @@ import pytest
 
 from tabnas import Budget, FeasibleSet, Limit, SearchSpace, TabnasError
 from tabnas.space import CallableCost
-from tabnas.strategies import Layerwise, explore
+from tabnas.strategies import Layerwise, optimize
 from tabnas.types import FloatArray, IntArray
 
 SPACE = SearchSpace.uniform(layers=4, widths=range(4, 36, 4), inputs=10, outputs=1)
@@ -47,23 +47,23 @@ def test_the_best_beginning_of_each_bucket_is_kept() -> None:
 
 def test_exact_where_one_layer_does_not_depend_on_another() -> None:
     strategy = Layerwise(FEASIBLE, rng=0, buckets=8)
-    explore(strategy, peak, 300)
+    optimize(strategy, peak, 300)
     found = np.array([SPACE.choices(strategy.recommend()[0])])
     assert peak(found)[0] == peak(FEASIBLE.members).max()
 
 
-def test_every_member_is_looked_at_before_one_is_again() -> None:
+def test_every_member_is_evaluated_before_one_is_again() -> None:
     space = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
     feasible = FeasibleSet(space, Budget(parameters=200))
     strategy = Layerwise(feasible, rng=0, buckets=2)
-    explore(strategy, lambda choices: choices.sum(axis=1).astype(float), feasible.count())
-    assert len(strategy.seen()[0]) == feasible.count()
+    optimize(strategy, lambda choices: choices.sum(axis=1).astype(float), feasible.count())
+    assert len(strategy.mean_qualities()[0]) == feasible.count()
     assert strategy.suggest().tolist() == [list(space.choices(strategy.recommend()[0]))]
 
 
 def test_without_a_limit_there_is_one_bucket() -> None:
     strategy = Layerwise(FeasibleSet(SPACE, Budget()), rng=0)
-    explore(strategy, peak, 60)
+    optimize(strategy, peak, 60)
     assert peak(np.array([SPACE.choices(strategy.recommend()[0])]))[0] == 0
 
 
@@ -102,9 +102,9 @@ def test_sampled_members_and_the_base_are_found_from_each_of_their_beginnings() 
 def test_a_sampled_set_is_searched_as_well_as_a_known_one() -> None:
     found = []
     for feasible in (sampled(60), FeasibleSet(SPACE, sampled(60).budget)):
-        assert feasible.exact == (feasible.method == "enumeration")
+        assert feasible.is_exact == (feasible.method == "enumeration")
         strategy = Layerwise(feasible, rng=0, buckets=8)
-        explore(strategy, peak, 300)
+        optimize(strategy, peak, 300)
         found.append(peak(np.array([SPACE.choices(strategy.recommend()[0])]))[0])
     assert found[0] >= found[1] - 1
 

@@ -15,11 +15,11 @@ def test_names_are_those_of_the_registry() -> None:
         assert strategy.name == name
 
 
-def test_recommends_by_the_mean_of_the_looks() -> None:
+def test_recommends_by_the_mean_of_the_evaluations() -> None:
     strategy = RandomSearch(TOY, rng=0)
     strategy.update(np.array([[0, 0], [1, 0], [0, 0]]), np.array([5.0, 3.0, -1.0]))
     assert strategy.recommend(2) == [Architecture((3, 2)), Architecture((2, 2))]
-    assert strategy.looks == 3
+    assert strategy.n_evaluations == 3
 
 
 def test_what_is_infeasible_is_not_recommended_however_good() -> None:
@@ -33,7 +33,7 @@ def test_nothing_seen_is_nothing_recommended() -> None:
 
 
 def test_other_shapes_are_refused() -> None:
-    with pytest.raises(TabnasError, match="choices must be of 1 architectures with 2 layers"):
+    with pytest.raises(TabnasError, match=r"`choices` must have the shape \(1, 2\)"):
         RandomSearch(TOY, rng=0).update(np.array([[0, 0, 0]]), np.array([1.0]))
 
 

@@ -9,28 +9,28 @@ from scipy.stats import multivariate_normal
 
 from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.strategies._surrogate import (
-    CONSTANT,
-    FIRMNESS,
-    MOST_TERMS,
+    INTERCEPT_VARIANCE,
+    MAX_TERMS,
     PRIOR,
-    Looks,
-    Surface,
+    PRIOR_PRECISION,
+    Observations,
+    PolynomialBasis,
     Surrogate,
-    likeliest,
-    surprise,
+    fit_hyperparameters,
+    neg_log_posterior,
 )
 from tabnas.types import FloatArray, IntArray
 
 SPACE = SearchSpace([[2, 4, 8, 16], [0, 3, 9, 27], [0, 5, 6]], inputs=7, outputs=2)
 FEASIBLE = FeasibleSet(SPACE, Budget(parameters=500))
-SURFACE = Surface(FEASIBLE, 3)
+BASIS = PolynomialBasis(FEASIBLE, 3)
 numbers = st.tuples(st.floats(-4, 2), st.floats(-4, 0), st.floats(-5, 1), st.floats(-5, 1)).map(
     np.array
 )
 
 
-def seen(seed: int, architectures: int = 12) -> tuple[Looks, IntArray, FloatArray]:
-    """Looks, and what they sum up: which architecture each was at, and what it saw."""
+def seen(seed: int, architectures: int = 12) -> tuple[Observations, IntArray, FloatArray]:
+    """Observations, and what they sum up: which architecture each was at, and what it saw."""
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(FEASIBLE.members))[:architectures]
     number = rng.integers(1, 4, size=architectures)
@@ -41,81 +41,83 @@ def seen(seed: int, architectures: int = 12) -> tuple[Looks, IntArray, FloatArra
     quality = (quality - mean.mean()) / mean.std()
     mean = (mean - mean.mean()) / mean.std()
     scatter = float(((quality - mean[of]) ** 2).sum())
-    return Looks(SURFACE.terms(FEASIBLE.members[chosen]), mean, number, scatter), of, quality
+    return Observations(BASIS.terms(FEASIBLE.members[chosen]), mean, number, scatter), of, quality
 
 
 def prior_variance(of: FloatArray) -> FloatArray:
-    return np.where(SURFACE.degrees == 0, CONSTANT, np.exp(of[0] + of[1] * (SURFACE.degrees - 1)))
+    return np.where(
+        BASIS.degrees == 0, INTERCEPT_VARIANCE, np.exp(of[0] + of[1] * (BASIS.degrees - 1))
+    )
 
 
 @given(numbers, st.integers(0, 100))
 def test_beliefs_are_those_of_the_joint_normal_distribution(of: FloatArray, seed: int) -> None:
-    looks, place, quality = seen(seed)
-    others = SURFACE.terms(FEASIBLE.members)[:5]
-    terms = np.concatenate([looks.terms, others])
+    observed, place, quality = seen(seed)
+    others = BASIS.terms(FEASIBLE.members)[:5]
+    terms = np.concatenate([observed.terms, others])
     every = terms * prior_variance(of) @ terms.T + np.exp(of[2]) * np.eye(len(terms))
     told = every[np.ix_(place, place)] + np.exp(of[3]) * np.eye(len(place))
     between = every[:, place]
     mean = between @ np.linalg.solve(told, quality)
     variance = np.diag(every - between @ np.linalg.solve(told, between.T))
 
-    model = Surrogate(SURFACE.degrees, looks, of)
-    parts = (model.of_seen(), model.of_unseen(others))
+    model = Surrogate(BASIS.degrees, observed, of)
+    parts = (model.predict_observed(), model.predict(others))
     assert np.concatenate([one.mean for one in parts]) == pytest.approx(mean, abs=1e-6)
     assert np.concatenate([one.variance for one in parts]) == pytest.approx(variance, abs=1e-6)
 
 
 @given(numbers, numbers, st.integers(0, 100))
-def test_surprise_is_that_of_the_looks_and_the_numbers(
+def test_neg_log_posterior_is_that_of_the_evaluations_and_the_numbers(
     one: FloatArray, other: FloatArray, seed: int
 ) -> None:
-    looks, place, quality = seen(seed)
+    observed, place, quality = seen(seed)
 
     def dense(of: FloatArray) -> float:
-        every = looks.terms * prior_variance(of) @ looks.terms.T
+        every = observed.terms * prior_variance(of) @ observed.terms.T
         every += np.exp(of[2]) * np.eye(len(every))
         told = every[np.ix_(place, place)] + np.exp(of[3]) * np.eye(len(place))
         likelihood = multivariate_normal.logpdf(quality, cov=told)
-        return float(-2 * likelihood + FIRMNESS @ (of - PRIOR) ** 2)
+        return float(-2 * likelihood + PRIOR_PRECISION @ (of - PRIOR) ** 2)
 
-    ours = [surprise(of, SURFACE.degrees, looks)[0] for of in (one, other)]
+    ours = [neg_log_posterior(of, BASIS.degrees, observed)[0] for of in (one, other)]
     assert ours[0] - ours[1] == pytest.approx(dense(one) - dense(other), abs=1e-5)
 
 
 @given(numbers, st.integers(0, 100))
 def test_the_gradient_is_that_of_the_surprise(of: FloatArray, seed: int) -> None:
-    looks, _, _ = seen(seed)
-    gradient = surprise(of, SURFACE.degrees, looks)[1]
-    near = approx_fprime(of, lambda x: surprise(x, SURFACE.degrees, looks)[0], 1e-6)
+    observed, _, _ = seen(seed)
+    gradient = neg_log_posterior(of, BASIS.degrees, observed)[1]
+    near = approx_fprime(of, lambda x: neg_log_posterior(x, BASIS.degrees, observed)[0], 1e-6)
     assert gradient == pytest.approx(near, rel=1e-3, abs=1e-2)
 
 
-def test_looks_that_repeat_exactly_are_believed() -> None:
+def test_evaluations_that_repeat_exactly_are_believed() -> None:
     rng = np.random.default_rng(0)
-    terms = SURFACE.terms(FEASIBLE.members)
+    terms = BASIS.terms(FEASIBLE.members)
     number = np.full(len(terms), 2)
-    looks = Looks(terms, 7 + 0.1 * rng.normal(size=len(terms)), number, 0.0)
-    model = Surrogate(SURFACE.degrees, looks, likeliest(SURFACE.degrees, looks))
-    assert model.of_seen().mean == pytest.approx(looks.mean, abs=1e-6)
+    observed = Observations(terms, 7 + 0.1 * rng.normal(size=len(terms)), number, 0.0)
+    model = Surrogate(BASIS.degrees, observed, fit_hyperparameters(BASIS.degrees, observed))
+    assert model.predict_observed().mean == pytest.approx(observed.mean, abs=1e-6)
     assert model.noise < 1e-9
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.0])
-def test_the_noise_of_looks_is_found(noise: float) -> None:
+def test_the_noise_of_evaluations_is_found(noise: float) -> None:
     rng = np.random.default_rng(0)
-    terms = SURFACE.terms(FEASIBLE.members)
+    terms = BASIS.terms(FEASIBLE.members)
     level = terms[:, 1] + 0.3 * rng.normal(size=len(terms))
     looks_at = level[:, None] + noise * rng.normal(size=(len(terms), 8))
     mean = looks_at.mean(axis=1)
     scatter = float(((looks_at - mean[:, None]) ** 2).sum())
-    looks = Looks(terms, mean, np.full(len(terms), 8), scatter)
-    model = Surrogate(SURFACE.degrees, looks, likeliest(SURFACE.degrees, looks))
+    observed = Observations(terms, mean, np.full(len(terms), 8), scatter)
+    model = Surrogate(BASIS.degrees, observed, fit_hyperparameters(BASIS.degrees, observed))
     assert model.noise**0.5 == pytest.approx(noise, rel=0.2)
 
 
 def test_terms_are_products_of_polynomials_in_the_logarithm_of_the_width() -> None:
     plain = FeasibleSet(SearchSpace([[1, 3, 7]], inputs=2, outputs=1), Budget())
-    terms = Surface(plain, 2).terms(np.array([[0], [1], [2]]))
+    terms = PolynomialBasis(plain, 2).terms(np.array([[0], [1], [2]]))
     x = np.array([-1.0, 0.0, 1.0])  # log(1 + width) is evenly spread here
     legendre = np.stack([np.ones(3), 3**0.5 * x, 5**0.5 * (3 * x**2 - 1) / 2], axis=1)
     assert terms == pytest.approx(legendre)
@@ -124,6 +126,6 @@ def test_terms_are_products_of_polynomials_in_the_logarithm_of_the_width() -> No
 def test_deep_spaces_have_fewer_degrees() -> None:
     for layers, degree in ((5, 3), (9, 3), (12, 2), (40, 1), (300, 1)):
         space = SearchSpace.uniform(layers=layers, widths=[4, 8], inputs=2, outputs=1)
-        surface = Surface(FeasibleSet(space, Budget()), 3)
+        surface = PolynomialBasis(FeasibleSet(space, Budget()), 3)
         assert surface.degrees.max() == degree
-        assert len(surface.degrees) <= max(MOST_TERMS, layers + 1)
+        assert len(surface.degrees) <= max(MAX_TERMS, layers + 1)

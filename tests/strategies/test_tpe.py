@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
-from tabnas.strategies import TPE, StuckError, _tpe, explore
+from tabnas.strategies import TPE, StuckError, _tpe, optimize
 from tabnas.types import FloatArray, IntArray
 
 SPACE = SearchSpace([[2, 3, 4], [0, 2, 3, 4]], inputs=2, outputs=1)
@@ -24,20 +24,20 @@ def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_infeasible_trials_are_pruned_and_cost_no_look(ordered: bool) -> None:
+def test_infeasible_trials_are_pruned_and_cost_no_evaluation(ordered: bool) -> None:
     optuna = pytest.importorskip("optuna")
     strategy = TPE(FEASIBLE, rng=0, ordered=ordered)
-    explore(strategy, widest, 40)
+    optimize(strategy, widest, 40)
     states = [trial.state for trial in strategy._study.trials]
-    assert states.count(optuna.trial.TrialState.COMPLETE) == strategy.looks == 40
+    assert states.count(optuna.trial.TrialState.COMPLETE) == strategy.n_evaluations == 40
     assert states.count(optuna.trial.TrialState.PRUNED) == len(states) - 40 > 0
-    assert FEASIBLE.contains(strategy.seen()[0]).all()
+    assert FEASIBLE.contains(strategy.mean_qualities()[0]).all()
 
 
 def test_optuna_is_told_what_was_found() -> None:
     pytest.importorskip("optuna")
     strategy = TPE(FEASIBLE, rng=0)
-    explore(strategy, lambda choices: choices @ [1.0, 0.3], 30)
+    optimize(strategy, lambda choices: choices @ [1.0, 0.3], 30)
     best = strategy._study.best_trial
     widths = [width for width in best.params.values() if width > 0]
     assert str(strategy.recommend()[0]) == "-".join(map(str, widths))
@@ -59,18 +59,18 @@ def test_nothing_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_it_says_when_it_finds_nothing_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("optuna")
-    monkeypatch.setattr(_tpe, "MOST_INFEASIBLE", 50)
+    monkeypatch.setattr(_tpe, "MAX_INFEASIBLE", 50)
     space = SearchSpace.uniform(layers=8, widths=range(4, 84, 4), inputs=10, outputs=1)
     cheapest = FeasibleSet(space, Budget(dense_parameters=200))
     strategy = TPE(cheapest, rng=0)
-    with pytest.raises(StuckError, match="50 infeasible architectures in a row after 0 looks"):
-        explore(strategy, widest, 1)
+    with pytest.raises(StuckError, match=r"50 infeasible .* after 0 evaluations"):
+        optimize(strategy, widest, 1)
     assert strategy.recommend() == []
 
 
-def test_looks_of_others_are_no_trouble() -> None:
+def test_evaluations_of_others_are_no_trouble() -> None:
     pytest.importorskip("optuna")
     strategy = TPE(FEASIBLE, rng=0)
     strategy.update(np.array([[0, 1], [2, 3]]), np.array([1.0, np.nan]))
-    assert strategy.looks == 1
-    explore(strategy, widest, 5)
+    assert strategy.n_evaluations == 1
+    optimize(strategy, widest, 5)

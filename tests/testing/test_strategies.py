@@ -9,7 +9,7 @@ from tabnas.testing import check_strategy
 from tabnas.testing._strategies import check_progress
 from tabnas.types import FloatArray, IntArray
 
-OWN_TESTS = {"tabnas", "random", "tpe"}
+OWN_TESTS = {"guided", "random", "tpe"}
 
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES.keys() - OWN_TESTS))
@@ -36,7 +36,7 @@ def test_conformance_of_tpe() -> None:
     [
         ("evolution", {"population": 2, "top": 1}),
         ("policy", {"reward": "abs", "reward_options": {"beta": -1.0}, "workers": 3}),
-        ("policy", {"reward": "rejection_monte_carlo", "recommends": "seen"}),
+        ("policy", {"reward": "rejection_monte_carlo", "recommend_by": "seen"}),
     ],
 )
 def test_conformance_with_options(name: str, options: dict[str, object]) -> None:
@@ -73,7 +73,7 @@ class _Moody(_Own):
 
     def suggest(self) -> IntArray:
         _Moody.drawn += 1
-        return self.feasible.given().sample(1 + _Moody.drawn % 2, self.rng)
+        return self.feasible.condition().sample(1 + _Moody.drawn % 2, self.rng)
 
 
 class _Curious(_Own):
@@ -90,7 +90,7 @@ class _Forgetful(_Own):
         super().update(choices[::2], quality[::2])
 
     def suggest(self) -> IntArray:
-        return self.feasible.given().sample(2, self.rng)
+        return self.feasible.condition().sample(2, self.rng)
 
 
 class _Gullible(_Own):
@@ -105,10 +105,10 @@ class _Gullible(_Own):
     [
         (_Reckless, "must be feasible"),
         (_Repetitive, "none may be recommended twice"),
-        (_Moody, "must depend on looks and rng alone"),
-        (_Curious, "must depend on looks and rng alone"),
-        (_Forgetful, "there must be 13 looks"),
-        (_Gullible, "NaN stands for no look"),
+        (_Moody, "must depend on evaluations and rng alone"),
+        (_Curious, "must depend on evaluations and rng alone"),
+        (_Forgetful, "there must be 13 evaluations"),
+        (_Gullible, "NaN must not count as an evaluation"),
     ],
 )
 def test_the_suite_finds_faults(strategy: type[Strategy], complaint: str) -> None:

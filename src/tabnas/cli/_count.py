@@ -108,17 +108,17 @@ def count(
 
 def describe(feasible: FeasibleSet) -> dict[str, Any]:
     """The facts about a feasible set, for people and for machines."""
-    from tabnas.space import known_costs
+    from tabnas.space import compute_costs
 
     space, budget = feasible.space, feasible.budget
     extremes = {
         which: {
             "architecture": str(architecture),
-            **known_costs(space, architecture),
+            **compute_costs(space, architecture),
         }
         for which, architecture in (
             ("cheapest", feasible.cheapest()),
-            ("dearest", feasible.dearest()),
+            ("dearest", feasible.most_expensive()),
         )
     }
     facts: dict[str, Any] = {
@@ -129,10 +129,10 @@ def describe(feasible: FeasibleSet) -> dict[str, Any]:
         "limits": {limit.cost.name: limit.at_most for limit in budget.limits},
         "architectures": space.size,
         "method": feasible.method,
-        "exact": feasible.exact,
+        "exact": feasible.is_exact,
         "feasible": None,
     }
-    if feasible.exact:
+    if feasible.is_exact:
         facts["feasible"] = feasible.count()
         facts["share"] = feasible.count() / space.size
         facts["unused_widths"] = [list(widths) for widths in feasible.unused_widths()]

@@ -11,7 +11,7 @@ from rich.table import Table
 from tabnas.cli._summary import LONGEST_ARCHITECTURE, amount, digits_of, said_interval, said_number
 from tabnas.cli._text import plain, shown
 from tabnas.report import choose_network
-from tabnas.space import BOTTLENECK
+from tabnas.space import BOTTLENECK_DEFINITION
 
 LONGEST_WORDS = 600
 UNCLEAR = "chance?"
@@ -50,7 +50,7 @@ def show_tradeoff(console: Console, facts: dict[str, Any], folder: str) -> None:
             table.add_row("", shown(name, style="dim"), "", said_interval(score, digits), "")
     console.print(table)
     if any(model["bottlenecks"] for model in models):
-        console.print(f"* has a bottleneck, {BOTTLENECK}", style="dim")
+        console.print(f"* has a bottleneck, {BOTTLENECK_DEFINITION}", style="dim")
     if any(UNCLEAR in step for step in steps):
         console.print(f"{UNCLEAR} the two intervals overlap", style="dim")
     console.print()

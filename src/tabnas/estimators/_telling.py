@@ -20,7 +20,7 @@ class Telling:
     def begin(self, run: PlannedRun) -> None:
         """Say what is to be done."""
         feasible = run.plan.feasible
-        number = f"{feasible.count():,}" if feasible.exact else "many"
+        number = f"{feasible.count():,}" if feasible.is_exact else "many"
         self._say(
             f"search: {len(run.parts.development):,} rows, {number} architectures within "
             f"{feasible.budget}"

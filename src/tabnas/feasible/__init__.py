@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tabnas.feasible._conditional import Conditional
+from tabnas.feasible._conditional_policy import ConditionalPolicy
 from tabnas.feasible._feasible_set import FeasibleSet, Method
 from tabnas.feasible._logits import Logits, log_probabilities
 from tabnas.feasible._monte_carlo import Estimate, log_likelihood, sample_product
 
 __all__ = [
-    "Conditional",
+    "ConditionalPolicy",
     "Estimate",
     "FeasibleSet",
     "Logits",

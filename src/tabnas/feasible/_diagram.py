@@ -1,9 +1,9 @@
 """The feasible set as a decision diagram: a directed acyclic graph whose paths are its members.
 
 Node 0 is the root and the last node the terminal; edges lead to nodes of higher index. Entering a
-node takes one choice (layer i has its candidate j) or none, and every feasible architecture is
-exactly one path from root to terminal. So P(V), marginals, samples, counts and extremes are each a
-sweep over the edges, whatever the costs were that made the diagram.
+node makes one choice (layer i has its candidate j) or none, and every feasible architecture is
+exactly one path from root to terminal. So P(V), marginals, samples, counts and extremes are each
+one sweep over the edges, whatever costs the diagram was built from.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Index = NDArray[np.uint32]  # unsigned: compiled code need not check for negativ
 
 @dataclass(frozen=True, eq=False)
 class Diagram:
-    """Edges in compressed rows: those of node n are `first[n]` to `first[n + 1] - 1`.
+    """Edges in compressed sparse rows: those of node n are `first[n]` to `first[n + 1] - 1`.
 
-    A choice is the flat index `layer * max_choices + candidate`, and `layers * max_choices` stands
-    for none. `choice` is what entering a node takes; `place` is the layer and candidate in force
-    there, which differs at nodes that pass on a choice to be taken by their descendants.
+    A choice is the flat index `layer * max_choices + candidate`, and `layers * max_choices` means
+    none. `choice` is the choice made by entering a node. `location` is the layer and candidate that
+    a node belongs to. The two differ at nodes whose choice is made by their descendants.
     """
 
     layers: int
     max_choices: int
-    first: Index  # [nodes + 1]; the terminal, of index `nodes`, is not counted
+    first: Index  # [nodes + 1]; the terminal has the index `nodes` and is not counted
     child: Index  # [edges]
     choice: Index  # [nodes]
-    place: Index  # [nodes]
+    location: Index  # [nodes]
 
     @classmethod
     def from_edges(
@@ -46,17 +46,17 @@ class Diagram:
         source: IntArray,
         child: IntArray,
         choice: IntArray,
-        place: IntArray | None = None,
+        location: IntArray | None = None,
     ) -> Diagram:
-        """A diagram of edges in any order; `place` is where the choice is, if not given."""
-        place = choice if place is None else place
+        """Build a diagram from edges in any order; `location` defaults to `choice`."""
+        location = choice if location is None else location
         nodes = len(choice)
         degree = np.bincount(source, minlength=nodes)
-        # Nodes of the same choice and place are put in order of their degree, which spares a sweep
-        # most of its mispredicted branches. Those that take no choice may lead to one another and
-        # stay as they are.
-        group = np.cumsum(np.diff(choice, prepend=-1) | np.diff(place, prepend=-1) != 0)
-        order = np.lexsort((np.where(choice == place, degree, 0), group))
+        # Nodes of the same choice and location are sorted by degree, which avoids most mispredicted
+        # branches of a sweep. Nodes without a choice may have edges between them and keep their
+        # order.
+        group = np.cumsum(np.diff(choice, prepend=-1) | np.diff(location, prepend=-1) != 0)
+        order = np.lexsort((np.where(choice == location, degree, 0), group))
         renumbered = np.empty(nodes + 1, dtype=np.int64)
         renumbered[order] = np.arange(nodes)
         renumbered[nodes] = nodes
@@ -67,12 +67,12 @@ class Diagram:
             first=np.concatenate([[0], np.cumsum(degree[order])]).astype(np.uint32),
             child=child[np.argsort(source, kind="stable")].astype(np.uint32),
             choice=choice[order].astype(np.uint32),
-            place=place[order].astype(np.uint32),
+            location=location[order].astype(np.uint32),
         )
 
     @classmethod
     def empty(cls, layers: int, max_choices: int) -> Diagram:
-        """The diagram without a path: a root that leads nowhere."""
+        """Return the diagram without a path: a root without edges."""
         nothing = np.zeros(0, dtype=np.int64)
         root = np.array([layers * max_choices])
         return cls.from_edges(layers, max_choices, source=nothing, child=nothing, choice=root)
@@ -91,7 +91,7 @@ class Diagram:
 
     @cached_property
     def _counts(self) -> list[int]:
-        """Paths from each node to the terminal, in integers of any size."""
+        """The number of paths from each node to the terminal, as Python integers."""
         first, child = self.first.tolist(), self.child.tolist()
         counts = [0] * self.nodes + [1]
         for node in reversed(range(self.nodes)):
@@ -99,23 +99,23 @@ class Diagram:
         return counts
 
     def count(self) -> int:
-        """The exact number of paths."""
+        """Return the exact number of paths."""
         return self._counts[0]
 
-    def possible(self) -> BoolArray:
-        """[layers, max_choices]: which choices occur on any path."""
+    def reachable(self) -> BoolArray:
+        """Return which choices occur on any path: [layers, max_choices]."""
         first, child = self.first.tolist(), self.child.tolist()
         reached = [True] + [False] * self.nodes
         for node in range(self.nodes):
             if reached[node]:
                 for c in child[first[node] : first[node + 1]]:
                     reached[c] |= self._counts[c] > 0
-        possible = np.zeros(self.no_choice + 1, dtype=np.bool_)
-        possible[self.choice[np.array(reached[:-1])]] = True
-        return possible[:-1].reshape(self.layers, self.max_choices)
+        reachable = np.zeros(self.no_choice + 1, dtype=np.bool_)
+        reachable[self.choice[np.array(reached[:-1])]] = True
+        return reachable[:-1].reshape(self.layers, self.max_choices)
 
     def paths(self) -> Iterator[tuple[int, ...]]:
-        """All paths, as candidates per layer, in no particular order."""
+        """Yield all paths, as candidates per layer, in no particular order."""
         stack: list[tuple[int, tuple[int, ...]]] = [(0, ())]
         while stack:
             node, taken = stack.pop()
@@ -127,11 +127,12 @@ class Diagram:
                     stack.append((int(child), self._take(taken, child)))
 
     def best_paths(self, gain: FloatArray) -> Iterator[tuple[int, ...]]:
-        """Paths by falling sum of `gain`, [edges], as candidates per layer.
+        """Yield paths in descending order of their sum of `gain`, [edges], as candidates per layer.
 
-        A best-first search: the best sum still to come is known exactly for every node, so nothing
-        is expanded that does not lead to the next path. What is compared is how much a path falls
-        short of the best, which is exactly 0 along the best edges; of equals, the furthest goes on.
+        This is a best-first search. The best sum from every node to the terminal is known exactly,
+        so only nodes on the way to the next path are expanded. The heap is ordered by how much a
+        path falls short of the best, which is exactly 0 along the best edges; of equal ones, the
+        longest is expanded first.
         """
         from tabnas.feasible import _kernels
 

@@ -1,36 +1,36 @@
-"""Diagrams by looking at every architecture: small spaces, any cost."""
+"""Diagrams by enumeration of all architectures: for small spaces and any cost."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tabnas.feasible._cost_calculator import CostCalculator
 from tabnas.feasible._diagram import Diagram
-from tabnas.feasible._measure import Measure
 from tabnas.types import BoolArray, IntArray
 
 
-def compile_enumerated(measure: Measure) -> Diagram:
-    """The diagram of all feasible choices; its root has no path if there are none."""
-    shape = measure.shape
+def compile_enumeration(calculator: CostCalculator) -> Diagram:
+    """Return the diagram of all feasible choices; without any, it has no path."""
+    shape = calculator.shape
     choices = np.indices(shape).reshape(len(shape), -1).T
-    return _compile(measure.contains(choices), shape, measure.space.max_choices)
+    return _compile(calculator.contains(choices), shape, calculator.space.max_choices)
 
 
 def _compile(feasible: BoolArray, shape: tuple[int, ...], max_choices: int) -> Diagram:
-    """Merge, from the last layer up, all beginnings that allow the same endings."""
-    # kinds[i][b, ...] is what may follow a beginning of i layers; 0 is a dead end
+    """Merge, from the last layer up, all prefixes that have the same completions."""
+    # The kind of a prefix identifies the set of its completions; 0 is the empty set.
     kind = feasible.astype(np.int64)
     rows_of: list[IntArray] = []  # for each layer, [kinds, candidates]: the kinds that follow
     for candidates in reversed(shape):
         dead = np.zeros((1, candidates), dtype=np.int64)
         rows = np.concatenate([dead, kind.reshape(-1, candidates)])
-        rows, kind = np.unique(rows, axis=0, return_inverse=True)  # sorted: the dead end is 0
-        kind = kind.reshape(-1)[1:]  # some releases of NumPy shape it otherwise
+        rows, kind = np.unique(rows, axis=0, return_inverse=True)  # sorted, so `dead` is 0
+        kind = kind.reshape(-1)[1:]  # some NumPy releases return another shape
         rows_of.append(rows)
     rows_of.reverse()
     root = int(kind[0])
 
-    # A node is (candidate, kind that follows); a candidate followed by a dead end is none.
+    # A node is (candidate, kind after it). Candidates without a completion have no node.
     nodes = 1
     sources, children, choices = [], [], [np.array([len(shape) * max_choices])]
     node_of = np.where(np.arange(len(rows_of[0])) == root, 0, -1)[None, :]  # [candidates, kinds]

@@ -1,4 +1,4 @@
-"""The feasible set V: the architectures of a space that hold a budget's limits."""
+"""The feasible set V: the architectures of a space that keep the limits of a budget."""
 
 from __future__ import annotations
 
@@ -19,41 +19,47 @@ from tabnas.errors import (
     whole,
 )
 from tabnas.feasible._chain import MAX_EDGES, TooManyStatesError, compile_chain
-from tabnas.feasible._conditional import Conditional, ExactConditional
+from tabnas.feasible._conditional_policy import ConditionalPolicy, ExactConditionalPolicy
+from tabnas.feasible._cost_calculator import MAX_ENUMERATED, CostCalculator
 from tabnas.feasible._diagram import Diagram
-from tabnas.feasible._enumeration import compile_enumerated
-from tabnas.feasible._extremes import extreme, extreme_of
+from tabnas.feasible._enumeration import compile_enumeration
+from tabnas.feasible._extremes import find_extreme, select_extreme
 from tabnas.feasible._logits import Logits, log_probabilities
-from tabnas.feasible._measure import MAX_ENUMERATED, Measure
-from tabnas.feasible._monte_carlo import Estimate, EstimatedConditional, estimate, sample_product
+from tabnas.feasible._monte_carlo import (
+    Estimate,
+    SampledConditionalPolicy,
+    estimate,
+    sample_product,
+)
 from tabnas.space import COSTS, Architecture, Budget, CallableCost, Cost, SearchSpace
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Method = Literal["chain", "enumeration", "monte carlo"]
-"""How a feasible set is known: exactly by the first two, by sampling with the last."""
+"""How a feasible set is computed: exactly by the first two, by sampling with the last."""
 CostLike = Cost | str | Callable[[Architecture], float]
 
 
 class FeasibleSet:
     """All architectures of `space` within `budget`, and inference over them.
 
-    A policy is given by its logits, [..., layers, max_choices] or one array per layer; without any
-    it is uniform. Three methods know V:
+    A policy is an array of logits, [..., layers, max_choices], or one array per layer; None is the
+    uniform policy. There are three methods:
 
     - "chain": exact in spaces of any size, if every limit is on a chain cost and the diagram of V
-      stays below 5 million edges;
+      has at most 5 million edges;
     - "enumeration": exact for any cost, in spaces of up to 500,000 encodings;
-    - "monte carlo": estimates from `samples` architectures, for all else.
+    - "monte carlo": estimates from `samples` architectures, for everything else.
 
-    The first that applies is taken, unless `method` names one; the attributes `method` and `exact`
-    tell which, and a fall to Monte Carlo warns. A budget that no architecture meets is refused.
+    By default the first method that applies is used. The attributes `method` and `is_exact` say
+    which one it is; Monte Carlo also gives a warning. A budget that no architecture meets raises an
+    `InfeasibleError`.
 
     >>> from tabnas import Budget, SearchSpace
     >>> space = SearchSpace.uniform(layers=3, inputs=1027, outputs=1)
     >>> feasible = FeasibleSet(space, Budget(dense_parameters=41_153))
     >>> feasible
     FeasibleSet(856 of 8,000, dense_parameters <= 41,153, exact by chain)
-    >>> feasible.dearest()
+    >>> feasible.most_expensive()
     Architecture('32-144-24')
     >>> "32-64-96" in feasible
     False
@@ -76,47 +82,46 @@ class FeasibleSet:
         self.space = space
         self.budget = budget
         self.samples = whole("samples", samples, least=1)
-        self._measure = Measure(space, budget)
-        self.method, self._diagram = self._know(method)
-        self._refuse_empty()
+        self._calculator = CostCalculator(space, budget)
+        self.method, self._diagram = self._choose_method(method)
+        self._check_not_empty()
 
-    # --- how V is known ---------------------------------------------------------------------------
+    # --- methods ----------------------------------------------------------------------------------
 
-    def _know(self, wanted: Method | None) -> tuple[Method, Diagram | None]:
-        why_not = "a limited cost does not add up along the layers"
-        if wanted in (None, "chain") and self._measure.all_chain:
+    def _choose_method(self, wanted: Method | None) -> tuple[Method, Diagram | None]:
+        reason = "a limited cost is not a sum over layers"
+        if wanted in (None, "chain") and self._calculator.has_only_chain_costs:
             try:
-                limits = self._measure.chain_limits
+                limits = self._calculator.chain_limits
                 return "chain", compile_chain(limits, self.space.max_choices)
             except TooManyStatesError:
-                why_not = f"its diagram would have more than {MAX_EDGES:,} edges"
+                reason = f"its diagram would have more than {MAX_EDGES:,} edges"
         if wanted == "chain":
-            raise TabnasError(f"the feasible set cannot be known along the chain: {why_not}")
+            raise TabnasError(f"the method 'chain' cannot be used: {reason}")
         if wanted in (None, "enumeration"):
-            if self._measure.encodings <= MAX_ENUMERATED:
-                return "enumeration", compile_enumerated(self._measure)
+            if self._calculator.n_encodings <= MAX_ENUMERATED:
+                return "enumeration", compile_enumeration(self._calculator)
             too_many = f"the space has more than {MAX_ENUMERATED:,} encodings"
             if wanted == "enumeration":
-                raise TabnasError(f"the feasible set cannot be enumerated: {too_many}")
+                raise TabnasError(f"the method 'enumeration' cannot be used: {too_many}")
             warnings.warn(
-                f"the feasible set is known by {self.samples:,} samples only: "
-                f"{why_not}, and {too_many}",
+                f"the feasible set is estimated from {self.samples:,} samples: "
+                f"{reason}, and {too_many}",
                 InexactWarning,
                 stacklevel=3,
             )
         return "monte carlo", None
 
     @property
-    def exact(self) -> bool:
-        """Whether answers are exact rather than estimates."""
+    def is_exact(self) -> bool:
+        """Whether results are exact rather than estimates."""
         return self._diagram is not None
 
-    @property
-    def _exact_diagram(self) -> Diagram:
+    def _require_diagram(self) -> Diagram:
         if self._diagram is None:
             raise InexactError(
-                "the feasible set is known by samples only and cannot be counted or listed; "
-                "its share of the space is about `probability()`"
+                "this feasible set is estimated from samples and cannot be counted or listed; "
+                "`probability()` estimates its share of the space"
             )
         return self._diagram
 
@@ -124,7 +129,7 @@ class FeasibleSet:
     def sampled_members(self) -> IntArray:
         """Distinct feasible choices among `samples` uniform ones and the narrowest, [n, layers].
 
-        Where V is known by samples only, these are the members that are known: at least one.
+        Where V is estimated from samples, these are its known members: at least one.
         """
         drawn = sample_product(
             log_probabilities(self.space), self.samples, np.random.default_rng(0)
@@ -132,23 +137,23 @@ class FeasibleSet:
         drawn[0] = 0
         return np.asarray(np.unique(drawn[self.contains(drawn)], axis=0))
 
-    def _refuse_empty(self) -> None:
+    def _check_not_empty(self) -> None:
         if self._diagram is not None and self._diagram.count() > 0:
             return
         if self._diagram is None and len(self.sampled_members) > 0:
             return
-        self._refuse_below_the_cheapest()
+        self._check_each_limit()
         if self._diagram is None:
             raise InfeasibleError(
-                f"none of {self.samples:,} sampled architectures holds {self.budget}: "
-                "raise the limit, or ask for more samples"
+                f"none of {self.samples:,} sampled architectures meets {self.budget}; "
+                "raise the limit, or set `samples` higher"
             )
         raise InfeasibleError(
-            f"no architecture holds {self.budget} at once, though each limit can be held alone"
+            f"no architecture meets {self.budget} together, though each limit alone can be met"
         )
 
-    def _refuse_below_the_cheapest(self) -> None:
-        """Name the cheapest architecture of a limit that none holds, where it can be found."""
+    def _check_each_limit(self) -> None:
+        """Raise an error with the cheapest architecture if a single limit cannot be kept."""
         everything = FeasibleSet(self.space, Budget())
         for limit in self.budget.limits:
             try:
@@ -157,26 +162,26 @@ class FeasibleSet:
                 continue
             cost = limit.cost(self.space, cheapest)
             if cost > limit.at_most:
-                # rounded up, so that a limit of what is said can be held
+                # rounded up, so that the number in the message is a limit that can be kept
                 shown = cost if cost == int(cost) or cost < 1 else ceil(10 * cost) / 10
                 raise InfeasibleError(
-                    f"no architecture holds {limit}: the cheapest, {cheapest}, has {shown:,}"
+                    f"no architecture meets {limit}: the cheapest, {cheapest}, has {shown:,}"
                 )
 
-    # --- V itself ---------------------------------------------------------------------------------
+    # --- members ----------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """The exact number of feasible architectures."""
-        return self._exact_diagram.count()
+        """Return the exact number of feasible architectures."""
+        return self._require_diagram().count()
 
     def __iter__(self) -> Iterator[Architecture]:
-        """All feasible architectures, in no particular order."""
-        return map(self.space.architecture, self._exact_diagram.paths())
+        """Iterate over all feasible architectures, in no particular order."""
+        return map(self.space.architecture, self._require_diagram().paths())
 
     @cached_property
     def members(self) -> IntArray:
-        """All feasible choices, [count, layers], in ascending order; found once, then kept."""
-        return np.array(sorted(self._exact_diagram.paths()), dtype=np.int64)
+        """All feasible choices, [count, layers], in ascending order; computed once."""
+        return np.array(sorted(self._require_diagram().paths()), dtype=np.int64)
 
     def __contains__(self, architecture: object) -> bool:
         if not isinstance(architecture, Architecture | str) or architecture not in self.space:
@@ -184,48 +189,53 @@ class FeasibleSet:
         return bool(self.contains(np.array(self.space.choices(architecture))))
 
     def contains(self, choices: IntArray) -> BoolArray:
-        """Which of the choices, [..., layers], are feasible: [...]."""
-        return self._measure.contains(choices)
+        """Return which of the choices, [..., layers], are feasible: [...]."""
+        return self._calculator.contains(choices)
 
-    def load(self, choices: IntArray) -> FloatArray:
-        """T / T0 of the choices, [..., layers]; of several limits the tightest counts: [...]."""
-        return self._measure.load(choices)
+    def cost_ratio(self, choices: IntArray) -> FloatArray:
+        """Return cost / limit, T / T0, of the choices, [..., layers], as [...].
 
-    def possible(self) -> BoolArray:
-        """[layers, max_choices]: which candidates occur in a feasible architecture."""
-        return self._exact_diagram.possible()
+        With several limits, the largest ratio counts.
+        """
+        return self._calculator.cost_ratio(choices)
+
+    def reachable(self) -> BoolArray:
+        """Return which candidates occur in a feasible architecture: [layers, max_choices]."""
+        return self._require_diagram().reachable()
 
     def unused_widths(self) -> list[tuple[int, ...]]:
-        """For each layer the candidate widths that occur in no feasible architecture."""
+        """Return for each layer the candidate widths that occur in no feasible architecture."""
         return [
-            tuple(width for width, ok in zip(layer, possible, strict=False) if not ok)
-            for layer, possible in zip(self.space.candidates, self.possible(), strict=True)
+            tuple(width for width, ok in zip(layer, reachable, strict=False) if not ok)
+            for layer, reachable in zip(self.space.candidates, self.reachable(), strict=True)
         ]
 
     def cheapest(self, cost: CostLike | None = None) -> Architecture:
-        """The feasible architecture that costs least, by the first limit's cost if none is named.
+        """Return the feasible architecture of the lowest cost; by default the first limit's cost.
 
-        Where V is known by samples only: the cheapest of them.
+        Where V is estimated from samples, this is the cheapest of them.
         """
         return self._extreme(cost, sign=-1)
 
-    def dearest(self, cost: CostLike | None = None) -> Architecture:
-        """The feasible architecture that costs most; as for `cheapest`."""
+    def most_expensive(self, cost: CostLike | None = None) -> Architecture:
+        """Return the feasible architecture of the highest cost; see `cheapest`."""
         return self._extreme(cost, sign=1)
 
     def _extreme(self, cost: CostLike | None, *, sign: int) -> Architecture:
         cost = self._cost(cost)
         if self._diagram is None:
-            return self._admitted(extreme_of(self.sampled_members, self._measure, cost, sign=sign))
-        return self._admitted(extreme(self._diagram, self._measure, cost, sign=sign))
+            return self._to_architecture(
+                select_extreme(self.sampled_members, self._calculator, cost, sign=sign)
+            )
+        return self._to_architecture(find_extreme(self._diagram, self._calculator, cost, sign=sign))
 
-    def _admitted(self, choices: Sequence[int] | IntArray) -> Architecture:
-        """The architecture, asked once more whether it holds the budget before it is returned."""
+    def _to_architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
+        """Return the architecture of the choices, after checking the budget once more."""
         architecture = self.space.architecture(choices)
         if not self.budget.admits(self.space, architecture):
             raise InfeasibleError(
-                f"{architecture} does not hold {self.budget}, though it was found to be feasible; "
-                "does a cost of your own give different answers to the same question?"
+                f"{architecture} does not meet {self.budget}, though it was found to be feasible; "
+                "does a custom cost return different values for the same architecture?"
             )
         return architecture
 
@@ -239,51 +249,60 @@ class FeasibleSet:
             return next(iter(limited.values()), COSTS["parameters"])
         known = COSTS | limited
         if cost not in known:
-            raise TabnasError(f"there is no cost called {cost!r}; {did_you_mean(cost, known)}")
+            raise TabnasError(f"there is no cost {cost!r}; {did_you_mean(cost, known)}")
         return known[cost]
 
-    # --- V under a policy -------------------------------------------------------------------------
+    # --- policies ---------------------------------------------------------------------------------
 
-    def given(self, logits: Logits = None, *, rng: np.random.Generator | int = 0) -> Conditional:
-        """P(. | V) for a policy or a batch of them; `rng` matters to Monte Carlo only."""
-        return self.conditional(log_probabilities(self.space, logits), rng=rng)
+    def condition(
+        self, logits: Logits = None, *, rng: np.random.Generator | int = 0
+    ) -> ConditionalPolicy:
+        """Return P(. | V) for a policy or a batch of them; only Monte Carlo uses `rng`."""
+        return self.condition_normalized(log_probabilities(self.space, logits), rng=rng)
 
-    def conditional(self, log_p: FloatArray, *, rng: np.random.Generator | int = 0) -> Conditional:
-        """`given`, for what is known to be log-probabilities: nothing is checked."""
+    def condition_normalized(
+        self, log_p: FloatArray, *, rng: np.random.Generator | int = 0
+    ) -> ConditionalPolicy:
+        """Return P(. | V) like `condition`, for normalized log-probabilities; does no checks."""
         if self._diagram is not None:
-            return ExactConditional(self._diagram, log_p)
-        return EstimatedConditional(self.contains, log_p, self.samples, np.random.default_rng(rng))
+            return ExactConditionalPolicy(self._diagram, log_p)
+        return SampledConditionalPolicy(
+            self.contains, log_p, self.samples, np.random.default_rng(rng)
+        )
 
     def log_probability(self, logits: Logits = None) -> FloatArray:
-        """log P(V), [...]."""
-        return self.given(logits).log_probability
+        """Return log P(V), [...]."""
+        return self.condition(logits).log_probability
 
     def probability(self, logits: Logits = None) -> FloatArray:
-        """P(V), [...]."""
+        """Return P(V), [...]."""
         return np.exp(self.log_probability(logits))
 
     def marginals(self, logits: Logits = None) -> FloatArray:
-        """`P(Y_i = j | V)`, [..., layers, max_choices]."""
-        return self.given(logits).marginals
+        """Return `P(Y_i = j | V)`, [..., layers, max_choices]."""
+        return self.condition(logits).marginals
 
     def sample(
         self, n: int, logits: Logits = None, *, rng: np.random.Generator | int | None = None
     ) -> list[Architecture]:
-        """n independent architectures from P(. | V), for one policy; others at every call.
+        """Draw n independent architectures from P(. | V), for one policy.
 
-        Give `rng` a seed or a generator to have the same again.
+        Set `rng` to a seed or a generator for reproducible results.
         """
         whole("n", n, least=0)
         log_p = log_probabilities(self.space, logits)
         if log_p.ndim > 2:
-            raise TabnasError("sample() takes one policy; given(logits).sample() takes a batch")
+            raise TabnasError(
+                "`sample` must be called for one policy, got a batch; use "
+                "`condition(logits).sample(n, rng)`"
+            )
         rng = np.random.default_rng(rng)
-        return [*map(self._admitted, self.given(log_p, rng=rng).sample(n, rng))]
+        return [*map(self._to_architecture, self.condition(log_p, rng=rng).sample(n, rng))]
 
     def most_likely(self, n: int = 1, logits: Logits = None) -> list[Architecture]:
-        """The n most likely feasible architectures, most likely first; fewer if V is smaller."""
+        """Return the n most likely feasible architectures, in that order; fewer if V is smaller."""
         whole("n", n, least=0)
-        return [*map(self._admitted, self.given(logits).most_likely(n))]
+        return [*map(self._to_architecture, self.condition(logits).most_likely(n))]
 
     def estimate(
         self,
@@ -293,9 +312,9 @@ class FeasibleSet:
         rng: np.random.Generator | int = 0,
         proposal: Logits = None,
     ) -> Estimate:
-        """P(V) and the marginals by Monte Carlo (Algorithm 2), however V is known.
+        """Estimate P(V) and the marginals by Monte Carlo (Algorithm 2), with any method.
 
-        `proposal` are the logits of q; without any, q is the policy itself.
+        `proposal` are the logits of q; by default q is the policy itself.
         """
         log_p = log_probabilities(self.space, logits)
         log_q = None if proposal is None else log_probabilities(self.space, proposal)

@@ -1,8 +1,8 @@
-"""What is done at every step of a policy, compiled: sweeps over a diagram, softmax, sampling.
+"""Compiled kernels for every step of a policy: sweeps over a diagram, softmax, sampling.
 
-`p` is [batch, layers * max_choices + 1], the last column, for nodes that take no choice, being 1.
-The linear kernels are right while P(V) stays well above the smallest float (`ExactConditional`
-checks); the log kernels are for the rest.
+`p` is [batch, layers * max_choices + 1]; the last column is 1, for nodes that make no choice. The
+linear kernels are accurate while P(V) is well above the smallest float, which
+`ExactConditionalPolicy` checks; otherwise it uses the log kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tabnas.types import FloatArray, IntArray
 
 @compiled
 def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArray:
-    """[batch, nodes + 1]: the probability of taking a node's choice and then any path from it."""
+    """[batch, nodes + 1]: the probability of a node's choice and then any path to the terminal."""
     nodes = len(first) - 1
     value = np.empty((len(p), nodes + 1))
     for b in range(len(p)):
@@ -47,7 +47,7 @@ def marginals(
         pb, v, m = p[b], value[b], result[b]
         reach[:] = 0.0
         reach[0] = 1.0 / v[0]
-        # neighbours mostly share their choice: sum in a register, not in memory
+        # neighbours mostly have the same choice: sum in a register, not in memory
         current, total = choice[0], 0.0
         start = first[0]
         for n in range(nodes):
@@ -90,10 +90,10 @@ def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> 
 def log_marginals(
     first: Index, child: Index, choice: Index, log_p: FloatArray, value: FloatArray
 ) -> FloatArray:
-    """`marginals` of log-probabilities and `log_values`; the result itself is linear.
+    """`marginals` from log-probabilities and `log_values`; the result is not logarithmic.
 
-    The shares of a node's children are found from one another. Of the node's own value, which is
-    their sum, rounding could have left less than one of them: logits may be of any size.
+    The shares of a node's children are computed from the children's values. The node's value, their
+    sum, may be rounded to less than one of them, since logits may have any size.
     """
     nodes = len(first) - 1
     result = np.zeros_like(log_p)
@@ -126,9 +126,9 @@ def sample(
     uniform: FloatArray,
     max_choices: int,
 ) -> IntArray:
-    """[batch, n, layers]: paths drawn by `uniform`, [batch, n, layers + 1].
+    """[batch, n, layers]: paths drawn with the random numbers `uniform`, [batch, n, layers + 1].
 
-    `value` is what `values` gives or, with `logs`, what `log_values` gives.
+    `value` is the result of `values` or, with `logs`, of `log_values`.
     """
     batch, count, layers = uniform.shape[0], uniform.shape[1], uniform.shape[2] - 1
     result = np.empty((batch, count, layers), dtype=np.int64)
@@ -154,7 +154,7 @@ def sample(
                     result[b, k, layer] = choice[taken] - layer * max_choices
                     layer += 1
                     u = uniform[b, k, layer]
-                else:  # what is left of the draw decides further
+                else:  # the rest of the random number decides the next edge
                     u = min(rest / weight, 1.0)
                 node = taken
     return result
@@ -174,7 +174,7 @@ def best_values(first: Index, child: Index, gain: FloatArray) -> FloatArray:
 
 @compiled
 def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
-    """[batch, n, layers]: independent choices, by `cdf` [batch, layers, choices] and uniforms."""
+    """[batch, n, layers]: independent choices from `cdf` [batch, layers, choices] and uniforms."""
     batch, count, layers = uniform.shape
     last = cdf.shape[2] - 1
     result = np.empty((batch, count, layers), dtype=np.int64)
@@ -195,7 +195,7 @@ def log_softmax(logits: FloatArray) -> FloatArray:
     for n in range(len(logits)):
         largest = logits[n, 0]
         for j in range(logits.shape[1]):
-            if not logits[n, j] <= largest:  # true for NaN, too, which then stays
+            if not logits[n, j] <= largest:  # also true for NaN, which then stays
                 largest = logits[n, j]
         total = 0.0
         for j in range(logits.shape[1]):

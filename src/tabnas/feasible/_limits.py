@@ -1,4 +1,4 @@
-"""Chain limits in integers, so that feasibility is decided without rounding."""
+"""Chain limits in integers, so that rounding never decides feasibility."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class ChainLimit:
     """`sum_i tables[i][y_(i-1), y_i] <= limit`, in integers.
 
     `tables[i]` is [choices of layer i - 1, choices of layer i], [1, choices] for the first layer;
-    the output layer is part of the last one. An entry above the limit forbids the transition.
+    the last one includes the output layer. An entry above the limit forbids the transition.
 
-    No entry is above 2^52 (`ChainCost` refuses more) and layers are at most 1,000, so int64 holds
-    the sum of any entries, one a layer.
+    No entry is above 2^52 (`ChainCost` checks this) and there are at most 1,000 layers, so the sum
+    of one entry per layer fits in int64.
     """
 
     tables: tuple[IntArray, ...]
     limit: int
 
     def admits(self, choices: IntArray) -> BoolArray:
-        """Which of the choices, [..., layers], hold the limit: [...]."""
+        """Return which of the choices, [..., layers], keep the limit: [...]."""
         from tabnas.feasible import _kernels
 
         rows = np.ascontiguousarray(choices, dtype=np.int64).reshape(-1, len(self.tables))
@@ -38,7 +38,7 @@ class ChainLimit:
 
     @cached_property
     def _packed(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The tables in one row, where each begins there, and how many columns it has."""
+        """The tables in one row, the start of each, and its number of columns."""
         sizes = [table.size for table in self.tables]
         terms = np.concatenate([table.ravel() for table in self.tables])
         columns = np.array([table.shape[1] for table in self.tables])
@@ -46,7 +46,7 @@ class ChainLimit:
 
 
 class _Validity(ChainCost):
-    """Costs nothing: limits by it forbid only a present layer after an absent one."""
+    """A cost of 0 for every architecture: its limit only forbids a layer after an absent one."""
 
     name = "validity"
 
@@ -57,38 +57,40 @@ class _Validity(ChainCost):
         return 0
 
 
-def chain_limits(space: SearchSpace, budget: Budget) -> list[ChainLimit]:
-    """The budget's chain limits that can bind, at least one, no two saying the same."""
-    normal: dict[tuple[bytes, ...], _Integers] = {}
+def make_chain_limits(space: SearchSpace, budget: Budget) -> list[ChainLimit]:
+    """Return the chain limits of the budget that can bind: at least one, without duplicates."""
+    normalized: dict[tuple[bytes, ...], _IntegerTables] = {}
     for limit in budget.limits:
         if not isinstance(limit.cost, ChainCost):
             continue
-        integers = _Integers.of(limit.cost.tables(space), limit.at_most).normal()
-        # proportional costs (bytes and parameters, say) have the same normal form
+        integers = _IntegerTables.from_floats(limit.cost.tables(space), limit.at_most).normalize()
+        # proportional costs, such as bytes and parameters, have the same normalized form
         key = tuple(table.tobytes() for table in integers.tables)
-        if integers.can_bind and (key not in normal or integers.limit < normal[key].limit):
-            normal[key] = integers
-    return [integers.capped() for integers in normal.values()] or [validity_limit(space)]
+        if integers.can_bind and (key not in normalized or integers.limit < normalized[key].limit):
+            normalized[key] = integers
+    return [integers.to_chain_limit() for integers in normalized.values()] or [
+        make_validity_limit(space)
+    ]
 
 
-def validity_limit(space: SearchSpace) -> ChainLimit:
-    """The limit that every architecture holds, and no other choices do."""
-    return _Integers.of(_Validity().tables(space), 0).capped()
+def make_validity_limit(space: SearchSpace) -> ChainLimit:
+    """Return the limit that all architectures keep and invalid choices do not."""
+    return _IntegerTables.from_floats(_Validity().tables(space), 0).to_chain_limit()
 
 
 FORBIDDEN = -1
 
 
 @dataclass(frozen=True, eq=False)
-class _Integers:
-    """Tables and limit in integers, with `FORBIDDEN` for transitions that no limit would allow."""
+class _IntegerTables:
+    """Tables and limit in integers, with `FORBIDDEN` for transitions that are never allowed."""
 
     tables: tuple[IntArray, ...]
     limit: int
 
     @classmethod
-    def of(cls, tables: Sequence[FloatArray], at_most: float) -> _Integers:
-        """Exactly: the terms of a chain cost are integers, or multiples of a power of two."""
+    def from_floats(cls, tables: Sequence[FloatArray], at_most: float) -> _IntegerTables:
+        """Convert exactly: the terms of a chain cost are multiples of a power of two."""
         finite = np.concatenate([table[np.isfinite(table)] for table in tables])
         scale = 1.0
         while (finite * scale % 1).any():
@@ -103,24 +105,25 @@ class _Integers:
 
     @property
     def can_bind(self) -> bool:
-        """Whether any architecture may exceed the limit."""
+        """Whether an architecture may exceed the limit."""
         return sum(int(table.max()) for table in self.tables) > self.limit
 
-    def normal(self) -> _Integers:
-        """Constants moved to the limit and the common divisor taken out: the same set."""
-        least = [int(table[table != FORBIDDEN].min()) for table in self.tables]
+    def normalize(self) -> _IntegerTables:
+        """Return an equivalent limit: constants subtracted and the common divisor removed."""
+        minimum = [int(table[table != FORBIDDEN].min()) for table in self.tables]
         rests = [
-            table[table != FORBIDDEN] - low for table, low in zip(self.tables, least, strict=True)
+            table[table != FORBIDDEN] - smallest
+            for table, smallest in zip(self.tables, minimum, strict=True)
         ]
         divisor = max(int(np.gcd.reduce(np.concatenate(rests))), 1)
         tables = tuple(
-            np.where(table == FORBIDDEN, FORBIDDEN, (table - low) // divisor)
-            for table, low in zip(self.tables, least, strict=True)
+            np.where(table == FORBIDDEN, FORBIDDEN, (table - smallest) // divisor)
+            for table, smallest in zip(self.tables, minimum, strict=True)
         )
-        return _Integers(tables, (self.limit - sum(least)) // divisor)
+        return _IntegerTables(tables, (self.limit - sum(minimum)) // divisor)
 
-    def capped(self) -> ChainLimit:
-        """With everything above the limit, and what is forbidden, just above the limit."""
+    def to_chain_limit(self) -> ChainLimit:
+        """Return a `ChainLimit`, with all entries above the limit set to the limit plus 1."""
         limit = max(self.limit, -1)
         above = limit + 1
         return ChainLimit(

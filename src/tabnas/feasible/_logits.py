@@ -1,4 +1,4 @@
-"""Product policies as arrays of logits: one softmax per layer, layers independent."""
+"""Product policies as arrays of logits: one independent softmax per layer."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tabnas.types import FloatArray
 Logits = ArrayLike | Sequence[ArrayLike] | None
 """[..., layers, max_choices], or one array per layer, or None for the uniform policy.
 
-Log-probabilities are logits, too. Leading axes hold a batch of independent policies.
+Log-probabilities are valid logits. Leading axes hold a batch of independent policies.
 """
 
 
 def log_softmax(logits: FloatArray) -> FloatArray:
-    """`log p_ij = l_ij - log sum_j exp l_ij` over the last axis; -inf stays -inf.
+    """Return `log p_ij = l_ij - log sum_j exp l_ij` over the last axis; -inf stays -inf.
 
-    A row with NaN, with +inf, or of nothing but -inf has no such thing and becomes NaN.
+    A row with NaN, with +inf, or of -inf only becomes NaN.
     """
     from tabnas.feasible import _kernels
 
@@ -31,21 +31,21 @@ def log_softmax(logits: FloatArray) -> FloatArray:
 
 
 def log_probabilities(space: SearchSpace, logits: Logits = None) -> FloatArray:
-    """The policy's log-probabilities, [..., layers, max_choices], -inf in the padding."""
+    """Return the log-probabilities of a policy, [..., layers, max_choices]; -inf in the padding."""
     if logits is None:
         return log_softmax(np.where(space.mask, 0.0, -np.inf))
-    array = _padded(space, logits)
-    if space.ragged:
+    array = _pad(space, logits)
+    if space.is_ragged:
         array = np.where(space.mask, array, -np.inf)
     log_p = log_softmax(array)
     if isnan(log_p.max()):
         if np.isnan(array).any():
-            raise TabnasError("the logits of a policy must be numbers, however NaN was given")
-        raise TabnasError("the logits of a policy must leave each layer a finite largest one")
+            raise TabnasError("the logits of a policy must be numbers, got NaN")
+        raise TabnasError("the largest logit of each layer must be finite")
     return log_p
 
 
-def _padded(space: SearchSpace, logits: ArrayLike | Sequence[ArrayLike]) -> FloatArray:
+def _pad(space: SearchSpace, logits: ArrayLike | Sequence[ArrayLike]) -> FloatArray:
     shape = (space.depth, space.max_choices)
     try:
         if isinstance(logits, list | tuple) and len(logits) == space.depth:
@@ -60,7 +60,7 @@ def _padded(space: SearchSpace, logits: ArrayLike | Sequence[ArrayLike]) -> Floa
         array = np.empty(0)
     if array.shape[-2:] != shape or array.size == 0:
         raise TabnasError(
-            f"the logits must be one per candidate of each layer, {shape[0]} layers of up to "
-            f"{shape[1]} candidates, however an array of shape {array.shape} was given"
+            f"logits must be one per candidate of each layer, for {shape[0]} layers of up to "
+            f"{shape[1]} candidates, got an array of shape {array.shape}"
         )
     return array

@@ -1,4 +1,4 @@
-"""P(V) and its gradient by sampling: Algorithm 2 of the paper, with any product proposal."""
+"""P(V) and its gradient estimated by sampling: Algorithm 2, with any product proposal."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from tabnas.errors import InfeasibleError, TabnasError, whole
-from tabnas.feasible._conditional import Conditional
+from tabnas.feasible._conditional_policy import ConditionalPolicy
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Membership = Callable[[IntArray], BoolArray]
-"""Which of the choices, [..., layers], are feasible: [...]."""
+"""A function that returns which of the choices, [..., layers], are feasible: [...]."""
 
-CHUNK = 1 << 20  # samples looked at together, to bound the memory
-MAX_DRAWS = 10_000_000  # the most samples spent on finding feasible architectures
+MAX_CHUNK = 1 << 20  # samples drawn at once, which bounds the memory
+MAX_DRAWS = 10_000_000  # samples drawn to find feasible architectures
 
 
 def sample_product(log_p: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
-    """Independent choices from product policies, [..., n, layers]."""
+    """Draw independent choices from product policies, [..., n, layers]."""
     from tabnas.feasible import _kernels
 
     batch, (layers, choices) = log_p.shape[:-2], log_p.shape[-2:]
@@ -30,17 +30,17 @@ def sample_product(log_p: FloatArray, n: int, rng: np.random.Generator) -> IntAr
 
 
 def log_likelihood(log_p: FloatArray, choices: IntArray) -> FloatArray:
-    """The log-probability, [..., n], of choices [..., n, layers] under policies."""
+    """Return the log-probability, [..., n], of choices [..., n, layers] under policies."""
     taken = np.take_along_axis(log_p[..., None, :, :], choices[..., None], axis=-1)
     return np.asarray(taken[..., 0].sum(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What N samples tell about P(V): sums over the feasible ones, weighted by w = p / q.
+    """Estimates of P(V) and the marginals from N samples z_k with the weights w = p / q.
 
-    `log_probability`: log of `(1/N) sum_k w_k 1[z_k in V]`, -inf where no sample was feasible.
-    `marginals`: `sum_k w_k 1[z_k in V] 1[z_ki = j] / sum_k w_k 1[z_k in V]`, 0 where none was.
+    `log_probability`: log of `(1/N) sum_k w_k 1[z_k in V]`, -inf where no sample is feasible.
+    `marginals`: `sum_k w_k 1[z_k in V] 1[z_ki = j] / sum_k w_k 1[z_k in V]`, 0 where none is.
     """
 
     log_probability: FloatArray  # [...]
@@ -49,7 +49,7 @@ class Estimate:
 
     @property
     def usable(self) -> BoolArray:
-        """[...]: False where no feasible sample weighs anything, and the gradient is unknown."""
+        """[...]: False where no feasible sample has a positive weight; the gradient is unknown."""
         return np.isfinite(self.log_probability)
 
 
@@ -61,21 +61,22 @@ def estimate(
     *,
     log_q: FloatArray | None = None,
 ) -> Estimate:
-    """Estimate P(V) and P(Y_i = j | V) for policies `log_p` with samples of `log_q`.
+    """Estimate P(V) and P(Y_i = j | V) for policies `log_p` with samples from `log_q`.
 
-    NOTE[DIFF]: Algorithm 2 draws from p whatever q is; the samples must come from q for the weights
-    p / q to be right, as the text around Equation 2 has it. The default is q = p, weights of 1.
+    NOTE[DIFF]: Algorithm 2 draws from p for any q. The weights p / q are right only for samples
+    from q, as in the text around Equation 2, so we draw from q. By default q = p and all weights
+    are 1.
     """
     whole("samples", samples, least=1)
     batch, (layers, max_choices) = log_p.shape[:-2], log_p.shape[-2:]
     flat = log_p.reshape(-1, layers, max_choices)
     proposal = flat if log_q is None else np.broadcast_to(log_q, log_p.shape).reshape(flat.shape)
     feasible = np.zeros(len(flat), dtype=np.int64)
-    # sums are kept relative to exp(scale), the largest weight so far
+    # sums are relative to exp(scale), the largest weight so far
     scale = np.full(len(flat), -np.inf)
     sums = np.zeros((len(flat), layers, max_choices))
     cells = np.arange(len(flat) * layers).reshape(len(flat), 1, layers) * max_choices
-    chunk = max(1, CHUNK // len(flat))
+    chunk = max(1, MAX_CHUNK // len(flat))
     for start in range(0, samples, chunk):
         z = sample_product(proposal, min(chunk, samples - start), rng)
         inside = contains(z)
@@ -102,8 +103,8 @@ def estimate(
     )
 
 
-class EstimatedConditional(Conditional):
-    """P(. | V) by sampling, for costs and spaces that allow nothing better."""
+class SampledConditionalPolicy(ConditionalPolicy):
+    """P(. | V) estimated by sampling, for costs and spaces without exact inference."""
 
     def __init__(
         self, contains: Membership, log_p: FloatArray, samples: int, rng: np.random.Generator
@@ -125,40 +126,41 @@ class EstimatedConditional(Conditional):
     def marginals(self) -> FloatArray:
         if not self._estimate.usable.all():
             raise InfeasibleError(
-                f"none of {self._samples:,} sampled architectures is feasible: "
-                "use more samples, or start from a policy that prefers narrow layers"
+                f"none of {self._samples:,} sampled architectures is feasible; use more samples, "
+                "or start from a policy that prefers narrow layers"
             )
         return self._estimate.marginals
 
     def sample(self, n: int, rng: np.random.Generator) -> IntArray:
-        """By rejection: draw from the policy until n are feasible."""
+        """Draw from the policy until n choices are feasible."""
         if self._log_p.ndim > 2:
             policies = self._log_p.reshape(-1, *self._log_p.shape[-2:])
-            drawn = np.stack([self._reject(log_p, n, rng) for log_p in policies])
+            drawn = np.stack([self._sample_by_rejection(log_p, n, rng) for log_p in policies])
             return drawn.reshape(*self._log_p.shape[:-2], n, -1)
-        return self._reject(self._log_p, n, rng)
+        return self._sample_by_rejection(self._log_p, n, rng)
 
-    def _reject(self, log_p: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
+    def _sample_by_rejection(self, log_p: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
         accepted, found, drawn = [], 0, 0
         while found < n:
             if drawn >= MAX_DRAWS:
                 raise InfeasibleError(
-                    f"only {found:,} of {drawn:,} sampled architectures are feasible, "
-                    f"too few to find {n:,}"
+                    f"only {found:,} of {drawn:,} sampled architectures are feasible, but {n:,} "
+                    "were requested; raise the limit, or start from a policy that prefers narrow "
+                    "layers"
                 )
-            size = min(max(2 * n, self._samples), CHUNK)
+            size = min(max(2 * n, self._samples), MAX_CHUNK)
             z = sample_product(log_p, size, rng)
             accepted.append(z[self._contains(z)])
             found, drawn = found + len(accepted[-1]), drawn + size
         return np.concatenate(accepted)[:n]
 
     def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
-        """The most likely among the feasible of as many samples as P(V) is estimated with."""
+        """Return the most likely of the feasible samples; P(V) is estimated from as many."""
         if self._log_p.ndim > 2:
-            raise TabnasError("the most likely architectures are found for one policy at a time")
+            raise TabnasError("`most_likely` must be called for one policy, got a batch")
         drawn = sample_product(self._log_p, self._samples, self._rng)
         seen = np.unique(drawn[self._contains(drawn)], axis=0)
         if len(seen) == 0:
-            seen = self._reject(self._log_p, 1, self._rng)
+            seen = self._sample_by_rejection(self._log_p, 1, self._rng)
         order = np.argsort(-log_likelihood(self._log_p, seen), kind="stable")
         return [tuple(map(int, choices)) for choices in seen[order[:n]]]

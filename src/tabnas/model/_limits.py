@@ -8,7 +8,7 @@ from numbers import Real
 
 from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.nets import Task
-from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace, known_costs
+from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace, compute_costs
 
 MEASURED = ("latency_us", "batch_latency_us")
 """Costs that only a machine can tell: see the room `latency`."""
@@ -27,7 +27,7 @@ def costs_of(
         outputs=task.outputs,
         embedding_parameters=task.inputs.embedding_parameters,
     )
-    return known_costs(space, architecture, needed=limits)
+    return compute_costs(space, architecture, required=limits)
 
 
 def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from tabnas.nets import SuperNet, train
 from tabnas.paper._ground_truth import ground_truth_table
 from tabnas.paper._provenance import provenance
 from tabnas.runs import PlannedRun
-from tabnas.space import Architecture, Budget, known_costs
+from tabnas.space import Architecture, Budget, compute_costs
 
 WRITTEN_EVERY = 60.0  # seconds from one writing of what is done to the next
 Progress = Callable[[int, int], None]
@@ -124,7 +124,7 @@ def _trained(name: str, data: Path | None, job: Job) -> Row:
     row: Row = {
         "architecture": str(architecture),
         "seed": seed,
-        **known_costs(space, architecture),
+        **compute_costs(space, architecture),
         "epoch": result.best_epoch,
         "seconds": seconds,
     }

@@ -138,7 +138,7 @@ class PreparedTable:
             learning_rate=said.rate,
             cosine=said.cosine,
             samples=said.samples,
-            rl_rate=rl_rate,
+            rl_learning_rate=rl_rate,
             seed=seed,
         )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tabnas.policy._ascent import SGD, Adam, Ascent, Climber
-from tabnas.policy._controller import Baseline, Controller, Step
+from tabnas.policy._controller import Baseline, Controller, PolicyUpdate
 from tabnas.policy._moving_average import MovingAverage
+from tabnas.policy._optimizer import SGD, Adam, PolicyOptimizer, PolicyOptimizerState
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards import (
     REWARDS,
@@ -27,10 +27,8 @@ __all__ = [
     "SGD",
     "Abs",
     "Adam",
-    "Ascent",
     "Baseline",
     "BetaReward",
-    "Climber",
     "Controller",
     "MnasNet1",
     "MnasNet2",
@@ -39,10 +37,12 @@ __all__ = [
     "Oblivious",
     "PenaltyReward",
     "Policy",
+    "PolicyOptimizer",
+    "PolicyOptimizerState",
+    "PolicyUpdate",
     "Rejection",
     "RejectionMonteCarlo",
     "RejectionUncorrected",
     "Rena",
     "Reward",
-    "Step",
 ]

@@ -1,4 +1,4 @@
-"""The arithmetic of one policy step, compiled: arrays this small cost more to call than to do."""
+"""Compiled kernels of a policy step: for arrays this small, NumPy's calls take most of the time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabnas.types import BoolArray, FloatArray, IntArray
 def policy_gradient(
     choices: IntArray, advantage: FloatArray, expectation: FloatArray
 ) -> FloatArray:
-    """`sum_k advantage_k * (1[y_ki = j] - E[1[Y_i = j]])`, [batch, layers, choices].
+    """Return `sum_k advantage_k * (1[y_ki = j] - E[1[Y_i = j]])`, [batch, layers, choices].
 
     `choices` is [batch, n, layers], `advantage` [batch, n].
     """
@@ -30,25 +30,25 @@ def policy_gradient(
 
 
 @compiled
-def adam_ascent(
+def adam_step(
     logits: FloatArray,
     mean: FloatArray,
     square: FloatArray,
     steps: FloatArray,
     gradient: FloatArray,
     active: BoolArray,
-    rate: float,
+    learning_rate: float,
     beta1: float,
     beta2: float,
     epsilon: float,
 ) -> FloatArray:
-    """New logits, [batch, n]; moments and step counts move in place, for active policies only."""
+    """Return new logits, [batch, n]; update moments and step counts of active policies in place."""
     moved = logits.copy()
     for b in range(len(logits)):
         if not active[b]:
             continue
         steps[b] += 1
-        # bias correction: the averages began at 0
+        # bias correction: the averages start at 0
         mean_scale = 1 / (1 - beta1 ** steps[b])
         square_scale = 1 / (1 - beta2 ** steps[b])
         for i in range(logits.shape[1]):
@@ -56,5 +56,5 @@ def adam_ascent(
             mean[b, i] = beta1 * mean[b, i] + (1 - beta1) * g
             square[b, i] = beta2 * square[b, i] + (1 - beta2) * g * g
             step = mean_scale * mean[b, i] / (sqrt(square_scale * square[b, i]) + epsilon)
-            moved[b, i] += rate * step
+            moved[b, i] += learning_rate * step
     return moved

@@ -1,4 +1,4 @@
-"""The moving average of rewards that an architecture is compared with (`Q-bar`)."""
+"""The moving average of rewards that serves as a baseline (`Q-bar`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from tabnas.types import BoolArray, FloatArray
 
 
 class MovingAverage:
-    """A bias-corrected exponential average, for a batch of policies.
+    """A bias-corrected exponential moving average, for a batch of policies.
 
-    NOTE[DIFF]: Algorithm 1 prints a division by `gamma * Qbar + 1 - gamma`. Meant is the corrected
-    average: numerator and denominator, each decayed by gamma, are kept apart and divided.
+    NOTE[DIFF]: Algorithm 1 prints a division by `gamma * Qbar + 1 - gamma`, which must mean the
+    corrected average: numerator and denominator are both decayed by gamma, stored separately, and
+    divided.
 
     >>> average = MovingAverage(decay=0.9)
     >>> average.add(np.array(3.0), np.array(True))
@@ -25,13 +26,13 @@ class MovingAverage:
         self.weight = np.zeros(batch)
 
     def add(self, value: FloatArray, active: BoolArray) -> None:
-        """Take `value`, [...], in where `active`; elsewhere nothing changes."""
+        """Add `value`, [...], where `active`; nothing changes elsewhere."""
         gamma = self.decay
         self.total = np.where(active, gamma * self.total + (1 - gamma) * value, self.total)
         self.weight = np.where(active, gamma * self.weight + (1 - gamma), self.weight)
 
     @property
     def value(self) -> FloatArray:
-        """The average, [...]; 0 where nothing was taken in yet."""
+        """The average, [...]; 0 where nothing was added yet."""
         empty = self.weight == 0
         return np.asarray(self.total / np.where(empty, 1.0, self.weight))

@@ -7,14 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from tabnas.feasible import Conditional, FeasibleSet, log_probabilities, sample_product
+from tabnas.feasible import ConditionalPolicy, FeasibleSet, log_probabilities, sample_product
 from tabnas.space import Architecture
 from tabnas.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """A policy, or a batch of independent ones, at one moment.
+    """A policy, or a batch of independent policies.
 
     `logits` are the paper's `l_ij`, [..., layers, choices].
 
@@ -39,9 +39,9 @@ class Policy:
         return np.exp(self.log_p)
 
     @cached_property
-    def conditional(self) -> Conditional:
-        """The policy given that the architecture is feasible, P(. | V)."""
-        return self.feasible.conditional(self.log_p)
+    def conditional(self) -> ConditionalPolicy:
+        """The policy conditioned on feasible architectures, P(. | V)."""
+        return self.feasible.condition_normalized(self.log_p)
 
     @property
     def entropy(self) -> FloatArray:
@@ -50,9 +50,9 @@ class Policy:
         return np.asarray(0.0 - (self.probabilities * log_p).sum(axis=(-2, -1)))
 
     def sample(self, n: int, rng: np.random.Generator) -> IntArray:
-        """Independent choices, feasible or not, [..., n, layers]."""
+        """Draw independent choices, feasible or not, [..., n, layers]."""
         return sample_product(self.log_p, n, rng)
 
     def most_likely(self, n: int = 1) -> list[Architecture]:
-        """The n most likely feasible architectures, for one policy."""
+        """Return the n most likely feasible architectures, for one policy."""
         return self.feasible.most_likely(n, self.log_p)

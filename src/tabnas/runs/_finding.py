@@ -20,7 +20,7 @@ from tabnas.runs._promise import kept_proposals
 from tabnas.runs._proposals import proposals
 from tabnas.runs._recall import recalled
 from tabnas.runs._trace import Snapshot, Trace, TracedSearch
-from tabnas.search import PolicySearch, Search, SearchDivergedError, one_shot_losses
+from tabnas.search import PolicySearch, Search, SearchDivergedError, compute_one_shot_losses
 from tabnas.space import Architecture
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def found_by(search: PolicySearch, run: PlannedRun, trace: Trace, tell: Observer
     """The candidates that a policy proposes for the limits of a run."""
     parts, plan = run.parts, run.plan
     kept = kept_proposals(plan, parts, partial(proposals, search, plan), tell)
-    one_shot = one_shot_losses(search, kept.architectures)
+    one_shot = compute_one_shot_losses(search, kept.architectures)
     if not np.isfinite(one_shot).any():
         raise TabnasError(
             "the search has diverged: no candidate has a finite loss on the validation rows; "

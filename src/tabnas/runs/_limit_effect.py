@@ -7,7 +7,7 @@ from math import isfinite
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
-from tabnas.search import PolicySearch, best_within
+from tabnas.search import PolicySearch, select_best_within
 from tabnas.space import Architecture, Budget, Limit
 
 FACTORS = (0.5, 1.0, 2.0)
@@ -36,7 +36,7 @@ def limit_effects(search: PolicySearch) -> list[LimitEffect]:
             within = FeasibleSet(space, _times(search.feasible.budget, factor))
         except InfeasibleError:
             continue
-        found = LimitEffect(factor, *best_within(search, within))
+        found = LimitEffect(factor, *select_best_within(search, within))
         if not isfinite(found.one_shot_loss):
             continue
         effects.append(min([*effects[-1:], found], key=lambda effect: effect.one_shot_loss))

@@ -187,11 +187,11 @@ def make_plan(
             schedule=schedule,
             seed=settings.seed,
             workers=settings.workers,
-            looks=LOOKS,
-            every=EVERY,
+            evaluations_per_step=LOOKS,
+            policy_every=EVERY,
             baseline="others",
-            ascent=PolicyAdam(rate=RL_RATE),
-            reward="rejection" if feasible.exact else "rejection_monte_carlo",
+            policy_optimizer=PolicyAdam(learning_rate=RL_RATE),
+            reward="rejection" if feasible.is_exact else "rejection_monte_carlo",
         ),
         training=Training(
             epochs=epochs, batch_size=batch_size, schedule=schedule, seed=settings.seed
@@ -239,7 +239,7 @@ def _feasible(parts: Parts, settings: RunSettings, latency: LatencyPlan | None) 
         spent = [
             f", {cost.fixed(space):.1f} of it for the call and its columns"
             for name, cost in (latency.costs if latency else {}).items()
-            if str(error).startswith(f"no architecture holds {name} ")
+            if str(error).startswith(f"no architecture meets {name} ")
         ]
         raise InfeasibleError(
             f"{error}{''.join(spent)}; raise the limit, {others}or leave out columns"
@@ -275,7 +275,7 @@ def _scaled(epochs: int, factor: float) -> int:
 
 def _pace(parts: Parts, feasible: FeasibleSet, batch_size: int, settings: RunSettings) -> float:
     """Seconds that a training step of the largest network within the limit takes, here and now."""
-    largest = feasible.dearest()
+    largest = feasible.most_expensive()
     task = parts.task
     net = SuperNet.standalone(largest, task, optimizer=OPTIMIZER, engine=settings.engine)
     known = parts.known.examples

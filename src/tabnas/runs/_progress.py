@@ -9,7 +9,7 @@ from typing import Literal
 
 from tabnas.nets import Trainer
 from tabnas.runs._trace import Snapshot, Trace, describe
-from tabnas.search import Round, Search
+from tabnas.search import Search, StepRecord
 
 Phase = Literal["measuring", "search", "candidates", "final training", "comparison", "refit"]
 TOLD_EVERY = 0.1  # seconds: often enough for people
@@ -33,12 +33,12 @@ Observer = Callable[[Progress], None]
 
 def watching(
     search: Search, trace: Trace, tell: Observer, tick: Callable[[], None]
-) -> Callable[[Round], None]:
+) -> Callable[[StepRecord], None]:
     """Takes the snapshots of a search, and tells people a few times a second."""
     began = told = perf_counter()
     rows_of_a_step = search.settings.batch_size * search.settings.workers
 
-    def watch(now: Round) -> None:
+    def watch(now: StepRecord) -> None:
         nonlocal told
         taken = trace.snapshot(now) if trace.due() else None
         tick()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
 from tabnas.runs._plan import Plan
-from tabnas.search import PolicySearch, best_within, select
+from tabnas.search import PolicySearch, select, select_best_within
 from tabnas.space import Architecture, relax
 
 LINEAR = Architecture(())
@@ -30,7 +30,7 @@ def proposals(search: PolicySearch, plan: Plan, feasible: FeasibleSet) -> list[A
             within = FeasibleSet(space, relax(budget, space, share))
         except InfeasibleError:
             continue
-        chosen.append(best_within(search, within)[0])
+        chosen.append(select_best_within(search, within)[0])
     if LINEAR in feasible:
         chosen.append(LINEAR)
     return list(dict.fromkeys(chosen))

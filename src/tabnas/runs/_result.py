@@ -110,7 +110,7 @@ def describe_plan(outcome: Outcome) -> dict[str, Any]:
         "embedding_parameters": feasible.space.embedding_parameters,
         "widths": [list(layer) for layer in feasible.space.candidates],
         "architectures": feasible.space.size,
-        "feasible": feasible.count() if feasible.exact else None,
+        "feasible": feasible.count() if feasible.is_exact else None,
         "search_epochs": plan.search.epochs,
         "epochs": plan.training.epochs,
         "batch_size": plan.training.batch_size,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.runs._recall import recalled
-from tabnas.search import PolicySearch, Round, Search
+from tabnas.search import PolicySearch, Search, StepRecord
 from tabnas.states import counts
 
 SNAPSHOTS = 100
@@ -48,12 +48,12 @@ class Trace:
         """Whether the next snapshot is."""
         return len(self.snapshots) <= self._search.progress * SNAPSHOTS
 
-    def watch(self, round: Round) -> None:
+    def watch(self, round: StepRecord) -> None:
         """Take a snapshot if one is due."""
         if self.due():
             self.snapshot(round)
 
-    def snapshot(self, round: Round) -> Snapshot:
+    def snapshot(self, round: StepRecord) -> Snapshot:
         """Write down where the search stands."""
         taken = describe(self._search, round)
         self.snapshots.append(taken)
@@ -79,17 +79,19 @@ class TracedSearch:
         self.search.load_state({k: v for k, v in state.items() if k != "snapshots"})
 
 
-def describe(search: PolicySearch, round: Round) -> Snapshot:
+def describe(search: PolicySearch, round: StepRecord) -> Snapshot:
     """Where a search stands after a round."""
     policy, space = search.controller.policy, search.feasible.space
     favourite = policy.most_likely()[0]
     limit = search.feasible.budget.limits[0]
-    looked = round.look is not None and np.isfinite(round.look.quality).any()
+    looked = round.evaluation is not None and np.isfinite(round.evaluation.quality).any()
     return Snapshot(
         step=round.step,
         progress=search.progress,
         training_loss=round.loss,
-        quality=float(np.nanmean(round.look.quality)) if looked and round.look else None,
+        quality=float(np.nanmean(round.evaluation.quality))
+        if looked and round.evaluation
+        else None,
         feasible_probability=float(np.exp(policy.conditional.log_probability)),
         entropy=float(policy.entropy),
         favourite=str(favourite),

@@ -26,7 +26,7 @@ from tabnas.runs._settings import RunSettings
 from tabnas.runs._side_by_side import train_side_by_side
 from tabnas.runs._trace import Trace
 from tabnas.search import FrozenSearch
-from tabnas.space import ABSENT, Architecture, SearchSpace, known_costs, spanning_space
+from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
 from tabnas.stores import Store
 
 CANDIDATES = 2
@@ -110,7 +110,9 @@ def plan_tradeoff(
     sets = [FeasibleSet(space, plan.feasible.budget) for plan in plans]
     plans = [replace(plan, feasible=own) for plan, own in zip(plans, sets, strict=True)]
     shared = replace(
-        plans[-1].search, children="several", children_options={"others": tuple(sets[:-1])}
+        plans[-1].search,
+        child_sampler="several_limits",
+        child_sampler_options={"others": tuple(sets[:-1])},
     )
     plans[-1] = replace(plans[-1], search=shared)
     runs = [
@@ -138,7 +140,7 @@ def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
 def _is_counted(cost: str) -> bool:
     """Whether a cost is a number of something; a user's own may be measured."""
     smallest = SearchSpace([[ABSENT]], inputs=1, outputs=1)
-    return isinstance(known_costs(smallest, Architecture(())).get(cost), int)
+    return isinstance(compute_costs(smallest, Architecture(())).get(cost), int)
 
 
 def _execute(

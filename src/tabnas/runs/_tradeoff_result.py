@@ -8,7 +8,7 @@ from typing import Any
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._result import chosen_by, describe_costs, versions
 from tabnas.runs._tradeoff import PlannedTradeoff
-from tabnas.space import bottlenecks
+from tabnas.space import find_bottlenecks
 
 FORMAT = 1
 
@@ -31,7 +31,7 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
                 "costs": describe_costs(outcome),
                 "held_out": metric.loss(outcome.chosen.loss),
                 "scores": None if scores is None else scores.to_dict(),
-                "bottlenecks": list(bottlenecks(outcome.model.architecture, inputs)),
+                "bottlenecks": list(find_bottlenecks(outcome.model.architecture, inputs)),
             }
         )
     efficient = pareto_optimal(

@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
-from tabnas.search._additive import additive_qualities
-from tabnas.search._children import (
-    CHILDREN,
-    Children,
-    FeasibleChildren,
-    PaperChildren,
-    SeveralChildren,
-    TighteningChildren,
+from tabnas.search._additive_model import fit_additive_model
+from tabnas.search._child_samplers import (
+    CHILD_SAMPLERS,
+    ChildSampler,
+    FeasibleSampler,
+    PaperSampler,
+    SeveralLimitsSampler,
+    TighteningSampler,
 )
-from tabnas.search._divergence import SearchDivergedError
-from tabnas.search._history import History, Look
-from tabnas.search._policy_search import FrozenSearch, PolicySearch, Round
-from tabnas.search._search import Search
+from tabnas.search._history import Evaluation, History
+from tabnas.search._policy_search import FrozenSearch, PolicySearch, StepRecord
+from tabnas.search._search import Search, SearchDivergedError
 from tabnas.search._selection import (
     SELECTIONS,
-    best_within,
-    candidate_pool,
-    choose_by_loss,
-    one_shot_losses,
+    build_candidate_pool,
+    compute_one_shot_losses,
     select,
+    select_best_within,
+    select_by_loss,
 )
 from tabnas.search._settings import SearchSettings
 
 __all__ = [
-    "CHILDREN",
+    "CHILD_SAMPLERS",
     "SELECTIONS",
-    "Children",
-    "FeasibleChildren",
+    "ChildSampler",
+    "Evaluation",
+    "FeasibleSampler",
     "FrozenSearch",
     "History",
-    "Look",
-    "PaperChildren",
+    "PaperSampler",
     "PolicySearch",
-    "Round",
     "Search",
     "SearchDivergedError",
     "SearchSettings",
-    "SeveralChildren",
-    "TighteningChildren",
-    "additive_qualities",
-    "best_within",
-    "candidate_pool",
-    "choose_by_loss",
-    "one_shot_losses",
+    "SeveralLimitsSampler",
+    "StepRecord",
+    "TighteningSampler",
+    "build_candidate_pool",
+    "compute_one_shot_losses",
+    "fit_additive_model",
     "select",
+    "select_best_within",
+    "select_by_loss",
 ]

@@ -1,4 +1,4 @@
-"""What a search has seen: which architectures were looked at, when, and how good they seemed."""
+"""The history of a search: which architectures were evaluated, when, and with which quality."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from tabnas.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
-    """One glance at architectures during a search."""
+class Evaluation:
+    """The evaluation of some architectures in one policy step."""
 
     step: int
-    choices: IntArray  # [looks, layers]
-    quality: FloatArray  # [looks]; NaN where an architecture did not count and was not evaluated
+    choices: IntArray  # [architectures, layers]
+    quality: FloatArray  # [architectures]; NaN where an architecture needed no evaluation
 
 
 @dataclass
 class History:
-    """All looks of a search, in order, and how many of its weight steps could not be taken."""
+    """All evaluations of a search, in order, and the number of weight steps that were skipped."""
 
-    looks: list[Look] = field(default_factory=list)
+    evaluations: list[Evaluation] = field(default_factory=list)
     skipped: int = 0  # weight steps whose loss or gradient was not finite
     skipped_in_a_row: int = 0  # up to now
 
-    def add(self, look: Look) -> None:
-        """Remember one more."""
-        self.looks.append(look)
+    def add(self, evaluation: Evaluation) -> None:
+        """Append an evaluation."""
+        self.evaluations.append(evaluation)
 
-    def skip(self) -> None:
-        """Remember a weight step that was not taken."""
+    def count_skipped_step(self) -> None:
+        """Count a weight step that was skipped."""
         self.skipped += 1
         self.skipped_in_a_row += 1
 
     def __len__(self) -> int:
-        return len(self.looks)
+        return len(self.evaluations)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All looks, as plain arrays."""
-        counts = [len(look.quality) for look in self.looks]
+        """Return all evaluations as arrays."""
+        sizes = [len(one.quality) for one in self.evaluations]
         empty = np.zeros((0, 0), np.int64)
         return {
-            "step": np.array([look.step for look in self.looks], np.int64),
-            "count": np.array(counts, np.int64),
-            "choices": np.concatenate([look.choices for look in self.looks] or [empty]),
-            "quality": np.concatenate([look.quality for look in self.looks] or [np.zeros(0)]),
+            "step": np.array([one.step for one in self.evaluations], np.int64),
+            "count": np.array(sizes, np.int64),
+            "choices": np.concatenate([one.choices for one in self.evaluations] or [empty]),
+            "quality": np.concatenate([one.quality for one in self.evaluations] or [np.zeros(0)]),
             "skipped": np.array([self.skipped, self.skipped_in_a_row], np.int64),
         }
 
     def load_state(self, state: Mapping[str, NDArray[Any]], space: SearchSpace) -> None:
-        """Remember what another history of the same space did."""
+        """Restore the state of a history of the same space."""
         steps = counts(state, "step", (None,))
         skipped, in_a_row = counts(state, "skipped", (2,)).tolist()
         sizes = counts(state, "count", steps.shape)
@@ -66,24 +66,24 @@ class History:
         choices = counts(state, "choices", (len(quality), space.depth if len(steps) else 0))
         known = [len(layer) for layer in space.candidates][: choices.shape[1]]
         if sum(sizes.tolist()) != len(quality) or (choices >= known).any():
-            raise TabnasError("the looks of a search must be at architectures of its space")
+            raise TabnasError("the evaluations of a search must be of architectures of its space")
         ends = np.cumsum(sizes)[:-1]
         pieces = (np.split(array, ends) for array in (choices, quality))
-        looks = zip(steps.tolist(), *pieces, strict=True) if len(steps) else ()
-        self.looks = [Look(*look) for look in looks]
+        evaluations = zip(steps.tolist(), *pieces, strict=True) if len(steps) else ()
+        self.evaluations = [Evaluation(*one) for one in evaluations]
         self.skipped, self.skipped_in_a_row = skipped, in_a_row
 
-    def worst(self) -> float:
-        """The lowest quality seen so far; NaN if there is none."""
-        _, _, quality = self.evaluated()
+    def min_quality(self) -> float:
+        """Return the lowest quality so far; NaN if there is none."""
+        _, _, quality = self.flatten()
         return float(quality.min()) if len(quality) else nan
 
-    def evaluated(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """All that was evaluated: number of the look [n], choices [n, layers], quality [n]."""
-        if not self.looks:
+    def flatten(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return all qualities: index of the evaluation [n], choices [n, layers], quality [n]."""
+        if not self.evaluations:
             return np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros(0)
-        number = np.concatenate([np.full(len(x.quality), k) for k, x in enumerate(self.looks)])
-        choices = np.concatenate([look.choices for look in self.looks])
-        quality = np.concatenate([look.quality for look in self.looks])
-        seen = np.isfinite(quality)
-        return number[seen], choices[seen], quality[seen]
+        index = np.concatenate([np.full(len(x.quality), k) for k, x in enumerate(self.evaluations)])
+        choices = np.concatenate([one.choices for one in self.evaluations])
+        quality = np.concatenate([one.quality for one in self.evaluations])
+        finite = np.isfinite(quality)
+        return index[finite], choices[finite], quality[finite]

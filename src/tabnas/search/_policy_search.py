@@ -1,4 +1,4 @@
-"""The half of a search that learns: a policy, on a SuperNet whose weights it does not touch."""
+"""The policy half of a search: trains a policy on a SuperNet without changing its weights."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tabnas.errors import TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Examples, SuperNet
 from tabnas.policy import REWARDS, Controller
-from tabnas.search._history import History, Look
+from tabnas.search._history import Evaluation, History
 from tabnas.search._settings import SearchSettings
 from tabnas.streams import stream
 from tabnas.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """What an observer is told: some weight steps, then perhaps one policy step."""
+class StepRecord:
+    """What a callback receives: the outcome of some weight steps and at most one policy step."""
 
-    step: int  # steps done so far
-    loss: float | None  # mean training loss of this round's children; None: no step was taken
-    look: Look | None  # None while the policy is frozen
+    step: int  # weight steps so far
+    loss: float | None  # mean training loss since the last record; None: no step was taken
+    evaluation: Evaluation | None  # None while the policy is frozen
 
 
 class PolicySearch(ABC):
-    """A policy over one feasible set that looks at a SuperNet's children on validation rows."""
+    """Trains a policy over a feasible set by evaluating children of a SuperNet."""
 
     def __init__(
         self,
@@ -38,18 +38,18 @@ class PolicySearch(ABC):
         settings: SearchSettings,
     ) -> None:
         if not len(validation):
-            raise TabnasError("a search must have validation rows, however there are none")
+            raise TabnasError("a search must have validation rows, got none")
         self.feasible = feasible
         self.net = net
         self.validation = validation
         self.settings = settings
         self.controller = Controller(
             REWARDS[settings.reward](feasible, **settings.reward_options),
-            settings.ascent,
+            settings.policy_optimizer,
             rng=stream(settings.seed, "policy"),
-            workers=settings.looks,
+            workers=settings.evaluations_per_step,
             baseline=settings.baseline,
-            average_first=settings.average_first,
+            update_baseline_first=settings.update_baseline_first,
         )
         self.history = History()
         self._streams = {"validation": stream(settings.seed, "validation")}
@@ -57,47 +57,47 @@ class PolicySearch(ABC):
     @property
     @abstractmethod
     def progress(self) -> float:
-        """How much of the search is done, from 0 to 1."""
+        """The share of the search that is done, from 0 to 1."""
 
-    def learn(self, step: int) -> Look:
-        """A policy update: architectures y, the quality of each on one validation batch.
+    def policy_step(self, step: int) -> Evaluation:
+        """Sample architectures y, evaluate them on a validation batch, and update the policy.
 
-        One whose loss is not finite counts as the worst seen so far: bad news, but no NaN in the
-        average, and no step so long that nothing is learned after it. Without one to compare with,
-        there is nothing to learn, and the policy stays.
+        A child whose loss is not finite gets the lowest quality so far. This avoids NaN in the
+        average, and steps so large that nothing is learned after them. Without a finite quality so
+        far, the policy is not updated.
         """
         choices = self.controller.suggest()
         rows = self._validation_rows()
         quality = np.full(len(choices), np.nan)
-        counts = self.controller.counts(choices)
-        losses = self.net.losses(list(choices[counts]), self.validation, rows)
-        quality[counts] = 1 - np.array(losses)
-        bad = counts & ~np.isfinite(quality)
+        evaluated = self.controller.needs_evaluation(choices)
+        losses = self.net.losses(list(choices[evaluated]), self.validation, rows)
+        quality[evaluated] = 1 - np.array(losses)
+        bad = evaluated & ~np.isfinite(quality)
         if bad.any():
-            seen = np.append(quality[np.isfinite(quality)], self.history.worst())
-            quality[bad] = np.nanmin(seen) if np.isfinite(seen).any() else np.nan
-        if np.isfinite(quality[counts]).all():
+            known = np.append(quality[np.isfinite(quality)], self.history.min_quality())
+            quality[bad] = np.nanmin(known) if np.isfinite(known).any() else np.nan
+        if np.isfinite(quality[evaluated]).all():
             self.controller.update(choices, quality)
-        look = Look(step, choices, quality)
-        self.history.add(look)
-        return look
+        evaluation = Evaluation(step, choices, quality)
+        self.history.add(evaluation)
+        return evaluation
 
     def _validation_rows(self) -> IntArray | slice:
-        """The rows on which one policy step compares its architectures.
+        """Return the rows on which one policy step compares its architectures.
 
-        NOTE[DIFF]: the paper's workers have a validation batch each. Here they share one, so that
-        what differs between them is the architecture and not the difficulty of the rows.
+        NOTE[DIFF]: the paper's workers each have their own validation batch. Here they share one,
+        so that qualities differ by the architecture and not by the difficulty of the rows.
         """
-        size = self.settings.look_rows or self.settings.batch_size
+        size = self.settings.validation_batch_size or self.settings.batch_size
         if size >= len(self.validation):
             return slice(None)
         return self._streams["validation"].integers(len(self.validation), size=size)
 
 
 class FrozenSearch(PolicySearch):
-    """A policy of its own for another limit, on the SuperNet of a search that is over.
+    """Trains a policy for another limit on the SuperNet of a finished search.
 
-    Nothing is trained but the policy, so it takes a small share of the search's time.
+    The weights are frozen, so this takes a small share of the search's time.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class FrozenSearch(PolicySearch):
     def progress(self) -> float:
         return self.step / self.steps
 
-    def run(self, observe: Callable[[Round], None] = lambda now: None) -> None:
-        """Learn to the end; `observe` is told of every policy step."""
+    def run(self, callback: Callable[[StepRecord], None] = lambda record: None) -> None:
+        """Train the policy to the end; call `callback` after every policy step."""
         while self.step < self.steps:
             self.step += 1
-            observe(Round(self.step, None, self.learn(self.step)))
+            callback(StepRecord(self.step, None, self.policy_step(self.step)))

@@ -1,4 +1,4 @@
-"""Algorithm 1: the SuperNet's weights and the policy, trained in turn."""
+"""Algorithm 1: trains the weights of the SuperNet and the policy in turn."""
 
 from __future__ import annotations
 
@@ -12,17 +12,33 @@ from numpy.typing import NDArray
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Batch, Examples, NonFiniteLossError, SuperNet, TrainingRows
-from tabnas.search._children import CHILDREN
-from tabnas.search._divergence import refuse_divergence
-from tabnas.search._policy_search import PolicySearch, Round
+from tabnas.search._child_samplers import CHILD_SAMPLERS
+from tabnas.search._history import History
+from tabnas.search._policy_search import PolicySearch, StepRecord
 from tabnas.search._settings import SearchSettings
 from tabnas.states import counts, part, refuse_other_names
 from tabnas.streams import move_to, position, stream
 from tabnas.types import IntArray
 
+MAX_SKIPPED_IN_A_ROW = 20
+"""More bad batches in a row are no coincidence: the weights or the table are beyond repair."""
+MAX_SKIPPED_SHARE = 0.25
+"""Share of all weight steps. A SuperNet that misses more has seen too little of the table."""
+
+
+class SearchDivergedError(TabnasError):
+    """Too many weight steps of a search had a loss or gradient that float32 cannot hold."""
+
+    def __init__(self, skipped: str, learning_rate: float) -> None:
+        super().__init__(
+            f"the search has diverged: {skipped} had a loss or gradient that float32 cannot hold, "
+            "and were not taken; scale the columns, look for extreme values among inputs, targets "
+            f"and row weights, or take a learning rate well below {learning_rate:g}"
+        )
+
 
 class Search(PolicySearch):
-    """One search: `run()` it, then ask its policy, its history and its net.
+    """A search. Call `run()`, then read its policy, its history and its net.
 
     >>> from tabnas import Budget, SearchSpace
     >>> from tabnas.nets import Inputs, Task
@@ -48,7 +64,7 @@ class Search(PolicySearch):
         engine: str = "compiled",
     ) -> None:
         if not len(training):
-            raise TabnasError("a search must have training rows, however there are none")
+            raise TabnasError("a search must have training rows, got none")
         net = SuperNet(
             feasible.space,
             training.task,
@@ -58,8 +74,8 @@ class Search(PolicySearch):
             workers=settings.workers,
         )
         super().__init__(feasible, net, validation, settings)
-        self.children = CHILDREN[settings.children](
-            feasible, warmup=settings.warmup, **settings.children_options
+        self.child_sampler = CHILD_SAMPLERS[settings.child_sampler](
+            feasible, warmup=settings.warmup, **settings.child_sampler_options
         )
         self.step = 0
         self._batches = training.batches(
@@ -69,33 +85,33 @@ class Search(PolicySearch):
 
     @property
     def steps(self) -> int:
-        """Weight steps of the whole search."""
+        """The number of weight steps of the search."""
         return self.settings.epochs * self._batches.steps_per_epoch
 
     @property
     def policy_steps(self) -> int:
-        """About how many policy steps a search of this length makes."""
-        return ceil(self.steps * (1 - self.settings.frozen_share) / self.settings.every)
+        """The approximate number of policy steps of the search."""
+        return ceil(self.steps * (1 - self.settings.frozen_share) / self.settings.policy_every)
 
     @property
     def progress(self) -> float:
         return self.step / self.steps
 
-    def run(self, observe: Callable[[Round], None] | None = None) -> None:
-        """Search to the end, from where it stands; `observe` is told of every round.
+    def run(self, callback: Callable[[StepRecord], None] | None = None) -> None:
+        """Run the search to its end, from its current step; call `callback` after every record.
 
-        A weight step whose loss or gradient is not finite moves nothing and is counted in the
-        history; too many of them end the search with a `SearchDivergedError`.
+        A weight step whose loss or gradient is not finite changes nothing and is counted in the
+        history; too many of them raise a `SearchDivergedError`.
         """
         while self.step < self.steps:
             frozen = self.progress < self.settings.frozen_share
             loss = self._train()
-            look = None if frozen else self.learn(self.step)
-            if observe is not None:
-                observe(Round(self.step, loss, look))
+            evaluation = None if frozen else self.policy_step(self.step)
+            if callback is not None:
+                callback(StepRecord(self.step, loss, evaluation))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that shapes the future, as plain arrays; taken between rounds."""
+        """Return everything that later steps depend on, as arrays."""
         parts = {
             "net": self.net.state(),
             "controller": self.controller.state(),
@@ -108,7 +124,7 @@ class Search(PolicySearch):
         return {"step": np.array(self.step, np.int64)} | named
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on where a search of the same data and settings stood."""
+        """Restore the state of a search with the same data and settings."""
         step = int(counts(state, "step", most=self.steps))
         places = part(state, "stream")
         refuse_other_names(places, self._streams)
@@ -120,32 +136,42 @@ class Search(PolicySearch):
         self.step = step
 
     def _train(self) -> float | None:
-        """The weight updates of a round; returns the mean loss of those that were made."""
+        """Make the weight steps up to the next policy step; return the mean loss of those taken."""
         workers = self.settings.workers
-        count = min(self.settings.every, self.steps - self.step)
-        # the policy stands still within a round, so all its children can be drawn together
-        drawn = self.children.draw(
+        count = min(self.settings.policy_every, self.steps - self.step)
+        # the policy does not change meanwhile, so all children can be sampled together
+        sampled = self.child_sampler.sample(
             self.progress, self.controller.policy, count * workers, self._streams["children"]
         ).reshape(count, workers, -1)
         losses: list[float] = []
-        for children in drawn:
-            rate = self.settings.schedule(step=self.step, steps=self.steps)
+        for children in sampled:
+            learning_rate = self.settings.schedule(step=self.step, steps=self.steps)
             batch = self._batches.at(self.step)
             self.step += 1
             if not batch.weight > 0:
-                continue  # rows that all weigh nothing have nothing to teach
+                continue  # rows without weight have no gradient
             try:
-                losses.append(self._train_step(children, batch, rate))
+                losses.append(self._train_step(children, batch, learning_rate))
                 self.history.skipped_in_a_row = 0
-            except NonFiniteLossError:  # nothing has moved
-                self.history.skip()
-                refuse_divergence(self.history, self.steps, rate)
+            except NonFiniteLossError:  # the weights did not change
+                self.history.count_skipped_step()
+                _check_divergence(self.history, self.steps, learning_rate)
         return sum(losses) / len(losses) if losses else None
 
-    def _train_step(self, children: IntArray, batch: Batch, rate: float) -> float:
-        """One weight update by the children x, each on its own rows; returns their loss."""
+    def _train_step(self, children: IntArray, batch: Batch, learning_rate: float) -> float:
+        """Make one weight step with children x, each on its own rows; return their mean loss."""
         if len(children) == 1:
-            return self.net.train_step(children[0], batch.examples, batch.rows[0], rate)
+            return self.net.train_step(children[0], batch.examples, batch.rows[0], learning_rate)
         some = list(children[: len(batch.rows)])
-        losses = self.net.train_step_workers(some, batch.examples, list(batch.rows), rate)
+        losses = self.net.train_step_workers(some, batch.examples, list(batch.rows), learning_rate)
         return sum(losses) / len(losses)
+
+
+def _check_divergence(history: History, steps: int, learning_rate: float) -> None:
+    """Raise an error if too many weight steps of a search of `steps` were skipped."""
+    if history.skipped_in_a_row >= MAX_SKIPPED_IN_A_ROW:
+        raise SearchDivergedError(
+            f"{history.skipped_in_a_row} weight steps in a row", learning_rate
+        )
+    if history.skipped > MAX_SKIPPED_SHARE * steps:
+        raise SearchDivergedError(f"{history.skipped} of {steps} weight steps", learning_rate)

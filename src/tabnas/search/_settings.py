@@ -1,4 +1,4 @@
-"""Everything that shapes a search besides the data, the space and the limit."""
+"""The settings of a search."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from tabnas.errors import TabnasError, did_you_mean, whole
 from tabnas.nets import SGD, Constant, Cosine, Optimizer, Schedule
-from tabnas.policy import REWARDS, Ascent, Baseline
+from tabnas.policy import REWARDS, Baseline, PolicyOptimizer
 from tabnas.policy import Adam as PolicyAdam
-from tabnas.search._children import CHILDREN
+from tabnas.search._child_samplers import CHILD_SAMPLERS
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
     """How to train the SuperNet and the policy.
 
-    The defaults are not the paper's: `SearchSettings.paper(...)` is.
+    The defaults are ours; `SearchSettings.paper(...)` returns those of the paper.
     """
 
     epochs: int
@@ -26,56 +26,58 @@ class SearchSettings:
     schedule: Schedule = field(default_factory=lambda: Cosine(0.02))
     seed: int = 0
 
-    children: str = "tightening"
-    """Which children the weight updates train."""
-    children_options: Mapping[str, Any] = field(default_factory=dict)
+    child_sampler: str = "tightening"
+    """How the children for the weight updates are sampled; one of the `CHILD_SAMPLERS`."""
+    child_sampler_options: Mapping[str, Any] = field(default_factory=dict)
     workers: int = 1
-    """Children trained in one step, on their own rows each, their gradients averaged."""
+    """Children trained per step, each on its own rows; their gradients are averaged."""
 
     warmup: float = 0.25
-    """Share of the search in which the policy is not trained and stays uniform. The children
-    `"paper"` train the whole SuperNet meanwhile, less and less often."""
+    """Share of the search in which the policy is not trained and stays uniform. Meanwhile the child
+    sampler `"paper"` trains the full SuperNet, less and less often."""
     policy_start: float | None = None
-    """Share of the search before the first policy step, at least the warm-up; None: the warm-up
-    itself, 1: the policy is never trained."""
+    """Share of the search before the first policy step, at least `warmup`; None: `warmup`, 1: the
+    policy is never trained."""
     reward: str = "rejection"
     reward_options: Mapping[str, Any] = field(default_factory=dict)
-    ascent: Ascent = field(default_factory=lambda: PolicyAdam(rate=0.005))
-    looks: int = 1
-    """Architectures looked at in one policy step, all on the same validation rows."""
-    look_rows: int = 0
-    """Validation rows of a policy step, shared by its architectures; 0: as many as a batch."""
-    every: int = 1
+    policy_optimizer: PolicyOptimizer = field(
+        default_factory=lambda: PolicyAdam(learning_rate=0.005)
+    )
+    evaluations_per_step: int = 1
+    """Architectures evaluated per policy step, all on the same validation rows."""
+    validation_batch_size: int = 0
+    """Validation rows of a policy step; 0: `batch_size`."""
+    policy_every: int = 1
     """Weight steps from one policy step to the next."""
     baseline: Baseline = "average"
-    """What a reward is compared with: the moving average, or the step's other rewards."""
-    average_first: bool = True
-    """Whether a reward enters the moving average before it is compared with it."""
+    """What a reward is compared with: the moving average, or the other rewards of the step."""
+    update_baseline_first: bool = True
+    """Whether a reward is added to the moving average before it is compared with it."""
 
     def __post_init__(self) -> None:
-        for name, least in (
+        for name, minimum in (
             ("epochs", 1),
             ("batch_size", 1),
             ("seed", 0),
             ("workers", 1),
-            ("looks", 1),
-            ("look_rows", 0),
-            ("every", 1),
+            ("evaluations_per_step", 1),
+            ("validation_batch_size", 0),
+            ("policy_every", 1),
         ):
-            whole(name, getattr(self, name), least=least)
+            whole(name, getattr(self, name), least=minimum)
         if not 0 <= self.warmup < 1:
-            raise TabnasError(f"warmup must be in [0, 1), however {self.warmup} was given")
+            raise TabnasError(f"`warmup` must be in [0, 1), got {self.warmup}")
         if self.policy_start is not None and not self.warmup <= self.policy_start <= 1:
             raise TabnasError(
                 f"`policy_start` must be in [{self.warmup}, 1], from the end of the warm-up on, "
                 f"got {self.policy_start}"
             )
-        for what, name, known in (
+        for what, name, registry in (
             ("reward", self.reward, REWARDS),
-            ("rule for children", self.children, CHILDREN),
+            ("child sampler", self.child_sampler, CHILD_SAMPLERS),
         ):
-            if name not in known:
-                raise TabnasError(f"there is no {what} {name!r}; {did_you_mean(name, known)}")
+            if name not in registry:
+                raise TabnasError(f"there is no {what} {name!r}; {did_you_mean(name, registry)}")
 
     @property
     def frozen_share(self) -> float:
@@ -92,18 +94,18 @@ class SearchSettings:
         learning_rate: float,
         cosine: bool,
         samples: int,
-        rl_rate: float = 0.005,
+        rl_learning_rate: float = 0.005,
         seed: int = 0,
     ) -> SearchSettings:
-        """Algorithms 1 and 2 as the paper ran them; `samples` is its N."""
+        """Return the settings of Algorithms 1 and 2 in the paper; `samples` is its N."""
         return cls(
             epochs=epochs,
             batch_size=batch_size,
             optimizer=optimizer,
             schedule=Cosine(learning_rate) if cosine else Constant(learning_rate),
             seed=seed,
-            children="paper",
+            child_sampler="paper",
             reward="rejection_monte_carlo",
             reward_options={"samples": samples},
-            ascent=PolicyAdam(rate=rl_rate),
+            policy_optimizer=PolicyAdam(learning_rate=rl_learning_rate),
         )

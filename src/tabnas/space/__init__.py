@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.space._architecture import Architecture
-from tabnas.space._bottlenecks import BOTTLENECK, bottlenecks, narrowing
+from tabnas.space._bottlenecks import BOTTLENECK_DEFINITION, bottleneck_ratio, find_bottlenecks
 from tabnas.space._budget import Budget, Limit
 from tabnas.space._default_space import default_space, relax, spanning_space
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
@@ -17,12 +17,12 @@ from tabnas.space.costs import (
     Flops,
     Parameters,
     TableCost,
-    known_costs,
+    compute_costs,
 )
 
 __all__ = [
     "ABSENT",
-    "BOTTLENECK",
+    "BOTTLENECK_DEFINITION",
     "COSTS",
     "PAPER_WIDTHS",
     "Architecture",
@@ -37,10 +37,10 @@ __all__ = [
     "Parameters",
     "SearchSpace",
     "TableCost",
-    "bottlenecks",
+    "bottleneck_ratio",
+    "compute_costs",
     "default_space",
-    "known_costs",
-    "narrowing",
+    "find_bottlenecks",
     "relax",
     "spanning_space",
 ]

@@ -1,4 +1,4 @@
-"""One architecture: a width per hidden layer, written `32-144-24`."""
+"""An architecture: one width per hidden layer, written `32-144-24`."""
 
 from __future__ import annotations
 
@@ -32,23 +32,22 @@ class Architecture:
             widths = (0,)
         if not all(width > 0 for width in widths):
             raise TabnasError(
-                f"the widths of an architecture must be positive integers, however {self.widths} "
-                "was given"
+                f"the widths of an architecture must be positive integers, got {self.widths}"
             )
         object.__setattr__(self, "widths", widths)
 
     @classmethod
     def parse(cls, text: str) -> Architecture:
-        """Read the hyphenated form; `linear` is the network without hidden layers."""
+        """Parse the hyphenated form; `linear` is the network without hidden layers."""
         text = text.strip()
         if text == LINEAR:
             return cls(())
-        # int() alone would take "1_6", "+16" and digits of other scripts, too
+        # int() alone would also accept "1_6", "+16" and digits of other scripts
         parts = text.split("-")
         if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
             raise TabnasError(
-                f"an architecture is written as positive widths joined by hyphens, like 32-144-24, "
-                f"however {text!r} was given"
+                "an architecture must be written as positive widths joined by hyphens, like "
+                f"32-144-24, got {text!r}"
             )
         return cls(tuple(int(part) for part in parts))
 

@@ -15,9 +15,9 @@ from tabnas.space.costs import COSTS, CallableCost, Cost
 
 @dataclass(frozen=True)
 class Limit:
-    """One cost and the most that an architecture may use of it.
+    """A cost and its upper bound.
 
-    Any function of an architecture will do as a cost, wrapped or bare.
+    The cost is a `Cost` or any function of an architecture.
     """
 
     cost: Cost
@@ -26,15 +26,14 @@ class Limit:
     def __init__(self, cost: Cost | Callable[[Architecture], float], at_most: float) -> None:
         if not isinstance(cost, Cost) and not callable(cost):
             raise TabnasError(
-                "a limit must be on a cost or a function of an architecture, however "
-                f"{cost!r} was given; costs by name go in as Budget(parameters=20_000)"
+                f"a limit must be on a cost or a function of an architecture, got {cost!r}; to "
+                "limit a cost by its name, write Budget(parameters=20_000)"
             )
         cost = cost if isinstance(cost, Cost) else CallableCost(cost)
         valid = isinstance(at_most, Real) and not isinstance(at_most, bool)
         if not valid or not isfinite(at_most) or at_most < 0:
             raise TabnasError(
-                f"the limit on {cost.name} must be a number of at least 0, "
-                f"however {at_most!r} was given"
+                f"the limit on {cost.name} must be a finite number of at least 0, got {at_most!r}"
             )
         at_most = int(at_most) if at_most == int(at_most) else float(at_most)
         object.__setattr__(self, "cost", cost)
@@ -45,13 +44,13 @@ class Limit:
 
 
 class Budget:
-    """Hard limits, all of which must hold.
+    """Hard limits that must all hold.
 
     >>> budget = Budget(parameters=20_000, flops=60_000)
     >>> print(budget)
     parameters <= 20,000 and flops <= 60,000
 
-    A cost of one's own comes as a `Limit`:
+    Limit a custom cost with a `Limit`:
 
     >>> def widest(architecture):
     ...     return max(architecture.widths)
@@ -65,30 +64,33 @@ class Budget:
         for name in named:
             if name not in COSTS:
                 raise TabnasError(
-                    f"there is no cost called {name!r}; {did_you_mean(name, COSTS)} "
-                    "(a cost of your own goes in as Limit(cost, at_most))"
+                    f"there is no cost {name!r}; {did_you_mean(name, COSTS)} "
+                    "(limit a custom cost with Limit(cost, at_most))"
                 )
         for limit in limits:
             if not isinstance(limit, Limit):
                 raise TabnasError(
                     "a limit must have the name of its cost, like Budget(parameters=20_000), or be "
-                    f"a Limit(cost, at_most), however {limit!r} was given"
+                    f"a Limit(cost, at_most), got {limit!r}"
                 )
-        self.limits = (*limits, *(Limit(COSTS[name], most) for name, most in named.items()))
+        self.limits = (*limits, *(Limit(COSTS[name], bound) for name, bound in named.items()))
         names = [limit.cost.name for limit in self.limits]
         for name in names:
             if names.count(name) > 1:
                 raise TabnasError(
-                    f"the budget limits {name} more than once; costs of your own need different "
-                    "names: CallableCost(function, name=...)"
+                    f"the budget limits {name} more than once; give custom costs different names: "
+                    "CallableCost(function, name=...)"
                 )
 
     def costs(self, space: SearchSpace, architecture: Architecture) -> dict[str, float]:
-        """What the architecture uses of every limited cost, by name."""
+        """Return the value of every limited cost for the architecture, by name."""
         return {limit.cost.name: limit.cost(space, architecture) for limit in self.limits}
 
     def admits(self, space: SearchSpace, architecture: Architecture) -> bool:
-        """Whether all limits hold: the last word on what a `FeasibleSet` returns."""
+        """Return whether the architecture keeps all limits.
+
+        A `FeasibleSet` calls this for every architecture before it returns it.
+        """
         return all(limit.cost(space, architecture) <= limit.at_most for limit in self.limits)
 
     def __eq__(self, other: object) -> bool:

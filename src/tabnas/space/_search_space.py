@@ -16,11 +16,11 @@ from tabnas.types import BoolArray, IntArray
 ABSENT = 0
 """The candidate width that means "this layer is left out"."""
 
-# Far beyond any use, and small enough that costs are exact in float64, and that sums of as many
-# terms as there are layers, forbidden ones included, stay within int64.
+# Larger than any practical space, and small enough that costs are exact in float64 and that the sum
+# of one term per layer, forbidden transitions included, fits in int64.
 MAX_LAYERS = 1_000
 MAX_UNITS = 1_000_000
-MAX_EMBEDDED = 10**12
+MAX_EMBEDDING_PARAMETERS = 10**12
 
 PAPER_WIDTHS = (
     *(8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160),
@@ -36,9 +36,9 @@ class SearchSpace:
     A candidate 0 makes a layer optional. Only trailing layers may be absent, so that every network
     has exactly one encoding; if all are, the network is linear.
 
-    `inputs` is the width of the encoded table, embeddings concatenated; `outputs` the number of
-    logits; `embedding_parameters` counts the trained numbers of the embedding tables, which every
-    architecture carries.
+    `inputs` is the width of the encoded table with its embeddings concatenated, `outputs` the
+    number of logits, and `embedding_parameters` the number of parameters in the embedding tables,
+    which every architecture has.
 
     An architecture is encoded as *choices*: one index into the candidates per layer.
 
@@ -66,11 +66,10 @@ class SearchSpace:
     ) -> None:
         layers = tuple(_layer(i, layer) for i, layer in enumerate(candidates, start=1))
         if not layers:
-            raise TabnasError("a search space must have at least one layer, however none was given")
+            raise TabnasError("a search space must have at least one layer, got none")
         if len(layers) > MAX_LAYERS:
             raise TabnasError(
-                f"a search space must have at most {MAX_LAYERS:,} layers, however {len(layers):,} "
-                "were given"
+                f"a search space must have at most {MAX_LAYERS:,} layers, got {len(layers):,}"
             )
         for i in range(len(layers) - 1):
             if ABSENT in layers[i] and ABSENT not in layers[i + 1]:
@@ -80,10 +79,13 @@ class SearchSpace:
                 )
         object.__setattr__(self, "candidates", layers)
         sizes = {
-            "inputs": _integer("inputs", inputs, least=1, most=MAX_UNITS),
-            "outputs": _integer("outputs", outputs, least=1, most=MAX_UNITS),
-            "embedding_parameters": _integer(
-                "embedding_parameters", embedding_parameters, least=0, most=MAX_EMBEDDED
+            "inputs": _check_size("inputs", inputs, minimum=1, maximum=MAX_UNITS),
+            "outputs": _check_size("outputs", outputs, minimum=1, maximum=MAX_UNITS),
+            "embedding_parameters": _check_size(
+                "embedding_parameters",
+                embedding_parameters,
+                minimum=0,
+                maximum=MAX_EMBEDDING_PARAMETERS,
             ),
         }
         for name, size in sizes.items():
@@ -99,10 +101,10 @@ class SearchSpace:
         widths: Iterable[int] = PAPER_WIDTHS,
         embedding_parameters: int = 0,
     ) -> SearchSpace:
-        """The same candidate widths for every layer."""
+        """Return a space with the same candidate widths for every layer."""
         widths = tuple(widths)
         return cls(
-            [widths] * _integer("layers", layers, least=1, most=MAX_LAYERS),
+            [widths] * _check_size("layers", layers, minimum=1, maximum=MAX_LAYERS),
             inputs=inputs,
             outputs=outputs,
             embedding_parameters=embedding_parameters,
@@ -124,20 +126,20 @@ class SearchSpace:
         return ABSENT in self.candidates[-1]
 
     @cached_property
-    def ragged(self) -> bool:
+    def is_ragged(self) -> bool:
         """Whether the layers have different numbers of candidates."""
         return any(len(layer) < self.max_choices for layer in self.candidates)
 
     @cached_property
     def mask(self) -> BoolArray:
-        """[layers, max_choices]: True where the layer has such a candidate, False for padding."""
+        """[layers, max_choices]: True where the layer has this candidate, False in the padding."""
         counts = np.array([len(layer) for layer in self.candidates])
         return np.asarray(np.arange(self.max_choices) < counts[:, None])
 
     @cached_property
     def size(self) -> int:
         """The exact number of distinct architectures."""
-        # by depth: all layers before it present, the layer after it absent
+        # sum over depths: all layers up to the depth are present, the next one is absent
         total, present = 0, 1
         for layer in self.candidates:
             total += present * (ABSENT in layer)
@@ -145,23 +147,23 @@ class SearchSpace:
         return total + present
 
     def architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
-        """The architecture that `choices` (one index per layer) stands for."""
+        """Return the architecture that `choices` (one index per layer) encodes."""
         widths = [layer[j] for layer, j in zip(self.candidates, choices, strict=True)]
         while widths and widths[-1] == ABSENT:
             widths.pop()
         if ABSENT in widths:
-            raise TabnasError(f"only trailing layers may be absent, however {widths} was given")
+            raise TabnasError(f"only trailing layers may be absent, got the widths {widths}")
         return Architecture(tuple(widths))
 
     def choices(self, architecture: Architecture | str) -> tuple[int, ...]:
-        """The encoding of an architecture of this space, the inverse of `architecture`."""
+        """Return the encoding of an architecture: the inverse of `architecture`."""
         if isinstance(architecture, str):
             architecture = Architecture.parse(architecture)
         missing = self.depth - architecture.depth
         if missing < 0:
             raise TabnasError(
-                f"{architecture} has {architecture.depth} layers, "
-                f"however this space has at most {self.depth}"
+                f"an architecture of this space must have at most {self.depth} layers, but "
+                f"{architecture} has {architecture.depth}"
             )
         widths = architecture.widths + (ABSENT,) * missing
         for i, (width, layer) in enumerate(zip(widths, self.candidates, strict=True), start=1):
@@ -169,8 +171,8 @@ class SearchSpace:
                 continue
             if width == ABSENT:
                 raise TabnasError(
-                    f"{architecture} has {architecture.depth} layers, however layer {i} of this "
-                    "space cannot be absent"
+                    f"{architecture} has {architecture.depth} layers, but layer {i} of this space "
+                    "cannot be absent"
                 )
             raise TabnasError(
                 f"{architecture} is not in this space: layer {i} has no candidate width {width}, "
@@ -191,23 +193,23 @@ class SearchSpace:
 
 
 def _layer(index: int, widths: Iterable[int]) -> tuple[int, ...]:
-    """One layer's candidates, checked and sorted."""
+    """Check and sort the candidate widths of one layer."""
     layer = tuple(
         sorted(
-            _integer(f"a width of layer {index}", width, least=0, most=MAX_UNITS)
+            _check_size(f"a width of layer {index}", width, minimum=0, maximum=MAX_UNITS)
             for width in widths
         )
     )
     if not layer:
-        raise TabnasError(f"layer {index} must have at least one candidate width, but has none")
+        raise TabnasError(f"layer {index} must have at least one candidate width, got none")
     for width, after in pairwise(layer):
         if width == after:
             raise TabnasError(f"layer {index} lists the width {width} more than once")
     return layer
 
 
-def _integer(name: str, value: int, *, least: int, most: int) -> int:
-    number = whole(name, value, least=least)
-    if number > most:
-        raise TabnasError(f"{name} must be at most {most:,}, however {number:.6g} was given")
+def _check_size(name: str, value: int, *, minimum: int, maximum: int) -> int:
+    number = whole(name, value, least=minimum)
+    if number > maximum:
+        raise TabnasError(f"{name} must be at most {maximum:,}, got {number:.6g}")
     return number

@@ -1,26 +1,28 @@
-"""Strategies that look for a good architecture: ours, the paper's baselines, what others use.
+"""Black-box strategies for finding a good architecture, one file each.
 
-One file each: a subclass of `Strategy` with a name in a file of this folder is one of them.
+`STRATEGIES` lists them by name: ours, the paper's baselines, and Optuna's TPE.
 """
 
 from __future__ import annotations
 
-from tabnas.registries import classes_by_name
-from tabnas.strategies._batches import BatchStrategy
+from tabnas.registries import by_name
+from tabnas.strategies._batch_strategy import BatchStrategy
 from tabnas.strategies._bayesian import BayesianOptimization
 from tabnas.strategies._evolution import Evolution
-from tabnas.strategies._exploring import Quality, StuckError, explore, recommended_after
 from tabnas.strategies._guided import Guided
 from tabnas.strategies._layerwise import Layerwise
-from tabnas.strategies._policy import PolicyGradient
+from tabnas.strategies._optimize import Objective, StuckError, optimize, recommend_at
+from tabnas.strategies._policy_gradient import PolicyGradient
 from tabnas.strategies._random import RandomSearch
 from tabnas.strategies._strategy import Strategy
 from tabnas.strategies._tpe import TPE
 
-STRATEGIES: dict[str, type[Strategy]] = classes_by_name(__name__, Strategy, first="tabnas")
-"""Every strategy by name: called with the feasible set, `rng` and options of its own.
+STRATEGIES: dict[str, type[Strategy]] = by_name(
+    Guided, BayesianOptimization, Evolution, Layerwise, PolicyGradient, RandomSearch, TPE
+)
+"""Every strategy by name. Call one with the feasible set, `rng` and its options.
 
-One of your own goes in by assignment.
+Add your own by assignment.
 """
 
 __all__ = [
@@ -31,11 +33,11 @@ __all__ = [
     "Evolution",
     "Guided",
     "Layerwise",
+    "Objective",
     "PolicyGradient",
-    "Quality",
     "RandomSearch",
     "Strategy",
     "StuckError",
-    "explore",
-    "recommended_after",
+    "optimize",
+    "recommend_at",
 ]

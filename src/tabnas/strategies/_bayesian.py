@@ -1,4 +1,4 @@
-"""Bayesian optimisation: a Gaussian process, and the largest expected improvement within V."""
+"""Bayesian optimization: a Gaussian process and the expected improvement within V."""
 
 from __future__ import annotations
 
@@ -11,42 +11,40 @@ from tabnas.blas import single_threaded_blas
 from tabnas.errors import TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Architecture
-from tabnas.strategies._batches import BatchStrategy, rows
-from tabnas.strategies._drawing import is_listed, unseen
-from tabnas.types import IntArray
+from tabnas.strategies._batch_strategy import BatchStrategy, to_tuples
+from tabnas.strategies._candidate_pool import CandidatePool, sample_unseen
+from tabnas.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from tabnas.strategies._gaussian_process import GaussianProcess
 
-Recommends = Literal["seen", "model"]
+RecommendBy = Literal["seen", "model"]
 
-# of equally likely ones the first: rather smooth and noisy than rough
+# Of equally likely values the first one is taken: smooth and noisy before rough.
 LENGTH_SCALES = (16.0, 8.0, 4.0, 2.0, 1.0)
 NOISES = (10.0, 1.0, 1e-1, 1e-2, 1e-3)
-LEAST_NOISE = 1e-6  # less than that, and repeated looks leave no covariance to factorise
-REFIT = 1.5  # both are looked for again when there are so many times as many looks
+MIN_NOISE = 1e-6  # below it, the covariance of repeated evaluations has no Cholesky factor
+REFIT_FACTOR = 1.5  # hyperparameters are fitted again after this many times as many evaluations
 
-POOL = 1_000
-"""Members of V that are drawn anew for every batch where V cannot be listed."""
-
-AROUND = 3
-"""So many of the best seen, whose neighbours join the pool."""
+N_BEST = 3
+"""The neighbours of this many of the best architectures join the candidate pool."""
 
 
 class BayesianOptimization(BatchStrategy):
-    """Looks where a Gaussian process expects the largest improvement, feasible and not yet seen.
+    """Evaluates the unseen feasible architectures of the largest expected improvement.
 
-    After `initial` members of V, drawn uniformly, it goes by batches of `batch`. The kernel is
-    an RBF of `length_scale`, in places within the list of a layer's candidates, with white noise of
-    the variance `noise`, in units of the variance of the process. Either is found by likelihood on
-    a grid if it is None.
+    After `initial` members of V, drawn uniformly, it proceeds in batches of `batch`. The kernel is
+    an RBF with `length_scale`, where distances are differences of the indices into a layer's
+    candidates, plus white noise of the variance `noise`, in units of the variance of the process.
+    If one of the two is None, it is fitted by maximum likelihood on a grid.
 
-    V is looked through as a whole if it has up to 20,000 members; of a larger one, a pool drawn
-    from V and the neighbours of the best seen. `recommend` goes by the quality seen or, with
-    `recommends="model"`, by the mean of the process, which noise misleads less.
+    If V has up to 20,000 members, all of them are candidates; else a pool sampled from V and the
+    neighbours of the best ones. `recommend` uses the mean quality seen or, with
+    `recommend_by="model"`, the mean of the process, which is less affected by noise.
 
-    NOTE[DIFF]: the paper sets both numbers (1 and 1, say) and does not tell their units, nor how a
-    batch is chosen. Here each of a batch is chosen as if the others had turned out as expected.
+    NOTE[DIFF]: the paper sets both hyperparameters (for example 1 and 1), but states neither their
+    units nor how it selects a batch. Here each member of a batch is selected as if the others had
+    turned out as expected.
     """
 
     name = "bayesian"
@@ -60,93 +58,77 @@ class BayesianOptimization(BatchStrategy):
         batch: int = 5,
         length_scale: float | None = None,
         noise: float | None = None,
-        recommends: Recommends = "seen",
+        recommend_by: RecommendBy = "seen",
     ) -> None:
         super().__init__(feasible, rng=rng)
         if length_scale is not None and not (isfinite(length_scale) and length_scale > 0):
-            raise TabnasError(
-                f"length_scale must be positive or None, however {length_scale} was given"
-            )
-        if noise is not None and not (isfinite(noise) and noise >= LEAST_NOISE):
-            raise TabnasError(
-                f"noise must be at least {LEAST_NOISE:g} or None, however {noise} was given"
-            )
-        if recommends not in get_args(Recommends):
-            raise TabnasError(
-                f"recommends must be 'seen' or 'model', however {recommends!r} was given"
-            )
+            raise TabnasError(f"`length_scale` must be positive or None, got {length_scale}")
+        if noise is not None and not (isfinite(noise) and noise >= MIN_NOISE):
+            raise TabnasError(f"`noise` must be at least {MIN_NOISE:g} or None, got {noise}")
+        if recommend_by not in get_args(RecommendBy):
+            raise TabnasError(f"`recommend_by` must be 'seen' or 'model', got {recommend_by!r}")
         self.initial = whole("initial", initial, least=1)
         self.batch = whole("batch", batch, least=1)
-        self.recommends = recommends
+        self.recommend_by = recommend_by
         self._length_scales = LENGTH_SCALES if length_scale is None else (length_scale,)
         self._noises = NOISES if noise is None else (noise,)
         self._refit_at = 0
         self._process: GaussianProcess | None = None
-        members = rows(feasible.members) if is_listed(feasible) else []
-        self._place_of = {row: place for place, row in enumerate(members)}
-        self._unseen = np.ones(len(members), dtype=np.bool_)
-        self._crossed_off = 0  # how many of the looks are marked in it
+        self._pool = CandidatePool(feasible)
 
     def plan(self) -> IntArray:
-        taken = set(rows(self._choices))
-        if self.looks < self.initial:
-            planned = unseen(self.feasible, self.initial - self.looks, taken, self.rng)
+        if self.n_evaluations < self.initial:
+            seen = set(to_tuples(self._choices))
+            planned = sample_unseen(
+                self.feasible, self.initial - self.n_evaluations, seen, self.rng
+            )
         else:
-            # more threads would add up in another order
+            # more threads would add in another order
             with single_threaded_blas():
-                planned = self._most_promising(taken)
-        return planned if len(planned) > 0 else self._again()
+                planned = self._select_batch()
+        return planned if len(planned) > 0 else self._repeat_best()
 
-    def _most_promising(self, taken: set[tuple[int, ...]]) -> IntArray:
-        process = self._learned()
-        if is_listed(self.feasible):
-            pool, left = self.feasible.members, self._left()
-        else:
-            pool = self._pool(taken)
-            left = np.arange(len(pool))
-            process.watch(pool)
-        if len(left) == 0:
-            return pool[left]
-        best = float(process.smoothed().max())
-        return pool[process.several(self.batch, best, among=left)]
+    def update(self, choices: IntArray, quality: FloatArray) -> None:
+        super().update(choices, quality)
+        self._pool.mark(np.asarray(choices)[np.isfinite(quality)])
 
     def recommend(self, n: int = 1) -> list[Architecture]:
-        if self.recommends == "seen" or self.looks == 0:
+        if self.recommend_by == "seen" or self.n_evaluations == 0:
             return super().recommend(n)
         whole("n", n, least=1)
         with single_threaded_blas():
-            numbers = self._process.numbers if self._process else self._likeliest()
-            mean = self._made(*numbers).smoothed()
+            fitted = self._process.hyperparameters if self._process else self._fit()
+            mean = self._build_process(*fitted).predict_observed()
         choices, first = np.unique(self._choices, axis=0, return_index=True)
         inside = self.feasible.contains(choices)
-        mean = mean[first]  # repeats of an architecture have the same
+        mean = mean[first]  # repeats of an architecture have the same mean
         best = np.argsort(-mean[inside], kind="stable")[:n]
         return [self.feasible.space.architecture(row) for row in choices[inside][best]]
 
     # --- the process ------------------------------------------------------------------------------
 
-    def _learned(self) -> GaussianProcess:
-        """The process with all looks taken in, its numbers looked for again at times."""
-        if self._process is None or self.looks >= self._refit_at:
-            self._refit_at = int(REFIT * self.looks) + 1
-            numbers = self._likeliest()
-            if self._process is None or numbers != self._process.numbers:
-                self._process = self._made(*numbers)
-                if is_listed(self.feasible):
-                    self._process.watch(self.feasible.members)
-        known = self._process.looks
-        if known < self.looks:
+    def _update_process(self) -> GaussianProcess:
+        """Return the process with all evaluations, and fit its hyperparameters again at times."""
+        if self._process is None or self.n_evaluations >= self._refit_at:
+            self._refit_at = int(REFIT_FACTOR * self.n_evaluations) + 1
+            fitted = self._fit()
+            if self._process is None or fitted != self._process.hyperparameters:
+                self._process = self._build_process(*fitted)
+                if self._pool.is_enumerated:
+                    self._process.set_candidates(self._pool.members)
+        known = self._process.n_observations
+        if known < self.n_evaluations:
             self._process.add(self._choices[known:], self._quality[known:])
         return self._process
 
-    def _likeliest(self) -> tuple[float, float]:
-        """The length scale and the noise of the grid under which the looks are most likely."""
+    def _fit(self) -> tuple[float, float]:
+        """Return the length scale and the noise of the largest likelihood on the grid."""
         grid = [(length, noise) for noise in self._noises for length in self._length_scales]
         if len(grid) == 1:
             return grid[0]
-        return max(grid, key=lambda numbers: self._made(*numbers).log_likelihood())
+        return max(grid, key=lambda values: self._build_process(*values).log_likelihood())
 
-    def _made(self, length_scale: float, noise: float) -> GaussianProcess:
+    def _build_process(self, length_scale: float, noise: float) -> GaussianProcess:
         from tabnas.strategies._gaussian_process import GaussianProcess
 
         process = GaussianProcess(
@@ -155,34 +137,33 @@ class BayesianOptimization(BatchStrategy):
         process.add(self._choices, self._quality)
         return process
 
-    # --- where to look ----------------------------------------------------------------------------
+    # --- candidates -------------------------------------------------------------------------------
 
-    def _left(self) -> IntArray:
-        """Places of the members of a listed V that are not seen yet."""
-        for row in rows(self._choices[self._crossed_off :]):
-            if row in self._place_of:  # not so if someone looked at what is infeasible
-                self._unseen[self._place_of[row]] = False
-        self._crossed_off = self.looks
-        return np.flatnonzero(self._unseen)
+    def _select_batch(self) -> IntArray:
+        process = self._update_process()
+        if self._pool.is_enumerated:
+            candidates, unseen = self._pool.members, np.flatnonzero(self._pool.unseen)
+        else:
+            candidates = self._sample_pool()
+            unseen = np.arange(len(candidates))
+            process.set_candidates(candidates)
+        if len(unseen) == 0:
+            return candidates[unseen]
+        best = float(process.predict_observed().max())
+        return candidates[process.select_batch(self.batch, best, among=unseen)]
 
-    def _pool(self, taken: set[tuple[int, ...]]) -> IntArray:
-        """Unseen members of V: some drawn, and all that differ in one layer from the best."""
-        choices, quality = self.seen()
-        near = [
-            np.where(np.arange(len(row)) == layer, candidate, row)
-            for row in choices[np.argsort(-quality, kind="stable")[:AROUND]]
-            for layer, candidates in enumerate(self.feasible.space.candidates)
-            for candidate in range(len(candidates))
-        ]
-        inside = np.array(near)[self.feasible.contains(np.array(near))]
-        drawn = self.feasible.given(rng=self.rng).sample(POOL, self.rng)
-        pool = dict.fromkeys(rows(np.concatenate([inside, drawn])))
-        fresh = [row for row in pool if row not in taken]
-        return np.array(fresh, dtype=np.int64).reshape(-1, self.feasible.space.depth)
+    def _sample_pool(self) -> IntArray:
+        choices, quality = self.mean_qualities()
+        best = choices[np.argsort(-quality, kind="stable")[:N_BEST]]
+        near = np.concatenate([self._pool.neighbours(row) for row in best])
+        return self._pool.sample(near, [None], self._choices, self.rng)
 
-    def _again(self) -> IntArray:
-        """All of V was seen: the best once more, which tells more of it where looks are noisy."""
+    def _repeat_best(self) -> IntArray:
+        """Return the best architecture for another evaluation, which helps against noise.
+
+        Called when all of V was evaluated.
+        """
         best = self.recommend()
         if best:
             return np.array([self.feasible.space.choices(best[0])])
-        return self.feasible.given(rng=self.rng).sample(1, self.rng)
+        return self.feasible.condition(rng=self.rng).sample(1, self.rng)

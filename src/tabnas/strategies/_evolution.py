@@ -1,4 +1,4 @@
-"""Evolution: the best so far are crossed and mutated, inside the feasible set."""
+"""Evolution: crossover and mutation of the best architectures, within the feasible set."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from tabnas.errors import TabnasError, whole
 from tabnas.feasible import FeasibleSet
-from tabnas.strategies._batches import BatchStrategy, rows
-from tabnas.strategies._drawing import all_seen, unseen
+from tabnas.strategies._batch_strategy import BatchStrategy, to_tuples
+from tabnas.strategies._candidate_pool import is_exhausted, sample_unseen
 from tabnas.types import IntArray
 
-ROUNDS = 20
-"""How many times as many offspring as are wanted are bred, before the rest is drawn from V."""
+MAX_ROUNDS = 20
+"""How often offspring are bred for a generation before the rest is sampled from V."""
 
 
 class Evolution(BatchStrategy):
     """Generations of `population` architectures, bred from the `top` best of all seen so far.
 
-    Half of a generation are crossovers (each layer from one of two parents), half mutations (each
-    layer drawn anew with probability `mutation`): Algorithm 1 of Guo et al. 2020, which the paper
-    compares with. Nothing infeasible and nothing seen before is suggested: such offspring are bred
-    again, a bounded number of times, and what is then missing is drawn uniformly from V.
+    Half of a generation are crossovers (each layer from one of two parents), half are mutations
+    (each layer sampled again with probability `mutation`), as in Algorithm 1 of Guo et al. 2020,
+    which the paper compares with. Infeasible offspring and offspring seen before are replaced by
+    new ones, a bounded number of times; the rest of the generation is sampled uniformly from V.
 
-    NOTE[DIFF]: the paper names no mutation probability; 0.1 is that of Guo et al.
+    NOTE[DIFF]: the paper states no mutation probability; 0.1 is that of Guo et al.
     """
 
     name = "evolution"
@@ -40,29 +40,29 @@ class Evolution(BatchStrategy):
     ) -> None:
         super().__init__(feasible, rng=rng)
         if not 0 < mutation <= 1:
-            raise TabnasError(f"mutation must be in (0, 1], however {mutation} was given")
+            raise TabnasError(f"`mutation` must be in (0, 1], got {mutation}")
         self.population = whole("population", population, least=2)
         self.top = whole("top", top, least=1)
         self.mutation = mutation
         self._candidates = np.array([len(layer) for layer in feasible.space.candidates])
 
     def plan(self) -> IntArray:
-        parents = self.parents()
+        parents = self.select_parents()
         generation: dict[tuple[int, ...], None] = {}  # keeps its order
-        taken = set(rows(self._choices))
-        if len(parents) > 0 and not all_seen(self.feasible, taken):
+        seen = set(to_tuples(self._choices))
+        if len(parents) > 0 and not is_exhausted(self.feasible, seen):
             half = self.population // 2
-            self._breed(lambda n: self._cross(parents, n), half, generation, taken)
-            self._breed(lambda n: self._mutate(parents, n), self.population, generation, taken)
+            self._breed(lambda n: self._crossover(parents, n), half, generation, seen)
+            self._breed(lambda n: self._mutate(parents, n), self.population, generation, seen)
         missing = self.population - len(generation)
-        drawn = unseen(self.feasible, missing, taken | generation.keys(), self.rng)
-        planned = [*generation, *rows(drawn)]
-        # when all of V was seen: the best again, which tells more of them where looks are noisy
+        drawn = sample_unseen(self.feasible, missing, seen | generation.keys(), self.rng)
+        planned = [*generation, *to_tuples(drawn)]
+        # once all of V was evaluated, repeat the best, which helps against noise
         return np.array(planned) if planned else parents
 
-    def parents(self) -> IntArray:
-        """The best feasible architectures seen, [<= top, layers], best first."""
-        choices, quality = self.seen()
+    def select_parents(self) -> IntArray:
+        """Return the best feasible architectures seen, [<= top, layers], best first."""
+        choices, quality = self.mean_qualities()
         inside = self.feasible.contains(choices)
         best = np.argsort(-quality[inside], kind="stable")[: self.top]
         return choices[inside][best]
@@ -72,18 +72,18 @@ class Evolution(BatchStrategy):
         offspring: Callable[[int], IntArray],
         until: int,
         generation: dict[tuple[int, ...], None],
-        taken: set[tuple[int, ...]],
+        seen: set[tuple[int, ...]],
     ) -> None:
-        """Add offspring until the generation has so many members, if they can be had."""
-        for _ in range(ROUNDS):
+        """Add offspring to the generation until it has `until` members, if possible."""
+        for _ in range(MAX_ROUNDS):
             missing = until - len(generation)
             if missing <= 0:
                 return
             children = offspring(missing)
-            inside = rows(children[self.feasible.contains(children)])
-            generation |= {row: None for row in inside if row not in taken}
+            inside = to_tuples(children[self.feasible.contains(children)])
+            generation |= {row: None for row in inside if row not in seen}
 
-    def _cross(self, parents: IntArray, n: int) -> IntArray:
+    def _crossover(self, parents: IntArray, n: int) -> IntArray:
         mothers, fathers = parents[self.rng.integers(len(parents), size=(2, n))]
         return np.asarray(np.where(self.rng.random(mothers.shape) < 0.5, mothers, fathers))
 

@@ -1,4 +1,4 @@
-"""Ours: looks where they are worth most, by a model of the qualities seen so far."""
+"""Our strategy: evaluates where a model of the qualities expects the largest gain."""
 
 from __future__ import annotations
 
@@ -7,53 +7,56 @@ import numpy as np
 from tabnas.errors import whole
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Architecture
-from tabnas.strategies._batches import BatchStrategy, rows
-from tabnas.strategies._drawing import LISTED, unseen
-from tabnas.strategies._surrogate import PRIOR, Looks, Surface, Surrogate, likeliest
+from tabnas.strategies._batch_strategy import BatchStrategy, to_tuples
+from tabnas.strategies._candidate_pool import MAX_ENUMERATED, CandidatePool, sample_unseen
+from tabnas.strategies._surrogate import (
+    PRIOR,
+    Observations,
+    PolynomialBasis,
+    Surrogate,
+    fit_hyperparameters,
+)
 from tabnas.types import FloatArray, IntArray
 
-REFIT = 1.5
-"""The model's numbers are found again when there are so many times as many looks."""
+REFIT_FACTOR = 1.5
+"""Hyperparameters are fitted again after this many times as many evaluations."""
 
-SHORTLIST = 1_000
-"""So many of the most promising unseen architectures are considered for a look."""
+SHORTLIST_SIZE = 1_000
+"""The number of promising unseen architectures that are considered for evaluation."""
 
-POOL = 1_000
-"""Where V is not listed: members drawn from V, and as many drawn around the best."""
+N_BEST = 5
+"""The neighbours of this many of the best architectures join the candidate pool."""
 
-AROUND = 5
-"""So many of the best seen, whose neighbours join the pool."""
-
-TINY, FAR = 1e-300, 1e6
-"""What keeps `log_gain` finite where a mean is certain."""
+MIN_VARIANCE, MAX_Z = 1e-300, 1e6
+"""Bounds that keep `log_gain` finite where a mean is certain."""
 
 
 class Guided(BatchStrategy):
-    """Looks where the answer is expected to gain most, at new architectures or again at known ones.
+    """Evaluates where the recommendation is expected to gain most, at new or known architectures.
 
-    A model (`Surrogate`) learns from all looks how quality depends on the widths, how much each
-    architecture departs from that, and how noisy a look is. The next looks go where the quality of
-    what would be recommended is expected to rise most. Where looks are noiseless that is the
-    expected improvement, and looks are hardly ever repeated; where they are noisy the best are
-    looked at again as often as it pays. Nothing has to be set, neither the scale nor the noise of
-    the qualities.
+    A `Surrogate` model learns from all evaluations how quality depends on the widths, how much each
+    architecture deviates from that, and how noisy an evaluation is. The next evaluations go where
+    the quality of the recommended architecture is expected to rise most. Without noise, that is the
+    expected improvement, and evaluations are hardly ever repeated. With noise, the best
+    architectures are evaluated again as often as it pays. Neither the scale nor the noise of the
+    qualities has to be set.
 
-    It begins with `initial` members of V, drawn uniformly, and `again` looks at the best of them,
-    which tell the noise; then it goes by batches of `batch`. V is considered as a whole if it has
-    up to `listed` members; of a larger one a pool: members drawn from V, members drawn around the
-    best by a policy of the model's making, and the neighbours of the best. `degree` is that of the
-    model's surface.
+    The strategy starts with `initial` members of V, drawn uniformly, and `initial_repeats` more
+    evaluations of the best of them, which measure the noise. Then it proceeds in batches of
+    `batch`. If V has up to `max_enumerated` members, all of them are candidates; else a pool of
+    members sampled from V, members sampled near the best by a policy derived from the model, and
+    the neighbours of the best. `degree` is the degree of the model's polynomial.
 
     >>> from tabnas import Budget, SearchSpace
-    >>> from tabnas.strategies import explore
+    >>> from tabnas.strategies import optimize
     >>> space = SearchSpace.uniform(layers=3, widths=range(4, 52, 4), inputs=10, outputs=1)
     >>> strategy = Guided(FeasibleSet(space, Budget(dense_parameters=1_000)), rng=0)
-    >>> explore(strategy, lambda choices: np.log1p(choices).sum(axis=1), looks=40)  # of 503
-    >>> strategy.recommend()
+    >>> optimize(strategy, lambda choices: np.log1p(choices).sum(axis=1), n_evaluations=40)
+    >>> strategy.recommend()  # the best of 503
     [Architecture('28-8-44')]
     """
 
-    name = "tabnas"
+    name = "guided"
 
     def __init__(
         self,
@@ -61,41 +64,40 @@ class Guided(BatchStrategy):
         *,
         rng: np.random.Generator | int,
         initial: int = 20,
-        again: int = 2,
+        initial_repeats: int = 2,
         batch: int = 5,
         degree: int = 3,
-        listed: int = LISTED,
+        max_enumerated: int = MAX_ENUMERATED,
     ) -> None:
         super().__init__(feasible, rng=rng)
         self.initial = whole("initial", initial, least=1)
-        self.again = whole("again", again, least=0)
+        self.initial_repeats = whole("initial_repeats", initial_repeats, least=0)
         self.batch = whole("batch", batch, least=1)
-        self._surface = Surface(feasible, whole("degree", degree, least=1))
-        self._numbers = PRIOR
-        self._fit_at = 0
-        small = feasible.exact and feasible.count() <= whole("listed", listed, least=0)
-        self._members = feasible.members if small else np.zeros((0, feasible.space.depth), np.int64)
-        self._terms = self._surface.terms(self._members)
-        self._place = {row: place for place, row in enumerate(rows(self._members))}
-        self._fresh = np.ones(len(self._members), dtype=np.bool_)
+        self._basis = PolynomialBasis(feasible, whole("degree", degree, least=1))
+        self._hyperparameters = PRIOR
+        self._refit_at = 0
+        self._pool = CandidatePool(feasible, whole("max_enumerated", max_enumerated, least=0))
+        self._terms = self._basis.terms(self._pool.members)
 
     def plan(self) -> IntArray:
-        if self.looks < self.initial:
-            taken = set(rows(self._choices))
-            drawn = unseen(self.feasible, self.initial - self.looks, taken, self.rng)
+        if self.n_evaluations < self.initial:
+            missing = self.initial - self.n_evaluations
+            drawn = sample_unseen(self.feasible, missing, set(to_tuples(self._choices)), self.rng)
             if len(drawn) > 0:
                 return drawn
-        seen, looks = self._seen_looks()
+        seen, observations = self._summarize()
         inside = self.feasible.contains(seen)
-        if self.again > 0 and self.looks == len(seen) and inside.any():
-            return _largest(looks.mean[inside], self.again, seen[inside])
-        if self.looks >= self._fit_at:
-            self._numbers = likeliest(self._surface.degrees, looks, self._numbers)
-            self._fit_at = int(REFIT * self.looks) + 1
-        surrogate = Surrogate(self._surface.degrees, looks, self._numbers)
-        known = surrogate.of_seen()
-        others, terms = self._others(surrogate, seen)
-        new = surrogate.of_unseen(terms)
+        if self.initial_repeats > 0 and self.n_evaluations == len(seen) and inside.any():
+            return _select_largest(observations.mean[inside], self.initial_repeats, seen[inside])
+        if self.n_evaluations >= self._refit_at:
+            self._hyperparameters = fit_hyperparameters(
+                self._basis.degrees, observations, self._hyperparameters
+            )
+            self._refit_at = int(REFIT_FACTOR * self.n_evaluations) + 1
+        surrogate = Surrogate(self._basis.degrees, observations, self._hyperparameters)
+        known = surrogate.predict_observed()
+        others, terms = self._unseen_candidates(surrogate, seen)
+        new = surrogate.predict(terms)
         gain = log_gain(
             np.concatenate([known.mean, new.mean]),
             np.concatenate([known.variance, new.variance]),
@@ -103,84 +105,69 @@ class Guided(BatchStrategy):
             noise=surrogate.noise,
         )
         gain[: len(seen)][~inside] = -np.inf
-        return _largest(gain, self.batch, np.concatenate([seen, others]))
+        return _select_largest(gain, self.batch, np.concatenate([seen, others]))
 
     def update(self, choices: IntArray, quality: FloatArray) -> None:
         super().update(choices, quality)
-        for row in rows(np.asarray(choices)[np.isfinite(quality)]):
-            if row in self._place:
-                self._fresh[self._place[row]] = False
+        self._pool.mark(np.asarray(choices)[np.isfinite(quality)])
 
     def recommend(self, n: int = 1) -> list[Architecture]:
-        """The n best of those seen, by what the model believes of them."""
+        """Return the n best evaluated architectures by the mean of the model."""
         whole("n", n, least=1)
-        if self.looks == 0:
+        if self.n_evaluations == 0:
             return []
-        seen, looks = self._seen_looks()
-        # the numbers as they would be found now, and not kept: an answer leaves the search as it is
-        numbers = likeliest(self._surface.degrees, looks, self._numbers)
-        mean = Surrogate(self._surface.degrees, looks, numbers).of_seen().mean
+        seen, observations = self._summarize()
+        # The fit is not stored: a recommendation does not change what the search does next.
+        fitted = fit_hyperparameters(self._basis.degrees, observations, self._hyperparameters)
+        mean = Surrogate(self._basis.degrees, observations, fitted).predict_observed().mean
         inside = self.feasible.contains(seen)
-        best = _largest(mean[inside], n, seen[inside])
+        best = _select_largest(mean[inside], n, seen[inside])
         return [self.feasible.space.architecture(row) for row in best]
 
-    def _seen_looks(self) -> tuple[IntArray, Looks]:
-        """The architectures looked at, each once, [n, layers], and what was seen of them."""
-        seen, place = np.unique(self._choices, axis=0, return_inverse=True)
-        place = place.reshape(-1)
-        number = np.bincount(place)
-        mean = np.bincount(place, self._quality) / number
-        scatter = float(((self._quality - mean[place]) ** 2).sum())
-        return seen, Looks(self._surface.terms(seen), mean, number, scatter)
+    def _summarize(self) -> tuple[IntArray, Observations]:
+        """Return the distinct evaluated choices, [n, layers], and their observations."""
+        seen, index = np.unique(self._choices, axis=0, return_inverse=True)
+        index = index.reshape(-1)
+        repeats = np.bincount(index)
+        mean = np.bincount(index, self._quality) / repeats
+        scatter = float(((self._quality - mean[index]) ** 2).sum())
+        return seen, Observations(self._basis.terms(seen), mean, repeats, scatter)
 
-    # --- what could be looked at for the first time -----------------------------------------------
+    # --- candidates for a first evaluation --------------------------------------------------------
 
-    def _others(self, surrogate: Surrogate, seen: IntArray) -> tuple[IntArray, FloatArray]:
-        """Promising architectures that were not looked at, and their terms."""
-        if len(self._members) == 0:
-            pool = self._pool(surrogate, seen)
-            return pool, self._surface.terms(pool)
-        places = np.flatnonzero(self._fresh)
-        if len(places) > SHORTLIST:
-            level = surrogate.level(self._terms)[places]
-            places = places[np.argpartition(-level, SHORTLIST)[:SHORTLIST]]
-        return self._members[places], self._terms[places]
+    def _unseen_candidates(
+        self, surrogate: Surrogate, seen: IntArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Return promising architectures that were not evaluated, and their terms."""
+        if not self._pool.is_enumerated:
+            sampled = self._sample_pool(surrogate, seen)
+            return sampled, self._basis.terms(sampled)
+        unseen = np.flatnonzero(self._pool.unseen)
+        if len(unseen) > SHORTLIST_SIZE:
+            mean = surrogate.polynomial(self._terms)[unseen]
+            unseen = unseen[np.argpartition(-mean, SHORTLIST_SIZE)[:SHORTLIST_SIZE]]
+        return self._pool.members[unseen], self._terms[unseen]
 
-    def _pool(self, surrogate: Surrogate, seen: IntArray) -> IntArray:
-        """Of a V that is not listed."""
-        best = _largest(surrogate.of_seen().mean, AROUND, seen)
-        near = np.concatenate([self._neighbours(row) for row in best])
-        # a policy that prefers in each layer what the model prefers there, all else as in the best
-        space = self.feasible.space
-        logits = np.full(space.mask.shape, -np.inf)
-        logits[space.mask] = surrogate.level(self._surface.terms(self._neighbours(best[0])))
-        drawn = [
-            self.feasible.given(policy, rng=self.rng).sample(POOL, self.rng)
-            for policy in (None, logits / surrogate.own)
-        ]
-        found = np.concatenate([near[self.feasible.contains(near)], *drawn])
-        taken = set(rows(seen))
-        fresh = [row for row in dict.fromkeys(rows(found)) if row not in taken]
-        return np.array(fresh, dtype=np.int64).reshape(-1, space.depth)
-
-    def _neighbours(self, choices: IntArray) -> IntArray:
-        """What differs in one layer at most, by layer and candidate, [candidates, layers]."""
-        layers, candidates = np.nonzero(self.feasible.space.mask)
-        changed = np.repeat(choices[None], len(layers), axis=0)
-        changed[np.arange(len(layers)), layers] = candidates
-        return changed
+    def _sample_pool(self, surrogate: Surrogate, seen: IntArray) -> IntArray:
+        best = _select_largest(surrogate.predict_observed().mean, N_BEST, seen)
+        near = np.concatenate([self._pool.neighbours(row) for row in best])
+        # a policy that prefers in each layer what the model prefers, given the best's other layers
+        mask = self.feasible.space.mask
+        logits = np.full(mask.shape, -np.inf)
+        logits[mask] = surrogate.polynomial(self._basis.terms(self._pool.neighbours(best[0])))
+        return self._pool.sample(near, [None, logits / surrogate.residual], seen, self.rng)
 
 
 def log_gain(mean: FloatArray, variance: FloatArray, *, best: float, noise: float) -> FloatArray:
-    """How much a look at each is expected to raise the best mean, as a logarithm, [n].
+    """Return the log of how much an evaluation of each is expected to raise the best mean, [n].
 
-    A look moves a mean by a normal step whose standard deviation is `variance / sqrt(variance +
-    noise)`. Without noise this is the logarithm of the expected improvement.
+    An evaluation moves a mean by a normal step whose standard deviation is
+    `variance / sqrt(variance + noise)`. Without noise this is the log of the expected improvement.
     """
     from scipy.special import erfcx, ndtr
 
-    step = np.maximum(variance, TINY) / np.sqrt(np.maximum(variance, TINY) + noise)
-    z = np.clip((mean - best) / step, -FAR, FAR)
+    step = np.maximum(variance, MIN_VARIANCE) / np.sqrt(np.maximum(variance, MIN_VARIANCE) + noise)
+    z = np.clip((mean - best) / step, -MAX_Z, MAX_Z)
     # E max(0, z + N(0, 1)) = phi(z) + z Phi(z), far below 0 as phi(z) (1 + z Phi(z) / phi(z))
     low = np.minimum(z, -1.0)
     tail = np.where(low < -1e3, 1 / low**2, 1 + low * np.sqrt(np.pi / 2) * erfcx(-low / np.sqrt(2)))
@@ -190,6 +177,6 @@ def log_gain(mean: FloatArray, variance: FloatArray, *, best: float, noise: floa
     return np.asarray(np.log(step) + np.where(z < -1.0, below, above))
 
 
-def _largest(values: FloatArray, n: int, choices: IntArray) -> IntArray:
-    """The n choices of the largest values, largest first."""
+def _select_largest(values: FloatArray, n: int, choices: IntArray) -> IntArray:
+    """Return the n choices of the largest values, largest first."""
     return choices[np.argsort(-values, kind="stable")[:n]]

@@ -1,4 +1,4 @@
-"""Random search: uniform over the feasible set, the best one seen."""
+"""Random search: uniform over the feasible set."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from tabnas.types import IntArray
 
 
 class RandomSearch(Strategy):
-    """Draws from V uniformly and exactly: no draw is wasted on what is over the limit."""
+    """Samples uniformly from V, so no sample is infeasible."""
 
     name = "random"
 
     def suggest(self) -> IntArray:
-        return self.feasible.given().sample(1, self.rng)
+        return self.feasible.condition().sample(1, self.rng)

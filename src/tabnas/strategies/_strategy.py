@@ -1,4 +1,4 @@
-"""What a strategy is: two verbs, `suggest` and `update`, and an answer at any time."""
+"""The base class of strategies: `suggest`, `update`, and `recommend` at any time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tabnas.types import BoolArray, FloatArray, IntArray
 
 
 class Strategy(ABC):
-    """One way to find a good architecture of a feasible set by looking at few of them.
+    """A way to find a good architecture of a feasible set with few evaluations.
 
-    `suggest()` names architectures, the caller finds out how good each is, `update()` learns from
-    it; `recommend()` may be asked at any time and names feasible architectures only. What a quality
-    is, and what it costs to find out, is the caller's business, so the same strategies search
-    tables of known qualities, noisy ones, and the children of a trained SuperNet.
+    `suggest()` returns architectures, the caller evaluates them, and `update()` learns from the
+    results. `recommend()` can be called at any time and returns feasible architectures only. The
+    caller decides what a quality is and how to compute it. So the same strategies search tables of
+    known qualities, noisy objectives, and the children of a trained SuperNet.
     """
 
     name: ClassVar[str]
@@ -32,46 +32,46 @@ class Strategy(ABC):
 
     @abstractmethod
     def suggest(self) -> IntArray:
-        """The architectures to look at next, as choices, [n, layers]; n is at least 1."""
+        """Return the architectures to evaluate next, as choices, [n, layers]; n >= 1."""
 
-    def counts(self, choices: IntArray) -> BoolArray:
-        """Which suggestions have to be looked at, [n]; `update` is told NaN for the others."""
+    def needs_evaluation(self, choices: IntArray) -> BoolArray:
+        """Return which suggestions need evaluation, [n]; pass NaN for the others to `update`."""
         return np.ones(len(choices), dtype=np.bool_)
 
     def update(self, choices: IntArray, quality: FloatArray) -> None:
-        """Learn from the `quality`, [n], of suggested choices: the higher, the better.
+        """Learn from the `quality`, [n], of suggested choices; higher is better.
 
-        Strategies that keep more than a record of what was seen add to this.
+        This stores the evaluations. Strategies with more state extend it.
         """
         choices, quality = np.asarray(choices), np.asarray(quality, np.float64)
         if choices.shape != (len(quality), self.feasible.space.depth):
             raise TabnasError(
-                f"choices must be of {len(quality)} architectures with {self.feasible.space.depth} "
-                f"layers, however their shape is {choices.shape}"
+                f"`choices` must have the shape ({len(quality)}, {self.feasible.space.depth}), "
+                f"one row for each quality, got {choices.shape}"
             )
-        looked_at = np.isfinite(quality)
-        self._choices = np.concatenate([self._choices, choices[looked_at]])
-        self._quality = np.concatenate([self._quality, quality[looked_at]])
+        evaluated = np.isfinite(quality)
+        self._choices = np.concatenate([self._choices, choices[evaluated]])
+        self._quality = np.concatenate([self._quality, quality[evaluated]])
 
     def recommend(self, n: int = 1) -> list[Architecture]:
-        """The n best feasible architectures as far as is known, best first; fewer if so few.
+        """Return the n best feasible architectures, best first; fewer if fewer are known.
 
-        Unless a strategy knows better: by the mean quality of those it has seen.
+        By default these are the ones of the highest mean quality.
         """
         whole("n", n, least=1)
-        choices, quality = self.seen()
+        choices, quality = self.mean_qualities()
         inside = self.feasible.contains(choices)
         best = np.argsort(-quality[inside], kind="stable")[:n]
         return [self.feasible.space.architecture(row) for row in choices[inside][best]]
 
-    def seen(self) -> tuple[IntArray, FloatArray]:
-        """The architectures looked at, each once, [n, layers], and their mean quality, [n]."""
-        choices, place = np.unique(self._choices, axis=0, return_inverse=True)
-        place = place.reshape(-1)
-        looks = np.bincount(place, minlength=len(choices))
-        return choices, np.bincount(place, self._quality, minlength=len(choices)) / looks
+    def mean_qualities(self) -> tuple[IntArray, FloatArray]:
+        """Return the distinct evaluated choices, [n, layers], and their mean quality, [n]."""
+        choices, index = np.unique(self._choices, axis=0, return_inverse=True)
+        index = index.reshape(-1)
+        repeats = np.bincount(index, minlength=len(choices))
+        return choices, np.bincount(index, self._quality, minlength=len(choices)) / repeats
 
     @property
-    def looks(self) -> int:
-        """How many times an architecture was looked at, repeats included."""
+    def n_evaluations(self) -> int:
+        """The number of evaluations so far, repeats included."""
         return len(self._quality)

@@ -1,4 +1,4 @@
-"""What every cost must do, ours and a user's own."""
+"""The conformance suite of costs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tabnas.space import Architecture, Budget, ChainCost, Cost, Limit, SearchSpa
 
 
 def check_cost(cost: Cost, space: SearchSpace | None = None) -> None:
-    """Raise AssertionError unless the cost keeps the contract of `tabnas.space.Cost`.
+    """Raise AssertionError unless the cost meets the contract of `tabnas.space.Cost`.
 
-    `space` is a small one that the cost can tell about, if it cannot tell about any.
+    `space` is a small space that the cost is defined for, if it is not defined for all.
 
     >>> from tabnas.space import Flops
     >>> check_cost(Flops())
@@ -21,15 +21,15 @@ def check_cost(cost: Cost, space: SearchSpace | None = None) -> None:
     architectures = list(FeasibleSet(space, Budget()))
     costs = {architecture: cost(space, architecture) for architecture in architectures}
     for architecture, value in costs.items():
-        assert 0 <= value < inf, f"{architecture} must cost a finite amount, not below 0"
+        assert 0 <= value < inf, f"the cost of {architecture} must be finite and at least 0"
         assert value == cost(space, architecture), f"{architecture} must cost the same every time"
     if isinstance(cost, ChainCost):
         _check_tables(cost, space, costs)
     for limit in sorted(set(costs.values())):
         feasible = FeasibleSet(space, Budget(Limit(cost, limit)))
         expected = sum(value <= limit for value in costs.values())
-        assert feasible.count() == expected, f"{expected} architectures must hold {limit}"
-        assert costs[feasible.dearest()] <= limit, "nothing over the limit may be feasible"
+        assert feasible.count() == expected, f"{expected} architectures must meet {limit}"
+        assert costs[feasible.most_expensive()] <= limit, "nothing over the limit may be feasible"
 
 
 def _check_tables(cost: ChainCost, space: SearchSpace, costs: dict[Architecture, float]) -> None:

@@ -1,4 +1,4 @@
-"""What every engine must do, ours and a user's own."""
+"""The conformance suite of engines."""
 
 from __future__ import annotations
 
@@ -23,8 +23,14 @@ from tabnas.nets import (
     Task,
 )
 from tabnas.space import Architecture, SearchSpace
-from tabnas.testing._comparing import all_close, close, copied, refused, same
-from tabnas.testing._reference import ReferenceEngine
+from tabnas.testing._assertions import (
+    assert_all_close,
+    assert_close,
+    assert_identical,
+    assert_raises,
+    copy_arrays,
+)
+from tabnas.testing._reference_engine import ReferenceEngine
 
 ROWS = 30
 CANDIDATES = ((0, 3, 8, 20), (0, 5, 16), (0, 9))
@@ -32,20 +38,20 @@ CHILDREN = tuple(map(Architecture.parse, ("linear", "3", "20", "8-5", "8-16", "3
 OPTIMIZERS = (
     SGD(),
     SGD(momentum=0.9, weight_decay=0.1),
-    # of a narrow child some gradients are 0 but for rounding; a tiny epsilon makes them steps
+    # some gradients of a narrow child are 0 up to rounding; a tiny epsilon turns them into steps
     Adam(epsilon=1e-3),
     Adam(beta1=0.8, beta2=0.95, epsilon=1e-4, weight_decay=0.1),
 )
 
 
 @dataclass(frozen=True)
-class Bench:
-    """Networks of the engine to be checked, and of the reference beside them."""
+class NetworkFactory:
+    """Builds networks with the engine to check, or with the reference engine."""
 
     engine: str | MakeEngine
     device: str
 
-    def net(
+    def build(
         self,
         task: Task,
         *,
@@ -53,7 +59,7 @@ class Bench:
         workers: int = 1,
         reference: bool = False,
     ) -> SuperNet:
-        """A fresh network of the space that all checks share."""
+        """Return a new network of the space that all checks share."""
         return SuperNet(
             SearchSpace(CANDIDATES, inputs=task.inputs.width, outputs=task.outputs),
             task,
@@ -66,35 +72,35 @@ class Bench:
 
 
 def check_engine(engine: str | MakeEngine, *, device: str = "cpu") -> None:
-    """Raise AssertionError unless the engine keeps the contract of `tabnas.nets.Engine`.
+    """Raise AssertionError unless the engine meets the contract of `tabnas.nets.Engine`.
 
-    It must compute, on `device`, what a plain NumPy engine does: outputs, losses, gradients and
-    steps, for every loss and kind of optimiser, of children with and without optional layers.
+    On `device` it must compute the same outputs, losses, gradients and steps as a plain NumPy
+    engine, for every loss and kind of optimizer, and children with and without optional layers.
 
     >>> check_engine("compiled")
     """
-    bench = Bench(engine, device)
-    check_refusals(bench)
-    check_beyond_the_child(bench)
-    check_row_weights(bench)
+    networks = NetworkFactory(engine, device)
+    check_invalid_rows(networks)
+    check_isolation(networks)
+    check_row_weights(networks)
     for loss in Loss:
-        check_outputs(bench, loss)
+        check_outputs(networks, loss)
     for optimizer in OPTIMIZERS:
-        check_what_stands_still(bench, optimizer)
-        check_exploding(bench, optimizer)
-        check_steps(bench, optimizer)
-    check_states(bench)
+        check_untouched_weights(networks, optimizer)
+        check_non_finite_steps(networks, optimizer)
+        check_steps(networks, optimizer)
+    check_states(networks)
 
 
-def task_of(loss: Loss) -> Task:
-    """Numbers and two embeddings, one narrow and one wide."""
+def make_task(loss: Loss) -> Task:
+    """Return a task with numeric inputs and two embeddings, one narrow and one wide."""
     tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
     outputs = {Loss.LOGISTIC: 1, Loss.SOFTMAX: 5, Loss.SQUARED_ERROR: 2}[loss]
     return Task(inputs=Inputs(numeric=3, embeddings=tables), loss=loss, outputs=outputs)
 
 
-def examples_of(task: Task, *, size: float = 1.0, weight: Any = None) -> Examples:
-    """Random rows; targets of a regression are about as large as `size`."""
+def make_examples(task: Task, *, size: float = 1.0, weight: Any = None) -> Examples:
+    """Return random rows; regression targets are about as large as `size`."""
     rng = np.random.default_rng(0)
     target: NDArray[Any] = rng.integers(max(2, task.outputs), size=ROWS)
     if task.loss is Loss.SQUARED_ERROR:
@@ -109,32 +115,32 @@ def examples_of(task: Task, *, size: float = 1.0, weight: Any = None) -> Example
     )
 
 
-def check_outputs(bench: Bench, loss: Loss) -> None:
-    """Outputs, losses and gradients are those of the formulas, and asking changes nothing."""
-    task = task_of(loss)
-    examples = examples_of(task)
-    ours, theirs = bench.net(task), bench.net(task, reference=True)
-    before = copied(ours.state())
+def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
+    """Check outputs, losses and gradients, and that computing them changes no state."""
+    task = make_task(loss)
+    examples = make_examples(task)
+    ours, theirs = networks.build(task), networks.build(task, reference=True)
+    before = copy_arrays(ours.state())
     for child in CHILDREN:
         for rows in (slice(None), slice(4, 5), np.array([7, 7, 3])):
-            close(
+            assert_close(
                 ours.logits(child, examples, rows), theirs.logits(child, examples, rows), "logits"
             )
             expected = theirs.loss(child, examples, rows)
-            close(ours.loss(child, examples, rows), expected, f"the {loss} loss")
+            assert_close(ours.loss(child, examples, rows), expected, f"the {loss} loss")
             gradients = ours.gradients(child, examples, rows)
-            all_close(gradients, theirs.gradients(child, examples, rows), "gradients")
+            assert_all_close(gradients, theirs.gradients(child, examples, rows), "gradients")
     alone = [ours.loss(child, examples) for child in CHILDREN]
-    close(ours.losses(CHILDREN, examples), alone, "losses of several children")
-    same(before, ours.state(), "evaluation must change nothing")
+    assert_close(ours.losses(CHILDREN, examples), alone, "losses of several children")
+    assert_identical(before, ours.state(), "evaluation must change nothing")
 
 
-def check_steps(bench: Bench, optimizer: Optimizer) -> None:
-    """Weights, moments and step counts after some steps are those of the formulas."""
-    task = task_of(Loss.SOFTMAX)
-    examples = examples_of(task)
-    ours, again = (bench.net(task, optimizer=optimizer, workers=3) for _ in range(2))
-    theirs = bench.net(task, optimizer=optimizer, workers=3, reference=True)
+def check_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
+    """Check weights, moments and step counts after some steps."""
+    task = make_task(Loss.SOFTMAX)
+    examples = make_examples(task)
+    ours, again = (networks.build(task, optimizer=optimizer, workers=3) for _ in range(2))
+    theirs = networks.build(task, optimizer=optimizer, workers=3, reference=True)
     rng = np.random.default_rng(0)
     for step in range(8):
         picked = rng.integers(len(CHILDREN), size=1 + step % 3)
@@ -147,18 +153,18 @@ def check_steps(bench: Bench, optimizer: Optimizer) -> None:
             for net in (ours, again, theirs)
         ]
         assert losses[0] == losses[1], "the same steps must have the same losses, bit for bit"
-        close(losses[0], losses[2], "losses of a step")
-        all_close(ours.state(), theirs.state(), f"the state after steps of {optimizer}")
-    same(ours.state(), again.state(), "the same steps must give the same bits")
+        assert_close(losses[0], losses[2], "losses of a step")
+        assert_all_close(ours.state(), theirs.state(), f"the state after steps of {optimizer}")
+    assert_identical(ours.state(), again.state(), "the same steps must give the same bits")
 
 
-def check_what_stands_still(bench: Bench, optimizer: Optimizer) -> None:
-    """A step leaves all but the child's part, and the categories of its rows, as it was."""
-    task = task_of(Loss.SOFTMAX)
-    examples = examples_of(task)
-    net, rows = bench.net(task, optimizer=optimizer), np.array([0, 1])
+def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> None:
+    """Check that a step changes only the weights of the child and the categories of its rows."""
+    task = make_task(Loss.SOFTMAX)
+    examples = make_examples(task)
+    net, rows = networks.build(task, optimizer=optimizer), np.array([0, 1])
     for child in (CHILDREN[-1], Architecture.parse("3-5")):
-        before = copied(net.state())
+        before = copy_arrays(net.state())
         net.train_step(child, examples, rows, 0.1)
         parts = {name: array.shape for name, array in net.child_weights(child).items()}
         for name, array in net.state().items():
@@ -176,82 +182,89 @@ def check_what_stands_still(bench: Bench, optimizer: Optimizer) -> None:
         assert (net.state()[head] != before[head]).any(), f"a step of {child} must move {head}"
 
 
-def check_exploding(bench: Bench, optimizer: Optimizer) -> None:
-    """A step whose loss or gradient leaves float32 moves nothing; large ones that fit are taken."""
-    task = task_of(Loss.SQUARED_ERROR)
+def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
+    """Check that a step whose loss or gradient overflows float32 changes nothing.
+
+    Large gradients that fit into float32 must be applied.
+    """
+    task = make_task(Loss.SQUARED_ERROR)
     children, halves = [CHILDREN[2], CHILDREN[-1]], [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)]
-    net = bench.net(task, optimizer=optimizer, workers=2)
-    net.train_step_workers(children, examples_of(task), halves, 0.01)
-    before = copied(net.state())
-    for size in (1e25, 8e18):  # the squares of one are infinite; the slopes of the other too long
-        bad = examples_of(task, size=size)
+    net = networks.build(task, optimizer=optimizer, workers=2)
+    net.train_step_workers(children, make_examples(task), halves, 0.01)
+    before = copy_arrays(net.state())
+    for size in (1e25, 8e18):  # infinite squares; then gradients that are too large
+        bad = make_examples(task, size=size)
         for child in CHILDREN:
-            refused(NonFiniteLossError, net.train_step, child, bad, slice(0, ROWS), 0.01)
-            refused(TabnasError, net.gradients, child, bad)
-        refused(NonFiniteLossError, net.train_step_workers, children, bad, halves, 0.01)
-    same(before, net.state(), "a step that is not finite must move nothing")
-    large = examples_of(task, size=1e12)
+            assert_raises(NonFiniteLossError, net.train_step, child, bad, slice(0, ROWS), 0.01)
+            assert_raises(TabnasError, net.gradients, child, bad)
+        assert_raises(NonFiniteLossError, net.train_step_workers, children, bad, halves, 0.01)
+    assert_identical(before, net.state(), "a step that is not finite must move nothing")
+    large = make_examples(task, size=1e12)
     net.train_step(CHILDREN[2], large, slice(0, ROWS), 1e-9)
     finite = all(np.isfinite(array).all() for array in net.state().values())
     assert finite, "a large gradient that float32 can hold must leave finite numbers"
 
 
-def check_states(bench: Bench) -> None:
-    """A state is a copy, and whoever loads it goes on as if nothing had happened."""
-    task = task_of(Loss.LOGISTIC)
-    examples = examples_of(task)
-    net, copy = bench.net(task), bench.net(task)
-    reference = bench.net(task, reference=True)
+def check_states(networks: NetworkFactory) -> None:
+    """Check that a state is a copy, and that training continues the same after loading it."""
+    task = make_task(Loss.LOGISTIC)
+    examples = make_examples(task)
+    net, copy = networks.build(task), networks.build(task)
+    reference = networks.build(task, reference=True)
     net.train_step(CHILDREN[-1], examples, slice(0, 9), 0.01)
-    kept = net.state()
-    expected = copied(kept)
-    copy.load_state(kept)
-    reference.load_state(kept)
+    saved = net.state()
+    expected = copy_arrays(saved)
+    copy.load_state(saved)
+    reference.load_state(saved)
     for each in (net, copy, reference):
         each.train_step(Architecture((8, 16)), examples, slice(3, 20), 0.01)
-    same(expected, kept, "a state must not change with the network it was taken from")
-    same(net.state(), copy.state(), "a loaded state must go on with the same bits")
-    all_close(net.state(), reference.state(), "the state after another engine's")
+    assert_identical(expected, saved, "a state must not change with the network it was taken from")
+    assert_identical(net.state(), copy.state(), "a loaded state must go on with the same bits")
+    assert_all_close(net.state(), reference.state(), "the state after another engine's")
     net.load_state(reference.state())
-    same(reference.state(), net.state(), "a state of another engine must be taken over as it is")
+    assert_identical(
+        reference.state(), net.state(), "a state of another engine must be taken over as it is"
+    )
 
 
-def check_beyond_the_child(bench: Bench) -> None:
-    """What wider children have made of their weights, even NaN, does not reach a narrow one."""
-    task = task_of(Loss.SOFTMAX)
-    examples, child = examples_of(task), CHILDREN[3]
-    net = bench.net(task)
+def check_isolation(networks: NetworkFactory) -> None:
+    """Check that weights of wider children, even NaN, do not affect a narrow child."""
+    task = make_task(Loss.SOFTMAX)
+    examples, child = make_examples(task), CHILDREN[3]
+    net = networks.build(task)
     clean = net.logits(child, examples), net.gradients(child, examples)
     weights = net.weights()
     for name, inside in net.child_weights(child).items():
         weights[name][...] = np.nan
         weights[name][tuple(slice(size) for size in inside.shape)] = inside
     net.load_weights(weights)
-    close(net.logits(child, examples), clean[0], "logits beside broken weights")
-    all_close(net.gradients(child, examples), clean[1], "gradients beside broken weights")
+    assert_close(net.logits(child, examples), clean[0], "logits beside broken weights")
+    assert_all_close(net.gradients(child, examples), clean[1], "gradients beside broken weights")
 
 
-def check_row_weights(bench: Bench) -> None:
-    """Only proportions of row weights matter, and without any all rows count the same."""
-    task = task_of(Loss.LOGISTIC)
-    net, child = bench.net(task), CHILDREN[3]
-    plain = examples_of(task, weight=np.ones(ROWS))
+def check_row_weights(networks: NetworkFactory) -> None:
+    """Check that only the ratios of row weights matter, and that the default weights are equal."""
+    task = make_task(Loss.LOGISTIC)
+    net, child = networks.build(task), CHILDREN[3]
+    plain = make_examples(task, weight=np.ones(ROWS))
     none = Examples(
         task, numeric=plain.numeric, categorical=plain.categorical, target=plain.values[:, 0]
     )
-    for other in (none, *(examples_of(task, weight=np.full(ROWS, w)) for w in (1e-44, 3e38))):
-        close(net.loss(child, other), net.loss(child, plain), "a loss with other weights")
-        all_close(net.gradients(child, other), net.gradients(child, plain), "gradients by weight")
+    for other in (none, *(make_examples(task, weight=np.full(ROWS, w)) for w in (1e-44, 3e38))):
+        assert_close(net.loss(child, other), net.loss(child, plain), "a loss with other weights")
+        assert_all_close(
+            net.gradients(child, other), net.gradients(child, plain), "gradients by weight"
+        )
 
 
-def check_refusals(bench: Bench) -> None:
-    """Rows that are not there, none at all, and rows that weigh nothing."""
-    task = task_of(Loss.SOFTMAX)
-    net, child = bench.net(task), CHILDREN[3]
-    examples, weightless = examples_of(task), examples_of(task, weight=np.zeros(ROWS))
+def check_invalid_rows(networks: NetworkFactory) -> None:
+    """Check errors for row numbers out of range, no rows, and rows without weight."""
+    task = make_task(Loss.SOFTMAX)
+    net, child = networks.build(task), CHILDREN[3]
+    examples, weightless = make_examples(task), make_examples(task, weight=np.zeros(ROWS))
     for rows in (np.array([ROWS]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
-        refused(TabnasError, net.train_step, child, examples, rows, 0.1)
-        refused(TabnasError, net.loss, child, examples, rows)
-        refused(TabnasError, net.logits, child, examples, rows)
-    refused(TabnasError, net.train_step, child, weightless, slice(0, 4), 0.1)
-    refused(TabnasError, net.loss, child, weightless)
+        assert_raises(TabnasError, net.train_step, child, examples, rows, 0.1)
+        assert_raises(TabnasError, net.loss, child, examples, rows)
+        assert_raises(TabnasError, net.logits, child, examples, rows)
+    assert_raises(TabnasError, net.train_step, child, weightless, slice(0, 4), 0.1)
+    assert_raises(TabnasError, net.loss, child, weightless)

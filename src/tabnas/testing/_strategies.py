@@ -1,4 +1,4 @@
-"""What every strategy must do, ours and a user's own."""
+"""The conformance suite of strategies."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from tabnas.errors import InexactWarning
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Budget, CallableCost, Limit, SearchSpace
-from tabnas.strategies import Quality, RandomSearch, Strategy, StuckError, explore
+from tabnas.strategies import Objective, RandomSearch, Strategy, StuckError, optimize
 from tabnas.types import FloatArray, IntArray
 
 MakeStrategy = Callable[[FeasibleSet, int], Strategy]
-"""From a feasible set and a seed to a strategy that was not used yet."""
+"""A function from a feasible set and a seed to a new strategy."""
 
 
 def strategy_problems(*, inexact: bool = True) -> Iterator[FeasibleSet]:
-    """Feasible sets that a strategy should cope with, small ones first.
+    """Yield feasible sets for the checks, small ones first.
 
-    Of one member, ragged, with optional layers, with several limits, enumerated, and, if `inexact`,
-    known by samples only.
+    They have one member, are ragged, have optional layers or several limits, are enumerated and, if
+    `inexact`, estimated from samples.
     """
     ragged = SearchSpace([[2, 5, 9], [3, 4, 8, 12]], inputs=11, outputs=2)
     optional = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
@@ -42,10 +42,10 @@ def strategy_problems(*, inexact: bool = True) -> Iterator[FeasibleSet]:
 
 
 def check_strategy(make: MakeStrategy, *, learns: bool = True, inexact: bool = True) -> None:
-    """Raise AssertionError unless the strategy keeps the contract of `tabnas.strategies.Strategy`.
+    """Raise AssertionError unless the strategy meets the contract of `tabnas.strategies.Strategy`.
 
-    `learns` says that it should beat random search, `inexact` that it copes with feasible sets that
-    are known by samples only.
+    `learns` means that it should beat random search, `inexact` that it works with feasible sets
+    estimated from samples.
 
     >>> from tabnas.strategies import Evolution
     >>> check_strategy(lambda feasible, seed: Evolution(feasible, rng=seed, population=8))
@@ -55,14 +55,14 @@ def check_strategy(make: MakeStrategy, *, learns: bool = True, inexact: bool = T
         assert strategy.feasible is feasible, "a strategy must keep the feasible set it was given"
         assert isinstance(strategy.name, str), "a strategy must have a name"
         check_suggestions(make, feasible)
-        check_looks(make, feasible)
+        check_evaluation_count(make, feasible)
         check_recommendations(make, feasible)
     if learns:
         check_progress(make)
 
 
 def check_suggestions(make: MakeStrategy, feasible: FeasibleSet) -> None:
-    """Architectures of the space, the same for the same seed, whatever was asked in between."""
+    """Check that suggestions are architectures of the space and depend on the seed only."""
     one, other = make(feasible, 3), make(feasible, 3)
     for step in range(15):
         choices, again = one.suggest(), other.suggest()
@@ -70,26 +70,28 @@ def check_suggestions(make: MakeStrategy, feasible: FeasibleSet) -> None:
         assert choices.shape[1] == feasible.space.depth, "suggestions must be [n, layers]"
         assert len(choices) >= 1, "there must be at least one suggestion"
         assert choices.dtype.kind == "i", "suggestions must be choices, which are integers"
-        assert np.array_equal(choices, again), "suggestions must depend on looks and rng alone"
-        counts = one.counts(choices)
-        assert counts.shape == (len(choices),), "counts must be [n]"
-        assert counts.dtype == np.bool_, "counts must be true or false"
-        for row in choices[counts]:
-            feasible.space.architecture(row)  # raises if it is none
-        quality = np.where(counts, additive(choices), np.nan)
+        assert np.array_equal(choices, again), (
+            "suggestions must depend on evaluations and rng alone"
+        )
+        evaluated = one.needs_evaluation(choices)
+        assert evaluated.shape == (len(choices),), "needs_evaluation must be [n]"
+        assert evaluated.dtype == np.bool_, "needs_evaluation must be boolean"
+        for row in choices[evaluated]:
+            feasible.space.architecture(row)  # raises if it is invalid
+        quality = np.where(evaluated, additive(choices), np.nan)
         one.update(choices, quality)
         other.update(choices, quality)
         if step % 3 == 0:
             assert one.recommend(2) == one.recommend(2), "recommendations must not change anything"
 
 
-def check_looks(make: MakeStrategy, feasible: FeasibleSet) -> None:
-    """Every quality told is a look, NaN is none, and no more are taken than allowed."""
+def check_evaluation_count(make: MakeStrategy, feasible: FeasibleSet) -> None:
+    """Check that every quality counts as an evaluation, NaN does not, and the limit is kept."""
     strategy = make(feasible, 1)
-    assert strategy.looks == 0, "a new strategy has looked at nothing"
+    assert strategy.n_evaluations == 0, "a new strategy must have no evaluations"
     choices = strategy.suggest()
     strategy.update(choices, np.full(len(choices), np.nan))
-    assert strategy.looks == 0, "NaN stands for no look"
+    assert strategy.n_evaluations == 0, "NaN must not count as an evaluation"
     asked = 0
 
     def counted(choices: IntArray) -> FloatArray:
@@ -99,14 +101,14 @@ def check_looks(make: MakeStrategy, feasible: FeasibleSet) -> None:
 
     for allowed in (1, 2, 13):
         try:
-            explore(strategy, counted, allowed)
+            optimize(strategy, counted, allowed)
         except StuckError:
-            return  # it may find nothing feasible any more, as long as it says so
-        assert strategy.looks == asked == allowed, f"there must be {allowed} looks"
+            return  # allowed: it found nothing feasible and reported it
+        assert strategy.n_evaluations == asked == allowed, f"there must be {allowed} evaluations"
 
 
 def check_recommendations(make: MakeStrategy, feasible: FeasibleSet) -> None:
-    """Feasible, no more than asked for, none twice: before, amid and after the looks."""
+    """Check that recommendations are feasible, distinct, and at most n, at any time."""
 
     def check(strategy: Strategy) -> None:
         for n in (1, 3, 1_000):
@@ -117,39 +119,39 @@ def check_recommendations(make: MakeStrategy, feasible: FeasibleSet) -> None:
                 assert architecture in feasible, f"{architecture} must be feasible"
 
     noise = np.random.default_rng(0)
-    qualities: list[Quality] = [
+    objectives: list[Objective] = [
         additive,
         lambda choices: np.zeros(len(choices)),
         lambda choices: 1e6 * noise.normal(size=len(choices)),
     ]
-    for seed, quality in enumerate(qualities):
+    for seed, objective in enumerate(objectives):
         strategy = make(feasible, seed)
         check(strategy)
-        for looks in (1, 8, 24):
+        for n_evaluations in (1, 8, 24):
             try:
-                explore(strategy, quality, looks)
+                optimize(strategy, objective, n_evaluations)
             except StuckError:
                 break
             check(strategy)
-            assert strategy.recommend(), "after a look at what is feasible there must be an answer"
+            assert strategy.recommend(), "there must be a recommendation after an evaluation"
 
 
-def check_progress(make: MakeStrategy, *, looks: int = 200, seeds: int = 3) -> None:
-    """On a noiseless additive quality it finds better ones than random search, in the mean."""
+def check_progress(make: MakeStrategy, *, n_evaluations: int = 200, seeds: int = 3) -> None:
+    """Check that it beats random search on a noiseless additive quality, on average."""
     space = SearchSpace.uniform(layers=8, widths=range(4, 36, 4), inputs=10, outputs=1)
     feasible = FeasibleSet(space, Budget(dense_parameters=1_600))
 
     def found(strategy: Strategy) -> float:
-        explore(strategy, additive, looks)
+        optimize(strategy, additive, n_evaluations)
         return float(additive(np.array([space.choices(strategy.recommend()[0])]))[0])
 
     ours = np.mean([found(make(feasible, seed)) for seed in range(seeds)])
     blind = np.mean([found(RandomSearch(feasible, rng=seed)) for seed in range(seeds)])
-    assert ours > blind, f"it must beat random search, however found {ours:.3f}, not {blind:.3f}"
+    assert ours > blind, f"it must beat random search, got {ours:.3f} against {blind:.3f}"
 
 
 def additive(choices: IntArray) -> FloatArray:
-    """A quality of [n, layers]: each layer adds its own, with a peak somewhere in the middle."""
+    """Return a quality of [n, layers]: a sum over layers, each with a peak in the middle."""
     layer = np.arange(choices.shape[1])
     peak = 2 + 3 * layer % 5
     return np.asarray(-((choices - peak) ** 2 / (4.0 + layer)).sum(axis=1))

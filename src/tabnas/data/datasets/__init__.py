@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tabnas.data._readers import read_table
+from tabnas.data.datasets import _bundled, _openml, _scikit_learn
 from tabnas.data.datasets._bundled import bundled_file
 from tabnas.data.datasets._dataset import Dataset, Listing, NamedDataset
 from tabnas.data.datasets._folder import data_folder, files_in, table_name
 from tabnas.data.datasets._openml import openml
 from tabnas.errors import TabnasError, did_you_mean
-from tabnas.registries import modules_of
+from tabnas.registries import by_name
 
 __all__ = [
     "DATASETS",
@@ -23,11 +24,10 @@ __all__ = [
     "load_dataset",
 ]
 
-_found: list[NamedDataset] = [
-    dataset for module in modules_of(__name__) for dataset in getattr(module, "DATASETS", ())
-]
-DATASETS = {dataset.name: dataset for dataset in sorted(_found, key=lambda one: one.fetched)}
-"""The `DATASETS` of all files here, by name, those at hand first; your own go in by assignment."""
+DATASETS: dict[str, NamedDataset] = by_name(
+    *_bundled.DATASETS, *_scikit_learn.DATASETS, *_openml.DATASETS
+)
+"""Every dataset by name; those that need no network come first. Add your own by assignment."""
 
 
 def list_datasets(folder: Path | None = None) -> list[Listing]:

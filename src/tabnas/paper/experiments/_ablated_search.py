@@ -11,7 +11,7 @@ import numpy as np
 from tabnas.feasible import FeasibleSet
 from tabnas.paper._experiment import Row
 from tabnas.paper.experiments._judged import CANDIDATES, Judged
-from tabnas.search import Round, Search, SearchSettings, select
+from tabnas.search import Search, SearchSettings, StepRecord, select
 from tabnas.space import Budget
 from tabnas.streams import stream
 
@@ -37,7 +37,7 @@ class AblatedSearch:
         self._write_down()
         watching = 0.0
 
-        def observe(now: Round) -> None:
+        def observe(now: StepRecord) -> None:
             nonlocal watching
             if average_of_all:
                 self._average_infeasible(now)
@@ -62,21 +62,21 @@ class AblatedSearch:
         return found
 
     def _facts(self) -> dict[str, Any]:
-        _, _, quality = self.search.history.evaluated()
+        _, _, quality = self.search.history.flatten()
         return {"looks": len(quality), "p_feasible": self.p_feasible}
 
     def _write_down(self) -> None:
         log_p = self.search.controller.policy.log_p
         sets = self.judged.feasible, self._everything
-        inside, valid = (float(one.conditional(log_p).log_probability) for one in sets)
+        inside, valid = (float(one.condition_normalized(log_p).log_probability) for one in sets)
         self.p_feasible.append(round(float(np.exp(inside - valid)), 4))
 
-    def _average_infeasible(self, now: Round) -> None:
+    def _average_infeasible(self, now: StepRecord) -> None:
         """What was drawn and did not count is looked at for the sake of the average."""
-        if now.look is None:
+        if now.evaluation is None:
             return
         search = self.search
-        for choices in now.look.choices[np.isnan(now.look.quality)]:
+        for choices in now.evaluation.choices[np.isnan(now.evaluation.quality)]:
             rows = self._rng.integers(len(search.validation), size=search.settings.batch_size)
             quality = 1 - search.net.loss(choices, search.validation, rows)
             search.controller.average.add(np.array(quality), np.array(True))

@@ -21,7 +21,7 @@ from tabnas.search import (
     PolicySearch,
     Search,
     SearchSettings,
-    candidate_pool,
+    build_candidate_pool,
     select,
 )
 from tabnas.space import COSTS, Architecture
@@ -68,9 +68,9 @@ class CriteoMethods:
 
     def _settings(self, repeat: int, changes: Mapping[str, Any]) -> SearchSettings:
         changes = dict(changes)
-        ascent = Adam(rate=changes.pop("rl_rate", 0.005))
+        ascent = Adam(learning_rate=changes.pop("rl_rate", 0.005))
         base = self.table.search_settings(seed=repeat)
-        return replace(base, **self.said["search"], ascent=ascent, **changes)
+        return replace(base, **self.said["search"], policy_optimizer=ascent, **changes)
 
     def _search(self, settings: SearchSettings) -> Search:
         table = self.table
@@ -107,7 +107,7 @@ class CriteoMethods:
         )
         settings = self._settings(repeat, {})
         steps = round(supernet.steps * (1 - settings.frozen_share))
-        passes = steps * settings.looks * settings.batch_size
+        passes = steps * settings.evaluations_per_step * settings.batch_size
         explored(strategy, quality, max(1, passes // rows))
         return strategy.recommend()[0], float(quality.looks)
 
@@ -115,10 +115,10 @@ class CriteoMethods:
         self, search: PolicySearch, method: Mapping[str, Any]
     ) -> tuple[Architecture, float]:
         """What a search finds, and what it cost in children looked at with all validation rows."""
-        _, _, quality = search.history.evaluated()
+        _, _, quality = search.history.flatten()
         children = len(quality) * search.settings.batch_size / len(search.validation)
         if method["selection"] == "one_shot":
-            children += len(candidate_pool(search))
+            children += len(build_candidate_pool(search))
         return select(search, 1, by=method["selection"])[0], children
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from tabnas.paper._experiment import Row
 from tabnas.paper.experiments._judged import CANDIDATES, NEVER, Judged
 from tabnas.paper.experiments._one_shot import OneShot
-from tabnas.search import FrozenSearch, Search, candidate_pool, choose_by_loss, select
+from tabnas.search import FrozenSearch, Search, build_candidate_pool, select, select_by_loss
 from tabnas.space import Architecture
-from tabnas.strategies import STRATEGIES, Strategy, StuckError, explore
+from tabnas.strategies import STRATEGIES, Strategy, StuckError, optimize
 from tabnas.streams import stream
 
 LARGE_LOOK = 2_048
@@ -39,9 +39,9 @@ class EqualCost:
         search.run()
         candidates = select(search, CANDIDATES)
         seconds = process_time() - began
-        looks = sum(len(look.quality) for look in search.history.looks)
+        looks = sum(len(look.quality) for look in search.history.evaluations)
         judged_rows = min(LARGE_LOOK, len(judged.validation))
-        pool = len(candidate_pool(search))
+        pool = len(build_candidate_pool(search))
         row = {
             "looks": looks + pool,
             "passes": looks * search.settings.batch_size + pool * judged_rows,
@@ -112,16 +112,16 @@ class EqualCost:
 
     def _by_our_rule(self, strategy: Strategy) -> list[Architecture]:
         """Of what a strategy has looked at, the candidates that our selection would take."""
-        choices, quality = strategy.seen()
+        choices, quality = strategy.mean_qualities()
         inside = self.judged.feasible.contains(choices)
         pool = [self.judged.feasible.space.architecture(row) for row in choices[inside]]
-        return choose_by_loss(pool, -quality[inside], CANDIDATES, self.judged.feasible)
+        return select_by_loss(pool, -quality[inside], CANDIDATES, self.judged.feasible)
 
 
 def explored(strategy: Strategy, quality: OneShot, looks: int) -> bool:
     """Let a strategy look; returns whether it was stuck before all looks were used."""
     try:
-        explore(strategy, quality, looks)
+        optimize(strategy, quality, looks)
     except StuckError:
         return True
     return False

@@ -68,7 +68,7 @@ class Judged:
         """
         changes = dict(changes or {})
         if "rl_rate" in changes:
-            changes["ascent"] = Adam(rate=changes.pop("rl_rate"))
+            changes["policy_optimizer"] = Adam(learning_rate=changes.pop("rl_rate"))
         epochs = max(1, round(self.epochs * changes.pop("longer", 1)))
         return replace(self.run.plan.search, epochs=epochs, seed=seed, **changes)
 

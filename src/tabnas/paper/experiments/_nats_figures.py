@@ -19,7 +19,7 @@ def draw_gaps(said: Mapping[str, Any], summary: Mapping[str, Any], out: Path) ->
     noises = said["noises"]
     drawn, axes = figure(1, len(noises), size=(3.6 * len(noises) + 2.4, 4.2))
     marks = "osv^D<>Ph*X"
-    others = [one["title"] for one in said["strategies"] if one["strategy"] != "tabnas"]
+    others = [one["title"] for one in said["strategies"] if one["title"] != "tabnas"]
     for axis, noise in zip(axes[0], noises, strict=True):
         for one in said["strategies"]:
             own = [
@@ -27,7 +27,7 @@ def draw_gaps(said: Mapping[str, Any], summary: Mapping[str, Any], out: Path) ->
                 for row in summary["strategies"]
                 if row["title"] == one["title"] and row["noise"] == noise
             ]
-            ours = one["strategy"] == "tabnas"
+            ours = one["title"] == "tabnas"
             number = 0 if ours else others.index(one["title"])
             low = [max(row["gap"] - row["interval"], 0) for row in own]
             high = [row["gap"] + row["interval"] for row in own]

@@ -29,7 +29,7 @@ def policies_end_on(
     repetitions = said["repetitions"]
     controller = Controller(
         REWARDS[job["reward"]](nats.feasible, **job["options"]),
-        Adam(rate=job["rate"], epsilon=said["epsilon"]),
+        Adam(learning_rate=job["rate"], epsilon=said["epsilon"]),
         rng=stream(said["seed"], f"nats {job['title']} {job['rate']}"),
         batch=(repetitions,),
     )
@@ -37,7 +37,7 @@ def policies_end_on(
         choices = controller.suggest()
         controller.update(choices, nats.quality(choices))
     policy = controller.policy
-    if not controller.reward.rejects:
+    if not controller.reward.rejects_infeasible:
         return {"most likely of all": np.asarray(policy.log_p.argmax(axis=-1))}
     likely = _likeliest_within(nats, policy.log_p)
     drawn = policy.sample(said["draws"], stream(said["seed"], "nats Algorithm 3"))

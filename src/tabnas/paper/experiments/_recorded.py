@@ -10,11 +10,11 @@ import numpy as np
 
 from tabnas.paper.experiments._judged import Judged
 from tabnas.policy import REWARDS, Adam, Controller, Policy
-from tabnas.search import Round
+from tabnas.search import StepRecord
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
-OWN = ("rl_rate", "baseline", "warmup", "looks", "every", "decay")
+OWN = ("rl_rate", "baseline", "warmup", "evaluations_per_step", "policy_every", "decay")
 """Settings of a replay; whatever else is given is an option of the reward."""
 
 
@@ -39,10 +39,10 @@ class Recording:
         rng = stream(seed, "recording")
         every = judged.truth.choices
         total = len(search.validation)
-        shape = (batches, min(settings.look_rows or settings.batch_size, total))
+        shape = (batches, min(settings.validation_batch_size or settings.batch_size, total))
         recorded: list[list[list[float]]] = []
 
-        def look(now: Round) -> None:
+        def look(now: StepRecord) -> None:
             if now.step / search.steps < (len(recorded) + 1) / moments:
                 return
             rows = rng.integers(total, size=shape)
@@ -60,21 +60,23 @@ class Recording:
         default = self.judged.settings(self.seed)
         controller = Controller(
             REWARDS[reward](self.judged.feasible, **options),
-            Adam(rate=own["rl_rate"]),
+            Adam(learning_rate=own["rl_rate"]),
             rng=stream(self.seed, "replay"),
-            workers=own.get("looks", default.looks),
+            workers=own.get("evaluations_per_step", default.evaluations_per_step),
             baseline=own.get("baseline", default.baseline),
             decay=own.get("decay", 0.9),
             batch=(policies,),
         )
         rng = stream(self.seed, "replayed batches")
         moments, batches, _ = self.losses.shape
-        steps = self.steps // own.get("every", default.every)  # of the policy
+        steps = self.steps // own.get("policy_every", default.policy_every)  # of the policy
         first = int(steps * own.get("warmup", default.frozen_share))
         for step in range(first, steps):
             choices = controller.suggest()  # [policies, looks, layers]
             moment = min(int(step / steps * moments), moments - 1)
             batch = rng.integers(batches, size=(policies, 1))
             quality = 1 - self.losses[moment, batch, self.judged.truth.places(choices)]
-            controller.update(choices, np.where(controller.counts(choices), quality, np.nan))
+            controller.update(
+                choices, np.where(controller.needs_evaluation(choices), quality, np.nan)
+            )
         return controller.policy

@@ -91,7 +91,7 @@ class Replay:
     def _ends(self, reward: Reward, rate: float, settings: tuple[int, ...]) -> IntArray:
         """The architectures that the seeds of each setting end on, [*settings, seeds]."""
         batch = (*settings, self.said["seeds"])
-        controller = Controller(reward, Adam(rate=rate), rng=0, batch=batch)
+        controller = Controller(reward, Adam(learning_rate=rate), rng=0, batch=batch)
         rng = stream(0, "looks")
         for _ in range(self.said["steps"]):
             choices = controller.suggest()
@@ -101,7 +101,7 @@ class Replay:
             controller.update(choices, 1 - look)
         layers = np.arange(self.truth.choices.shape[1])
         joint = controller.policy.log_p[..., layers, self.truth.choices].sum(axis=-1)
-        if reward.rejects:
+        if reward.rejects_infeasible:
             joint = np.where(self.costs <= self.limit, joint, -np.inf)
         return np.asarray(joint.argmax(axis=-1))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tabnas.paper._markdown import markdown_table
-from tabnas.space import BOTTLENECK
+from tabnas.space import BOTTLENECK_DEFINITION
 
 CAVEAT = """\
 That rejection ends within the limit is no finding: it returns nothing else. That the others \
@@ -51,7 +51,7 @@ def searches_report(summary: Mapping[str, Any], said: Mapping[str, Any], absent:
         f"for their number).\n\n{digest}\n\n{_said(summary['totals'])}\n\n"
         "![found](found.png)\n\n"
         "Below, losses and balanced errors are mean ± standard deviation of the trainings; a "
-        f"bottleneck is {BOTTLENECK}.\n\n{details}"
+        f"bottleneck is {BOTTLENECK_DEFINITION}.\n\n{details}"
     )
 
 

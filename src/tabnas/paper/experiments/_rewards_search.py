@@ -21,10 +21,10 @@ from tabnas.search import (
     PolicySearch,
     Search,
     SearchSettings,
-    one_shot_losses,
+    compute_one_shot_losses,
     select,
 )
-from tabnas.space import Architecture, bottlenecks
+from tabnas.space import Architecture, find_bottlenecks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,10 @@ class Setting:
             options = {self.strength: self.value}
         elif self.reward == settings.reward:
             options = settings.reward_options  # N of the Monte Carlo estimate
-        ascent = Adam(rate=self.rate)
-        return replace(settings, reward=self.reward, reward_options=options, ascent=ascent)
+        ascent = Adam(learning_rate=self.rate)
+        return replace(
+            settings, reward=self.reward, reward_options=options, policy_optimizer=ascent
+        )
 
 
 class SearchedTable:
@@ -83,12 +85,12 @@ class SearchedTable:
         prepared = self.prepared
         made = [prepared.train(architecture, seed=seed) for seed in range(self.said["trainings"])]
         choices = np.array(prepared.space.choices(architecture))
-        load = float(prepared.feasible.load(choices))
+        load = float(prepared.feasible.cost_ratio(choices))
         return {
             "architecture": str(architecture),
             "parameters": round(load * prepared.limit),
             "load": load,
-            "bottleneck": bool(bottlenecks(architecture, prepared.space.inputs)),
+            "bottleneck": bool(find_bottlenecks(architecture, prepared.space.inputs)),
             "losses": [one.loss for one in made],
             "errors": [one.balanced_error for one in made],
         }
@@ -141,14 +143,14 @@ class SearchedTable:
         )
         search.run()
         found = chosen(search)
-        off = abs(float(prepared.feasible.load(np.array(prepared.space.choices(found)))) - 1)
+        off = abs(float(prepared.feasible.cost_ratio(np.array(prepared.space.choices(found)))) - 1)
         if setting.strength is None or off <= NEAR:
             off = 0.0
-        return off, float(one_shot_losses(search, [found])[0])
+        return off, float(compute_one_shot_losses(search, [found])[0])
 
 
 def chosen(search: PolicySearch) -> Architecture:
     """Rejection: Algorithm 3. Others: the most likely of all, be it over the limit."""
-    if search.controller.reward.rejects:
+    if search.controller.reward.rejects_infeasible:
         return select(search, 1, by="largest")[0]
     return search.feasible.space.architecture(search.controller.policy.log_p.argmax(axis=-1))

@@ -41,7 +41,7 @@ class Toy:
         options: Mapping[str, Any] | None = None,
         *,
         adam: Mapping[str, float] | None = None,
-        average_first: bool = True,
+        update_baseline_first: bool = True,
         shown: tuple[int, ...] = (),
     ) -> dict[str, Any]:
         """All seeds of one setting side by side, as one row of results.
@@ -51,13 +51,14 @@ class Toy:
         architectures at each step that is `shown`. Rejection is judged given V, and picks the most
         likely architecture there; other rewards pick the most likely of all.
         """
-        rejects = REWARDS[reward].rejects
+        rejects = REWARDS[reward].rejects_infeasible
+        constants = dict(self.said["adam"]) | dict(adam or {})
         controller = Controller(
             REWARDS[reward](self.feasible, **(options or {})),
-            Adam(**(dict(self.said["adam"]) | dict(adam or {}))),
+            Adam(learning_rate=constants.pop("rate"), **constants),
             rng=0,
             decay=self.said["decay"],
-            average_first=average_first,
+            update_baseline_first=update_baseline_first,
             batch=(self.seeds,),
         )
         heat = {}

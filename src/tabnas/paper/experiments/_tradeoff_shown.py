@@ -12,7 +12,7 @@ from tabnas.paper._figures import OURS, RULED_OUT, THEIRS, figure, save
 from tabnas.paper._markdown import markdown_table
 from tabnas.paper.experiments._pareto import EVIDENT, Tradeoff
 from tabnas.paper.experiments._ticks import log_ticks
-from tabnas.space import BOTTLENECK
+from tabnas.space import BOTTLENECK_DEFINITION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,10 +53,10 @@ def tradeoff_report(summary: Mapping[str, Any], absent: str) -> str:
         f"{kept}\n\n{absent}\n\n![trade-offs](tradeoff.png)\n\n"
         "## Bottlenecks\n\n"
         "The paper says that almost all Pareto-optimal architectures on Criteo and Volkert have a "
-        f"bottleneck: {BOTTLENECK}. Many architectures have one anyway, so the front is compared "
-        "with the rest: *expected* is how many there would be if the front were drawn at random "
-        f"among architectures within {100 * summary['same_cost']:.0f} % of its members' costs; *p* "
-        "is that of Fisher's exact test against all others; intervals are of 95 %.\n\n"
+        f"bottleneck: {BOTTLENECK_DEFINITION}. Many architectures have one anyway, so the front is "
+        "compared with the rest: *expected* is how many there would be if the front were drawn at "
+        f"random among architectures within {100 * summary['same_cost']:.0f} % of its members' "
+        "costs; *p* is that of Fisher's exact test against all others; intervals are of 95 %.\n\n"
         f"{_counted(tables, 'bottlenecks')}\n\n{_said(tables, 'bottlenecks')}\n\n"
         "Where the table has far more inputs than the first layer has units, and layers are many, "
         "nearly every architecture has a bottleneck, on the front or off it. So here are "

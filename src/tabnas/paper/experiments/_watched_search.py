@@ -13,7 +13,7 @@ import numpy as np
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Examples
 from tabnas.paper._tables import PreparedTable, paper_table
-from tabnas.search import Look, PolicySearch, Round, Search, SearchSettings, select
+from tabnas.search import Evaluation, PolicySearch, Search, SearchSettings, StepRecord, select
 from tabnas.space import Architecture, Budget
 from tabnas.streams import stream
 
@@ -58,14 +58,14 @@ class WatchedSearch(Search):
         """Policy steps whose architecture counted."""
         return len(self._seconds)
 
-    def learn(self, step: int) -> Look:
+    def policy_step(self, step: int) -> Evaluation:
         began = process_time()
-        look = super().learn(step)
+        look = super().policy_step(step)
         if np.isfinite(look.quality).any():
             self._seconds.append(process_time() - began)
         return look
 
-    def _observe(self, now: Round) -> None:
+    def _observe(self, now: StepRecord) -> None:
         if now.step * self.moments >= len(self.trace["progress"]) * self.steps:
             self._write_down()
 

@@ -30,11 +30,16 @@ from tabnas.paper.experiments._there import (
 )
 from tabnas.paper.experiments._verdicts import PARTS, by_run, judge
 from tabnas.paper.experiments._watched_search import ending, prepared
-from tabnas.search import Search, one_shot_losses
+from tabnas.search import Search, compute_one_shot_losses
 from tabnas.space import Architecture, Budget
 from tabnas.types import BoolArray, FloatArray
 
-PAPER_LOOP = {"children": "paper", "looks": 1, "every": 1, "baseline": "average"}
+PAPER_LOOP = {
+    "child_sampler": "paper",
+    "evaluations_per_step": 1,
+    "policy_every": 1,
+    "baseline": "average",
+}
 """A child of the whole space, then one look, as Algorithm 1 has them."""
 
 
@@ -97,10 +102,12 @@ class CalibrationExperiment(Experiment):
         table = self._judged(job["table"])
         judged = table.limited(job["share"], epochs=self.definition["epochs"])
         truth = judged.truth
-        changes = {"children": job["children"]} | ({} if job["rl"] else {"policy_start": NEVER})
+        changes = {"child_sampler": job["children"]} | (
+            {} if job["rl"] else {"policy_start": NEVER}
+        )
         search = judged.search(judged.settings(job["seed"], changes))
         search.run()
-        one_shot = one_shot_losses(search, truth.architectures)
+        one_shot = compute_one_shot_losses(search, truth.architectures)
         alone = truth.losses["validation"]
         costs = truth.costs["parameters"]
         near = self.definition["ranking"]["near"] * judged.limit
@@ -140,7 +147,7 @@ class CalibrationExperiment(Experiment):
         settings = replace(table.search_settings(seed=job["seed"]), policy_start=NEVER)
         search = Search(table.feasible, table.training, table.validation, settings)
         search.run()
-        return {"losses": one_shot_losses(search, self._architectures(table)).tolist()}
+        return {"losses": compute_one_shot_losses(search, self._architectures(table)).tolist()}
 
     def _architectures(self, table: PreparedTable) -> list[Architecture]:
         """Some of the whole space, the same every time."""

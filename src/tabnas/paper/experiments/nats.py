@@ -17,7 +17,7 @@ from tabnas.paper.experiments._nats_report import report
 from tabnas.paper.experiments._nats_space import NatsFile, NatsSpace
 from tabnas.paper.experiments._nats_tables import policies_end_on
 from tabnas.paper.experiments._paired import interval_of
-from tabnas.strategies import STRATEGIES, PolicyGradient, Strategy, explore
+from tabnas.strategies import STRATEGIES, PolicyGradient, Strategy, optimize
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
@@ -107,7 +107,7 @@ class NatsExperiment(Experiment):
         """What one strategy recommends in one search, after so many looks each."""
         nats = self.space(self.definition["compared_on"])
         began = process_time()
-        kind = STRATEGIES[one.get("strategy", OURS)]
+        kind = STRATEGIES[one.get("strategy", "guided")]
         strategy = kind(
             nats.feasible, rng=stream(seed, one["title"]), **dict(one.get("options", {}))
         )
@@ -119,7 +119,7 @@ class NatsExperiment(Experiment):
 
         rows = []
         for looks in self.definition["looks"]:
-            explore(strategy, quality, looks)
+            optimize(strategy, quality, looks)
             [found] = strategy.recommend()
             choices = np.array(nats.space.choices(found))
             # a penalty's own answer is the most likely of all architectures, within V or not

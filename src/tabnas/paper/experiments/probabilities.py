@@ -52,7 +52,7 @@ class ProbabilitiesExperiment(Experiment):
         }
         settings = replace(
             table.search_settings(seed=job["seed"]),
-            ascent=Adam(rate=said["rl_rate"]),
+            policy_optimizer=Adam(learning_rate=said["rl_rate"]),
             reward=job["reward"],
             reward_options=options.get(job["reward"], {}),
         )

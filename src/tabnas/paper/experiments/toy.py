@@ -49,7 +49,7 @@ class ToyExperiment(Experiment):
             job["reward"],
             job.get("options"),
             adam=job.get("adam"),
-            average_first=ORDERS[job.get("average", "first")],
+            update_baseline_first=ORDERS[job.get("average", "first")],
             shown=tuple(self.definition["shown"]) if job["part"] == "figure 1" else (),
         )
         return [row]
@@ -112,7 +112,7 @@ class ToyExperiment(Experiment):
         steps = self.definition["shown"]
         size = (2.3 * (len(steps) + 1), 2.3 * len(shown))
         drawn, axes = figure(len(shown), len(steps) + 1, size=size)
-        load = self.toy.feasible.load(self.toy.every)
+        load = self.toy.feasible.cost_ratio(self.toy.every)
         costs = (load * self.toy.feasible.budget.limits[0].at_most).round()
         facts = [
             f"{int(cost)}\nloss {loss:g}"

@@ -20,7 +20,7 @@ from tabnas.paper.experiments._there import (
     tables_with_ground_truth,
 )
 from tabnas.paper.experiments._tradeoff_shown import draw_tradeoffs, tradeoff_report
-from tabnas.space import COSTS, Architecture, Budget, narrowing
+from tabnas.space import COSTS, Architecture, Budget, bottleneck_ratio
 from tabnas.streams import stream
 
 DRAWS = 50
@@ -162,7 +162,7 @@ def _row(architecture: Architecture, cost: float, inputs: int, losses: list[floa
         "architecture": str(architecture),
         "depth": architecture.depth,
         "parameters": int(cost),
-        "narrowing": narrowing(architecture, inputs),
+        "narrowing": bottleneck_ratio(architecture, inputs),
         "losses": losses,
     }
 

@@ -73,10 +73,10 @@ class TuningExperiment(Experiment):
         exact = job["samples"] == EXACT
         settings = replace(
             table.search_settings(seed=job["seed"]),
-            ascent=Adam(rate=said["rl_rate"]),
+            policy_optimizer=Adam(learning_rate=said["rl_rate"]),
             reward="rejection" if exact else "rejection_monte_carlo",
             # y from the policy as Monte Carlo has it, so that nothing differs but P(V)
-            reward_options={"draw": "policy"} if exact else {"samples": int(job["samples"])},
+            reward_options={"sample_from": "policy"} if exact else {"samples": int(job["samples"])},
         )
         moments = self.definition["searches"]["moments"]
         data = table.feasible, table.training, table.validation
@@ -176,7 +176,7 @@ def _toy_reward(job: Job) -> tuple[str, dict[str, Any]]:
         return "abs", {"beta": job["beta"]}
     if job["part"] == "samples":
         return "rejection_monte_carlo", {"samples": int(job["samples"])}
-    return "rejection", {"draw": job["draw"]}
+    return "rejection", {"sample_from": job["draw"]}
 
 
 EXPERIMENT = TuningExperiment

@@ -1,4 +1,4 @@
-"""Rewards, one file each: a class with a name in a file of this folder is one of them."""
+"""Rewards, one file each. `REWARDS` lists them by name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from tabnas.policy.rewards._rejection_monte_carlo import RejectionMonteCarlo
 from tabnas.policy.rewards._rejection_uncorrected import RejectionUncorrected
 from tabnas.policy.rewards._rena import Rena
 from tabnas.policy.rewards._reward import BetaReward, PenaltyReward, Reward
-from tabnas.registries import classes_by_name
+from tabnas.registries import by_name
 
-REWARDS: dict[str, type[Reward]] = classes_by_name(__name__, Reward, first="rejection")
-"""Every reward by name: called with the feasible set and the reward's own options.
-
-One of your own goes in by assignment.
+REWARDS: dict[str, type[Reward]] = by_name(
+    Rejection,
+    Abs,
+    MnasNet1,
+    MnasNet2,
+    MnasNetHard,
+    Oblivious,
+    RejectionMonteCarlo,
+    RejectionUncorrected,
+    Rena,
+)
+"""Every reward by name. Call one with the feasible set and its options. Add your own by assignment.
 """
 
 __all__ = [

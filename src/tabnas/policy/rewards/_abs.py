@@ -14,4 +14,4 @@ class Abs(BetaReward):
     name = "abs"
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return quality + self.beta * np.abs(self.load(choices) - 1)
+        return quality + self.beta * np.abs(self.cost_ratio(choices) - 1)

@@ -7,7 +7,7 @@ from tabnas.types import FloatArray, IntArray
 
 
 class MnasNet1(BetaReward):
-    """`r = Q * (T / T0)^beta`, beta < 0; a negative Q is weighed as `PenaltyReward.weigh` says."""
+    """`r = Q * (T / T0)^beta`, beta < 0; for a negative Q see `PenaltyReward.weigh`."""
 
     name = "mnasnet_1"
 

@@ -11,9 +11,9 @@ from tabnas.types import FloatArray, IntArray
 class MnasNet2(BetaReward):
     """`r = Q * max(1, (T / T0)^beta)`, beta < 0.
 
-    As printed it rewards being under the limit and never penalises being over it, which fits the
-    tiny architectures that the paper reports for it. `MnasNetHard` is the form with a minimum.
-    A negative Q is weighed as `PenaltyReward.weigh` says.
+    As printed it rewards architectures under the limit and never penalizes those over it, which
+    fits the tiny architectures that the paper reports. `MnasNetHard` is the form with a minimum.
+    `PenaltyReward.weigh` describes the case of a negative Q.
     """
 
     name = "mnasnet_2"

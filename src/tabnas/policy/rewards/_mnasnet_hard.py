@@ -9,9 +9,9 @@ from tabnas.types import FloatArray, IntArray
 
 
 class MnasNetHard(BetaReward):
-    """`r = Q * min(1, (T / T0)^beta)`, beta < 0: a penalty over the limit, nothing under it.
+    """`r = Q * min(1, (T / T0)^beta)`, beta < 0: a penalty over the limit only.
 
-    A negative Q is weighed as `PenaltyReward.weigh` says.
+    `PenaltyReward.weigh` describes the case of a negative Q.
     """
 
     name = "mnasnet_hard"

@@ -1,4 +1,4 @@
-"""No answer to the limit: resource-oblivious REINFORCE (Algorithm 1)."""
+"""The reward that ignores the limit: resource-oblivious REINFORCE (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from tabnas.policy.rewards._reward import Reward
 
 
 class Oblivious(Reward):
-    """`r = Q`, whatever the architecture costs."""
+    """`r = Q`, for architectures of any cost."""
 
     name = "oblivious"

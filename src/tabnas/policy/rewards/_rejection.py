@@ -1,4 +1,4 @@
-"""Rejection with the exact P(V): the paper's reward without its Monte Carlo."""
+"""Rejection with the exact P(V): the paper's reward without Monte Carlo."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from tabnas.types import BoolArray, FloatArray, IntArray
 class Rejection(Reward):
     """`J = (Q - Qbar) * log P(y | V)` (Equation 1), with exact marginals as the expectation.
 
-    NOTE[DIFF]: the paper draws from the policy and drops what is infeasible; here y is drawn from
-    P(. | V), which is the same distribution and wastes no step. `draw="policy"` is the paper's way.
+    NOTE[DIFF]: the paper draws from the policy and drops infeasible architectures. Here y is drawn
+    from P(. | V), which is the same distribution and wastes no step. With `sample_from="policy"`,
+    y is drawn as in the paper.
     """
 
     name = "rejection"
-    rejects = True
+    rejects_infeasible = True
 
     def __init__(
-        self, feasible: FeasibleSet, *, draw: Literal["feasible", "policy"] = "feasible"
+        self, feasible: FeasibleSet, *, sample_from: Literal["feasible", "policy"] = "feasible"
     ) -> None:
         super().__init__(feasible)
-        if draw not in ("feasible", "policy"):
-            raise TabnasError(f"draw must be 'feasible' or 'policy', however {draw!r} was given")
-        if not feasible.exact:
+        if sample_from not in ("feasible", "policy"):
+            raise TabnasError(f"`sample_from` must be 'feasible' or 'policy', got {sample_from!r}")
+        if not feasible.is_exact:
             raise TabnasError(
-                "this feasible set is known by samples only, and exact rejection needs more: "
-                "use the reward 'rejection_monte_carlo'"
+                "the reward 'rejection' needs an exact feasible set, but this one is estimated "
+                "from samples; use the reward 'rejection_monte_carlo'"
             )
-        self.from_feasible = draw == "feasible"
+        self.sample_from = sample_from
 
-    def draw(self, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
-        if self.from_feasible:
+    def sample(self, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
+        if self.sample_from == "feasible":
             return policy.conditional.sample(n, rng)
-        return super().draw(policy, n, rng)
+        return super().sample(policy, n, rng)
 
-    def counts(self, choices: IntArray) -> BoolArray:
+    def needs_evaluation(self, choices: IntArray) -> BoolArray:
         return self.feasible.contains(choices)
 
     def expectation(self, policy: Policy, rng: np.random.Generator) -> tuple[FloatArray, BoolArray]:

@@ -15,11 +15,11 @@ class RejectionMonteCarlo(Reward):
     """`J = (Q - Qbar) * log(P(y) / Phat(V))`, y from the policy, dropped if infeasible.
 
     `samples` is the paper's N, `proposal` the logits of q; by default q is the policy. A step whose
-    samples are all infeasible is skipped: there the estimate is 0, and its logarithm has no use.
+    samples are all infeasible is skipped, since its estimate is 0 and has no logarithm.
     """
 
     name = "rejection_monte_carlo"
-    rejects = True
+    rejects_infeasible = True
 
     def __init__(
         self, feasible: FeasibleSet, *, samples: int = 3_072, proposal: Logits = None
@@ -28,7 +28,7 @@ class RejectionMonteCarlo(Reward):
         self.samples = whole("samples", samples, least=1)
         self.proposal = proposal
 
-    def counts(self, choices: IntArray) -> BoolArray:
+    def needs_evaluation(self, choices: IntArray) -> BoolArray:
         return self.feasible.contains(choices)
 
     def expectation(self, policy: Policy, rng: np.random.Generator) -> tuple[FloatArray, BoolArray]:

@@ -7,15 +7,15 @@ from tabnas.types import BoolArray, IntArray
 
 
 class RejectionUncorrected(Reward):
-    """`J = (Q - Qbar) * log P(y)` for feasible y, nothing for others.
+    """`J = (Q - Qbar) * log P(y)` for feasible y, 0 for others.
 
-    The score no longer has mean 0 over what is accepted, so every update also pushes the policy
-    towards V or away from it, by the sign of the advantage (section "Ablation studies").
+    The mean score of the accepted architectures is not 0, so every update also pushes the policy
+    towards V or away from it, depending on the sign of the advantage (section "Ablation studies").
     """
 
     name = "rejection_uncorrected"
-    unbiased = False
-    rejects = True
+    is_unbiased = False
+    rejects_infeasible = True
 
-    def counts(self, choices: IntArray) -> BoolArray:
+    def needs_evaluation(self, choices: IntArray) -> BoolArray:
         return self.feasible.contains(choices)

@@ -14,7 +14,7 @@ class Rena(PenaltyReward):
     """`r = Q * p^v`, v = max(0, T / T0 - 1) the relative violation, p in [0, 1] the base penalty.
 
     NOTE[DIFF]: the TabNAS paper cites RENA's Equation 3 without printing it; this is our reading.
-    A negative Q is weighed as `PenaltyReward.weigh` says.
+    `PenaltyReward.weigh` describes the case of a negative Q.
     """
 
     name = "rena"
@@ -22,8 +22,8 @@ class Rena(PenaltyReward):
     def __init__(self, feasible: FeasibleSet, *, penalty: float = 0.5) -> None:
         super().__init__(feasible)
         if not 0 <= penalty <= 1:
-            raise TabnasError(f"the penalty must be from 0 to 1, however {penalty} was given")
+            raise TabnasError(f"`penalty` must be in [0, 1], got {penalty}")
         self.penalty = penalty
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:
-        return self.weigh(quality, self.penalty ** np.maximum(0, self.load(choices) - 1))
+        return self.weigh(quality, self.penalty ** np.maximum(0, self.cost_ratio(choices) - 1))

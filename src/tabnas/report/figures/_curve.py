@@ -22,7 +22,7 @@ from tabnas.report._words import (
     number,
     text_width,
 )
-from tabnas.space import BOTTLENECK
+from tabnas.space import BOTTLENECK_DEFINITION
 
 LEFT, RIGHT, TOP, BOTTOM = 56.0, WIDTH - 16.0, 40.0, 316.0
 RADIUS = 5.5
@@ -197,7 +197,7 @@ def _words(facts: TradeoffFacts, shown: list[Member], x: Scale, *, unnamed: int)
     if any(not m.optimal for m in shown):
         key.append("○ hollow: a cheaper one was as good")
     if any(m.bottlenecks for m in shown):
-        key.append(f"◆ diamond: has a bottleneck, {BOTTLENECK}")
+        key.append(f"◆ diamond: has a bottleneck, {BOTTLENECK_DEFINITION}")
     said_so.append(f"{'; '.join(key)}.")
     if facts.beside:
         said_so.append(_of_others(facts))

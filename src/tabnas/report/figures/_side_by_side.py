@@ -11,7 +11,7 @@ from tabnas.report._svg import Drawing
 from tabnas.report._tradeoff_facts import Member, TradeoffFacts
 from tabnas.report._tradeoff_words import short
 from tabnas.report._words import counted, cut, listed, number, text_width
-from tabnas.space import BOTTLENECK
+from tabnas.space import BOTTLENECK_DEFINITION
 
 MOST_DRAWN = 24
 FEW = 4
@@ -113,9 +113,9 @@ def _words(facts: TradeoffFacts) -> list[str]:
     if narrow:
         have = "has" if narrow == 1 else "have"
         said.append(
-            f"{narrow} of {counted(len(groups), 'network')} {have} a bottleneck, {BOTTLENECK}: an "
-            "arrow points to it. Wide layers cost most where they meet; a narrow one between them "
-            "keeps both and saves the product."
+            f"{narrow} of {counted(len(groups), 'network')} {have} a bottleneck, "
+            f"{BOTTLENECK_DEFINITION}: an arrow points to it. Wide layers cost most where they "
+            "meet; a narrow one between them keeps both and saves the product."
         )
     if len(groups) > MOST_DRAWN:
         said.append(f"The first {MOST_DRAWN} of {len(groups)} are drawn.")

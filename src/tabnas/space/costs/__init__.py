@@ -1,11 +1,11 @@
-"""Costs, one file each: a class with a name in a file of this folder is one that can be limited."""
+"""Costs, one file each. `COSTS` lists those that can be limited by name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from tabnas.errors import TabnasError
-from tabnas.registries import classes_by_name
+from tabnas.registries import by_name
 from tabnas.space._architecture import Architecture
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._bytes import Bytes
@@ -15,25 +15,24 @@ from tabnas.space.costs._flops import Flops
 from tabnas.space.costs._parameters import Parameters
 from tabnas.space.costs._table import TableCost
 
-COSTS: dict[str, Cost] = {
-    name: cost() for name, cost in classes_by_name(__name__, Cost, first="parameters").items()
-}
-"""The costs that need nothing but the space, by name; one of your own goes in by assignment."""
+COSTS: dict[str, Cost] = by_name(Parameters(), Bytes(), DenseParameters(), Flops())
+"""Every cost that needs only the space, by name. Add your own by assignment."""
 
 
-def known_costs(
-    space: SearchSpace, architecture: Architecture, *, needed: Collection[str] = ()
+def compute_costs(
+    space: SearchSpace, architecture: Architecture, *, required: Collection[str] = ()
 ) -> dict[str, float]:
-    """What an architecture uses of every cost that can say it, by name.
+    """Return the value of every cost that can be computed for an architecture, by name.
 
-    A table of one's own need not know every layer there is. Those `needed` must say it.
+    A custom table may lack entries for some layers; its cost is then left out, unless it is one of
+    the `required`, for which the error is raised.
     """
     costs = {}
     for name, cost in COSTS.items():
         try:
             costs[name] = cost(space, architecture)
         except TabnasError:
-            if name in needed:
+            if name in required:
                 raise
     return costs
 
@@ -48,5 +47,5 @@ __all__ = [
     "Flops",
     "Parameters",
     "TableCost",
-    "known_costs",
+    "compute_costs",
 ]

@@ -9,21 +9,21 @@ from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._cost import ChainCost
 from tabnas.space.costs._parameters import Parameters
 
-BYTES_A_WEIGHT = 4  # weights are float32
+BYTES_PER_WEIGHT = 4  # weights are float32
 
 
 @dataclass(frozen=True, repr=False)
 class Bytes(ChainCost):
-    """Bytes of all trained numbers, as float32; a file adds its header."""
+    """Bytes of all parameters as float32, without the header of the file."""
 
     name = "bytes"
     _parameters: ClassVar = Parameters()
 
     def layer(self, fan_in: int, width: int) -> int:
-        return BYTES_A_WEIGHT * self._parameters.layer(fan_in, width)
+        return BYTES_PER_WEIGHT * self._parameters.layer(fan_in, width)
 
     def head(self, fan_in: int, outputs: int) -> int:
-        return BYTES_A_WEIGHT * self._parameters.head(fan_in, outputs)
+        return BYTES_PER_WEIGHT * self._parameters.head(fan_in, outputs)
 
     def fixed(self, space: SearchSpace) -> int:
-        return BYTES_A_WEIGHT * self._parameters.fixed(space)
+        return BYTES_PER_WEIGHT * self._parameters.fixed(space)

@@ -1,4 +1,4 @@
-"""What a cost is: a number for every architecture (`T(y)` of the paper)."""
+"""The base classes of costs: a number for every architecture (`T(y)` of the paper)."""
 
 from __future__ import annotations
 
@@ -15,100 +15,100 @@ from tabnas.space._architecture import Architecture
 from tabnas.space._search_space import ABSENT, SearchSpace
 from tabnas.types import FloatArray
 
-LARGEST = 2.0**52
-"""The most that the terms of a chain cost may add up to, in units of its resolution."""
+MAX_EXACT_SUM = 2.0**52
+"""Upper bound on the sum of a chain cost's terms, in units of its resolution."""
 
 
 class Cost(ABC):
-    """A resource that an architecture uses. `name` is what limits and results call it."""
+    """A resource that an architecture uses. Limits and results refer to it by its `name`."""
 
     name: str
 
     @abstractmethod
     def __call__(self, space: SearchSpace, architecture: Architecture) -> float:
-        """What `architecture` costs: finite and not negative."""
+        """Return the cost of `architecture`, which is finite and not negative."""
 
     def __repr__(self) -> str:
         return f"<cost {self.name}>"
 
 
 class ChainCost(Cost):
-    """A cost that adds up along the network, each term knowing only two neighbouring widths.
+    """A cost that is a sum over layers, where each term depends on two neighbouring widths only.
 
-    Such costs make the feasible set exactly tractable in spaces of any size. A subclass says what a
-    hidden layer and the output layer cost; `fixed` is what every architecture costs besides.
+    With such costs, inference over the feasible set is exact in spaces of any size. A subclass
+    defines the cost of a hidden layer and of the output layer; `fixed` is the cost that all
+    architectures share.
 
-    Terms that are no integers are rounded up to multiples of `resolution`, so that sums are exact
-    in whatever order they are taken, and a limit set to the cost of an architecture admits it.
-    Measure in a unit of which a millionth does not matter, or set another power of two.
+    Terms that are not integers are rounded up to multiples of `resolution`. Sums are then exact in
+    any order, and a limit equal to the cost of an architecture admits that architecture. Choose a
+    unit of which a millionth does not matter, or set `resolution` to another power of two.
     """
 
     resolution: ClassVar[float] = 2.0**-20
 
     @abstractmethod
     def layer(self, fan_in: int, width: int) -> float:
-        """A hidden layer of `width` units on `fan_in` inputs."""
+        """Return the cost of a hidden layer of `width` units on `fan_in` inputs."""
 
     @abstractmethod
     def head(self, fan_in: int, outputs: int) -> float:
-        """The output layer on `fan_in` inputs."""
+        """Return the cost of the output layer on `fan_in` inputs."""
 
     def fixed(self, space: SearchSpace) -> float:
-        """What does not depend on the architecture."""
+        """Return the part of the cost that does not depend on the architecture."""
         return 0
 
     def __call__(self, space: SearchSpace, architecture: Architecture) -> float:
-        terms = [self._exact(self.fixed(space))]
+        terms = [self._round_up(self.fixed(space))]
         fan_in = space.inputs
         for width in architecture:
-            terms.append(self._exact(self.layer(fan_in, width)))
+            terms.append(self._round_up(self.layer(fan_in, width)))
             fan_in = width
-        terms.append(self._exact(self.head(fan_in, space.outputs)))
+        terms.append(self._round_up(self.head(fan_in, space.outputs)))
         return sum(terms)
 
     def tables(self, space: SearchSpace) -> list[FloatArray]:
-        """The terms of the sum as `depth + 1` tables, the last one for the output layer.
+        """Return the terms of the sum as `depth + 1` tables, the last one for the output layer.
 
-        `tables[i][a, b]` is what choice b of layer i adds after choice a of layer i - 1; the inputs
-        and the outputs count as layers with one choice. An absent layer ends the network: its term
-        is the output layer. A present layer after an absent one is forbidden: infinite.
+        `tables[i][a, b]` is the term of choice b of layer i after choice a of layer i - 1. The
+        inputs and the outputs count as layers with one choice. An absent layer ends the network, so
+        its term is that of the output layer. A present layer after an absent one is not allowed,
+        so its term is infinite.
         """
         layers = [(space.inputs,), *space.candidates, (ABSENT,)]
         tables = [
             np.array([[self._term(space, a, b) for b in after] for a in before], dtype=np.float64)
             for before, after in pairwise(layers)
         ]
-        tables[0] += self._exact(self.fixed(space))
-        self._refuse_inexact(tables)
+        tables[0] += self._round_up(self.fixed(space))
+        self._check_exactness(tables)
         return tables
 
-    def _refuse_inexact(self, tables: list[FloatArray]) -> None:
+    def _check_exactness(self, tables: list[FloatArray]) -> None:
         finite = [table[np.isfinite(table)] for table in tables]
         largest = sum(float(terms.max()) for terms in finite)
         unit = self.resolution if any((terms % 1).any() for terms in finite) else 1.0
         if frexp(unit)[0] != 0.5:
             raise TabnasError(
-                f"the resolution of the cost {self.name!r} must be a power of two, however it is "
-                f"{unit}"
+                f"the resolution of the cost {self.name!r} must be a power of two, got {unit}"
             )
-        if largest > LARGEST * unit:
+        if largest > MAX_EXACT_SUM * unit:
             raise TabnasError(
-                f"the cost {self.name!r} goes up to {largest:.3g}, too large to be added exactly "
-                f"in steps of {unit:.3g}; measure it in another unit"
+                f"the cost {self.name!r} goes up to {largest:.3g}, which is too large for exact "
+                f"sums in steps of {unit:.3g}; measure it in a larger unit"
             )
 
     def _term(self, space: SearchSpace, fan_in: int, width: int) -> float:
         if fan_in == ABSENT:
             return 0 if width == ABSENT else np.inf
-        return self._exact(
+        return self._round_up(
             self.head(fan_in, space.outputs) if width == ABSENT else self.layer(fan_in, width)
         )
 
-    def _exact(self, term: float) -> float:
-        if not 0 <= term < inf:  # false for NaN, too
+    def _round_up(self, term: float) -> float:
+        if not 0 <= term < inf:  # also rejects NaN
             raise TabnasError(
-                f"the terms of the cost {self.name!r} must be finite and at least 0, "
-                f"however one is {term}"
+                f"the terms of the cost {self.name!r} must be finite and at least 0, got {term}"
             )
         if isinstance(term, int | np.integer):
             return int(term)
@@ -116,7 +116,7 @@ class ChainCost(Cost):
 
 
 class CallableCost(Cost):
-    """A user's own function of the architecture, about which nothing else is known.
+    """A cost computed by a function of the architecture.
 
     >>> widest = CallableCost(lambda architecture: max(architecture.widths), name="widest")
     >>> widest(SearchSpace([[8, 16]], inputs=2, outputs=1), Architecture((16,)))

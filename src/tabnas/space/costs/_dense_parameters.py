@@ -9,9 +9,9 @@ from tabnas.space.costs._cost import ChainCost
 
 @dataclass(frozen=True, repr=False)
 class DenseParameters(ChainCost):
-    """Weights and biases of the dense layers; neither LayerNorm nor embeddings.
+    """Weights and biases of the dense layers, without LayerNorm and embeddings.
 
-    This is the count printed beside every architecture of the paper.
+    The paper prints this count beside every architecture.
     """
 
     name = "dense_parameters"

@@ -1,4 +1,4 @@
-"""Every trained number of the final model."""
+"""The number of parameters of the final model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tabnas.space.costs._cost import ChainCost
 class Parameters(ChainCost):
     """Dense weights and biases, LayerNorm's scale and shift, and the embedding tables.
 
-    NOTE[DIFF]: the paper counts dense layers only (`dense_parameters`); whoever sets a limit on the
-    size of a model means all that is in it.
+    NOTE[DIFF]: the paper counts dense layers only (`dense_parameters`). A limit on the size of a
+    model should cover all of its parameters.
     """
 
     name = "parameters"

@@ -1,4 +1,4 @@
-"""A chain cost whose terms were measured, latency above all."""
+"""A chain cost whose terms were measured, such as latency."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabnas.space.costs._cost import ChainCost
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableCost(ChainCost):
-    """Terms looked up: `layers[fan_in, width]`, `heads[fan_in, outputs]`, and a fixed part.
+    """A cost from tables: `layers[fan_in, width]`, `heads[fan_in, outputs]`, plus an `overhead`.
 
     >>> from tabnas.space import Architecture
     >>> space = SearchSpace([[8, 16]], inputs=4, outputs=1)

@@ -1,4 +1,4 @@
-"""P(. | V): what a product policy becomes once infeasible architectures are ruled out."""
+"""P(. | V): a policy conditioned on the feasible set."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tabnas.errors import TabnasError
 from tabnas.feasible._diagram import Diagram
 from tabnas.types import FloatArray, IntArray
 
-# Above this P(V), sums need no logarithms: all that underflow (below about 1e-308) can lose is some
-# 1e-150 of the whole. Below it, the sweeps are done again in log-space.
-SAFE_PROBABILITY = 1e-150
+# Above this P(V), the sweeps need no logarithms: underflow (below about 1e-308) loses a share of
+# about 1e-150 at most. Below it, the sweeps are repeated in log-space.
+MIN_LINEAR_PROBABILITY = 1e-150
 
 
-class Conditional(ABC):
+class ConditionalPolicy(ABC):
     """A policy, or a batch of policies, conditioned on the feasible set V."""
 
     @property
@@ -28,19 +28,19 @@ class Conditional(ABC):
     @property
     @abstractmethod
     def marginals(self) -> FloatArray:
-        """`P(Y_i = j | V)`, [..., layers, max_choices]: the gradient of log P(V) is this less p."""
+        """`P(Y_i = j | V)`, [..., layers, max_choices]. Minus p, it is the gradient of log P(V)."""
 
     @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> IntArray:
-        """Independent choices from P(. | V), [..., n, layers]."""
+        """Draw independent choices from P(. | V), [..., n, layers]."""
 
     @abstractmethod
     def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
-        """The n most likely members of V, most likely first; fewer if V is smaller."""
+        """Return the n most likely members of V, most likely first; fewer if V is smaller."""
 
 
-class ExactConditional(Conditional):
-    """Exact, by sweeps over the diagram of V."""
+class ExactConditionalPolicy(ConditionalPolicy):
+    """P(. | V), computed exactly by sweeps over the diagram of V."""
 
     def __init__(self, diagram: Diagram, log_p: FloatArray) -> None:
         from tabnas.feasible import _kernels
@@ -51,7 +51,7 @@ class ExactConditional(Conditional):
         self._p = np.ones((log_p.size // diagram.no_choice, diagram.no_choice + 1))
         np.exp(log_p.reshape(-1, diagram.no_choice), out=self._p[:, :-1])
         self._values = _kernels.values(*self._edges, self._p)
-        self._linear = bool(self._values[:, 0].min() > SAFE_PROBABILITY)
+        self._linear = bool(self._values[:, 0].min() > MIN_LINEAR_PROBABILITY)
         if not self._linear:
             self._p = np.zeros_like(self._p)  # log-probabilities from here on
             self._p[:, :-1] = log_p.reshape(-1, diagram.no_choice)
@@ -71,15 +71,15 @@ class ExactConditional(Conditional):
     def marginals(self) -> FloatArray:
         from tabnas.feasible import _kernels
 
-        self._refuse_impossible()
+        self._check_possible()
         sweep = _kernels.marginals if self._linear else _kernels.log_marginals
         return sweep(*self._edges, self._p, self._values)[:, :-1].reshape(self._log_p.shape)
 
     def sample(self, n: int, rng: np.random.Generator) -> IntArray:
         from tabnas.feasible import _kernels
 
-        self._refuse_impossible()
-        # a draw for each layer, and one for the nodes that take no choice
+        self._check_possible()
+        # one uniform number for each layer, and one for the nodes that make no choice
         uniform = rng.random((len(self._p), n, self._diagram.layers + 1))
         drawn = _kernels.sample(
             *self._edges, self._values, not self._linear, uniform, self._diagram.max_choices
@@ -88,16 +88,16 @@ class ExactConditional(Conditional):
 
     def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
         if self._batch:
-            raise TabnasError("the most likely architectures are found for one policy at a time")
-        self._refuse_impossible()
+            raise TabnasError("`most_likely` must be called for one policy, got a batch")
+        self._check_possible()
         of_choice = np.append(self._log_p.ravel(), 0.0)
         of_node = np.append(of_choice[self._diagram.choice], 0.0)
         best = self._diagram.best_paths(of_node[self._diagram.child])
         return list(islice(best, n))
 
-    def _refuse_impossible(self) -> None:
+    def _check_possible(self) -> None:
         if not self._linear and np.isneginf(self._values[:, 0]).any():
             raise TabnasError(
-                "the policy gives every feasible architecture the probability 0; "
-                "some logits of -inf rule out all that the limits leave"
+                "the policy must give a feasible architecture a positive probability, but logits "
+                "of -inf exclude all of them"
             )

@@ -1,4 +1,4 @@
-"""REINFORCE: a policy learns from every look, by any of the rewards."""
+"""REINFORCE: a policy that learns from every evaluation, with any of the rewards."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tabnas.space import Architecture
 from tabnas.strategies._strategy import Strategy
 from tabnas.types import BoolArray, FloatArray, IntArray
 
-Recommends = Literal["most likely", "seen"]
+RecommendBy = Literal["most likely", "seen"]
 
 
 class PolicyGradient(Strategy):
-    """The paper's policy and one of `tabnas.policy.REWARDS`, which is told its `reward_options`.
+    """The paper's policy with one of `tabnas.policy.REWARDS` and its `reward_options`.
 
-    By default the reward is rejection: exact if the feasible set is, else by Monte Carlo. What a
-    penalty draws beyond the limit is looked at like all else, and never recommended.
+    By default the reward is rejection, exact if the feasible set is, else by Monte Carlo.
+    Infeasible architectures that a penalty reward samples are evaluated, but never recommended.
 
-    `recommend` names the most likely architectures given V, or, with `recommends="seen"`, the best
-    of those looked at. `rate` is higher than that of a search of tens of thousands of steps: here
-    looks are counted in hundreds.
+    `recommend` returns the most likely architectures given V or, with `recommend_by="seen"`, the
+    best of those evaluated. The default `learning_rate` is higher than that of a search with tens
+    of thousands of steps, since strategies make hundreds of evaluations.
     """
 
     name = "policy"
@@ -37,24 +37,24 @@ class PolicyGradient(Strategy):
         rng: np.random.Generator | int,
         reward: str | None = None,
         reward_options: Mapping[str, Any] | None = None,
-        rate: float = 0.1,
+        learning_rate: float = 0.1,
         epsilon: float = 1e-3,
         workers: int = 1,
-        recommends: Recommends = "most likely",
+        recommend_by: RecommendBy = "most likely",
     ) -> None:
         super().__init__(feasible, rng=rng)
         if reward is None:
-            reward = "rejection" if feasible.exact else "rejection_monte_carlo"
+            reward = "rejection" if feasible.is_exact else "rejection_monte_carlo"
         if reward not in REWARDS:
             raise TabnasError(f"there is no reward {reward!r}; {did_you_mean(reward, REWARDS)}")
-        if recommends not in get_args(Recommends):
+        if recommend_by not in get_args(RecommendBy):
             raise TabnasError(
-                f"recommends must be 'most likely' or 'seen', however {recommends!r} was given"
+                f"`recommend_by` must be 'most likely' or 'seen', got {recommend_by!r}"
             )
-        self.recommends = recommends
+        self.recommend_by = recommend_by
         self.controller = Controller(
             REWARDS[reward](feasible, **(reward_options or {})),
-            Adam(rate=rate, epsilon=epsilon),
+            Adam(learning_rate=learning_rate, epsilon=epsilon),
             rng=self.rng,
             workers=workers,
         )
@@ -62,18 +62,18 @@ class PolicyGradient(Strategy):
     def suggest(self) -> IntArray:
         return self.controller.suggest()
 
-    def counts(self, choices: IntArray) -> BoolArray:
-        return self.controller.counts(choices)
+    def needs_evaluation(self, choices: IntArray) -> BoolArray:
+        return self.controller.needs_evaluation(choices)
 
     def update(self, choices: IntArray, quality: FloatArray) -> None:
         super().update(choices, quality)
         choices, quality = np.asarray(choices), np.asarray(quality, np.float64)
-        # a worker whose quality was not asked for, such as the last one allowed, is as if not there
+        # workers without a quality, beyond the last evaluation allowed, are ignored
         known = np.isfinite(quality)
         if known.any():
             self.controller.update(choices[known], quality[known])
 
     def recommend(self, n: int = 1) -> list[Architecture]:
-        if self.recommends == "seen":
+        if self.recommend_by == "seen":
             return super().recommend(n)
         return self.controller.policy.most_likely(whole("n", n, least=1))

@@ -9,9 +9,9 @@ from tabnas.strategies import (
     PolicyGradient,
     RandomSearch,
     StuckError,
-    _exploring,
-    explore,
-    recommended_after,
+    _optimize,
+    optimize,
+    recommend_at,
 )
 from tabnas.types import BoolArray, FloatArray, IntArray
 
@@ -23,7 +23,7 @@ def widest(choices: IntArray) -> FloatArray:
     return choices.sum(axis=1).astype(float)
 
 
-def test_looks_are_not_exceeded_within_a_batch() -> None:
+def test_evaluations_are_not_exceeded_within_a_batch() -> None:
     asked: list[int] = []
 
     def counting(choices: IntArray) -> FloatArray:
@@ -31,18 +31,18 @@ def test_looks_are_not_exceeded_within_a_batch() -> None:
         return widest(choices)
 
     strategy = PolicyGradient(FEASIBLE, rng=0, workers=4)
-    explore(strategy, counting, 10)
+    optimize(strategy, counting, 10)
     assert asked == [4, 4, 2]
-    assert strategy.looks == 10
+    assert strategy.n_evaluations == 10
 
 
 def test_stops_on_the_way_do_not_change_the_end() -> None:
     stopped, straight = (Evolution(FEASIBLE, rng=1, population=8, top=3) for _ in range(2))
-    answers = recommended_after(stopped, widest, [30, 3, 11])
-    explore(straight, widest, 30)
+    answers = recommend_at(stopped, widest, [30, 3, 11])
+    optimize(straight, widest, 30)
     assert len(answers) == 3
     assert answers[-1] == straight.recommend()
-    assert (np.array(stopped.seen()[0]) == straight.seen()[0]).all()
+    assert (np.array(stopped.mean_qualities()[0]) == straight.mean_qualities()[0]).all()
 
 
 class _Blind(RandomSearch):
@@ -50,16 +50,16 @@ class _Blind(RandomSearch):
 
     name = "blind"
 
-    def counts(self, choices: IntArray) -> BoolArray:
+    def needs_evaluation(self, choices: IntArray) -> BoolArray:
         return np.zeros(len(choices), dtype=np.bool_)
 
 
-def test_whoever_suggests_nothing_that_counts_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_exploring, "FRUITLESS", 100)
-    with pytest.raises(StuckError, match="'blind' suggested 100 architectures in a row"):
-        explore(_Blind(FEASIBLE, rng=0), widest, 1)
+def test_a_strategy_that_needs_no_evaluation_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_optimize, "MAX_WITHOUT_EVALUATION", 100)
+    with pytest.raises(StuckError, match="'blind' suggested 100 infeasible architectures in a row"):
+        optimize(_Blind(FEASIBLE, rng=0), widest, 1)
 
 
-def test_looks_must_be_a_number_of_looks() -> None:
-    with pytest.raises(TabnasError, match="looks must be an integer of at least 1"):
-        explore(RandomSearch(FEASIBLE, rng=0), widest, 0)
+def test_the_number_of_evaluations_must_be_positive() -> None:
+    with pytest.raises(TabnasError, match="n_evaluations must be an integer of at least 1"):
+        optimize(RandomSearch(FEASIBLE, rng=0), widest, 0)

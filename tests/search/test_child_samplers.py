@@ -6,12 +6,12 @@ import pytest
 from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
 from tabnas.policy import Policy
 from tabnas.search import (
-    CHILDREN,
-    FeasibleChildren,
-    PaperChildren,
+    CHILD_SAMPLERS,
+    FeasibleSampler,
+    PaperSampler,
     SearchSettings,
-    SeveralChildren,
-    TighteningChildren,
+    SeveralLimitsSampler,
+    TighteningSampler,
 )
 
 SPACE = SearchSpace([[4, 8, 16], [0, 4, 8, 16], [0, 8]], inputs=10, outputs=2)
@@ -22,13 +22,13 @@ WARMUP = SearchSettings.warmup
 
 
 def drawn(rule: object, progress: float, policy: Policy = UNIFORM, n: int = 2_000) -> np.ndarray:
-    return rule.draw(progress, policy, n, np.random.default_rng(0))
+    return rule.sample(progress, policy, n, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("name", CHILDREN)
+@pytest.mark.parametrize("name", CHILD_SAMPLERS)
 @pytest.mark.parametrize("progress", [0.0, 0.3, 0.99])
 def test_children_are_architectures(name: str, progress: float) -> None:
-    choices = drawn(CHILDREN[name](FEASIBLE, warmup=WARMUP), progress, n=200)
+    choices = drawn(CHILD_SAMPLERS[name](FEASIBLE, warmup=WARMUP), progress, n=200)
     assert choices.shape == (200, 3)
     for row in choices:
         assert SPACE.architecture(row) in SPACE
@@ -36,22 +36,22 @@ def test_children_are_architectures(name: str, progress: float) -> None:
 
 @pytest.mark.parametrize(("progress", "share"), [(0.0, 1.0), (0.125, 0.5), (0.2, 0.2), (0.25, 0.0)])
 def test_the_paper_warms_up_with_the_whole(progress: float, share: float) -> None:
-    whole = (drawn(PaperChildren(FEASIBLE, warmup=WARMUP), progress) == WHOLE).all(axis=1).mean()
+    whole = (drawn(PaperSampler(FEASIBLE, warmup=WARMUP), progress) == WHOLE).all(axis=1).mean()
     by_chance = 1 / SPACE.size
     assert whole == pytest.approx(share + (1 - share) * by_chance, abs=0.04)
 
 
 def test_the_paper_trains_what_is_infeasible_unless_told_not_to() -> None:
-    assert not FEASIBLE.contains(drawn(PaperChildren(FEASIBLE, warmup=WARMUP), 0.5)).all()
+    assert not FEASIBLE.contains(drawn(PaperSampler(FEASIBLE, warmup=WARMUP), 0.5)).all()
     assert FEASIBLE.contains(
-        drawn(PaperChildren(FEASIBLE, warmup=WARMUP, skip_infeasible=True), 0.5)
+        drawn(PaperSampler(FEASIBLE, warmup=WARMUP, skip_infeasible=True), 0.5)
     ).all()
 
 
 def test_feasible_children_follow_the_policy_or_do_not() -> None:
     likes_first = Policy(FEASIBLE, np.where(np.arange(4) == 0, 9.0, 0.0) * np.ones((3, 1)))
-    uniform = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="uniform"), 0.5, likes_first)
-    follows = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="policy"), 0.5, likes_first)
+    uniform = drawn(FeasibleSampler(FEASIBLE, warmup=WARMUP, by="uniform"), 0.5, likes_first)
+    follows = drawn(FeasibleSampler(FEASIBLE, warmup=WARMUP, by="policy"), 0.5, likes_first)
     assert FEASIBLE.contains(uniform).all()
     assert FEASIBLE.contains(follows).all()
     assert (uniform[:, 0] == 0).mean() < 0.7
@@ -59,7 +59,7 @@ def test_feasible_children_follow_the_policy_or_do_not() -> None:
 
 
 def test_depths_come_alike_and_their_members_too() -> None:
-    choices = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="depth"), 0.5, n=6_000)
+    choices = drawn(FeasibleSampler(FEASIBLE, warmup=WARMUP, by="depth"), 0.5, n=6_000)
     assert FEASIBLE.contains(choices).all()
     found = [SPACE.architecture(row) for row in choices]
     for depth in (1, 2, 3):
@@ -73,7 +73,7 @@ def test_the_linear_model_is_none_of_the_depths() -> None:
     space = SearchSpace([[0, 4, 8], [0, 4]], inputs=10, outputs=2)
     feasible = FeasibleSet(space, Budget(parameters=10_000))
     choices = drawn(
-        FeasibleChildren(feasible, warmup=WARMUP, by="depth"),
+        FeasibleSampler(feasible, warmup=WARMUP, by="depth"),
         0.5,
         Policy(feasible, np.zeros((2, 3))),
     )
@@ -86,13 +86,15 @@ def test_where_only_the_linear_model_fits_it_is_drawn() -> None:
     space = SearchSpace([[0, 64], [0, 64]], inputs=10, outputs=2)
     only = FeasibleSet(space, Budget(parameters=22))
     assert (
-        drawn(FeasibleChildren(only, warmup=WARMUP), 0.5, Policy(only, np.zeros((2, 2))), n=9) == 0
+        drawn(FeasibleSampler(only, warmup=WARMUP), 0.5, Policy(only, np.zeros((2, 2))), n=9) == 0
     ).all()
 
 
 def test_the_limit_tightens() -> None:
-    rule = TighteningChildren(FEASIBLE, warmup=WARMUP, start=4, until=0.5)
-    loads = [FEASIBLE.load(drawn(rule, progress)).max() for progress in (0, 0.1, 0.3, 0.5, 0.9)]
+    rule = TighteningSampler(FEASIBLE, warmup=WARMUP, start=4, until=0.5)
+    loads = [
+        FEASIBLE.cost_ratio(drawn(rule, progress)).max() for progress in (0, 0.1, 0.3, 0.5, 0.9)
+    ]
     assert loads == sorted(loads, reverse=True)
     assert 1 < loads[0] <= 4
     assert loads[-2] <= 1
@@ -101,24 +103,26 @@ def test_the_limit_tightens() -> None:
 
 def test_the_limit_falls_geometrically() -> None:
     """Three levels from 4 on are 4, 2 and 1 times the limit."""
-    rule = TighteningChildren(FEASIBLE, warmup=WARMUP, start=4, until=0.8, levels=3, by="uniform")
+    rule = TighteningSampler(FEASIBLE, warmup=WARMUP, start=4, until=0.8, levels=3, by="uniform")
     every = FeasibleSet(SPACE, Budget()).members
-    loads = FEASIBLE.load(every)
+    loads = FEASIBLE.cost_ratio(every)
     for progress, kappa in ((0.0, 4), (0.39, 4), (0.4, 2), (0.79, 2), (0.8, 1), (1.0, 1)):
-        largest = FEASIBLE.load(drawn(rule, progress)).max()
+        largest = FEASIBLE.cost_ratio(drawn(rule, progress)).max()
         assert largest == loads[loads <= kappa].max()
 
 
 def test_depths_come_in_no_order() -> None:
     """Children of a step are drawn together, but none has a place of its own."""
-    choices = drawn(FeasibleChildren(FEASIBLE, warmup=WARMUP, by="depth"), 0.5)
+    choices = drawn(FeasibleSampler(FEASIBLE, warmup=WARMUP, by="depth"), 0.5)
     depths = [SPACE.architecture(row).depth for row in choices]
     assert abs(np.corrcoef(depths, np.arange(len(depths)))[0, 1]) < 0.1
 
 
 def test_several_limits_come_by_turns() -> None:
     tight = FeasibleSet(SPACE, Budget(parameters=120))
-    choices = drawn(SeveralChildren(FEASIBLE, warmup=WARMUP, others=[tight], by="uniform"), 0.9)
+    choices = drawn(
+        SeveralLimitsSampler(FEASIBLE, warmup=WARMUP, others=[tight], by="uniform"), 0.9
+    )
     assert FEASIBLE.contains(choices).all()
     share = tight.count() / FEASIBLE.count()
     expected = 0.5 + 0.5 * share  # what the tight limit draws, and what the other one happens to
@@ -126,9 +130,9 @@ def test_several_limits_come_by_turns() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TabnasError, match="kappa must start at 1"):
-        TighteningChildren(FEASIBLE, warmup=WARMUP, start=0.5)
-    with pytest.raises(TabnasError, match="until must be in"):
-        TighteningChildren(FEASIBLE, warmup=WARMUP, until=0)
+    with pytest.raises(TabnasError, match="`start` must be at least 1"):
+        TighteningSampler(FEASIBLE, warmup=WARMUP, start=0.5)
+    with pytest.raises(TabnasError, match="`until` must be in"):
+        TighteningSampler(FEASIBLE, warmup=WARMUP, until=0)
     with pytest.raises(TabnasError, match="'uniform' or 'depth'"):
-        FeasibleChildren(FEASIBLE, warmup=WARMUP, by="chance")
+        FeasibleSampler(FEASIBLE, warmup=WARMUP, by="chance")

@@ -1,4 +1,4 @@
-"""Gradient ascent on the logits: Adam as in the paper, and plain SGD."""
+"""Optimizers that maximize the expected reward over the logits: Adam as in the paper, and SGD."""
 
 from __future__ import annotations
 
@@ -15,61 +15,64 @@ from tabnas.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ascent(ABC):
-    """How a policy climbs; `rate` is the paper's RL learning rate eta."""
+class PolicyOptimizer(ABC):
+    """The settings of an optimizer; `learning_rate` is the paper's RL learning rate eta."""
 
-    rate: float = 0.005  # the paper found [0.001, 0.01] right for all its datasets
+    learning_rate: float = 0.005  # the paper uses [0.001, 0.01] on all its datasets
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.rate) and self.rate > 0):
-            raise TabnasError(f"the RL rate must be positive, however {self.rate} was given")
+        if not (isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise TabnasError(f"`learning_rate` must be positive, got {self.learning_rate}")
 
     @abstractmethod
-    def start(self, logits: FloatArray) -> Climber:
-        """The state of an ascent from `logits`, [..., layers, choices]."""
+    def init(self, logits: FloatArray) -> PolicyOptimizerState:
+        """Return the state of the optimizer at `logits`, [..., layers, choices]."""
 
 
-class Climber(ABC):
-    """An ascent under way. Policies that are not active in a step keep all their state."""
+class PolicyOptimizerState(ABC):
+    """The logits and the moments of an optimizer.
+
+    Policies that are not active in a step keep all their state.
+    """
 
     logits: FloatArray
 
     @abstractmethod
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
-        """Go up along `gradient`, like the logits, for the policies that are `active`, [...]."""
+        """Move the logits of the `active` policies, [...], up along `gradient`."""
 
     def state(self) -> dict[str, FloatArray]:
-        """All that shapes the future."""
-        return {name: value.copy() for name, value in vars(self).items() if name != "ascent"}
+        """Return all arrays that later steps depend on."""
+        return {name: value.copy() for name, value in vars(self).items() if name != "settings"}
 
     def load_state(self, state: Mapping[str, FloatArray]) -> None:
-        """Go on from a state of the same kind of ascent."""
-        own = self.state()
-        refuse_other_names(state, own)
-        for name, value in own.items():
+        """Restore the state of an optimizer of the same kind."""
+        current = self.state()
+        refuse_other_names(state, current)
+        for name, value in current.items():
             setattr(self, name, floats(state, name, value.shape))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SGD(Ascent):
+class SGD(PolicyOptimizer):
     """`l <- l + eta * gradient`."""
 
-    def start(self, logits: FloatArray) -> Climber:
-        return _SGDClimber(self, logits.copy())
+    def init(self, logits: FloatArray) -> PolicyOptimizerState:
+        return _SGDState(self, logits.copy())
 
 
 @dataclass(eq=False)
-class _SGDClimber(Climber):
-    ascent: SGD
+class _SGDState(PolicyOptimizerState):
+    settings: SGD
     logits: FloatArray
 
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
-        moved = self.logits + self.ascent.rate * gradient
+        moved = self.logits + self.settings.learning_rate * gradient
         self.logits = np.where(active[..., None, None], moved, self.logits)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adam(Ascent):
+class Adam(PolicyOptimizer):
     """Adam with the paper's constants."""
 
     beta1: float = 0.9
@@ -80,21 +83,21 @@ class Adam(Ascent):
         super().__post_init__()
         if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and 0 < self.epsilon < inf):
             raise TabnasError(
-                "Adam's betas must be in [0, 1) and its epsilon positive, however "
-                f"{self.beta1}, {self.beta2} and {self.epsilon} were given"
+                "the betas of Adam must be in [0, 1) and its epsilon must be positive, got "
+                f"{self.beta1}, {self.beta2} and {self.epsilon}"
             )
 
-    def start(self, logits: FloatArray) -> Climber:
-        return _AdamClimber(self, logits.copy())
+    def init(self, logits: FloatArray) -> PolicyOptimizerState:
+        return _AdamState(self, logits.copy())
 
 
 @dataclass(eq=False)
-class _AdamClimber(Climber):
-    ascent: Adam
+class _AdamState(PolicyOptimizerState):
+    settings: Adam
     logits: FloatArray
     mean: FloatArray = field(init=False)  # moving average of the gradient
-    square: FloatArray = field(init=False)  # and of its square
-    steps: FloatArray = field(init=False)  # [...]: taken, not skipped
+    square: FloatArray = field(init=False)  # moving average of its square
+    steps: FloatArray = field(init=False)  # [...]: steps taken, without skipped ones
 
     def __post_init__(self) -> None:
         self.mean = np.zeros_like(self.logits)
@@ -104,23 +107,22 @@ class _AdamClimber(Climber):
     def load_state(self, state: Mapping[str, FloatArray]) -> None:
         super().load_state(state)
         if (self.square < 0).any() or (self.steps < 0).any():
-            raise TabnasError("squares and steps of an ascent must not be negative, but some are")
+            raise TabnasError("`square` and `steps` of an optimizer state must not be negative")
 
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
         from tabnas.policy import _kernels
 
-        a = self.ascent
         policies = (self.steps.size, -1)
-        moved = _kernels.adam_ascent(
+        moved = _kernels.adam_step(
             self.logits.reshape(policies),
             self.mean.reshape(policies),
             self.square.reshape(policies),
             self.steps.reshape(-1),
             gradient.reshape(policies),
             active.reshape(-1),
-            a.rate,
-            a.beta1,
-            a.beta2,
-            a.epsilon,
+            self.settings.learning_rate,
+            self.settings.beta1,
+            self.settings.beta2,
+            self.settings.epsilon,
         )
         self.logits = moved.reshape(self.logits.shape)

@@ -1,35 +1,37 @@
-"""What choices cost, many at a time, and whether the limits hold."""
+"""The costs of many choices at a time, and whether they keep the limits."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tabnas.errors import TabnasError
-from tabnas.feasible._limits import chain_limits, validity_limit
+from tabnas.feasible._limits import make_chain_limits, make_validity_limit
 from tabnas.space import Budget, ChainCost, Cost, SearchSpace
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 MAX_ENUMERATED = 500_000
-"""The largest number of encodings that are looked at one by one, and their costs remembered."""
+"""Spaces with up to this many encodings are enumerated, and their costs are cached."""
 
 
-class Measure:
-    """Membership in V and the load on its limits, for arrays of choices, [..., layers]."""
+class CostCalculator:
+    """Computes costs, cost ratios and membership in V for arrays of choices, [..., layers]."""
 
     def __init__(self, space: SearchSpace, budget: Budget) -> None:
         self.space = space
         self.budget = budget
         self.shape = tuple(len(layer) for layer in space.candidates)
-        self.encodings = int(np.prod(self.shape, dtype=object))
-        self.all_chain = all(isinstance(limit.cost, ChainCost) for limit in budget.limits)
-        self.chain_limits = chain_limits(space, budget)
-        self._validity = validity_limit(space)
-        # by identity, the cost kept with what is known of it so that no other takes its place
+        self.n_encodings = int(np.prod(self.shape, dtype=object))
+        self.has_only_chain_costs = all(
+            isinstance(limit.cost, ChainCost) for limit in budget.limits
+        )
+        self.chain_limits = make_chain_limits(space, budget)
+        self._validity = make_validity_limit(space)
+        # Keyed by id. The cost is stored with its values, so that no other object gets its id.
         self._tables: dict[int, tuple[Cost, list[FloatArray]]] = {}
-        self._remembered: dict[int, tuple[Cost, FloatArray]] = {}
+        self._cache: dict[int, tuple[Cost, FloatArray]] = {}
 
     def contains(self, choices: IntArray) -> BoolArray:
-        """Which of the choices are feasible: [...]."""
+        """Return which of the choices are feasible: [...]."""
         choices = np.asarray(choices)
         inside = np.ones(choices.shape[:-1], dtype=np.bool_)
         for chain in self.chain_limits:
@@ -39,23 +41,23 @@ class Measure:
                 inside[inside] = self.costs(limit.cost, choices[inside]) <= limit.at_most
         return inside
 
-    def load(self, choices: IntArray) -> FloatArray:
-        """T / T0, and of several limits the largest; infinite if no architecture: [...]."""
-        load = np.zeros(choices.shape[:-1])
+    def cost_ratio(self, choices: IntArray) -> FloatArray:
+        """Return T / T0, the largest over the limits; infinite for invalid choices: [...]."""
+        ratio = np.zeros(choices.shape[:-1])
         for limit in self.budget.limits:
             costs = self.costs(limit.cost, choices)
-            # a limit of 0 is held by costs of 0 alone
+            # only costs of 0 keep a limit of 0
             share = costs / limit.at_most if limit.at_most else np.where(costs > 0, np.inf, 0.0)
-            load = np.maximum(load, share)
-        return load
+            ratio = np.maximum(ratio, share)
+        return ratio
 
     def costs(self, cost: Cost, choices: IntArray) -> FloatArray:
-        """The cost of each of the choices; infinite where they are no architecture: [...]."""
+        """Return the cost of each of the choices; infinite for invalid ones: [...]."""
         if isinstance(cost, ChainCost):
             return self._chain_costs(cost, choices)
         costs = np.full(choices.shape[:-1], np.inf)
         valid = self._validity.admits(choices)
-        costs[valid] = self._called(cost, choices[valid])
+        costs[valid] = self._callable_costs(cost, choices[valid])
         return costs
 
     def _chain_costs(self, cost: ChainCost, choices: IntArray) -> FloatArray:
@@ -69,26 +71,25 @@ class Measure:
             before = choices[..., i]
         return np.asarray(total + head[before, 0])
 
-    def _called(self, cost: Cost, choices: IntArray) -> FloatArray:
-        """One call for each architecture among [n, layers] that is not remembered."""
-        if self.encodings > MAX_ENUMERATED:
+    def _callable_costs(self, cost: Cost, choices: IntArray) -> FloatArray:
+        """Call the cost once for each distinct architecture among [n, layers] not in the cache."""
+        if self.n_encodings > MAX_ENUMERATED:
             distinct, where = np.unique(choices, axis=0, return_inverse=True)
             return np.array([self._call(cost, row) for row in distinct])[where.reshape(-1)]
-        if id(cost) not in self._remembered:
-            self._remembered[id(cost)] = cost, np.full(self.encodings, np.nan)
-        known = self._remembered[id(cost)][1]
+        if id(cost) not in self._cache:
+            self._cache[id(cost)] = cost, np.full(self.n_encodings, np.nan)
+        cached = self._cache[id(cost)][1]
         flat = np.ravel_multi_index(tuple(choices.T), self.shape)
-        missing = np.unique(flat[np.isnan(known[flat])])
+        missing = np.unique(flat[np.isnan(cached[flat])])
         rows = np.stack(np.unravel_index(missing, self.shape), axis=1)
-        known[missing] = [self._call(cost, row) for row in rows]
-        return np.asarray(known[flat])
+        cached[missing] = [self._call(cost, row) for row in rows]
+        return np.asarray(cached[flat])
 
     def _call(self, cost: Cost, choices: IntArray) -> float:
         architecture = self.space.architecture(choices)
         value = float(cost(self.space, architecture))
         if not value >= 0:
             raise TabnasError(
-                f"the cost {cost.name!r} must be at least 0, "
-                f"however it is {value} for {architecture}"
+                f"the cost {cost.name!r} must be at least 0, got {value} for {architecture}"
             )
         return value

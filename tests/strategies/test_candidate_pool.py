@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.strategies._batches import rows
-from tabnas.strategies._drawing import is_listed, unseen
+from tabnas.strategies._batch_strategy import to_tuples
+from tabnas.strategies._candidate_pool import is_enumerable, sample_unseen
 from tests.problems import problems
 
 
@@ -14,9 +14,9 @@ from tests.problems import problems
 @given(problems(), st.integers(0, 30), st.data())
 def test_unseen_members(problem: tuple[SearchSpace, Budget], n: int, data: st.DataObject) -> None:
     feasible = FeasibleSet(*problem)
-    members = rows(feasible.members)
+    members = to_tuples(feasible.members)
     taken = data.draw(st.sets(st.sampled_from(members)))
-    drawn = rows(unseen(feasible, n, taken, np.random.default_rng(0)))
+    drawn = to_tuples(sample_unseen(feasible, n, taken, np.random.default_rng(0)))
     assert len(set(drawn)) == len(drawn) == min(n, len(members) - len(taken))
     assert set(drawn) <= set(members) - taken
 
@@ -24,9 +24,9 @@ def test_unseen_members(problem: tuple[SearchSpace, Budget], n: int, data: st.Da
 def test_of_a_set_that_is_not_listed_there_may_be_fewer() -> None:
     space = SearchSpace([[1, 2], [1, 2]], inputs=1, outputs=1)
     feasible = FeasibleSet(space, Budget(), method="monte carlo")
-    assert not is_listed(feasible)
+    assert not is_enumerable(feasible)
     taken = {(0, 0), (0, 1), (1, 0)}
-    assert rows(unseen(feasible, 2, taken, np.random.default_rng(0))) == [(1, 1)]
+    assert to_tuples(sample_unseen(feasible, 2, taken, np.random.default_rng(0))) == [(1, 1)]
 
 
 def test_members_are_those_that_are_counted() -> None:
