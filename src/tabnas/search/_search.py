@@ -126,13 +126,13 @@ class Search(PolicySearch):
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state of a search with the same data and settings."""
         step = int(counts(state, "step", most=self.steps))
-        places = part(state, "stream")
-        refuse_other_names(places, self._streams)
+        rng_states = part(state, "stream")
+        refuse_other_names(rng_states, self._streams)
         self.net.load_state(part(state, "net"))
         self.controller.load_state(part(state, "controller"))
         self.history.load_state(part(state, "history"), self.feasible.space)
-        for name, place in places.items():
-            move_to(self._streams[name], place)
+        for name, rng_state in rng_states.items():
+            move_to(self._streams[name], rng_state)
         self.step = step
 
     def _train(self) -> float | None:

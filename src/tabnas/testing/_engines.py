@@ -144,7 +144,7 @@ def check_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
     rng = np.random.default_rng(0)
     for step in range(8):
         picked = rng.integers(len(CHILDREN), size=1 + step % 3)
-        children = [CHILDREN[place] for place in picked]
+        children = [CHILDREN[index] for index in picked]
         rows = [rng.integers(ROWS, size=rng.integers(1, 9)) for _ in children]
         losses = [
             [net.train_step(children[0], examples, rows[0], 0.01)]

@@ -1,6 +1,6 @@
-"""The engine that others are compared with: plain NumPy, nothing made fast.
+"""The engine that others are compared with, in plain NumPy and without optimizations.
 
-It is also the shortest engine there is, to read before writing another.
+It is also the shortest engine, a starting point for writing another.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tabnas.nets import (
     State,
     SuperNetShape,
 )
-from tabnas.testing._plain_network import Arrays, forward, loss_and_gradients, mean_loss
+from tabnas.testing._plain_network import Arrays, compute_loss_and_gradients, forward, mean_loss
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 KINDS = ("weight", "first_moment", "second_moment")
 
 
 class ReferenceEngine:
-    """See `tabnas.nets.Engine`. Weights and moments are float32, all between them float64."""
+    """Implements `tabnas.nets.Engine`, with float32 weights and moments and float64 arithmetic."""
 
     def __init__(
         self,
@@ -63,16 +63,20 @@ class ReferenceEngine:
     # -- training --------------------------------------------------------------------------------
 
     def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
-        """One step of one child; returns the loss before it. Not finite: nothing has moved."""
+        """Train one child for a step; return the loss before it. If not finite, change nothing."""
         return self.train_step_workers([child], examples, [rows], rate)[0]
 
     def train_step_workers(
-        self, children: Sequence[Child], examples: Examples, rows: Sequence[Rows], rate: float
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        rate: float,
     ) -> list[float]:
-        """One step by the average gradient of several children, each on its own rows."""
-        batches = [_numbers(examples, batch, weighed=True) for batch in rows]
+        """Make one step with the average gradient of several children, each on its own rows."""
+        batches = [_row_numbers(examples, batch, weighted=True) for batch in rows]
         found = [
-            self._backward(child, examples, batch)
+            self._compute_gradients(child, examples, batch)
             for child, batch in zip(children, batches, strict=True)
         ]
         losses = [loss for loss, _ in found]
@@ -84,46 +88,56 @@ class ReferenceEngine:
                 average[name][_leading(gradient.shape)] += gradient / len(children)
         parts = [self._shape.child_shapes(child) for child in children]
         for matrix in self._shape.matrices:
-            self._move_layer(
+            self._update_layer(
                 matrix, [p for p in parts if f"{matrix.name}.weight" in p], average, rate
             )
         for column, name in enumerate(self._shape.embeddings):
             used = np.zeros(len(average[name]), np.bool_)
             for batch in batches:
                 used[examples.categorical[batch, column]] = True
-            steps = self._count(name, used)
-            self._move(name, average[name], used[:, None], steps[:, None], rate)
+            steps = self._count_steps(name, used)
+            self._update(name, average[name], used[:, None], steps[:, None], rate)
         return losses
 
-    def _move_layer(
-        self, matrix: Matrix, parts: Sequence[Mapping[str, Any]], average: Arrays, rate: float
+    def _update_layer(
+        self,
+        matrix: Matrix,
+        parts: Sequence[Mapping[str, Any]],
+        average: Arrays,
+        rate: float,
     ) -> None:
-        """Move what some children use of a dense layer: the blocks in `parts`, together."""
+        """Update the blocks of a dense layer that some children use."""
         rows, columns = np.array(matrix.in_edges), np.array(matrix.out_edges)
         bins = np.zeros((len(rows), len(columns)), np.bool_)
         for part in parts:
             fan_in, fan_out = part[f"{matrix.name}.weight"]
             bins |= np.logical_and.outer(rows <= fan_in, columns <= fan_out)
-        steps = self._count(matrix.name, bins)
-        # from one number for the elements between two edges to one for each element
+        steps = self._count_steps(matrix.name, bins)
+        # from one value per bin to one per element
         row = np.searchsorted(rows, np.arange(matrix.fan_in), side="right")
         column = np.searchsorted(columns, np.arange(matrix.fan_out), side="right")
         used, steps = bins[row][:, column], steps[row][:, column]
         weight, *vectors = (n for n in average if n.startswith(f"{matrix.name}."))
-        self._move(weight, average[weight], used, steps, rate, self._optimizer.weight_decay)
+        self._update(weight, average[weight], used, steps, rate, self._optimizer.weight_decay)
         for name in vectors:  # a column is used wherever its first row is
-            self._move(name, average[name], used[0], steps[0], rate)
+            self._update(name, average[name], used[0], steps[0], rate)
 
-    def _count(self, name: str, used: BoolArray) -> IntArray:
+    def _count_steps(self, name: str, used: BoolArray) -> IntArray:
         steps = self._state[f"steps/{name}"]
         if isinstance(self._optimizer, Adam):
             steps[used] += 1
         return np.maximum(1, steps)
 
-    def _move(
-        self, name: str, g: FloatArray, used: BoolArray, n: IntArray, rate: float, decay: float = 0
+    def _update(
+        self,
+        name: str,
+        g: FloatArray,
+        used: BoolArray,
+        n: IntArray,
+        rate: float,
+        decay: float = 0,
     ) -> None:
-        """The formulas of `tabnas.nets._optimizers`, for the elements in use; n is their steps."""
+        """Apply the formulas of `tabnas.nets._optimizers` to the used elements; n: their steps."""
         held = [self._state[f"{kind}/{name}"] for kind in KINDS[: 1 + self._optimizer.moments]]
         w, *moments = (array.astype(np.float64) for array in held)
         settings = self._optimizer
@@ -145,25 +159,27 @@ class ReferenceEngine:
     # -- evaluation ------------------------------------------------------------------------------
 
     def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
-        """The weighted mean loss."""
-        numbers = _numbers(examples, rows, weighed=True)
+        """Return the weighted mean loss."""
+        numbers = _row_numbers(examples, rows, weighted=True)
         logits, *_ = forward(self._child(child), child, examples, numbers)
         return _float32(mean_loss(logits, examples, numbers)[0])
 
     def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
-        """The loss of each child, all on the same rows."""
+        """Return the loss of each child, all on the same rows."""
         return [self.loss(child, examples, rows) for child in children]
 
     def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
-        """[rows, outputs]."""
-        numbers = _numbers(examples, rows, weighed=False)
+        """Return the logits, [rows, outputs]."""
+        numbers = _row_numbers(examples, rows, weighted=False)
         return forward(self._child(child), child, examples, numbers)[0].astype(np.float32)
 
     def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
-        """The gradient of every array the child uses, in the child's shapes."""
-        loss, found = self._backward(child, examples, _numbers(examples, rows, weighed=True))
+        """Return the gradient of every array the child uses, in the child's shapes."""
+        loss, found = self._compute_gradients(
+            child, examples, _row_numbers(examples, rows, weighted=True)
+        )
         if not isfinite(loss):
-            raise TabnasError(f"the loss, or its slope, is {loss}: it has no gradient")
+            raise TabnasError(f"the loss or its gradient must be finite, got {loss}")
         return {name: gradient.astype(np.float32) for name, gradient in found.items()}
 
     def _child(self, child: Child) -> Arrays:
@@ -171,53 +187,54 @@ class ReferenceEngine:
         weights = self.weights()
         return {n: weights[n][_leading(size)].astype(np.float64) for n, size in shapes.items()}
 
-    def _backward(self, child: Child, examples: Examples, rows: IntArray) -> tuple[float, Arrays]:
-        """Loss, infinite if it or its slope exploded, and the gradients."""
-        loss, found, slopes = loss_and_gradients(self._child(child), child, examples, rows)
-        squares = sum(float(np.square(g).sum()) for g in (*found.values(), slopes))
+    def _compute_gradients(
+        self, child: Child, examples: Examples, rows: IntArray
+    ) -> tuple[float, Arrays]:
+        """Return the loss, infinite if it or its gradient overflows, and the gradients."""
+        loss, found, input_gradient = compute_loss_and_gradients(
+            self._child(child), child, examples, rows
+        )
+        squares = sum(float(np.square(g).sum()) for g in (*found.values(), input_gradient))
         unit = 0
         for column, (name, size) in enumerate(self._shape.embeddings.items()):
             found[name] = np.zeros(size)
             ids = examples.categorical[rows, column]
-            np.add.at(found[name], ids, slopes[:, unit : unit + size[1]])
+            np.add.at(found[name], ids, input_gradient[:, unit : unit + size[1]])
             unit += size[1]
         return (_float32(loss) if squares < LARGEST_NORM**2 else inf), found
 
     # -- state -----------------------------------------------------------------------------------
 
     def weights(self) -> dict[str, Float32Array]:
-        """Every array of the SuperNet, in place."""
+        """Return every array of the SuperNet, without copying."""
         return {name: self._state[f"weight/{name}"] for name in self._shape.shapes()}
 
     def state(self) -> State:
-        """Copies of all that shapes the future: weights, moments, step counts."""
+        """Return copies of weights, moments and step counts."""
         return {name: array.copy() for name, array in self._state.items()}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of any engine."""
+        """Restore the state of any engine."""
         for name, array in self._state.items():
             array[...] = state[name]
 
 
 def _float32(number: float) -> float:
-    """Infinite where float32 cannot hold it."""
+    """Round to float32; infinite where it overflows."""
     with np.errstate(over="ignore"):
         return float(np.float32(number))
 
 
-def _numbers(examples: Examples, rows: Rows, *, weighed: bool) -> IntArray:
-    """The numbers of rows, which must be there, and weigh something where that matters."""
+def _row_numbers(examples: Examples, rows: Rows, *, weighted: bool) -> IntArray:
+    """Return the row numbers, after checking their range and, if `weighted`, their weights."""
     total = len(examples)
     numbers = np.arange(total)[rows] if isinstance(rows, slice) else rows
     if not len(numbers) or numbers.min() < 0 or numbers.max() >= total:
         raise TabnasError(
-            f"rows must lie between 0 and {total - 1} and be at least one, "
-            "however others or none were given"
+            f"there must be at least one row, and rows must be between 0 and {total - 1}"
         )
-    if weighed and len(examples.weight) and not examples.weight[numbers].any():
-        raise TabnasError(
-            "at least one row of a batch must have a weight above 0, however none has"
-        )
+    if weighted and len(examples.weight) and not examples.weight[numbers].any():
+        raise TabnasError("at least one row of a batch must have a weight above 0, got none")
     return numbers
 
 

@@ -28,7 +28,7 @@ class Reward(ABC):
     is_unbiased: ClassVar[bool] = True
     """Whether the expectation is that of the evaluated architectures; the mean score is then 0."""
     rejects_infeasible: ClassVar[bool] = False
-    """Whether the policy learns from feasible architectures only; it is then meant given V."""
+    """Whether the policy learns from feasible architectures only, and is then used given V."""
 
     def __init__(self, feasible: FeasibleSet) -> None:
         self.feasible = feasible
