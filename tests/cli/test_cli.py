@@ -50,7 +50,7 @@ def test_count_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
         (["--widths", "8,8", "--max-flops", "99"], "lists the width 8 more than once"),
         (["--layers", "0", "--max-flops", "99"], "layers must be an integer of at least 1"),
         (["--inputs", "0", "--max-flops", "99"], "inputs must be an integer of at least 1"),
-        (["--max-flops", "-1"], "the limit on flops must be a number of at least 0"),
+        (["--max-flops", "-1"], "the limit on flops must be a finite number of at least 0"),
         (["--max-flops", "many"], "--max-flops"),
         (["--max-flop", "5"], "--max-flops"),
     ],

@@ -47,7 +47,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
             [*KIND, "--max-flops", "3"],
             "no architecture meets flops <= 3: the cheapest, linear, has",
         ),
-        ([*KIND, "--max-parameters", "-5"], "must be a number of at least 0, however -5"),
+        ([*KIND, "--max-parameters", "-5"], "must be a finite number of at least 0, got -5"),
         ([*KIND, "--max-parameters", "0"], "raise the limit"),
         ([*KIND, "--max-parameters", "many"], "must be a whole number, like 20000 or 20k, however"),
         ([*KIND, "--max-parameters=2,000"], "however '2,000' was given; did you mean 2000?"),

@@ -129,7 +129,7 @@ class Watched(Search):
         self.began: Mapping[str, Any] = {k: v.copy() for k, v in self.net.weights().items()}
         self.children_drawn: list[Any] = []
         self.rows_seen: list[Any] = []
-        at, draw = self._batches.at, self.children.draw
+        at, draw = self._batches.at, self.child_sampler.sample
 
         def batch(step: int) -> Any:
             found = at(step)
@@ -141,7 +141,7 @@ class Watched(Search):
             return self.children_drawn[-1]
 
         self._batches.at = batch  # type: ignore[method-assign]
-        self.children.draw = drawn  # type: ignore[method-assign]
+        self.child_sampler.sample = drawn  # type: ignore[method-assign]
         self.run()
 
 

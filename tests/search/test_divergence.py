@@ -87,7 +87,7 @@ def test_too_high_a_rate_ends_the_search() -> None:
         search(examples(0), **settings).run()
 
 
-def test_a_evaluation_that_is_not_finite_counts_as_the_worst_so_far() -> None:
+def test_an_evaluation_that_is_not_finite_counts_as_the_worst_so_far() -> None:
     done = search(examples(0), examples(1, {5: OVERFLOWS}), warmup=0.0)
     done.run()
     qualities = [one.quality for one in done.history.evaluations]

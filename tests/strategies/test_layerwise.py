@@ -67,7 +67,7 @@ def test_without_a_limit_there_is_one_bucket() -> None:
     assert peak(np.array([SPACE.choices(strategy.recommend()[0])]))[0] == 0
 
 
-# -- known by samples only -------------------------------------------------------------------------
+# -- estimated from samples ------------------------------------------------------------------------
 
 
 def sampled(limit: int, samples: int = 2_000) -> FeasibleSet:

@@ -33,20 +33,20 @@ def test_conformance_of_the_reference() -> None:
 class _Decays(ReferenceEngine):
     """Lets biases decay, too."""
 
-    def _move(self, name: str, g: FloatArray, *given: Any) -> None:
-        super()._move(name, g, *given[:3], self._optimizer.weight_decay)
+    def _update(self, name: str, g: FloatArray, *given: Any) -> None:
+        super()._update(name, g, *given[:3], self._optimizer.weight_decay)
 
 
 class _Dense(ReferenceEngine):
     """Moves what no child uses, as a dense optimiser would."""
 
-    def _move(self, name: str, g: FloatArray, used: BoolArray, *given: Any) -> None:
-        super()._move(name, g, np.ones_like(used), *given)
+    def _update(self, name: str, g: FloatArray, used: BoolArray, *given: Any) -> None:
+        super()._update(name, g, np.ones_like(used), *given)
 
 
 class _CountsTheNetworksSteps(ReferenceEngine):
-    def _count(self, name: str, used: BoolArray) -> IntArray:
-        return super()._count(name, np.ones_like(used))
+    def _count_steps(self, name: str, used: BoolArray) -> IntArray:
+        return super()._count_steps(name, np.ones_like(used))
 
 
 class _Reckless(ReferenceEngine):
