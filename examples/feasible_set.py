@@ -11,7 +11,7 @@ space = SearchSpace.uniform(layers=3, inputs=1027, outputs=1)
 feasible = FeasibleSet(space, Budget(dense_parameters=41_153))
 
 print(feasible)
-print(f"cheapest {feasible.cheapest()}, dearest {feasible.most_expensive()}")
+print(f"cheapest {feasible.cheapest()}, most expensive {feasible.most_expensive()}")
 print(f"is 64-64-64 inside? {'64-64-64' in feasible}")
 unused = feasible.unused_widths()
 print(f"{len(unused[0])} widths of the first layer can never be feasible, from {unused[0][0]} on")

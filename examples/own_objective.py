@@ -2,7 +2,7 @@
 
 A search space is a sequence of choices, and layers need not be layers. Here they are the stations
 of a workshop, widths are machines, and the limit is money. How well a workshop does is found out by
-simulating it, which is noisy and, in life, slow: 60 looks are all we have.
+simulating it, which is noisy and, in life, slow: 60 evaluations are all we have.
 """
 
 import numpy as np
@@ -38,9 +38,11 @@ feasible = FeasibleSet(space, Budget(Limit(money, 120)))
 print(f"{feasible.count():,} of {space.size:,} workshops cost at most 120\n")
 
 rng = np.random.default_rng(0)
-for name in ("random", "evolution", "tabnas"):
+for name in ("random", "evolution", "guided"):
     strategy = STRATEGIES[name](feasible, rng=0)
-    optimize(strategy, lambda looked: [-hours(space.architecture(one), rng) for one in looked], 60)
+    optimize(
+        strategy, lambda choices: [-hours(space.architecture(one), rng) for one in choices], 60
+    )
     best = strategy.recommend()[0]
     judged = np.mean([hours(best, np.random.default_rng(seed)) for seed in range(30)])
     machines = ", ".join(f"{n} {station}" for n, station in zip(best, STATIONS, strict=True))

@@ -31,13 +31,13 @@ search = Search(feasible, training, validation, settings)
 print(feasible)
 
 
-def watch(now: StepRecord) -> None:
-    """Tell of every fourth part of the search."""
-    if now.step % (search.steps // 4) < settings.policy_every:
+def watch(record: StepRecord) -> None:
+    """Print the progress four times."""
+    if record.step % (search.steps // 4) < settings.policy_every:
         policy = search.controller.policy
         inside = np.exp(policy.conditional.log_probability)
         print(
-            f"  step {now.step:3}: training loss {now.loss:.3f}, P(V) {inside:.2f}, "
+            f"  step {record.step:3}: training loss {record.loss:.3f}, P(V) {inside:.2f}, "
             f"favourite {policy.most_likely()[0]}"
         )
 

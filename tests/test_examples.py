@@ -36,10 +36,10 @@ NETWORK = r"(?:linear|\d+(?:-\d+)*)"
 PROMISED = {
     "choose_limit": [r"at most +250 parameters .*", "<- taken", rf"of all rows: {NETWORK}, "],
     "classify": [rf"network +{NETWORK}, \d+ of 500 parameters", "colour +categorical: 3 categ"],
-    "feasible_set": ["856 of 8,000", "dearest 32-144-24", "exact 0.107000", "32  0.133"],
+    "feasible_set": ["856 of 8,000", "most expensive 32-144-24", "exact 0.107000", "32  0.133"],
     "larger_than_memory": ["in 3 pieces", "page +categorical", r"found .* of 2,000", "auc"],
     "own_cost": ["check_cost: kept", "exact by chain", "exact by enumeration", r"12\.4 nJ"],
-    "own_objective": ["1,227 of 4,096", "random .* hours", "tabnas .* hours"],
+    "own_objective": ["1,227 of 4,096", "random .* hours", "guided .* hours"],
     "own_reward": ["check_reward: kept", r"price +0\.0: .* of the limit", r"price +0\.2: "],
     "regress": ["linear +11 parameters", "the mean +RMSE 4", "answers the same: True"],
     "search_by_hand": ["29 of 43", rf"favourite {NETWORK}", "validation loss 0"],
