@@ -22,14 +22,14 @@ from tabnas.latency import (
     COST_NAMES,
     Clock,
     LatencyTable,
-    Shape,
-    calm_latencies_us,
+    NetworkShape,
+    measure_calls,
     measure_machine,
     measure_models,
     save_table,
     untrained_model,
 )
-from tabnas.latency._probes import network_call
+from tabnas.latency._onnx_calls import network_call
 from tabnas.paper import provenance
 from tabnas.runs import Labelled, RunSettings, plan_run
 from tabnas.space import Architecture
@@ -43,7 +43,9 @@ CALLS = {rows: name for name, rows in COST_NAMES.items()}
 ROOM_US = (3, 5, 8, 15)  # of a limit on single rows, beyond the overhead of the table
 
 
-def random_shapes(seed: str, inputs: int | None = None, outputs: int | None = None) -> list[Shape]:
+def random_shapes(
+    seed: str, inputs: int | None = None, outputs: int | None = None
+) -> list[NetworkShape]:
     """Networks of up to four layers, widths alike in every octave."""
     rng = stream(0, seed)
 
@@ -51,7 +53,7 @@ def random_shapes(seed: str, inputs: int | None = None, outputs: int | None = No
         return round(2 ** rng.uniform(2, np.log2(most)))
 
     return [
-        Shape(
+        NetworkShape(
             inputs or spread(300),
             Architecture(tuple(spread(512) for _ in range(rng.integers(0, 5)))),
             outputs or int(rng.integers(1, 30)),
@@ -77,8 +79,8 @@ def bare_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, flo
     shapes = random_shapes("benchmark networks")
     terms = table.calls[rows].terms
     calls = [network_call(shape, rows) for shape in shapes]
-    measured = calm_latencies_us(calls, rows, terms, clock=clock)
-    return errors([terms.predicted_us(shape) for shape in shapes], measured)
+    measured = measure_calls(calls, rows, terms, clock=clock)
+    return errors([terms.predict_us(shape) for shape in shapes], measured)
 
 
 def rows_of(name: str, folder: Path) -> Labelled:
@@ -104,7 +106,7 @@ def whole_files(data: Labelled, table_file: Path, rows: int, clock: Clock) -> di
     ]
     assert parts.sample is not None
     measured = measure_models(models, parts.sample, rows, cost.terms, clock=clock)
-    bare = [cost.terms.predicted_us(shape) - cost.terms.call_us for shape in shapes]
+    bare = [cost.terms.predict_us(shape) - cost.terms.call_us for shape in shapes]
     found = errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
     return found | {"overhead_us": cost.overhead_us or 0.0}
 

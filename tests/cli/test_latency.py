@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tabnas.cli._main import run
-from tabnas.latency import LatencyTable, Machine, kept_path, load_table, measure_machine
+from tabnas.latency import LatencyTable, Machine, cached_table_path, load_table, measure_machine
 from tabnas.runs import _latency as plan_of_latency
 from tests.cli.conftest import made_columns, write_csv
 from tests.latency.conftest import made_latency_table
@@ -28,9 +28,9 @@ def test_the_table_is_kept_for_this_user(
     assert run(BRIEF) == 0
     said = capsys.readouterr()
     assert "a hidden layer" in said.out
-    assert kept_path().name in said.out
+    assert cached_table_path().name in said.out
     assert said.err == "tabnas: measuring this machine\n"
-    table = load_table(kept_path())
+    table = load_table(cached_table_path())
     assert table.machine == Machine.here()
     assert all(call.held_out >= 30 for call in table.calls.values())
 
@@ -105,12 +105,14 @@ def test_a_machine_that_was_not_measured_is_measured_first(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(here))
     monkeypatch.setattr(plan_of_latency, "measure_machine", brief)
-    monkeypatch.setattr("tabnas.latency._deployed.ATTEMPTS", 1)  # nobody waits for calm
+    monkeypatch.setattr(
+        "tabnas.latency._measure.MAX_ATTEMPTS", 1
+    )  # do not wait for an idle machine
     monkeypatch.setattr(plan_of_latency, "LOOKS", 1)
     search = ["search", "iris", "--max-latency-us", "1e6", "--dry-run"]
     assert run(search) == 0
     assert capsys.readouterr().err == "tabnas: measuring\n"
-    assert kept_path().exists()
+    assert cached_table_path().exists()
     monkeypatch.setattr(plan_of_latency, "measure_machine", None)  # nobody asks again
     assert run(search) == 0
     assert "latency_us <= 1,000,000" in capsys.readouterr().out

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from tabnas.latency import CallTable, ColumnTerms, LatencyTable, Machine, Terms
+from tabnas.latency import CallTable, ColumnTerms, LatencyTable, LatencyTerms, Machine
 
 TERMS = {
-    1: Terms(call_us=8.0, layer_us=2.0, unit_us=0.002, output_us=0.01, weight_us=0.0001),
-    256: Terms(call_us=10.0, layer_us=14.0, unit_us=0.2, output_us=0.02, weight_us=0.006),
+    1: LatencyTerms(call_us=8.0, layer_us=2.0, unit_us=0.002, output_us=0.01, weight_us=0.0001),
+    256: LatencyTerms(call_us=10.0, layer_us=14.0, unit_us=0.2, output_us=0.02, weight_us=0.006),
 }
 COLUMNS = ColumnTerms(
     answer_us=1.0,

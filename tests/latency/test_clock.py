@@ -45,14 +45,14 @@ def test_a_machine_that_is_busy_half_of_the_time() -> None:
 def test_one_slow_call_among_many_does_not_count() -> None:
     time = Time()
     taken = iter([5.0, 5.0, 900.0] + 10_000 * [5.0])
-    clock = Clock(timer_ns=time, rounds=2, warm_calls=0)
+    clock = Clock(timer_ns=time, rounds=2, warmup_calls=0)
     assert clock.latencies_us([time.call(lambda: next(taken))]) == [5.0]
 
 
 def test_calls_before_the_slice_are_not_timed() -> None:
     time = Time()
     taken = iter([500.0, 500.0, 5.0, 5.0, 5.0])
-    clock = Clock(timer_ns=time, rounds=1, slice_us=1.0, warm_calls=2)
+    clock = Clock(timer_ns=time, rounds=1, slice_us=1.0, warmup_calls=2)
     assert clock.latencies_us([time.call(lambda: next(taken))]) == [5.0]
 
 
@@ -60,7 +60,7 @@ def test_calls_before_the_slice_are_not_timed() -> None:
 def test_it_lasts_about_as_long_as_it_should(seconds: float) -> None:
     time, told = Time(), []
     calls = [time.call(lambda: 10.0) for _ in range(50)]
-    Clock(timer_ns=time).lasting(seconds, len(calls)).latencies_us(calls, told.append)
+    Clock(timer_ns=time).with_duration(seconds, len(calls)).latencies_us(calls, told.append)
     assert 1e9 * seconds <= time.now_ns <= 1.5e9 * seconds
     assert told == sorted(told)
     assert told[-1] == 1.0

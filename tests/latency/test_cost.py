@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tabnas.errors import InfeasibleError, TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.latency import LatencyCost, Terms
+from tabnas.latency import LatencyCost, LatencyTerms
 from tabnas.space import Budget, Limit, SearchSpace, default_space
 from tabnas.testing import check_cost
 from tests.latency.conftest import TERMS, made_latency_table
@@ -28,7 +28,9 @@ def test_it_is_a_cost_as_others_are(name: str, overhead_us: float | None) -> Non
 def test_the_feasible_set_is_that_of_enumeration(
     space: SearchSpace, call: float, layer: float, unit: float, data: st.DataObject
 ) -> None:
-    terms = Terms(call_us=call, layer_us=layer, unit_us=unit, output_us=unit, weight_us=unit / 9)
+    terms = LatencyTerms(
+        call_us=call, layer_us=layer, unit_us=unit, output_us=unit, weight_us=unit / 9
+    )
     cost = LatencyCost("latency_us", terms)
     everything = list(FeasibleSet(space, Budget()))
     chosen = data.draw(st.sampled_from(everything))

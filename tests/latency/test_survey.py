@@ -10,7 +10,7 @@ import pytest
 
 from tabnas.latency import Clock, Machine, measure_machine
 from tabnas.latency import _survey as survey
-from tabnas.latency._clock import Call
+from tabnas.latency._onnx_calls import Call
 from tabnas.types import FloatArray
 from tests.latency.conftest import COLUMNS, TERMS
 
@@ -21,14 +21,16 @@ class AdditiveMachine(Clock):
 
     busy_rounds: float = 1.0  # how many times as long calls take in every second round
 
-    def medians_us(self, calls: Sequence[Call], tell: survey.Tell = print) -> FloatArray:
+    def medians_us(
+        self, calls: Sequence[Call], on_progress: survey.OnProgress = print
+    ) -> FloatArray:
         for call in calls:
             call()
         probes = [survey.random_network(k) for k in range(survey.FITTED + survey.HELD_OUT)]
         probes += [survey.random_table(k) for k in range(2 * survey.TABLES)]
         calm = [
-            terms.predicted_us(probe.shape)
-            + (0 if probe.encoder is None else COLUMNS.predicted_us(probe.encoder))
+            terms.predict_us(probe.shape)
+            + (0 if probe.encoder is None else COLUMNS.predict_us(probe.encoder))
             for terms in TERMS.values()
             for probe in probes
         ]
@@ -44,14 +46,14 @@ def test_the_terms_of_an_additive_machine_are_found(probes_once: None) -> None:
         assert call.held_out >= 30
         assert max(call.median_error, call.p90_error, call.tables_median_error) < 1e-6
         assert call.spread == 0
-    assert not table.busy
+    assert not table.is_busy
 
 
 def test_a_machine_that_is_busy_by_turns_is_noticed_and_measured_all_the_same(
     probes_once: None,
 ) -> None:
     table = measure_machine(clock=AdditiveMachine(busy_rounds=1.5))
-    assert table.busy
+    assert table.is_busy
     for rows, call in table.calls.items():
         assert call.spread == pytest.approx(0.5)
         assert astuple(call.terms) == pytest.approx(astuple(TERMS[rows]), rel=1e-5)

@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.errors import TabnasError
-from tabnas.latency import LatencyTable, Machine, kept_path, load_table, save_table, table_here
+from tabnas.latency import (
+    LatencyTable,
+    Machine,
+    cached_table_path,
+    load_or_measure_table,
+    load_table,
+    save_table,
+)
 from tests.latency.conftest import made_latency_table
 
 
@@ -86,7 +93,7 @@ def test_nothing_may_be_missing(place: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[" * 50_000, "nested too deep"),
+        ("[" * 50_000, "nested too deeply"),
         (json.dumps(SAID | {"format": 2}), "newer tabnas"),
         (json.dumps(SAID | {"kind": "another"}), "not of the kind"),
         ('{"kind": 1, "kind": 1}', "twice"),
@@ -123,32 +130,32 @@ class TestKept:
         return made_latency_table(machine=Machine.here())
 
     def test_a_machine_is_measured_once(self) -> None:
-        assert table_here(self.measured) == table_here(self.measured)
+        assert load_or_measure_table(self.measured) == load_or_measure_table(self.measured)
         assert self.times == 1
 
     def test_another_machine_has_another_file(self) -> None:
         here = Machine.here()
         other = Machine(processor=here.processor, system=here.system, onnxruntime="0.1")
-        assert kept_path(other) != kept_path(here)
+        assert cached_table_path(other) != cached_table_path(here)
 
     def test_a_table_of_another_machine_is_not_believed(self) -> None:
-        save_table(made_latency_table(), kept_path())
-        assert table_here(self.measured).machine == Machine.here()
+        save_table(made_latency_table(), cached_table_path())
+        assert load_or_measure_table(self.measured).machine == Machine.here()
         assert self.times == 1
 
     def test_a_damaged_one_is_measured_again(self) -> None:
-        table_here(self.measured)
-        kept_path().write_text("{")
-        table_here(self.measured)
+        load_or_measure_table(self.measured)
+        cached_table_path().write_text("{")
+        load_or_measure_table(self.measured)
         assert self.times == 2
-        assert load_table(kept_path()) == self.measured()
+        assert load_table(cached_table_path()) == self.measured()
 
     def test_one_of_a_busy_machine_serves_once(self) -> None:
         calls = {rows: replace(call, spread=0.4) for rows, call in self.measured().calls.items()}
         busy = replace(self.measured(), calls=calls)
-        assert table_here(lambda: busy) == busy
-        assert not kept_path().exists()
+        assert load_or_measure_table(lambda: busy) == busy
+        assert not cached_table_path().exists()
 
     def test_where_nothing_can_be_kept_it_serves_once(self, cache: Path) -> None:
         (cache / "tabnas").write_text("a file is in the way")
-        assert table_here(self.measured).machine == Machine.here()
+        assert load_or_measure_table(self.measured).machine == Machine.here()

@@ -11,7 +11,7 @@ import pytest
 
 from tabnas.data import Table
 from tabnas.errors import InfeasibleError, TabnasError
-from tabnas.latency import COST_NAMES, Machine, Shape, Terms
+from tabnas.latency import COST_NAMES, LatencyTerms, Machine, NetworkShape
 from tabnas.model import Model, load_model, save_model
 from tabnas.runs import (
     Labelled,
@@ -43,7 +43,7 @@ class FakeMachine:
         self.asked: list[tuple[str, int]] = []
 
     def __call__(
-        self, models: Sequence[Model], table: Table, rows: int, terms: Terms
+        self, models: Sequence[Model], table: Table, rows: int, terms: LatencyTerms
     ) -> list[float]:
         assert len(table) >= 1
         assert terms == TERMS[rows]
@@ -51,8 +51,8 @@ class FakeMachine:
         return [self.made_of(model, self.predicted_us(model, rows)) for model in models]
 
     def predicted_us(self, model: Model, rows: int = 1) -> float:
-        shape = Shape(model.task.inputs.width, model.architecture, model.task.outputs)
-        return TERMS[rows].predicted_us(shape) - TERMS[rows].call_us + OVERHEAD[rows]
+        shape = NetworkShape(model.task.inputs.width, model.architecture, model.task.outputs)
+        return TERMS[rows].predict_us(shape) - TERMS[rows].call_us + OVERHEAD[rows]
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ class SlowWhenTrained(FakeMachine):
         self.extra_us = extra_us
 
     def __call__(
-        self, models: Sequence[Model], table: Table, rows: int, terms: Terms
+        self, models: Sequence[Model], table: Table, rows: int, terms: LatencyTerms
     ) -> list[float]:
         found = super().__call__(models, table, rows, terms)
         trained = [bool(model.limits) for model in models]

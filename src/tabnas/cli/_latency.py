@@ -64,7 +64,7 @@ def latency(
     tabnas search train.csv --target income --max-latency-us 200 \
       --latency-table device.json
     """
-    from tabnas.latency import kept_path, load_table, measure_machine, save_table
+    from tabnas.latency import cached_table_path, load_table, measure_machine, save_table
 
     if show is not None:
         if out is not None:
@@ -75,8 +75,8 @@ def latency(
         table, kept = load_table(show), show
     else:
         with _progress(quiet=as_json) as tell:
-            table = measure_machine(seconds=seconds, tell=tell)
-        kept = save_table(table, out or kept_path())
+            table = measure_machine(seconds=seconds, on_progress=tell)
+        kept = save_table(table, out or cached_table_path())
     if as_json:
         typer.echo(table.to_json(), nl=False)
     else:
@@ -113,7 +113,7 @@ def show_table(console: Console, table: LatencyTable, kept: str) -> None:
         f"Errors are on {calls[0].held_out} random networks and {calls[0].tables} tables that "
         "nothing was fitted to."
     )
-    if table.busy:
+    if table.is_busy:
         console.print(
             "note: calls took much longer in some rounds than in others, so the machine had other "
             "things to do; measure it again when it has less"

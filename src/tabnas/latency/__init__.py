@@ -1,16 +1,21 @@
-"""Latency measured on a machine, as a table that predicts it and a cost that limits it."""
+"""Latency: measured on a machine, predicted by a table, limited by a cost."""
 
 from __future__ import annotations
 
 from tabnas.latency._clock import Clock
 from tabnas.latency._columns import ColumnTerms
 from tabnas.latency._cost import COST_NAMES, LatencyCost
-from tabnas.latency._deployed import Measure, calm_latencies_us, measure_models, untrained_model
+from tabnas.latency._files import (
+    cached_table_path,
+    load_or_measure_table,
+    load_table,
+    save_table,
+)
 from tabnas.latency._machine import Machine, processor_name
-from tabnas.latency._store import kept_path, load_table, save_table, table_here
+from tabnas.latency._measure import Measure, measure_calls, measure_models, untrained_model
 from tabnas.latency._survey import measure_machine
 from tabnas.latency._table import CallTable, LatencyTable
-from tabnas.latency._terms import Shape, Terms, fit_terms
+from tabnas.latency._terms import LatencyTerms, NetworkShape, fit_terms
 
 __all__ = [
     "COST_NAMES",
@@ -19,18 +24,18 @@ __all__ = [
     "ColumnTerms",
     "LatencyCost",
     "LatencyTable",
+    "LatencyTerms",
     "Machine",
     "Measure",
-    "Shape",
-    "Terms",
-    "calm_latencies_us",
+    "NetworkShape",
+    "cached_table_path",
     "fit_terms",
-    "kept_path",
+    "load_or_measure_table",
     "load_table",
+    "measure_calls",
     "measure_machine",
     "measure_models",
     "processor_name",
     "save_table",
-    "table_here",
     "untrained_model",
 ]

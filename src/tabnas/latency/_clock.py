@@ -1,4 +1,4 @@
-"""How long a call takes: a number that a busy machine changes little."""
+"""Measure how long a call takes, robustly on a machine that has other work to do."""
 
 from __future__ import annotations
 
@@ -8,73 +8,78 @@ from time import perf_counter_ns
 
 import numpy as np
 
+from tabnas.latency._onnx_calls import Call
 from tabnas.types import FloatArray
 
-Call = Callable[[], object]
-Tell = Callable[[float], None]
-"""Told how much of a measurement is done, from 0 to 1."""
+OnProgress = Callable[[float], None]
+"""Called with the fraction of a measurement that is done."""
 
-CALM_SHARE = 0.25
-"""The share of rounds that count as calm. Other work on the machine only ever adds time."""
+IDLE_QUANTILE = 0.25
+"""The quantile over rounds that counts as the latency of an idle machine: other work on the machine
+only ever adds time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """Measures calls side by side, in rounds.
+    """Measures several calls in rounds.
 
-    In every round each call is made again and again for a slice of time, after a few calls that
-    bring its weights back into the processor's caches. The latency of a round is the median of its
-    calls; that of the call is the lower quartile over the rounds: what a typical call takes while
-    the machine has little else to do. The calls take turns, so that a busy minute meets them all.
+    In every round each call is repeated for a slice of time, after a few calls that bring its
+    weights back into the processor's caches. The latency of a round is the median of its
+    repetitions; the latency of the call is the lower quartile over the rounds: what a typical call
+    takes on an idle machine. The calls take turns, so that a busy minute affects all of them.
     """
 
     rounds: int = 12
     slice_us: float = 8_000.0
-    fewest_calls: int = 3  # of a slice, however long they take
-    warm_calls: int = 2
+    min_calls: int = 3  # in a slice, however long they take
+    warmup_calls: int = 2
     timer_ns: Callable[[], int] = perf_counter_ns
 
-    def latencies_us(self, calls: Sequence[Call], tell: Tell = lambda done: None) -> list[float]:
-        """Microseconds that each of the calls takes."""
-        return calm_us(self.medians_us(calls, tell))
+    def latencies_us(
+        self, calls: Sequence[Call], on_progress: OnProgress = lambda done: None
+    ) -> list[float]:
+        """Return the latency of each call in microseconds."""
+        return idle_latencies_us(self.medians_us(calls, on_progress))
 
-    def medians_us(self, calls: Sequence[Call], tell: Tell = lambda done: None) -> FloatArray:
-        """Microseconds that a typical call takes in each of the rounds: [rounds, calls]."""
+    def medians_us(
+        self, calls: Sequence[Call], on_progress: OnProgress = lambda done: None
+    ) -> FloatArray:
+        """Return the median latency of each call in each round: [rounds, calls]."""
         medians = np.empty((self.rounds, len(calls)))
         for number in range(self.rounds):
-            for place, call in enumerate(calls):
-                medians[number, place] = self._median_us(call)
-            tell((number + 1) / self.rounds)
+            for column, call in enumerate(calls):
+                medians[number, column] = self._median_us(call)
+            on_progress((number + 1) / self.rounds)
         return medians
 
     def _median_us(self, call: Call) -> float:
-        for _ in range(self.warm_calls):
+        for _ in range(self.warmup_calls):
             call()
-        taken_ns: list[int] = []
+        durations_ns: list[int] = []
         spent_ns = 0
-        while spent_ns < 1_000 * self.slice_us or len(taken_ns) < self.fewest_calls:
+        while spent_ns < 1_000 * self.slice_us or len(durations_ns) < self.min_calls:
             began = self.timer_ns()
             call()
-            taken_ns.append(max(1, self.timer_ns() - began))
-            spent_ns += taken_ns[-1]
-        return float(np.median(taken_ns)) / 1_000
+            durations_ns.append(max(1, self.timer_ns() - began))
+            spent_ns += durations_ns[-1]
+        return float(np.median(durations_ns)) / 1_000
 
-    def lasting(self, seconds: float, calls: int) -> Clock:
-        """The same clock with slices that make measuring so many calls take about that long."""
+    def with_duration(self, seconds: float, calls: int) -> Clock:
+        """Return a clock with slices such that measuring so many calls takes about that long."""
         return replace(self, slice_us=1e6 * seconds / (self.rounds * calls))
 
 
-def calm_us(medians: FloatArray) -> list[float]:
-    """What each call takes in the calm rounds, of what it takes in all: [rounds, calls]."""
-    calm: list[float] = np.quantile(medians, CALM_SHARE, axis=0).tolist()
-    return calm
+def idle_latencies_us(medians: FloatArray) -> list[float]:
+    """Return the latency of each call on an idle machine, from medians [rounds, calls]."""
+    latencies: list[float] = np.quantile(medians, IDLE_QUANTILE, axis=0).tolist()
+    return latencies
 
 
-def spread_of(medians: FloatArray) -> float:
-    """How much longer calls take in busy rounds than in calm ones, in parts: of the median call.
+def relative_spread(medians: FloatArray) -> float:
+    """Return by what fraction busy rounds take longer than idle ones, for the median call.
 
-    >>> spread_of(np.array([[10.0, 40.0], [10.0, 40.0], [12.0, 48.0], [12.0, 48.0]]))
+    >>> relative_spread(np.array([[10.0, 40.0], [10.0, 40.0], [12.0, 48.0], [12.0, 48.0]]))
     0.2
     """
-    calm, busy = np.quantile(medians, (CALM_SHARE, 1 - CALM_SHARE), axis=0, method="nearest")
-    return round(float(np.median(busy / calm - 1)), 6)
+    idle, busy = np.quantile(medians, (IDLE_QUANTILE, 1 - IDLE_QUANTILE), axis=0, method="nearest")
+    return round(float(np.median(busy / idle - 1)), 6)

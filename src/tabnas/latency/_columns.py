@@ -1,7 +1,7 @@
-"""What a file takes to read a table's columns, by their kinds: for machines that are elsewhere.
+"""The latency of preprocessing a table's columns by their kinds, for models on other machines.
 
-On the machine itself it is measured on the table's own rows, which is better. A table of
-latencies that comes from a device has only these terms to tell it.
+On this machine it is measured on rows of the table, which is more accurate. For another device only
+its latency table is at hand, which contains these terms.
 """
 
 from __future__ import annotations
@@ -12,34 +12,35 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from tabnas.data import TableEncoder
-from tabnas.latency._terms import nonnegative_fit
+from tabnas.latency._terms import fit_nonnegative
 from tabnas.types import FloatArray
 
-QUANTITIES = ("numeric", "boolean")
-CATEGORIES = ("categorical",)
-MOMENTS = ("datetime",)
+NUMERIC_KINDS = ("numeric", "boolean")
+CATEGORICAL_KINDS = ("categorical",)
+DATETIME_KINDS = ("datetime",)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnTerms:
-    """Microseconds that a table's columns add to a call of so many rows.
+    """The microseconds that a table's columns add to a call.
 
-    Columns of a kind are computed side by side: there is a term for the kind and one for each
-    column. Categories are looked up one column after the other.
+    Columns of a kind are computed together: there is a term for the kind and one for each column.
+    Categories are looked up one column after the other.
     """
 
     answer_us: float  # labels and probabilities from the network's outputs
-    quantities_us: float  # if there are numbers or truth values
+    quantities_us: float  # if there are numeric or boolean columns
     quantity_us: float  # for each such column
     category_us: float  # for each categorical column, the embedding included
     moments_us: float  # if there are dates
     moment_us: float  # for each column of dates
 
-    def predicted_us(self, encoder: TableEncoder) -> float:
-        """What the columns of this encoder add."""
+    def predict_us(self, encoder: TableEncoder) -> float:
+        """Return the microseconds that the columns of this encoder add."""
         kinds = [str(column.kind) for column in encoder.columns]
         quantities, categories, moments = (
-            sum(kinds.count(kind) for kind in group) for group in (QUANTITIES, CATEGORIES, MOMENTS)
+            sum(kinds.count(kind) for kind in group)
+            for group in (NUMERIC_KINDS, CATEGORICAL_KINDS, DATETIME_KINDS)
         )
         return (
             self.answer_us
@@ -55,10 +56,10 @@ COLUMN_TERMS = tuple(each.name for each in fields(ColumnTerms))
 
 
 def fit_column_terms(
-    encoders: Sequence[TableEncoder], added_us: FloatArray, whole_us: FloatArray
+    encoders: Sequence[TableEncoder], added_us: FloatArray, total_us: FloatArray
 ) -> ColumnTerms:
-    """The terms, none below 0, that best explain what columns add, in parts of the whole call."""
-    alone = [ColumnTerms(**{n: float(n == one) for n in COLUMN_TERMS}) for one in COLUMN_TERMS]
-    counts = np.array([[terms.predicted_us(encoder) for terms in alone] for encoder in encoders])
-    found = nonnegative_fit(counts, added_us, whole_us)
-    return ColumnTerms(**dict(zip(COLUMN_TERMS, found, strict=True)))
+    """Fit non-negative terms to what columns add, relative to the latency of the entire call."""
+    unit_terms = [ColumnTerms(**{n: float(n == one) for n in COLUMN_TERMS}) for one in COLUMN_TERMS]
+    counts = np.array([[terms.predict_us(encoder) for terms in unit_terms] for encoder in encoders])
+    fitted = fit_nonnegative(counts, added_us, total_us)
+    return ColumnTerms(**dict(zip(COLUMN_TERMS, fitted, strict=True)))

@@ -1,4 +1,4 @@
-"""Latency as a cost: additive along the chain, so the feasible set stays exact."""
+"""Latency as a cost: a sum along the chain of layers, so the feasible set stays exact."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tabnas.errors import TabnasError
-from tabnas.latency._terms import Terms
+from tabnas.latency._terms import LatencyTerms
 from tabnas.model import MEASURED
 from tabnas.space import ChainCost, SearchSpace
 
 COST_NAMES = dict(zip(MEASURED, (1, 256), strict=True))
-"""What limits and results call it, and how many rows a call has."""
+"""The names of latency costs in limits and results, and how many rows a call of each has."""
 
 
 @dataclass(frozen=True, repr=False)
 class LatencyCost(ChainCost):
-    """Microseconds that a call takes, as a table of measured terms predicts.
+    """The microseconds that a call takes, as predicted by measured terms.
 
     >>> from tabnas.space import Architecture
-    >>> terms = Terms(call_us=9, layer_us=2, unit_us=0, output_us=0, weight_us=0.001)
+    >>> terms = LatencyTerms(call_us=9, layer_us=2, unit_us=0, output_us=0, weight_us=0.001)
     >>> space = SearchSpace([[0, 8]], inputs=100, outputs=1)
     >>> LatencyCost("latency_us", terms)(space, Architecture((8,)))
     11.875
@@ -30,20 +30,17 @@ class LatencyCost(ChainCost):
     resolution: ClassVar[float] = 2.0**-7
 
     name: str
-    terms: Terms
+    terms: LatencyTerms
     overhead_us: float | None = None
-    """What a call takes besides its layers, preprocessing included; None: what a bare call does."""
+    """What a call takes besides its layers, including preprocessing; None: `terms.call_us`."""
 
     def __post_init__(self) -> None:
         if self.name not in COST_NAMES:
-            raise TabnasError(
-                f"a latency must be called {' or '.join(COST_NAMES)}, however {self.name!r} was "
-                "given"
-            )
+            raise TabnasError(f"name must be {' or '.join(COST_NAMES)}, got {self.name!r}")
 
     @property
     def rows(self) -> int:
-        """How many rows a call has."""
+        """The number of rows of a call."""
         return COST_NAMES[self.name]
 
     def layer(self, fan_in: int, width: int) -> float:

@@ -1,4 +1,4 @@
-"""On what a latency was measured: all that it depends on, and nothing private."""
+"""The machine on which a latency was measured: what it depends on, and nothing private."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from tabnas.latency._runtime import THREADS, runtime
+from tabnas.latency._onnx_calls import THREADS, import_onnxruntime
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A processor with a version of the runtime: latencies of another one are others."""
+    """A processor and a version of the runtime; both determine latencies."""
 
     processor: str
     system: str
@@ -21,18 +21,18 @@ class Machine:
 
     @classmethod
     def here(cls) -> Machine:
-        """The one that this process runs on."""
+        """Return the machine that this process runs on."""
         return cls(
             processor=processor_name(),
             system=f"{platform.system()} {platform.machine()}".strip(),
-            onnxruntime=str(runtime().__version__),
+            onnxruntime=str(import_onnxruntime().__version__),
         )
 
     @property
     def key(self) -> str:
-        """A short name that no other machine has."""
-        said = (self.processor, self.system, self.onnxruntime, self.threads)
-        return sha256(repr(said).encode()).hexdigest()[:16]
+        """A short name, different for every machine."""
+        identity = (self.processor, self.system, self.onnxruntime, self.threads)
+        return sha256(repr(identity).encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
         threads = "one thread" if self.threads == 1 else f"{self.threads} threads"
@@ -40,7 +40,7 @@ class Machine:
 
 
 def processor_name() -> str:
-    """The processor's name; Linux tells it in a file only."""
+    """Return the processor's name, which Linux provides in a file only."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))

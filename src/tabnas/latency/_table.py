@@ -1,4 +1,4 @@
-"""What was measured of a machine: the terms, how well they predict, and where they come from."""
+"""The latency table of a machine: terms, how well they predict, and their provenance."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from tabnas.errors import TabnasError, whole
 from tabnas.latency._columns import ColumnTerms
 from tabnas.latency._cost import COST_NAMES, LatencyCost
 from tabnas.latency._machine import Machine
-from tabnas.latency._terms import Terms
+from tabnas.latency._terms import LatencyTerms
 
 KIND = "tabnas latency table"
 FORMAT = 1
-MOST_BYTES = 1 << 16  # of a file
-LONGEST = 200  # of a text in it
-MOST_US = 1e9
-FEWEST_HELD_OUT = 5
-MOST_SPREAD = 0.15
-"""Beyond, the machine had other things to do: what is calm there nobody knows."""
+MAX_BYTES = 1 << 16  # of a file
+MAX_TEXT = 200  # of a text in it
+MAX_US = 1e9
+MIN_HELD_OUT = 5
+MAX_SPREAD = 0.15
+"""With a larger spread the machine was busy, and its idle latencies are unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallTable:
-    """Calls of so many rows."""
+    """Terms and their errors, for calls of `rows` rows."""
 
     rows: int
-    terms: Terms
+    terms: LatencyTerms
     columns: ColumnTerms
-    fitted: int  # networks that the terms were found on
+    fitted: int  # networks that the terms were fitted on
     held_out: int  # other networks, on which their errors were measured
-    median_error: float  # relative, of the bare network
+    median_error: float  # relative, of networks without preprocessing
     p90_error: float
-    tables: int  # made-up tables that the terms of columns were found on
-    tables_median_error: float  # of the whole file, on as many others
-    spread: float  # by which calls took longer in busy rounds than in calm ones, relative
+    tables: int  # random tables that the terms of columns were fitted on
+    tables_median_error: float  # of complete files, on as many others
+    spread: float  # relative, by which calls took longer in busy rounds than in idle ones
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +54,15 @@ class LatencyTable:
         object.__setattr__(self, "calls", MappingProxyType(dict(self.calls)))
 
     def cost(self, name: str, overhead_us: float | None = None) -> LatencyCost:
-        """The cost of that name: "latency_us" or "batch_latency_us"."""
+        """Return the cost of that name: "latency_us" or "batch_latency_us"."""
         if name not in COST_NAMES:
-            raise TabnasError(
-                f"a latency must be called {' or '.join(COST_NAMES)}, however {name!r} was given"
-            )
+            raise TabnasError(f"name must be {' or '.join(COST_NAMES)}, got {name!r}")
         return LatencyCost(name, self.calls[COST_NAMES[name]].terms, overhead_us)
 
     @property
-    def busy(self) -> bool:
-        """Whether the machine seems to have had other things to do while it was measured."""
-        return any(call.spread > MOST_SPREAD for call in self.calls.values())
+    def is_busy(self) -> bool:
+        """Whether the machine seems to have had other work while it was measured."""
+        return any(call.spread > MAX_SPREAD for call in self.calls.values())
 
     def __str__(self) -> str:
         return f"latencies of {self.machine}, measured {self.measured}"
@@ -72,8 +70,8 @@ class LatencyTable:
     # -- as a file -------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The table as text, which `from_json` reads again to the last bit."""
-        said = {
+        """Return the table as text, which `from_json` reads again to the last bit."""
+        content = {
             "kind": KIND,
             "format": FORMAT,
             "machine": asdict(self.machine),
@@ -81,48 +79,48 @@ class LatencyTable:
             "tabnas": self.tabnas,
             "calls": [asdict(self.calls[rows]) for rows in sorted(self.calls)],
         }
-        return json.dumps(said, indent=2, allow_nan=False) + "\n"
+        return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, name: str = "the latency table") -> LatencyTable:
-        """A table that may come from anybody; `name` is what errors call it."""
+        """Read a table, which need not be trusted; errors refer to it by `name`."""
         try:
-            return _table(_parsed(text))
+            return _decode_table(_parse(text))
         except RecursionError:
-            problem = "it is nested too deep"
+            problem = "it is nested too deeply"
         except (TabnasError, ValueError, ArithmeticError) as error:
             problem = str(error)
         raise TabnasError(
-            f"{name} must be a table that tabnas latency has written, however it is not: {problem}"
+            f"{name} must be a table that tabnas latency has written, but is not: {problem}"
         )
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        items = dict(pairs)
+        if len(items) < len(pairs):
             raise TabnasError("an object has the same key twice")
-        return found
+        return items
 
-    if len(text) > MOST_BYTES:
-        raise TabnasError(f"it has more than {MOST_BYTES:,} characters")
+    if len(text) > MAX_BYTES:
+        raise TabnasError(f"it has more than {MAX_BYTES:,} characters")
     return json.loads(text, object_pairs_hook=unique)
 
 
-def _table(given: Any) -> LatencyTable:
-    if not isinstance(given, dict) or given.get("kind") != KIND:
+def _decode_table(data: Any) -> LatencyTable:
+    if not isinstance(data, dict) or data.get("kind") != KIND:
         raise TabnasError(f"it is not of the kind {KIND!r}")
-    version = given.get("format")
+    version = data.get("format")
     if type(version) is not int or version < 1:
-        raise TabnasError(f"the format must be a version, however {version!r} was given")
+        raise TabnasError(f"format must be a version number, got {version!r}")
     if version > FORMAT:
         raise TabnasError(f"it has format {version}, of a newer tabnas; update this one")
-    said = _section(given, "the table", ("kind", "format", *_names(LatencyTable)))
-    machine = _section(said["machine"], "the machine", _names(Machine))
-    rows = said["calls"]
+    table = _section(data, "the table", ("kind", "format", *_names(LatencyTable)))
+    machine = _section(table["machine"], "the machine", _names(Machine))
+    rows = table["calls"]
     if not isinstance(rows, list) or len(rows) != len(COST_NAMES):
         raise TabnasError("the calls must be one of one row and one of a batch")
-    calls = [_call(each) for each in rows]
+    calls = [_decode_call(each) for each in rows]
     if [call.rows for call in calls] != sorted(COST_NAMES.values()):
         raise TabnasError("the calls must be one of one row and one of a batch")
     return LatencyTable(
@@ -132,27 +130,27 @@ def _table(given: Any) -> LatencyTable:
             onnxruntime=_text(machine, "onnxruntime"),
             threads=whole("threads", machine["threads"], least=1),
         ),
-        measured=date.fromisoformat(_text(said, "measured")).isoformat(),
-        tabnas=_text(said, "tabnas"),
+        measured=date.fromisoformat(_text(table, "measured")).isoformat(),
+        tabnas=_text(table, "tabnas"),
         calls={call.rows: call for call in calls},
     )
 
 
-def _call(given: Any) -> CallTable:
-    said = _section(given, "a call", _names(CallTable))
-    terms = _section(said["terms"], "the terms", _names(Terms))
-    columns = _section(said["columns"], "the terms of columns", _names(ColumnTerms))
+def _decode_call(data: Any) -> CallTable:
+    call = _section(data, "a call", _names(CallTable))
+    terms = _section(call["terms"], "the terms", _names(LatencyTerms))
+    columns = _section(call["columns"], "the terms of columns", _names(ColumnTerms))
     return CallTable(
-        rows=whole("the rows of a call", said["rows"], least=1),
-        terms=Terms(**{name: _number(terms, name) for name in terms}),
+        rows=whole("the rows of a call", call["rows"], least=1),
+        terms=LatencyTerms(**{name: _number(terms, name) for name in terms}),
         columns=ColumnTerms(**{name: _number(columns, name) for name in columns}),
-        fitted=whole("fitted", said["fitted"], least=1),
-        held_out=whole("held_out", said["held_out"], least=FEWEST_HELD_OUT),
-        median_error=_number(said, "median_error"),
-        p90_error=_number(said, "p90_error"),
-        tables=whole("tables", said["tables"], least=1),
-        tables_median_error=_number(said, "tables_median_error"),
-        spread=_number(said, "spread"),
+        fitted=whole("fitted", call["fitted"], least=1),
+        held_out=whole("held_out", call["held_out"], least=MIN_HELD_OUT),
+        median_error=_number(call, "median_error"),
+        p90_error=_number(call, "p90_error"),
+        tables=whole("tables", call["tables"], least=1),
+        tables_median_error=_number(call, "tables_median_error"),
+        spread=_number(call, "spread"),
     )
 
 
@@ -160,23 +158,23 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind))
 
 
-def _section(given: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(given, dict) or set(given) != set(names):
+def _section(data: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(data, dict) or set(data) != set(names):
         raise TabnasError(f"{what} must have the fields {', '.join(names)}, and no others")
-    return given
+    return data
 
 
-def _text(said: Mapping[str, Any], name: str) -> str:
-    given = said[name]
-    if not isinstance(given, str) or not given.isprintable() or len(given) > LONGEST:
-        raise TabnasError(f"{name} must be a text of at most {LONGEST} printable characters")
-    return given
+def _text(data: Mapping[str, Any], name: str) -> str:
+    text = data[name]
+    if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_TEXT:
+        raise TabnasError(f"{name} must be a text of at most {MAX_TEXT} printable characters")
+    return text
 
 
-def _number(said: Mapping[str, Any], name: str) -> float:
-    given = said[name]
-    if isinstance(given, bool) or not isinstance(given, int | float):
+def _number(data: Mapping[str, Any], name: str) -> float:
+    number = data[name]
+    if isinstance(number, bool) or not isinstance(number, int | float):
         raise TabnasError(f"{name} must be a number")
-    if not 0 <= given <= MOST_US:  # false for NaN, too
-        raise TabnasError(f"{name} must be from 0 to {MOST_US:.0e}")
-    return float(given)
+    if not 0 <= number <= MAX_US:  # false for NaN, too
+        raise TabnasError(f"{name} must be from 0 to {MAX_US:.0e}")
+    return float(number)

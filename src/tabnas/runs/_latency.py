@@ -16,14 +16,14 @@ from tabnas.latency import (
     COST_NAMES,
     CallTable,
     LatencyCost,
+    LatencyTerms,
     Machine,
     Measure,
-    Shape,
-    Terms,
+    NetworkShape,
+    load_or_measure_table,
     load_table,
     measure_machine,
     measure_models,
-    table_here,
     untrained_model,
 )
 from tabnas.model import Model
@@ -104,7 +104,7 @@ def plan_latency(
     if resolved is not None:
         return _recalled(resolved.get("latency"), names, parts.sample, measure)
     if settings.latency_table is None:
-        table = table_here(lambda: measure_machine(tell=tell))
+        table = load_or_measure_table(lambda: measure_machine(on_progress=tell))
     else:
         table = load_table(settings.latency_table)
     here = _is_here(str(table.machine))
@@ -132,7 +132,7 @@ def _is_here(machine: str) -> bool:
         return False
 
 
-def _overhead_measured(terms: Terms, rows: int, parts: Parts, measure: Measure) -> float:
+def _overhead_measured(terms: LatencyTerms, rows: int, parts: Parts, measure: Measure) -> float:
     """What the file takes besides the network's layers: the call, and the columns of this table."""
     assert parts.sample is not None
     models = [
@@ -140,18 +140,18 @@ def _overhead_measured(terms: Terms, rows: int, parts: Parts, measure: Measure) 
     ]
     looks = [measure(models, parts.sample, rows, terms) for _ in range(LOOKS)]
     whole_us: list[float] = np.min(looks, axis=0).tolist()
-    layers_us = [terms.predicted_us(_shape(parts, one)) - terms.call_us for one in REFERENCES]
+    layers_us = [terms.predict_us(_shape(parts, one)) - terms.call_us for one in REFERENCES]
     rests = [us - inside for us, inside in zip(whole_us, layers_us, strict=True)]
     return max(0.0, median(rests))
 
 
 def _overhead_by_columns(call: CallTable, parts: Parts) -> float:
     """The same on another machine, by the kinds of the columns alone."""
-    return call.terms.call_us + call.columns.predicted_us(parts.encoder)
+    return call.terms.call_us + call.columns.predict_us(parts.encoder)
 
 
-def _shape(parts: Parts, architecture: Architecture) -> Shape:
-    return Shape(parts.task.inputs.width, architecture, parts.task.outputs)
+def _shape(parts: Parts, architecture: Architecture) -> NetworkShape:
+    return NetworkShape(parts.task.inputs.width, architecture, parts.task.outputs)
 
 
 def _recalled(
@@ -173,7 +173,7 @@ def _recalled(
 
 
 def _recalled_cost(name: str, said: Any) -> LatencyCost:
-    known = {*(each.name for each in fields(Terms)), "overhead_us"}
+    known = {*(each.name for each in fields(LatencyTerms)), "overhead_us"}
     numbers = dict(said) if isinstance(said, Mapping) else {}
     for value in numbers.values():
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -182,4 +182,4 @@ def _recalled_cost(name: str, said: Any) -> LatencyCost:
     if set(numbers) != known:
         raise TabnasError(f"the planned {name} must have the terms of a latency; begin a new run")
     overhead_us = float(numbers.pop("overhead_us"))
-    return LatencyCost(name, Terms(**{n: float(v) for n, v in numbers.items()}), overhead_us)
+    return LatencyCost(name, LatencyTerms(**{n: float(v) for n, v in numbers.items()}), overhead_us)

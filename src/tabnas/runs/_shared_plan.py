@@ -8,7 +8,7 @@ from typing import Any
 
 from tabnas.data import Table
 from tabnas.errors import TabnasError
-from tabnas.latency import Measure, Terms
+from tabnas.latency import LatencyTerms, Measure
 from tabnas.model import Model
 from tabnas.runs._plan import Plan
 from tabnas.runs._ranks import ENGINE, Ranks
@@ -38,7 +38,9 @@ def shared_plan(planned: Planned, resolved: Mapping[str, Any] | None, ranks: Ran
 
 
 def _measured_by_the_first(measure: Measure, ranks: Ranks) -> Measure:
-    def measured(models: Sequence[Model], sample: Table, rows: int, terms: Terms) -> list[float]:
+    def measured(
+        models: Sequence[Model], sample: Table, rows: int, terms: LatencyTerms
+    ) -> list[float]:
         found = list(measure(models, sample, rows, terms)) if ranks.first else None
         told: list[float] = ranks.told(found)[0]
         return told

@@ -1,4 +1,4 @@
-"""Where the tables of machines are kept, and how they are read."""
+"""Latency tables on disk."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 from tabnas.errors import TabnasError
 from tabnas.files import user_cache, write_whole
 from tabnas.latency._machine import Machine
-from tabnas.latency._table import MOST_BYTES, LatencyTable
+from tabnas.latency._table import MAX_BYTES, LatencyTable
 
 
-def kept_path(machine: Machine | None = None) -> Path:
-    """The file for a machine's table in the user's folder for caches; for this machine's."""
+def cached_table_path(machine: Machine | None = None) -> Path:
+    """Return the file for a machine's table, by default this machine's, in the cache folder."""
     return user_cache() / f"latency-{(machine or Machine.here()).key}.json"
 
 
 def load_table(path: str | Path) -> LatencyTable:
-    """A table from a file, which may be anybody's."""
+    """Load a table from a file, which need not be trusted."""
     file = Path(path)
     try:
-        if not file.is_file():  # a pipe would be waited for
-            raise FileNotFoundError("there is no such file")
+        if not file.is_file():  # opening a pipe would block
+            raise FileNotFoundError("no such file")
         with file.open("rb") as opened:
-            text = opened.read(MOST_BYTES + 1).decode()
+            text = opened.read(MAX_BYTES + 1).decode()
     except (OSError, ValueError) as error:
         raise TabnasError(
             f"the latency table {str(path)!r} cannot be read: {error}; make one with "
@@ -34,7 +34,7 @@ def load_table(path: str | Path) -> LatencyTable:
 
 
 def save_table(table: LatencyTable, path: str | Path) -> Path:
-    """Write a table, whole or not at all."""
+    """Write a table atomically."""
     final = Path(path)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -42,25 +42,26 @@ def save_table(table: LatencyTable, path: str | Path) -> Path:
     except OSError as error:
         raise TabnasError(
             f"the latency table cannot be written to {str(path)!r} ({error.strerror or error}); "
-            "name another file"
+            "choose another file"
         ) from None
     return final
 
 
-def table_here(measure: Callable[[], LatencyTable]) -> LatencyTable:
-    """The table of this machine: the kept one, or what `measure` gives, which is kept then.
+def load_or_measure_table(measure: Callable[[], LatencyTable]) -> LatencyTable:
+    """Return the cached table of this machine, or measure one and cache it.
 
-    One that is damaged is measured again. Where nothing can be kept, it serves for this once; so
-    does one of a busy machine, since it would say for good what is calm.
+    A damaged table is measured again. A table is used once and not cached if no file can be
+    written, or if the machine was busy: later runs would take its latencies for those of an idle
+    machine.
     """
     machine = Machine.here()
-    with suppress(TabnasError, RuntimeError):  # there may be no home to have it in
-        kept = load_table(kept_path(machine))
-        if kept.machine == machine:
-            return kept
+    with suppress(TabnasError, RuntimeError):  # there may be no home folder
+        cached = load_table(cached_table_path(machine))
+        if cached.machine == machine:
+            return cached
     table = measure()
-    if table.busy:
+    if table.is_busy:
         return table
     with suppress(TabnasError, RuntimeError):
-        save_table(table, kept_path(machine))
+        save_table(table, cached_table_path(machine))
     return table

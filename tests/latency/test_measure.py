@@ -11,8 +11,9 @@ import pytest
 
 from tabnas.data import Table, TableEncoder, fit_target
 from tabnas.errors import TabnasError
-from tabnas.latency import Clock, Machine, Terms, measure_models, untrained_model
-from tabnas.latency._clock import Call, Tell
+from tabnas.latency import Clock, LatencyTerms, Machine, measure_models, untrained_model
+from tabnas.latency._clock import OnProgress
+from tabnas.latency._onnx_calls import Call
 from tabnas.space import Architecture
 
 TABLE = Table.of({"size": [1.0, 2.5, np.nan, 4.0], "colour": ["red", "blue", "red", "blue"]})
@@ -25,7 +26,7 @@ def model_of(*widths: int):
     return untrained_model(Architecture(widths), encoder, target, [2] * len(encoder.categories))
 
 
-EASY = Terms(call_us=1e9, layer_us=0, unit_us=0, output_us=0, weight_us=0)
+EASY = LatencyTerms(call_us=1e9, layer_us=0, unit_us=0, output_us=0, weight_us=0)
 
 
 @pytest.mark.parametrize("rows", [1, 256])
@@ -37,11 +38,11 @@ def test_every_model_gets_a_latency(rows: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Busy(Clock):
-    """A machine that is busy at first: then everything takes longer, the yardstick, too."""
+    """A machine that is busy at first: then everything takes longer, also the reference."""
 
     slowness: Iterator[float]
 
-    def latencies_us(self, calls: Sequence[Call], tell: Tell = print) -> list[float]:
+    def latencies_us(self, calls: Sequence[Call], on_progress: OnProgress = print) -> list[float]:
         factor = next(self.slowness)
         return [factor * 40.0, factor * 50.0, factor * 10.0][-len(calls) :]
 
@@ -49,7 +50,7 @@ class Busy(Clock):
 @pytest.mark.parametrize(
     ("slowness", "factor"),
     [([1.0], 1.0), ([1.8, 2.5, 1.0], 1.0), ([1.8, 1.1], 1.1), ([3, 2, *range(4, 14)], 2.0)],
-    ids=["calm", "busy at first", "calm enough", "always busy"],
+    ids=["idle", "busy at first", "idle enough", "always busy"],
 )
 def test_a_busy_machine_is_waited_for(slowness: list[float], factor: float) -> None:
     terms = replace(EASY, call_us=10.0)

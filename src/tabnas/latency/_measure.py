@@ -1,0 +1,96 @@
+"""The latency of models as they are deployed: the exported file, on rows of a real table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import sleep
+
+import numpy as np
+
+from tabnas.data import Table, TableEncoder, Target
+from tabnas.latency._clock import Clock
+from tabnas.latency._onnx_calls import Call, network_call, onnx_call
+from tabnas.latency._terms import LatencyTerms, NetworkShape
+from tabnas.model import Model, network_task, weight_shapes
+from tabnas.space import Architecture
+from tabnas.streams import stream
+
+CLOCK = Clock(rounds=24, slice_us=6_000.0)
+
+REFERENCE = NetworkShape(32, Architecture((64, 64)), 1)
+"""A network that is measured together with others, to see whether the machine is busy."""
+MAX_SLOWDOWN = 1.15
+"""The machine is busy if the reference takes longer than its prediction times this."""
+MAX_ATTEMPTS, PAUSE_SECONDS = 12, 1.0
+
+Measure = Callable[[Sequence[Model], Table, int, LatencyTerms], list[float]]
+"""Returns the latency in microseconds of each model, for calls of so many rows."""
+
+
+def measure_models(
+    models: Sequence[Model],
+    table: Table,
+    rows: int,
+    terms: LatencyTerms,
+    *,
+    clock: Clock = CLOCK,
+    pause_seconds: float = PAUSE_SECONDS,
+) -> list[float]:
+    """Return the latency of each model's file on the first rows of a table.
+
+    If the table has fewer rows, they are repeated. A call does not include reading the table.
+    `terms` are those of this machine's latency table, as for `measure_calls`.
+    """
+    from tabnas.export import onnx_bytes, onnx_inputs  # loads ONNX, which few runs need
+
+    taken = table.take(np.resize(np.arange(len(table)), rows))
+    calls = [onnx_call(onnx_bytes(model), onnx_inputs(model, taken)) for model in models]
+    return measure_calls(calls, rows, terms, clock=clock, pause_seconds=pause_seconds)
+
+
+def measure_calls(
+    calls: Sequence[Call],
+    rows: int,
+    terms: LatencyTerms,
+    *,
+    clock: Clock = CLOCK,
+    pause_seconds: float = PAUSE_SECONDS,
+) -> list[float]:
+    """Return the latencies of calls of so many rows while the machine is idle.
+
+    The machine is busy if a reference network takes longer than `terms` predict. Then everything is
+    measured again after a pause, up to a maximal number of attempts, and the minimum counts.
+    """
+    reference = network_call(REFERENCE, rows)
+    idle_us = MAX_SLOWDOWN * terms.predict_us(REFERENCE)
+    minimum = np.full(len(calls) + 1, np.inf)
+    for attempt in range(MAX_ATTEMPTS):
+        if attempt:
+            sleep(pause_seconds)
+        *_, reference_us = measured = clock.latencies_us([*calls, reference])
+        minimum = np.minimum(minimum, measured)
+        if reference_us <= idle_us:
+            break
+    latencies: list[float] = minimum[:-1].tolist()
+    return latencies
+
+
+def untrained_model(
+    architecture: Architecture,
+    encoder: TableEncoder,
+    target: Target,
+    dimensions: Sequence[int] = (),
+) -> Model:
+    """Return a model with random weights, which do not affect latency."""
+    shapes = weight_shapes(network_task(encoder, target, dimensions), architecture)
+    rng = stream(0, f"untrained/{architecture}")
+    return Model(
+        encoder=encoder,
+        target=target,
+        architecture=architecture,
+        dimensions=tuple(dimensions),
+        weights={
+            name: (rng.random(shape, np.float32) - np.float32(0.5)) / np.float32(shape[0] ** 0.5)
+            for name, shape in shapes.items()
+        },
+    )
