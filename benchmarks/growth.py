@@ -1,4 +1,4 @@
-"""How time and memory grow with a table, a space and a crew.
+"""How time and memory grow with a table, a space and a number of workers.
 
     python benchmarks/growth.py --out results
 
@@ -26,7 +26,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, Training, train
+from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, TrainingSettings, train
 from tabnas.paper import provenance
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, select
@@ -111,7 +111,7 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
     largest = feasible.most_expensive()
     began = clock()
     net = SuperNet.standalone(largest, training.task, optimizer=settings.optimizer)
-    how = Training(epochs=1, batch_size=BATCH, schedule=settings.schedule)
+    how = TrainingSettings(epochs=1, batch_size=BATCH, schedule=settings.schedule)
     train(net, largest, training, how)
     return {
         "search": searched,

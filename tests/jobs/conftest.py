@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tabnas.jobs import Crew
+from tabnas.jobs import JobConfig
 from tests.processes import import_path, start
 
 ROOT = Path(__file__).parents[2]
@@ -59,16 +59,16 @@ def dask_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def crew(request: pytest.FixtureRequest) -> Crew:
+def job_config(request: pytest.FixtureRequest) -> JobConfig:
     """Two workers of every kind: a test is made with each."""
     if request.param == "local":
-        return Crew(processes=2, attempts=2)
+        return JobConfig(processes=2, max_attempts=2)
     address = request.getfixturevalue(f"{request.param}_address")
-    return Crew(backend=request.param, address=address, attempts=2)
+    return JobConfig(backend=request.param, address=address, max_attempts=2)
 
 
-every_crew = pytest.mark.parametrize(
-    "crew",
+every_backend = pytest.mark.parametrize(
+    "job_config",
     ["local", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ray", "dask"))],
     indirect=True,
 )

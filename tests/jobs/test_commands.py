@@ -37,8 +37,8 @@ def test_a_tradeoff(ray_address: str, tmp_path: Path) -> None:
     asked = [table, "--target", "kind", "--drop", "value,day", "--limits", "20,60"]
     small = ["--widths", "0,4,8", "--layers", "1", "--candidates", "1", "--quiet"]
     there = ["--backend", "ray", "--address", ray_address]
-    for name, crew in (("alone", []), ("ray", there)):
-        assert run(["tradeoff", *asked, *small, "--out", str(tmp_path / name), *crew]) == 0
+    for name, options in (("alone", []), ("ray", there)):
+        assert run(["tradeoff", *asked, *small, "--out", str(tmp_path / name), *options]) == 0
     alone, together = (left(tmp_path / name) for name in ("alone", "ray"))
     assert alone == together
 

@@ -1,11 +1,11 @@
-"""What a crew leaves behind on a Dask cluster: nothing."""
+"""An executor leaves nothing behind on a Dask cluster."""
 
 from __future__ import annotations
 
 import pytest
 
-from tabnas.jobs import Crew
-from tabnas.jobs._errand import Errand
+from tabnas.jobs import JobConfig
+from tabnas.jobs._executor import RemoteFunction
 from tests.jobs import work
 
 pytestmark = pytest.mark.slow
@@ -21,16 +21,16 @@ def test_workers_forget_the_function_whatever_became_of_its_jobs(
     def unable(client: Client, futures: object) -> None:
         raise OSError("the scheduler does not answer")
 
-    errand = Errand.of(work.refusing)
-    workshop = _dask.DaskWorkshop(errand, Crew(backend="dask", address=dask_address))
+    function = RemoteFunction.of(work.refusing)
+    executor = _dask.DaskExecutor(function, JobConfig(backend="dask", address=dask_address))
     with Client(dask_address, set_as_default=False) as client:
-        assert all(errand.name in sent for sent in client.run(_sent).values())
+        assert all(function.name in names for names in client.run(_received).values())
         monkeypatch.setattr(Client, "cancel", unable)
-        workshop.close()
-        assert not any(errand.name in sent for sent in client.run(_sent).values())
+        executor.close()
+        assert not any(function.name in names for names in client.run(_received).values())
 
 
-def _sent() -> list[str]:
+def _received() -> list[str]:
     from tabnas.jobs import _dask
 
     return list(_dask._functions)

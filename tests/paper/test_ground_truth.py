@@ -6,7 +6,7 @@ import pytest
 
 from tabnas import Budget, TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.jobs import Crew
+from tabnas.jobs import JobConfig
 from tabnas.paper import GroundTruthMaker, ground_truth, ground_truth_tables, read_ground_truth
 from tabnas.space import COSTS, Architecture
 
@@ -103,7 +103,7 @@ def test_processes_change_nothing_but_the_seconds(tmp_path) -> None:
     for processes in (1, 2):
         maker = GroundTruthMaker("letter", out=tmp_path, most=2)
         maker.file.unlink(missing_ok=True)
-        maker.make(crew=Crew(processes=processes))
+        maker.make(job_config=JobConfig(processes=processes))
         table = pq.read_table(maker.file)
         made.append(table.drop_columns(["seconds"]).to_pylist())
         assert (np.array(table["seconds"]) > 0).all()

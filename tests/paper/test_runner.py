@@ -8,7 +8,7 @@ import pytest
 
 from tabnas import TabnasError
 from tabnas.cli._main import run
-from tabnas.jobs import Crew
+from tabnas.jobs import JobConfig
 from tabnas.paper import experiment_names, run_experiment
 from tabnas.paper._experiment import Experiment, Job, Row, read_definition
 from tabnas.paper.experiments.toy import ToyExperiment
@@ -106,8 +106,8 @@ def test_an_interrupted_experiment_goes_on(tmp_path: Path, interrupted: list[Job
 @pytest.mark.slow
 def test_processes_change_nothing(tmp_path: Path) -> None:
     for processes in (1, 2):
-        crew = Crew(processes=processes)
-        run_experiment("toy", tmp_path / str(processes), quick=True, crew=crew)
+        job_config = JobConfig(processes=processes)
+        run_experiment("toy", tmp_path / str(processes), quick=True, job_config=job_config)
     alone, together = (pq.read_table(tmp_path / name / "rows.parquet") for name in "12")
     assert alone.to_pylist() == together.to_pylist()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tabnas.data import Table
-from tabnas.jobs import Crew, made
+from tabnas.jobs import JobConfig, run_jobs
 from tabnas.runs import (
     Labelled,
     Ledger,
@@ -26,7 +26,7 @@ from tabnas.runs import (
 from tests.runs.test_tradeoff import columns, facts
 
 BRIEF = {"search_epochs": 2, "epochs": 3, "candidates": 2}
-TWO = Crew(processes=2)
+TWO = JobConfig(processes=2)
 FOLDS, VALIDATION = 300, 4_200  # rows of a table whose candidates are chosen so
 
 
@@ -53,11 +53,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     """The jobs of every time that some were to be made."""
     seen: list[list[Any]] = []
 
-    def spied(work: Callable[[Any], Any], jobs: list[Any], *crew: Crew, **others: Any) -> Any:
+    def spied(
+        work: Callable[[Any], Any], jobs: list[Any], *job_config: JobConfig, **others: Any
+    ) -> Any:
         seen.append(jobs)
-        return made(work, jobs, *crew, **others)
+        return run_jobs(work, jobs, *job_config, **others)
 
-    monkeypatch.setattr(_side_by_side, "made", spied)
+    monkeypatch.setattr(_side_by_side, "run_jobs", spied)
     return seen
 
 
@@ -65,16 +67,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
 def test_processes_change_no_bit(asked: list[list[Any]]) -> None:
     """With folds the same is seen below, after a stop."""
     curve = planned(VALIDATION)
-    assert bits(curve, curve.execute(crew=TWO)) == alone(VALIDATION)
+    assert bits(curve, curve.execute(job_config=TWO)) == alone(VALIDATION)
     assert len(asked[0]) >= 3  # of every limit at least one
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rows", "others"), [(FOLDS, TWO), (VALIDATION, Crew())], ids=["together", "alone"]
+    ("rows", "others"), [(FOLDS, TWO), (VALIDATION, JobConfig())], ids=["together", "alone"]
 )
 def test_what_is_done_is_not_done_again(
-    rows: int, others: Crew, asked: list[list[Any]], tmp_path: Path
+    rows: int, others: JobConfig, asked: list[list[Any]], tmp_path: Path
 ) -> None:
     curve = planned(rows)
     ledger = Ledger(tmp_path, identity=curve.identity())
@@ -86,11 +88,11 @@ def test_what_is_done_is_not_done_again(
             ledger._stop = signal.SIGTERM  # as if the process had been told to end
 
     with pytest.raises(Stopped):
-        curve.execute(stop, ledger, crew=TWO)
+        curve.execute(stop, ledger, job_config=TWO)
     assert came
     again = planned(rows)
     ledger = Ledger(tmp_path, identity=again.identity())
-    assert bits(again, again.execute(ledger=ledger, crew=others)) == alone(rows)
+    assert bits(again, again.execute(ledger=ledger, job_config=others)) == alone(rows)
     first, *later = asked
     for left in later:
         assert {str(one) for *_, one in first} == {str(one) for *_, one in left} | set(came)
@@ -113,9 +115,9 @@ def test_one_that_was_done_before_a_better_one_keeps_no_weights(
             yield job, work(job)
             tick()
 
-    monkeypatch.setattr(_side_by_side, "made", last_first)
+    monkeypatch.setattr(_side_by_side, "run_jobs", last_first)
     with pytest.raises(Stopped):
-        curve.execute(stop, ledger, crew=TWO)
+        curve.execute(stop, ledger, job_config=TWO)
     again = planned(VALIDATION)
     ledger = Ledger(tmp_path, identity=again.identity())
     assert bits(again, again.execute(ledger=ledger)) == alone(VALIDATION)
@@ -133,7 +135,7 @@ def test_who_dies_before_a_checkpoint_is_due_loses_nothing(tmp_path: Path) -> No
 
     ledger = Ledger(tmp_path, identity=curve.identity(), every=1e9)
     with pytest.raises(RuntimeError):
-        curve.execute(die, ledger, crew=TWO)
+        curve.execute(die, ledger, job_config=TWO)
     found = Ledger(tmp_path, identity=curve.identity())
     entered = [
         k

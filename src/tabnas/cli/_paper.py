@@ -12,7 +12,7 @@ import typer
 from tabnas.cli import _commands as commands
 from tabnas.cli._commands import Group, add
 from tabnas.cli._numbers import at_least, whole
-from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
+from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_config
 from tabnas.cli._text import terminal
 from tabnas.files import write_whole
 
@@ -72,7 +72,7 @@ def _add(name: str, shows: str, takes: str) -> None:
             rewrite_experiment(name, folder, data=data)
             typer.echo(f"Written to {folder}: README.md, summary.json and figures")
             return
-        crew = crew_of(processes, backend, address)
+        job_config = make_job_config(processes, backend, address)
         console = terminal(stderr=True)
         from rich.markdown import Markdown  # takes long, and Tab would wait for it
 
@@ -82,7 +82,7 @@ def _add(name: str, shows: str, takes: str) -> None:
                 folder,
                 data=data,
                 quick=quick,
-                crew=crew,
+                job_config=job_config,
                 progress=lambda done, total: status.update(f"{name}: {done:,} of {total:,} done"),
             )
         lines = (folder / "README.md").read_text().splitlines()
@@ -154,13 +154,13 @@ def ground_truth(
     """
     from tabnas.paper import GroundTruthMaker
 
-    crew = crew_of(processes, backend, address)
+    job_config = make_job_config(processes, backend, address)
     console = terminal(stderr=True)
     maker = GroundTruthMaker(name, data=data, out=out, most=most)
     with console.status(f"{name}: reading the table") as status:
         maker.make(
             lambda done, total: status.update(f"{name}: {done:,} of {total:,} trainings done"),
-            crew=crew,
+            job_config=job_config,
         )
     typer.echo(f"Written: {maker.file}")
 

@@ -13,13 +13,13 @@ from tabnas.cli import _completing as completing
 from tabnas.cli._folders import begun, is_finished
 from tabnas.cli._options import CheckpointSeconds, Json, Quiet
 from tabnas.cli._ranks import refuse_ranks, together
-from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
+from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_config
 from tabnas.cli._text import plain, terminal
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
     from tabnas.cli._running import Manner
-    from tabnas.jobs import Crew
+    from tabnas.jobs import JobConfig
     from tabnas.runs import Ranks
 
 
@@ -62,16 +62,16 @@ def resume(
 
     if quiet:
         warnings.simplefilter("ignore")  # until the command ends
-    crew = crew_of(processes, backend, address)
+    job_config = make_job_config(processes, backend, address)
     manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
     with together() as ranks:
         if ranks.first:
-            _go_on(run, manner, crew, ranks)
+            _go_on(run, manner, job_config, ranks)
         else:
             _take_part(ranks)
 
 
-def _go_on(run: Path, manner: Manner, crew: Crew, ranks: Ranks) -> None:
+def _go_on(run: Path, manner: Manner, job_config: JobConfig, ranks: Ranks) -> None:
     from tabnas.cli._running import carry_out
     from tabnas.cli._source import Source
     from tabnas.cli._tradeoff import carry_out_tradeoff, tradeoff_of
@@ -89,7 +89,7 @@ def _go_on(run: Path, manner: Manner, crew: Crew, ranks: Ranks) -> None:
             "the folder that it lies in"
         )
     several = tradeoff_of(before)
-    if several is None and not crew.alone:
+    if several is None and not job_config.in_process:
         raise TabnasError(
             "--processes and --backend must go on with a trade-off, however "
             f"{str(run)!r} is a run of one limit, which is done in order; leave them out"
@@ -104,7 +104,7 @@ def _go_on(run: Path, manner: Manner, crew: Crew, ranks: Ranks) -> None:
         resolved = config.get("plan")
         if several is not None and isinstance(folder, TradeoffFolder):
             carry_out_tradeoff(
-                folder, source, settings, manner, *several, crew=crew, resolved=resolved
+                folder, source, settings, manner, *several, job_config=job_config, resolved=resolved
             )
             return
         asked_for = {"data": source.to_dict(), "settings": settings.to_dict()}

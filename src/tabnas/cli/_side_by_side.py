@@ -11,7 +11,7 @@ from tabnas.cli._numbers import at_least, whole
 from tabnas.cli._options import WORK
 
 if TYPE_CHECKING:
-    from tabnas.jobs import Crew
+    from tabnas.jobs import JobConfig
 
 Processes = Annotated[
     int | None,
@@ -44,8 +44,8 @@ Address = Annotated[
 ]
 
 
-def crew_of(processes: int | None, backend: str, address: str | None) -> Crew:
+def make_job_config(processes: int | None, backend: str, address: str | None) -> JobConfig:
     """Who makes the jobs of a command."""
-    from tabnas.jobs import Crew
+    from tabnas.jobs import JobConfig
 
-    return Crew(processes=processes, backend=backend, address=address)
+    return JobConfig(processes=processes, backend=backend, address=address)

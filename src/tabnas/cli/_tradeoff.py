@@ -16,14 +16,14 @@ from tabnas.cli._numbers import at_least, whole
 from tabnas.cli._options import LIMITS, WORK
 from tabnas.cli._ranks import refuse_ranks
 from tabnas.cli._running import Manner, stoppable
-from tabnas.cli._side_by_side import Address, Backend, Processes, crew_of
+from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_config
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
 from tabnas.cli._values import parse_limits
 from tabnas.errors import TabnasError
 
 if TYPE_CHECKING:
-    from tabnas.jobs import Crew
+    from tabnas.jobs import JobConfig
     from tabnas.runs import RunSettings, TradeoffFolder
 
 
@@ -111,7 +111,7 @@ def tradeoff(
     from tabnas.runs import TradeoffFolder
 
     refuse_ranks("tradeoff")
-    crew = crew_of(processes, backend, address)
+    job_config = make_job_config(processes, backend, address)
     several = parse_limits(limits)
     fixed = question.limits()
     if cost in fixed:
@@ -134,7 +134,7 @@ def tradeoff(
         return
     with TradeoffFolder(out or default_folder(question.data, "-tradeoff")) as folder:
         manner = Manner(every=question.checkpoint_seconds, quiet=quiet, as_json=as_json)
-        carry_out_tradeoff(folder, source, settings, manner, several, cost, crew=crew)
+        carry_out_tradeoff(folder, source, settings, manner, several, cost, job_config=job_config)
 
 
 def carry_out_tradeoff(
@@ -145,7 +145,7 @@ def carry_out_tradeoff(
     limits: list[float],
     cost: str,
     *,
-    crew: Crew,
+    job_config: JobConfig,
     resolved: Mapping[str, Any] | None = None,
 ) -> None:
     """Do the work of a trade-off, or the rest of it."""
@@ -169,7 +169,7 @@ def carry_out_tradeoff(
         live.plan(planned.runs[-1])  # the loosest limit, whose search trains the weights
         if ledger.note:
             console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
-        outcomes = planned.execute(live, ledger, crew=crew)
+        outcomes = planned.execute(live, ledger, job_config=job_config)
     facts = folder.finish_all(planned, outcomes, asked_for)
     if manner.as_json:
         typer.echo(json.dumps(facts | {"folder": folder.given}, indent=2))

@@ -1,8 +1,8 @@
-"""Independent jobs, made here or on a cluster: a laptop's cores, Ray and Dask are one setting."""
+"""Independent jobs, run in this process, in several processes, or on a Ray or Dask cluster."""
 
 from __future__ import annotations
 
-from tabnas.jobs._crew import BACKENDS, Crew
-from tabnas.jobs._made import made, refuse_unreachable
+from tabnas.jobs._config import BACKENDS, JobConfig
+from tabnas.jobs._run_jobs import check_cluster, run_jobs
 
-__all__ = ["BACKENDS", "Crew", "made", "refuse_unreachable"]
+__all__ = ["BACKENDS", "JobConfig", "check_cluster", "run_jobs"]

@@ -1,4 +1,4 @@
-"""Jobs on a Dask cluster that is there already."""
+"""Run jobs on an existing Dask cluster."""
 
 from __future__ import annotations
 
@@ -7,149 +7,146 @@ from contextlib import suppress
 from typing import Any
 
 from tabnas.errors import TabnasError
-from tabnas.jobs._crew import Crew
-from tabnas.jobs._errand import Errand
-from tabnas.jobs._worker import answered
-from tabnas.jobs._workshop import Lost, Workshop
+from tabnas.jobs._config import JobConfig
+from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
+from tabnas.jobs._worker import run_job
 
 try:
     import dask
     from distributed import Client, Future, KilledWorker, WorkerPlugin, wait
 except ImportError:
     raise TabnasError(
-        "the backend dask must be installed, however it is not; install it here with "
-        'pip install "tabnas[dask]", and on the whole cluster with the same tabnas'
+        "the backend dask requires Dask, which is not installed; install it here with "
+        'pip install "tabnas[dask]", and on all machines of the cluster with the same tabnas'
     ) from None
 
 HOW_TO_START = (
     "start one with `dask scheduler`, workers with `dask worker tcp://HOST:8786 --nthreads 1 "
-    "--nworkers 4`, and name it with --address or DASK_SCHEDULER_ADDRESS"
+    "--nworkers 4`, and pass its address with --address or DASK_SCHEDULER_ADDRESS"
 )
-TO_CONNECT = 10.0  # seconds
-TO_BEGIN = 60.0  # seconds for a cluster without workers to get some
+CONNECT_SECONDS = 10.0
+WORKER_SECONDS = 60.0  # for a cluster without workers to start some
 
 
-class DaskWorkshop(Workshop):
-    """Dask's own futures.
+class DaskExecutor(Executor):
+    """Runs each job as a Dask future.
 
-    joblib's backend for Dask waits for ever when a job's workers have all died: it is told of an
-    error and passes none on. Here the scheduler makes lost jobs again by itself, as often as its
-    setting `distributed.scheduler.allowed-failures` says.
+    joblib's backend for Dask waits forever when all workers of a job have died, because it does not
+    pass on the error. Here the scheduler runs lost jobs again, as often as its setting
+    `distributed.scheduler.allowed-failures` says.
     """
 
-    def __init__(self, errand: Errand, crew: Crew) -> None:
-        self._most = crew.processes
-        self._errand = errand
-        self._client = _connected(crew.address)
-        self._working: dict[Future, int] = {}
-        self._started = 0
+    def __init__(self, function: RemoteFunction, config: JobConfig) -> None:
+        self._processes = config.processes
+        self._function = function
+        self._client = _connect(config.address)
+        self._running: dict[Future, int] = {}
+        self._submitted = 0
         try:
-            self._refuse_without_workers()
-            self._send()
+            self._check_workers()
+            self._send_function()
         except BaseException:
             self.close()
             raise
 
-    def _send(self) -> None:
+    def _send_function(self) -> None:
         try:
-            self._client.register_plugin(_Sent(self._errand), name=self._errand.name)
-        except Exception as error:  # of no kind of its own, with the worker's as a text
-            raise self._unable(error) from None
+            self._client.register_plugin(_FunctionPlugin(self._function), name=self._function.name)
+        except Exception as error:  # a plain Exception with the worker's error as text
+            raise self._import_error(error) from None
 
-    def _unable(self, error: Exception) -> TabnasError:
-        """For workers that cannot begin: errors of jobs are answers like others."""
+    def _import_error(self, error: Exception) -> TabnasError:
+        """Return the error for workers that cannot start; errors of jobs are results instead."""
         return TabnasError(
-            f"the workers of the Dask cluster must be able to import tabnas, however one failed "
-            f"({str(error)[:200]}); install tabnas {self._errand.version} on the whole cluster"
+            f"a worker of the Dask cluster cannot import tabnas ({str(error)[:200]}); install "
+            f"tabnas {self._function.version} on all machines of the cluster"
         )
 
-    def _refuse_without_workers(self) -> None:
-        """A cluster that grows with its work is given some."""
+    def _check_workers(self) -> None:
+        """Raise an error if the cluster has no workers, also after it was given some work."""
         with suppress(TimeoutError), self._client.as_current():
-            wait(self._client.submit(int, pure=False), timeout=TO_BEGIN)
+            wait(self._client.submit(int, pure=False), timeout=WORKER_SECONDS)
             return
-        if not self._client.nthreads():  # else they are busy, and jobs wait their turn
+        if not self._client.nthreads():  # else they are busy, and jobs wait
             raise TabnasError(
-                f"the Dask cluster must have workers, however it has had none for {TO_BEGIN:.0f} "
-                f"seconds; {HOW_TO_START}"
+                f"the Dask cluster must have workers, got none in {WORKER_SECONDS:.0f} seconds; "
+                f"{HOW_TO_START}"
             )
 
     @property
-    def room(self) -> int:
-        return self._most or max(1, sum(self._client.nthreads().values()))
+    def capacity(self) -> int:
+        return self._processes or max(1, sum(self._client.nthreads().values()))
 
-    def start(self, number: int, job: Any) -> None:
-        errand = self._errand
-        self._started += 1
+    def submit(self, number: int, job: Any) -> None:
+        function = self._function
+        self._submitted += 1
         task = self._client.submit(
-            _answer,
-            errand.name,
-            errand.version,
+            _run_job,
+            function.name,
+            function.version,
             job,
-            key=f"tabnas-{errand.name}-{self._started}",
+            key=f"tabnas-{function.name}-{self._submitted}",
         )
-        self._working[task] = number
+        self._running[task] = number
 
-    def done(self, seconds: float) -> Sequence[tuple[int, bytes | Lost]]:
+    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
         ended: set[Future] = set()
         with suppress(TimeoutError), self._client.as_current():
-            ended = wait(list(self._working), timeout=seconds, return_when="FIRST_COMPLETED").done
-        return [(self._working.pop(task), self._got(task)) for task in ended]
+            ended = wait(list(self._running), timeout=seconds, return_when="FIRST_COMPLETED").done
+        return [(self._running.pop(task), self._outcome(task)) for task in ended]
 
-    def _got(self, task: Future) -> bytes | Lost:
+    def _outcome(self, task: Future) -> bytes | WorkerDied:
         try:
-            answer: bytes = task.result()
+            result: bytes = task.result()
         except KilledWorker as error:
-            return Lost(error.allowed_failures + 1)
+            return WorkerDied(error.allowed_failures + 1)
         except ImportError as error:
-            raise self._unable(error) from None
-        return answer
+            raise self._import_error(error) from None
+        return result
 
     def close(self) -> None:
-        with suppress(Exception):  # of a scheduler that is gone
-            self._client.cancel(list(self._working))
-        with suppress(Exception):  # be the jobs as they may, nothing stays with the workers
-            self._client.unregister_worker_plugin(self._errand.name)
+        with suppress(Exception):  # the scheduler may be gone
+            self._client.cancel(list(self._running))
+        with suppress(Exception):  # whatever became of the jobs, leave nothing with the workers
+            self._client.unregister_worker_plugin(self._function.name)
         self._client.close()
 
 
-def _connected(address: str | None) -> Client:
+def _connect(address: str | None) -> Client:
     # without an address Dask would start a cluster
-    found = address or dask.config.get("scheduler-address", None)
-    if not found:
+    address = address or dask.config.get("scheduler-address", None)
+    if not address:
         raise TabnasError(
-            f"the backend dask must have the address of a scheduler, however none was given; "
-            f"{HOW_TO_START}"
+            "the backend dask requires the address of a scheduler, got none; " + HOW_TO_START
         )
     try:
-        return Client(found, timeout=TO_CONNECT, set_as_default=False)
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise TabnasError(
-            f"there must be a Dask scheduler at {found}, however none answers ({error}); "
-            f"{HOW_TO_START}"
+            f"no Dask scheduler answers at {address} ({error}); {HOW_TO_START}"
         ) from None
 
 
-class _Sent(WorkerPlugin):  # type: ignore[misc]  # Dask may not be installed
-    """Brings the function to every worker, also to those that come later.
+class _FunctionPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask may not be installed
+    """Sends the function to every worker, also to those that join later.
 
-    As an argument of jobs it would be data that one worker has, and Dask lets jobs wait for the
-    worker that has their data.
+    As an argument of jobs it would be data that one worker holds, and Dask lets jobs wait for the
+    worker that holds their data.
     """
 
-    def __init__(self, errand: Errand) -> None:
-        self._errand = errand
+    def __init__(self, function: RemoteFunction) -> None:
+        self._function = function
 
     def setup(self, worker: object) -> None:
-        _functions[self._errand.name] = self._errand.function
+        _functions[self._function.name] = self._function.pickled
 
     def teardown(self, worker: object) -> None:
-        _functions.pop(self._errand.name, None)
+        _functions.pop(self._function.name, None)
 
 
 _functions: dict[str, bytes] = {}
-"""In a worker: what it was sent, by the names of the errands."""
+"""In a worker: the pickled functions that it has received, by name."""
 
 
-def _answer(name: str, sender: str, job: Any) -> bytes:
-    return answered(name, sender, lambda: _functions[name], job)
+def _run_job(name: str, sender_version: str, job: Any) -> bytes:
+    return run_job(name, sender_version, lambda: _functions[name], job)

@@ -1,4 +1,4 @@
-"""Jobs in several processes of this machine."""
+"""Run jobs in several processes of this machine."""
 
 from __future__ import annotations
 
@@ -9,98 +9,97 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import Any
 
 from tabnas.errors import TabnasError
-from tabnas.jobs._crew import Crew
-from tabnas.jobs._errand import Errand
-from tabnas.jobs._worker import answered
-from tabnas.jobs._workshop import Lost, Workshop
+from tabnas.jobs._config import JobConfig
+from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
+from tabnas.jobs._worker import run_job
 from tabnas.processes import watch_parent
 
 try:
     from joblib.externals.loky import ProcessPoolExecutor
-except ImportError:  # a joblib that does not bring it along, as that of some Linux distributions
+except ImportError:  # a joblib that does not include it, as in some Linux distributions
     try:
         from loky import ProcessPoolExecutor
     except ImportError:
         raise TabnasError(
-            "several processes need the package loky, however neither joblib brings it along nor "
-            "is it installed; install it with pip install loky"
+            "several processes require the package loky, which neither joblib includes nor is "
+            "installed; install it with pip install loky"
         ) from None
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 IDLE_SECONDS = 60.0
-"""A worker ends after so long without a job; on Windows it notices no other end of its parent."""
+"""A worker ends after so long without a job. On Windows it does not notice when its parent ends."""
 
 
-class LocalWorkshop(Workshop):
-    """A pool of one process for each worker.
+class LocalExecutor(Executor):
+    """Runs jobs in pools of one process each.
 
-    One pool of many, as `joblib.Parallel` has it, is lost as a whole when one of its workers dies,
-    with the jobs that all others are at.
+    A single pool of many processes, as `joblib.Parallel` uses, breaks when one of its workers dies,
+    and loses the jobs of all others.
     """
 
-    def __init__(self, errand: Errand, crew: Crew) -> None:
-        self._most = crew.processes or 1
-        self._errand = errand
+    def __init__(self, function: RemoteFunction, config: JobConfig) -> None:
+        self._processes = config.processes or 1
+        self._function = function
         self._idle: list[ProcessPoolExecutor] = []
-        self._working: dict[Future[bytes], tuple[int, ProcessPoolExecutor]] = {}
+        self._running: dict[Future[bytes], tuple[int, ProcessPoolExecutor]] = {}
 
     @property
-    def room(self) -> int:
-        return self._most
+    def capacity(self) -> int:
+        return self._processes
 
-    def start(self, number: int, job: Any) -> None:
+    def submit(self, number: int, job: Any) -> None:
         while True:
-            worker = self._idle.pop() if self._idle else self._hired()
+            worker = self._idle.pop() if self._idle else self._start_worker()
             try:
-                future = worker.submit(_answer, job)
-            except BrokenExecutor:  # it died while it had nothing to do
+                future = worker.submit(_run_job, job)
+            except BrokenExecutor:  # it died while it was idle
                 worker.shutdown(kill_workers=True)
             else:
-                self._working[future] = (number, worker)
+                self._running[future] = (number, worker)
                 return
 
-    def done(self, seconds: float) -> Sequence[tuple[int, bytes | Lost]]:
-        ended, _ = wait(self._working, timeout=seconds, return_when=FIRST_COMPLETED)
-        return [self._answer(future) for future in ended]
+    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+        ended, _ = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        return [self._outcome(future) for future in ended]
 
-    def _answer(self, future: Future[bytes]) -> tuple[int, bytes | Lost]:
-        number, worker = self._working.pop(future)
+    def _outcome(self, future: Future[bytes]) -> tuple[int, bytes | WorkerDied]:
+        number, worker = self._running.pop(future)
         try:
-            answer = future.result()
+            result = future.result()
         except BrokenExecutor:
             worker.shutdown(kill_workers=True)
-            return number, Lost()
+            return number, WorkerDied()
         self._idle.append(worker)
-        return number, answer
+        return number, result
 
     def close(self) -> None:
-        for worker in [*self._idle, *(worker for _, worker in self._working.values())]:
+        for worker in [*self._idle, *(worker for _, worker in self._running.values())]:
             worker.shutdown(kill_workers=True)
 
-    def _hired(self) -> ProcessPoolExecutor:
+    def _start_worker(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             max_workers=1,
             timeout=IDLE_SECONDS,
             initializer=_begin,
-            initargs=(self._errand, os.getpid()),
+            initargs=(self._function, os.getpid()),
             env=ONE_THREAD,
         )
 
 
-_errand: Errand | None = None
-"""In a worker: what it was hired for."""
+_function: RemoteFunction | None = None
+"""In a worker: the function that it runs."""
 
 
-def _begin(errand: Errand, parent: int) -> None:
-    global _errand
-    _errand = errand
-    # nobody is left for the result of a job, however long it would take
+def _begin(function: RemoteFunction, parent: int) -> None:
+    global _function
+    _function = function
+    # without a parent, nobody waits for the result of a job
     watch_parent(parent, lambda: os._exit(1))
-    # Ctrl-C reaches all processes of a terminal; the one that hired the workers lets them go
+    # Ctrl-C reaches all processes of a terminal; the parent ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _answer(job: Any) -> bytes:
-    assert _errand is not None
-    errand = _errand
-    return answered(errand.name, errand.version, lambda: errand.function, job)
+def _run_job(job: Any) -> bytes:
+    assert _function is not None
+    function = _function
+    return run_job(function.name, function.version, lambda: function.pickled, job)

@@ -1,4 +1,4 @@
-"""Jobs on a Ray cluster that is there already."""
+"""Run jobs on an existing Ray cluster."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from tabnas.errors import TabnasError
-from tabnas.jobs._crew import Crew
-from tabnas.jobs._errand import Errand
-from tabnas.jobs._worker import answered
-from tabnas.jobs._workshop import Lost, Workshop
+from tabnas.jobs._config import JobConfig
+from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
+from tabnas.jobs._worker import run_job
 
 try:
     import ray
@@ -29,52 +28,58 @@ try:
     )
 except ImportError:
     raise TabnasError(
-        "the backend ray must be installed, however it is not; install it here with "
-        'pip install "tabnas[ray]", and on the whole cluster with the same tabnas'
+        "the backend ray requires Ray, which is not installed; install it here with "
+        'pip install "tabnas[ray]", and on all machines of the cluster with the same tabnas'
     ) from None
 
-DIED = (WorkerCrashedError, NodeDiedError, LocalRayletDiedError, OutOfMemoryError, ObjectLostError)
+WORKER_DIED_ERRORS = (
+    WorkerCrashedError,
+    NodeDiedError,
+    LocalRayletDiedError,
+    OutOfMemoryError,
+    ObjectLostError,
+)
 HOW_TO_START = (
     "start one with `ray start --head`, join other machines with `ray start --address "
-    "HOST:6379`, and name it with --address or RAY_ADDRESS"
+    "HOST:6379`, and pass its address with --address or RAY_ADDRESS"
 )
-TO_CONNECT = 10.0  # seconds
+CONNECT_SECONDS = 10.0
 
 
-class RayWorkshop(Workshop):
-    """Tasks of Ray's own, one core each.
+class RayExecutor(Executor):
+    """Runs each job as a Ray task with one core.
 
-    `ray.util.joblib` gives no result before all are there (it is a multiprocessing pool to joblib,
-    and those have no `return_as="generator_unordered"`), and loses all with one worker that dies.
+    `ray.util.joblib` returns no result before all are done (to joblib it is a multiprocessing pool,
+    which has no `return_as="generator_unordered"`), and loses all jobs when one worker dies.
     """
 
-    def __init__(self, errand: Errand, crew: Crew) -> None:
-        self._most = crew.processes
+    def __init__(self, function: RemoteFunction, config: JobConfig) -> None:
+        self._processes = config.processes
         self._connected_here = not ray.is_initialized()
         if self._connected_here:
-            _connect(crew.address)
-        self._errand = errand
-        self._function = ray.put(errand.function)
-        self._answer = ray.remote(num_cpus=1, max_retries=0)(_answer)
-        self._working: dict[Any, int] = {}
+            _connect(config.address)
+        self._function = function
+        self._stored_function = ray.put(function.pickled)
+        self._run_job = ray.remote(num_cpus=1, max_retries=0)(_run_job)
+        self._running: dict[Any, int] = {}
 
     @property
-    def room(self) -> int:
-        return self._most or max(1, int(ray.cluster_resources().get("CPU", 1)))
+    def capacity(self) -> int:
+        return self._processes or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
-    def start(self, number: int, job: Any) -> None:
-        errand = self._errand
-        # in a list, the function stays where it is until a worker asks for it
-        task = self._answer.remote(errand.name, errand.version, [self._function], job)
-        self._working[task] = number
+    def submit(self, number: int, job: Any) -> None:
+        name, version = self._function.name, self._function.version
+        # in a list, Ray passes the reference, and a worker fetches the function if it needs it
+        task = self._run_job.remote(name, version, [self._stored_function], job)
+        self._running[task] = number
 
-    def done(self, seconds: float) -> Sequence[tuple[int, bytes | Lost]]:
-        ended, _ = ray.wait(list(self._working), num_returns=1, timeout=seconds)
-        return [(self._working.pop(task), _got(task, self._errand.version)) for task in ended]
+    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+        ended, _ = ray.wait(list(self._running), num_returns=1, timeout=seconds)
+        return [(self._running.pop(task), _outcome(task, self._function.version)) for task in ended]
 
     def close(self) -> None:
-        for task in self._working:
-            with suppress(Exception):  # of a task that has just ended, or a cluster that is gone
+        for task in self._running:
+            with suppress(Exception):  # the task has just ended, or the cluster is gone
                 ray.cancel(task, force=True)
         if self._connected_here:
             ray.shutdown()
@@ -86,27 +91,25 @@ def _connect(address: str | None) -> None:
     where = "on this machine" if address == "auto" else f"at {address}"
     try:
         if address != "auto":
-            _knock(address)
-        with _our_own_signals():
+            _check_port(address)
+        with _preserve_sigterm():
             ray.init(address, logging_level=logging.ERROR, log_to_driver=False)
     except (OSError, ValueError, RuntimeError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise TabnasError(
-            f"there must be a Ray cluster {where}, however none answers ({said}); {HOW_TO_START}"
-        ) from None
+        reason = " ".join(str(error).split())[:200]
+        raise TabnasError(f"no Ray cluster answers {where} ({reason}); {HOW_TO_START}") from None
 
 
-def _knock(address: str) -> None:
-    """Fail at once where nobody is: Ray itself would go on trying for minutes."""
+def _check_port(address: str) -> None:
+    """Fail at once if nothing listens at the address: Ray itself would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
-        raise ValueError("an address is HOST:PORT or ray://HOST:PORT")
-    socket.create_connection((host, int(port)), timeout=TO_CONNECT).close()
+        raise ValueError("address must be HOST:PORT or ray://HOST:PORT")
+    socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
 
 
 @contextmanager
-def _our_own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself when it connects; a run has its own answer to it."""
+def _preserve_sigterm() -> Iterator[None]:
+    """Restore the SIGTERM handler of the run, which Ray replaces when it connects."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -117,19 +120,19 @@ def _our_own_signals() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _got(task: Any, version: str) -> bytes | Lost:
+def _outcome(task: Any, version: str) -> bytes | WorkerDied:
     try:
-        answer: bytes = ray.get(task)
-    except DIED:
-        return Lost()
-    except RayTaskError as error:  # errors of jobs are answers: this worker could not even begin
-        said = str(error).strip().splitlines()[-1]
+        result: bytes = ray.get(task)
+    except WORKER_DIED_ERRORS:
+        return WorkerDied()
+    except RayTaskError as error:  # errors of jobs are results; this worker could not even start
+        reason = str(error).strip().splitlines()[-1]
         raise TabnasError(
-            f"the workers of the Ray cluster must be able to import tabnas, however one failed "
-            f"({said}); install tabnas {version} on the whole cluster"
+            f"a worker of the Ray cluster cannot import tabnas ({reason}); install "
+            f"tabnas {version} on all machines of the cluster"
         ) from None
-    return answer
+    return result
 
 
-def _answer(name: str, sender: str, function: list[Any], job: Any) -> bytes:
-    return answered(name, sender, lambda: bytes(ray.get(function[0])), job)
+def _run_job(name: str, sender_version: str, function: list[Any], job: Any) -> bytes:
+    return run_job(name, sender_version, lambda: bytes(ray.get(function[0])), job)

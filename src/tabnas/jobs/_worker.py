@@ -1,4 +1,4 @@
-"""What happens in a worker: the function is unpacked once, then it makes one job after another."""
+"""What a worker does: it unpickles the function once, then runs one job after another."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from tabnas.blas import single_threaded_blas
 from tabnas.errors import TabnasError
 
 Function = Callable[[Any], Any]
-ONE_AT_A_TIME = Lock()
-"""A Dask worker may have several threads; jobs that keep tables and time themselves need one."""
+_JOB_LOCK = Lock()
+"""A Dask worker may have several threads, but jobs keep tables in memory and measure their time."""
 
-_known: dict[str, Function] = {}
-"""The function that this process was sent last, by the name of its errand."""
+_loaded: dict[str, Function] = {}
+"""The function that this process received last, by name."""
 
 
-def answered(name: str, sender: str, function: Callable[[], bytes], job: Any) -> bytes:
-    """What a job gives, or the error that it raises, as bytes.
+def run_job(name: str, sender_version: str, fetch_function: Callable[[], bytes], job: Any) -> bytes:
+    """Run a job and return its result, or the error that it raises, as bytes.
 
-    `function` fetches the errand's function, unless it is at hand; `sender` is the version of
-    tabnas that sent it. Answers are bytes so that arrays arrive as ordinary ones: out of Ray's own
-    hands they would be views that cannot be written.
+    `fetch_function` returns the pickled function; it is called if this process does not have it
+    yet. `sender_version` is the tabnas version of the process that sent it. Results are bytes so
+    that arrays arrive writable: Ray would return them as read-only views.
     """
     from threadpoolctl import threadpool_limits
 
-    with ONE_AT_A_TIME:
+    with _JOB_LOCK:
         try:
-            if name not in _known:
-                _refuse_other_version(sender)
-                _known.clear()
-                _known[name] = pickle.loads(function())
-            # as many workers as there are cores have one thread each
+            if name not in _loaded:
+                _check_version(sender_version)
+                _loaded.clear()
+                _loaded[name] = pickle.loads(fetch_function())
+            # there is a worker for each core, so each has one thread
             with single_threaded_blas(), threadpool_limits(1, user_api="openmp"):
-                result = _known[name](job)
+                result = _loaded[name](job)
             return pickle.dumps((result, None))
         except Exception as error:
             error.add_note(f"In a worker:\n\n{format_exc()}")
-            return pickle.dumps((None, _portable(error)))
+            return pickle.dumps((None, _make_picklable(error)))
 
 
-def unpacked(answer: bytes) -> Any:
-    """The result that a worker gave; its error is raised here."""
-    result, error = pickle.loads(answer)
+def unpack_result(content: bytes) -> Any:
+    """Return the result of a worker, or raise its error."""
+    result, error = pickle.loads(content)
     if error is not None:
         raise error
     return result
 
 
-def _portable(error: Exception) -> Exception:
-    """The error, or one that says the same if it cannot be sent."""
+def _make_picklable(error: Exception) -> Exception:
+    """Return the error, or one with the same text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -63,10 +63,10 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-def _refuse_other_version(sender: str) -> None:
+def _check_version(sender_version: str) -> None:
     here = version("tabnas")
-    if here != sender:
+    if here != sender_version:
         raise TabnasError(
-            f"the workers must have tabnas {sender}, as the process that sends them jobs, however "
-            f"one has {here}; install the same version on the whole cluster"
+            f"workers must have the tabnas version of the sender of jobs, {sender_version}, "
+            f"got {here}; install the same version on all machines of the cluster"
         )

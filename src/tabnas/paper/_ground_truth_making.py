@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tabnas.feasible import FeasibleSet
-from tabnas.jobs import Crew, made
+from tabnas.jobs import JobConfig, run_jobs
 from tabnas.model import probabilities, score
 from tabnas.nets import SuperNet, train
 from tabnas.paper._ground_truth import ground_truth_table
@@ -53,16 +53,18 @@ class GroundTruthMaker:
         return every[: self.most]
 
     def make(
-        self, progress: Progress = lambda done, total: None, *, crew: Crew | None = None
+        self, progress: Progress = lambda done, total: None, *, job_config: JobConfig | None = None
     ) -> None:
-        """Go on from what the file holds; a crew elsewhere reads the table from the same folder."""
+        """Go on from what the file holds; workers elsewhere read the table from the same folder."""
         todo = self.todo()
         done = {(row["architecture"], row["seed"]): row for row in _held(self.file)}
         left = [job for job in todo if job not in done]
         progress(len(done), len(todo))
         written = perf_counter()
         try:
-            for job, row in made(partial(_trained, self.table.name, self.data), left, crew):
+            for job, row in run_jobs(
+                partial(_trained, self.table.name, self.data), left, job_config
+            ):
                 done[job] = row
                 progress(len(done), len(todo))
                 if perf_counter() - written > WRITTEN_EVERY:

@@ -1,4 +1,4 @@
-"""Runs an experiment: what is not done yet, by a crew, then all that is made of it."""
+"""Runs an experiment: what is not done yet, then all that is made of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tabnas.errors import TabnasError
 from tabnas.files import write_whole
-from tabnas.jobs import Crew, made
+from tabnas.jobs import JobConfig, run_jobs
 from tabnas.paper._experiment import Experiment, Job, Row, read_definition
 from tabnas.paper._figures import refuse_without_matplotlib
 from tabnas.paper._provenance import provenance
@@ -30,14 +30,15 @@ def run_experiment(
     *,
     data: Path | None = None,
     quick: bool = False,
-    crew: Crew | None = None,
+    job_config: JobConfig | None = None,
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
     """Make an experiment and write it to `out`; returns its summary.
 
     `rows.parquet` holds every single result, `summary.json` what they say and where they come from,
     `README.md` the same for people, beside the figures. After an interruption the same call goes on
-    with what is left, also with another crew. A crew elsewhere reads tables from the same folder.
+    with what is left, also with another `job_config`. Workers elsewhere read tables from the same
+    folder.
     """
     refuse_without_matplotlib()  # now, and not when hours of work are to be drawn
     kind = experiment_called(name)
@@ -50,7 +51,7 @@ def run_experiment(
     progress(len(jobs) - len(left), len(jobs))
     there = None if data is None else data.resolve()  # workers may stand in other folders
     work = partial(_work, name, json.dumps(definition), there)
-    for job, rows in made(work, left, crew):
+    for job, rows in run_jobs(work, left, job_config):
         kept.add(job, rows)
         progress(len(kept), len(jobs))
     rows = [row for job in jobs for row in kept[job]]

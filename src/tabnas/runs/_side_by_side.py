@@ -8,7 +8,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
-from tabnas.jobs import Crew, made
+from tabnas.jobs import JobConfig, run_jobs
 from tabnas.model import metric_named
 from tabnas.runs._candidates import Candidate, trial_of
 from tabnas.runs._finding import Found
@@ -32,7 +32,7 @@ def train_side_by_side(
     sections: Sequence[Entries],
     ledger: Ledger,
     tell: Observer,
-    crew: Crew,
+    job_config: JobConfig,
 ) -> None:
     """Train what was found for every limit, and enter it in the ledger's section of that limit.
 
@@ -49,7 +49,7 @@ def train_side_by_side(
     work = partial(_trained, parts, recipes, runs[0].metric.name)
     left = len(jobs)
     tell(Progress("candidates", 1 - left / max(1, len(every)), note="side by side"))
-    for (limit, k, _), candidate in made(work, jobs, crew, tick=ledger.tick):
+    for (limit, k, _), candidate in run_jobs(work, jobs, job_config, on_poll=ledger.tick):
         _enter(k, candidate, len(found[limit].architectures), sections[limit])
         ledger.save()  # an hour on a cluster is not to be lost with this process
         left -= 1

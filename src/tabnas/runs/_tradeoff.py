@@ -9,7 +9,7 @@ from typing import Any
 
 from tabnas.errors import TabnasError
 from tabnas.feasible import FeasibleSet
-from tabnas.jobs import Crew, refuse_unreachable
+from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import load_engine
 from tabnas.runs._candidates import Candidate
@@ -59,17 +59,17 @@ class PlannedTradeoff:
         observe: Observer | None = None,
         ledger: Ledger | None = None,
         *,
-        crew: Crew | None = None,
+        job_config: JobConfig | None = None,
     ) -> tuple[Outcome, ...]:
         """One outcome for each limit; with a ledger's folder, stoppable at any moment.
 
-        A crew trains the candidates of all limits side by side, and changes no bit of the outcomes
-        where its machines round as this one does.
+        Jobs by `job_config` train the candidates of all limits side by side, and change no bit of
+        the outcomes where their machines round as this one does.
         """
-        ledger, crew = ledger or Ledger(), crew or Crew()
-        refuse_unreachable(crew)  # now, and not when the search is done
+        ledger, job_config = ledger or Ledger(), job_config or JobConfig()
+        check_cluster(job_config)  # now, and not when the search is done
         with ledger.watching_signals():
-            return _execute(self, observe or (lambda progress: None), ledger, crew)
+            return _execute(self, observe or (lambda progress: None), ledger, job_config)
 
 
 def plan_tradeoff(
@@ -144,7 +144,7 @@ def _is_counted(cost: str) -> bool:
 
 
 def _execute(
-    tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger, crew: Crew
+    tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger, job_config: JobConfig
 ) -> tuple[Outcome, ...]:
     shared = {"preparation": tradeoff.seconds}
     with timed(shared, "preparation"):
@@ -152,9 +152,9 @@ def _execute(
     with timed(shared, "search"):
         found = _each_once(_searched(tradeoff, tell, ledger))
     sections = [Section(ledger, f"limit {limit}") for limit in tradeoff.limits]
-    if not crew.alone:
+    if not job_config.in_process:
         with timed(shared, "candidates"):
-            train_side_by_side(tradeoff.runs, found, sections, ledger, tell, crew)
+            train_side_by_side(tradeoff.runs, found, sections, ledger, tell, job_config)
     with timed(shared, "comparison"):
         beside = references(tradeoff.runs[-1], tell)
     outcomes: list[Outcome] = []

@@ -1,4 +1,4 @@
-"""Jobs by every crew, against a real Ray and a real Dask cluster."""
+"""Jobs by every backend, against a real Ray and a real Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ from pathlib import Path
 import pytest
 
 from tabnas import TabnasError
-from tabnas.jobs import Crew, _errand, made, refuse_unreachable
+from tabnas.jobs import JobConfig, _executor, check_cluster, run_jobs
 from tests.jobs import work
-from tests.jobs.conftest import ROOT, every_crew, free_port
+from tests.jobs.conftest import ROOT, every_backend, free_port
 from tests.processes import LONGEST, started, wait_until
 
 JOBS = list(range(8))
 
 
 def test_alone_jobs_are_made_in_order_and_in_this_process() -> None:
-    assert list(made(lambda job: (job, os.getpid()), JOBS)) == [(k, (k, os.getpid())) for k in JOBS]
+    assert list(run_jobs(lambda job: (job, os.getpid()), JOBS)) == [
+        (k, (k, os.getpid())) for k in JOBS
+    ]
 
 
-@every_crew
-def test_only_the_job_of_a_worker_that_dies_is_made_again(crew: Crew, tmp_path: Path) -> None:
+@every_backend
+def test_only_the_job_of_a_worker_that_dies_is_run_again(
+    job_config: JobConfig, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
-    coming = made(partial(work.laborious, log), JOBS, crew)
+    coming = run_jobs(partial(work.laborious, log), JOBS, job_config)
     results = dict(islice(coming, 3))
     os.kill(work.worker_at(log, work.VICTIM), signal.SIGKILL)
     results |= dict(coming)
@@ -41,29 +45,31 @@ def test_only_the_job_of_a_worker_that_dies_is_made_again(crew: Crew, tmp_path: 
     assert os.getpid() not in {process for _, process in work.notes(log)}
 
 
-@every_crew
-def test_a_job_that_every_worker_dies_of_is_named(crew: Crew, tmp_path: Path) -> None:
-    with pytest.raises(TabnasError, match=r"the job 1 was given up: 2 workers, one after the"):
-        list(made(partial(work.deadly, tmp_path / "log"), [1], crew))
+@every_backend
+def test_a_job_that_every_worker_dies_of_is_named(job_config: JobConfig, tmp_path: Path) -> None:
+    with pytest.raises(TabnasError, match=r"gave up on the job 1: 2 workers, one after the"):
+        list(run_jobs(partial(work.deadly, tmp_path / "log"), [1], job_config))
     assert [job for job, _ in work.notes(tmp_path / "log")] == [1, 1]
 
 
-@every_crew
-def test_an_error_of_the_job_itself_is_raised_as_it_is(crew: Crew) -> None:
+@every_backend
+def test_an_error_of_the_job_itself_is_raised_as_it_is(job_config: JobConfig) -> None:
     with pytest.raises(TabnasError) as raised:
-        list(made(work.refusing, [7], crew))
+        list(run_jobs(work.refusing, [7], job_config))
     assert str(raised.value) == "no 7 here"
     assert "in refusing" in raised.value.__notes__[0]  # where it came from, for who looks
 
 
 def test_an_error_that_cannot_be_sent_is_told_by_another() -> None:
     with pytest.raises(RuntimeError, match="PeculiarError: 7 and 7"):
-        list(made(work.peculiar, [7], Crew(processes=2)))
+        list(run_jobs(work.peculiar, [7], JobConfig(processes=2)))
 
 
-@every_crew
-def test_workers_have_a_thread_each_and_give_arrays_that_can_be_written(crew: Crew) -> None:
-    found = dict(made(work.various, ["threads", "array"], crew))
+@every_backend
+def test_workers_have_a_thread_each_and_give_arrays_that_can_be_written(
+    job_config: JobConfig,
+) -> None:
+    found = dict(run_jobs(work.various, ["threads", "array"], job_config))
     assert found["threads"]
     assert set(found["threads"]) == {1}
     found["array"] += 1
@@ -71,21 +77,24 @@ def test_workers_have_a_thread_each_and_give_arrays_that_can_be_written(crew: Cr
 
 
 def test_workers_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_errand, "version", lambda package: "99.1")
-    with pytest.raises(TabnasError, match=r"must have tabnas 99\.1.*; install the same version"):
-        list(made(work.refusing, [7], Crew(processes=2)))
+    monkeypatch.setattr(_executor, "version", lambda package: "99.1")
+    with pytest.raises(
+        TabnasError,
+        match=r"must have the tabnas version .* 99\.1, got .*; install the same version",
+    ):
+        list(run_jobs(work.refusing, [7], JobConfig(processes=2)))
 
 
-@every_crew
-def test_what_a_tick_raises_ends_it(crew: Crew, tmp_path: Path) -> None:
+@every_backend
+def test_an_error_of_on_poll_ends_it(job_config: JobConfig, tmp_path: Path) -> None:
     log = tmp_path / "log"
 
-    def tick() -> None:
+    def on_poll() -> None:
         if work.notes(log):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(made(partial(work.endless, log), [5], crew, tick=tick))
+        list(run_jobs(partial(work.endless, log), [5], job_config, on_poll=on_poll))
     log.unlink()  # a worker of Dask cannot be made to leave its job
 
 
@@ -103,8 +112,8 @@ def test_without_a_cluster_it_is_said_how_to_start_one(
     monkeypatch.setattr(kind, "TO_CONNECT", 0.5)
     nobody = f"127.0.0.1:{free_port()}"
     address = nobody if backend == "ray" else f"tcp://{nobody}"
-    with pytest.raises(TabnasError, match=rf"{address}, however none answers.*start one with"):
-        refuse_unreachable(Crew(backend=backend, address=address))
+    with pytest.raises(TabnasError, match=rf"answers at {address} .*start one with"):
+        check_cluster(JobConfig(backend=backend, address=address))
 
 
 # -- the end of the process that has workers -------------------------------------------------------
@@ -113,10 +122,10 @@ ENDLESS = """
 import sys
 from functools import partial
 from pathlib import Path
-from tabnas.jobs import Crew, made
+from tabnas.jobs import JobConfig, run_jobs
 from tests.jobs import work
 
-list(made(partial(work.unstoppable, Path(sys.argv[1])), [1, 2], Crew(processes=2)))
+list(run_jobs(partial(work.unstoppable, Path(sys.argv[1])), [1, 2], JobConfig(processes=2)))
 """
 
 

@@ -8,32 +8,32 @@ import pytest
 from joblib.externals.loky import ProcessPoolExecutor
 
 from tabnas import TabnasError
-from tabnas.jobs import Crew
+from tabnas.jobs import JobConfig
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (
             {"backend": "rai"},
-            "one of local, ray, dask, however 'rai' was given; did you mean 'ray'",
+            "backend must be one of local, ray, dask, got 'rai'; did you mean 'ray'",
         ),
         ({"processes": 0}, "processes must be an integer of at least 1, however 0"),
-        ({"attempts": 0}, "attempts must be an integer of at least 1"),
+        ({"max_attempts": 0}, "max_attempts must be an integer of at least 1"),
         (
             {"address": "10.0.0.5:6379"},
-            "address must be that of a cluster, however '10.0.0.5:6379'",
+            "address must be that of a cluster, got '10.0.0.5:6379'",
         ),
     ],
 )
-def test_what_cannot_be_is_refused(given: dict[str, object], said: str) -> None:
-    with pytest.raises(TabnasError, match=said):
-        Crew(**given)
+def test_invalid_settings_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(TabnasError, match=message):
+        JobConfig(**arguments)
 
 
-def test_a_cluster_makes_jobs_even_one_at_a_time() -> None:
-    assert Crew(processes=1).alone
-    assert not Crew(processes=1, backend="dask").alone
+def test_a_cluster_runs_jobs_even_one_at_a_time() -> None:
+    assert JobConfig(processes=1).in_process
+    assert not JobConfig(processes=1, backend="dask").in_process
 
 
 def test_a_joblib_without_loky_leaves_it_to_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

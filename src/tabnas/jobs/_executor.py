@@ -1,0 +1,53 @@
+"""The interface of executors, which run jobs in other processes."""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+from uuid import uuid4
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteFunction:
+    """A pickled function. A worker receives and unpickles it once, however many jobs it runs."""
+
+    name: str  # unique
+    version: str  # of tabnas here; workers must have the same
+    pickled: bytes
+
+    @classmethod
+    def of(cls, function: Callable[[Any], Any]) -> RemoteFunction:
+        """Pickle a function."""
+        return cls(name=uuid4().hex, version=version("tabnas"), pickled=pickle.dumps(function))
+
+
+@dataclass(frozen=True)
+class WorkerDied:
+    """The outcome of a job whose worker died before it returned a result."""
+
+    workers: int = 1  # that died while running the job
+
+
+class Executor(ABC):
+    """Runs jobs, each known by its number, and returns their outcomes in any order."""
+
+    @property
+    @abstractmethod
+    def capacity(self) -> int:
+        """The number of jobs it runs at a time. It may change, since a cluster may grow."""
+
+    @abstractmethod
+    def submit(self, number: int, job: Any) -> None:
+        """Let a worker run a job."""
+
+    @abstractmethod
+    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+        """Return the outcomes of finished jobs; wait for the first of them at most so long."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the workers, also those that are running jobs."""
