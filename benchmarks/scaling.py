@@ -27,7 +27,7 @@ from tabnas.nets import (
     Inputs,
     SuperNet,
     Task,
-    Training,
+    TrainingSettings,
     train,
 )
 from tabnas.paper import provenance
@@ -88,7 +88,7 @@ def test_loss(folder: Path, name: str, scaling: str, seed: int) -> float:
 
     child = Architecture((64, 64, 32))
     net = SuperNet.standalone(child, task, optimizer=Adam(), seed=seed)
-    training = Training(
+    training = TrainingSettings(
         epochs=40,
         batch_size=128,
         schedule=Cosine(0.003),

@@ -28,7 +28,7 @@ from tabnas.nets import (
     Inputs,
     SuperNet,
     Task,
-    Training,
+    TrainingSettings,
     train,
 )
 from tabnas.paper import provenance
@@ -104,7 +104,7 @@ def test_loss(parts, child: Architecture, setting, seed: int) -> dict[str, float
     (optimizer, rate), batch, epochs = setting
     training, validation, test = parts
     net = SuperNet.standalone(child, training.task, optimizer=optimizer, seed=seed)
-    plan = Training(epochs=epochs, batch_size=batch, schedule=Cosine(rate), seed=seed)
+    plan = TrainingSettings(epochs=epochs, batch_size=batch, schedule=Cosine(rate), seed=seed)
     began = time.perf_counter()
     try:
         result = train(net, child, training, plan, validation)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, Training, train
+from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, TrainingSettings, train
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, StepRecord, select
 
@@ -47,7 +47,7 @@ search.run(watch)
 print("\nthe most promising, each trained alone:")
 for candidate in select(search, 3):
     net = SuperNet.standalone(candidate, task, optimizer=Adam(weight_decay=0.1), seed=0)
-    alone = Training(epochs=20, batch_size=32, schedule=Cosine(0.01))
+    alone = TrainingSettings(epochs=20, batch_size=32, schedule=Cosine(0.01))
     result = train(net, candidate, training, alone, validation)
     used = feasible.budget.costs(space, candidate)["parameters"]
     print(f"  {candidate!s:6} {used:5,} parameters, validation loss {result.best_loss:.3f}")

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from tabnas.data import Encoded, Table, TableEncoder, Target, fit_target, load_dataset
 from tabnas.model import Model, examples, network_task
-from tabnas.nets import Cosine, SuperNet, Training, train
+from tabnas.nets import Cosine, SuperNet, TrainingSettings, train
 from tabnas.space import Architecture
 
 
@@ -34,7 +34,7 @@ def fit(
     task = network_task(encoder, target, dimensions)
     architecture = Architecture(widths)
     net = SuperNet.standalone(architecture, task)
-    training = Training(epochs=5, batch_size=32, schedule=Cosine(0.02))
+    training = TrainingSettings(epochs=5, batch_size=32, schedule=Cosine(0.02))
     train(net, architecture, examples(task, encoded, truth), training)
     model = Model(
         encoder=encoder,

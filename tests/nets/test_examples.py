@@ -24,18 +24,18 @@ def softmax(**changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"numeric": [[0.0], [1.0]]}, r"shape \(2, 2\), however \(2, 1\)"),
-        ({"numeric": [[0.0, np.nan], [1.0, 1.0]]}, r"however nan was given at \(0, 1\)"),
+        ({"numeric": [[0.0], [1.0]]}, r"shape \(2, 2\), got \(2, 1\)"),
+        ({"numeric": [[0.0, np.nan], [1.0, 1.0]]}, r"got nan at \(0, 1\)"),
         ({"numeric": [["a", "b"], ["c", "d"]]}, "must be numbers"),
-        ({"numeric": None}, "2 numeric columns, but none"),
-        ({"categorical": None}, "1 categorical columns, but none"),
-        ({"categorical": [[0], [3]]}, "column 0 must lie between 0 and 2, however 3 .* at 1"),
-        ({"categorical": [[0], [-1]]}, "however -1"),
-        ({"categorical": [[0.5], [1.0]]}, "whole numbers"),
-        ({"target": [0, 2]}, "class labels must lie between 0 and 1, however 2 was given at 1"),
-        ({"target": [0]}, r"shape \(2,\), however \(1,\)"),
+        ({"numeric": None}, "numeric must have 2 columns, as the task has, got None"),
+        ({"categorical": None}, "categorical must have 1 columns, as the task has, got None"),
+        ({"categorical": [[0], [3]]}, "column 0 must lie between 0 and 2, got 3 at 1"),
+        ({"categorical": [[0], [-1]]}, "got -1"),
+        ({"categorical": [[0.5], [1.0]]}, "must be integers, got fractions"),
+        ({"target": [0, 2]}, "class labels must lie between 0 and 1, got 2 at 1"),
+        ({"target": [0]}, r"shape \(2,\), got \(1,\)"),
         ({"weight": [1.0, -1.0]}, "row weights must lie between 0.0"),
-        ({"numeric": None, "categorical": None}, "have neither"),
+        ({"numeric": None, "categorical": None}, "got neither"),
     ],
 )
 def test_what_is_refused(changes, message):
@@ -46,7 +46,7 @@ def test_what_is_refused(changes, message):
 def test_targets_of_the_other_losses():
     binary = Task(inputs=Inputs(numeric=1), loss="logistic")
     assert Examples(binary, numeric=[[1.0]], target=[0.25]).values.shape == (1, 1)
-    with pytest.raises(TabnasError, match=r"between 0.0 and 1.0, however 2.0"):
+    with pytest.raises(TabnasError, match=r"between 0.0 and 1.0, got 2.0"):
         Examples(binary, numeric=[[1.0]], target=[2.0])
     pair = Task(inputs=Inputs(numeric=1), loss="squared_error", outputs=2)
     with pytest.raises(TabnasError, match=r"targets must have the shape \(1, 2\)"):

@@ -17,7 +17,7 @@ from tabnas.nets import (
     SuperNet,
     Task,
     Trainer,
-    Training,
+    TrainingSettings,
 )
 from tabnas.space import Architecture
 
@@ -46,7 +46,7 @@ def test_a_training_ends_finite_or_in_a_clear_error(target, scale, weight, rate,
     )
     child = Architecture(((), (4,), (9, 5))[seed % 3])
     net = SuperNet.standalone(child, TASK, optimizer=Adam() if adam else SGD(momentum=0.9))
-    training = Training(epochs=6, batch_size=5, schedule=Constant(10**rate), seed=seed)
+    training = TrainingSettings(epochs=6, batch_size=5, schedule=Constant(10**rate), seed=seed)
     trainer = Trainer(net, child, sized, training, sized)
     try:
         result = trainer.run()

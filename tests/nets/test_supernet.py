@@ -177,18 +177,18 @@ def test_what_is_refused(engine, make_net, make_task, make_examples):
     with pytest.raises(TabnasError, match="no candidate width 4"):
         net.loss(Architecture((4,)), examples)
     for rows in (np.array([10]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
-        with pytest.raises(TabnasError, match="rows must lie between 0 and 9"):
+        with pytest.raises(TabnasError, match="rows must be at least one, each from 0 to 9"):
             net.train_step(CHILD, examples, rows, 0.1)
     for rows in (np.zeros((2, 2), np.int64), np.array([0.5])):
-        with pytest.raises(TabnasError, match="one-dimensional array of whole numbers"):
+        with pytest.raises(TabnasError, match="one-dimensional array of integers"):
             net.train_step(CHILD, examples, rows, 0.1)
-    with pytest.raises(TabnasError, match="no step, however 2"):
+    with pytest.raises(TabnasError, match="no step, got 2"):
         net.loss(CHILD, examples, slice(0, 4, 2))
-    with pytest.raises(TabnasError, match="learning rate must be at least 0"):
+    with pytest.raises(TabnasError, match="learning_rate must be at least 0"):
         net.train_step(CHILD, examples, step, -0.1)
-    with pytest.raises(TabnasError, match="must be of the network's task"):
+    with pytest.raises(TabnasError, match="must have the task of the network"):
         net.loss(CHILD, make_examples(make_task("logistic"), 10))
-    with pytest.raises(TabnasError, match="from 1 to the 1 workers"):
+    with pytest.raises(TabnasError, match="from 1 to 1 \\(the workers"):
         net.train_step_workers([CHILD, CHILD], examples, [step, step], 0.1)
     without = Examples(net.task, numeric=examples.numeric, categorical=examples.categorical)
     with pytest.raises(TabnasError, match="must have targets"):
@@ -205,9 +205,9 @@ def test_what_is_refused(engine, make_net, make_task, make_examples):
 def test_weights_and_states_must_fit(make_net):
     net = make_net()
     weights = net.weights()
-    with pytest.raises(TabnasError, match=r"head.1.bias is missing or unknown"):
+    with pytest.raises(TabnasError, match=r"missing or unknown: head.1.bias"):
         net.load_weights({name: w for name, w in weights.items() if name != "head.1.bias"})
-    with pytest.raises(TabnasError, match=r"must have the shape \(5,\), however \(4,\)"):
+    with pytest.raises(TabnasError, match=r"must have the shape \(5,\), got \(4,\)"):
         net.load_weights({**weights, "head.1.bias": np.zeros(4)})
     with pytest.raises(TabnasError, match="missing or unknown"):
         net.load_state(make_net(optimizer=SGD()).state())
@@ -216,7 +216,7 @@ def test_weights_and_states_must_fit(make_net):
 def test_engines_by_name(make_net):
     with pytest.raises(TabnasError, match="did you mean 'compiled'"):
         make_net("compield")
-    with pytest.raises(TabnasError, match="compiled engine runs on the cpu"):
+    with pytest.raises(TabnasError, match="device must be 'cpu' for the compiled engine"):
         make_net(device="cuda")
 
 
@@ -241,7 +241,7 @@ def test_no_gradient_of_a_loss_that_is_not_finite(engine, make_net, make_example
     weights = net.weights()
     weights["head.2.bias"][:] = np.nan
     net.load_weights(weights)
-    with pytest.raises(TabnasError, match="has no gradient"):
+    with pytest.raises(TabnasError, match="cannot be differentiated"):
         net.gradients(Architecture((3, 5)), examples)
 
 
@@ -285,7 +285,7 @@ def test_step_counts_of_a_state_are_counts(make_net):
 
 def test_rates_that_overflow_float32_are_refused(make_net, make_examples):
     net = make_net()
-    with pytest.raises(TabnasError, match="the learning rate must be"):
+    with pytest.raises(TabnasError, match="learning_rate must be"):
         net.train_step(Architecture((3, 5)), make_examples(net.task, 20), slice(0, 20), 1e39)
 
 

@@ -23,7 +23,7 @@ def test_losses_by_name():
     [
         ({"loss": "softmaxx", "outputs": 2}, "did you mean 'softmax'"),
         ({"loss": "softmax", "outputs": 1}, "at least 2, however 1"),
-        ({"loss": "logistic", "outputs": 2}, "must have 1 output, however 2"),
+        ({"loss": "logistic", "outputs": 2}, "must have 1 output, got 2"),
         ({"loss": "squared_error", "outputs": 0}, "at least 1, however 0"),
         ({"loss": "squared_error", "outputs": True}, "however True"),
     ],

@@ -17,7 +17,7 @@ from tabnas.nets import (
     SuperNet,
     Task,
     Trainer,
-    Training,
+    TrainingSettings,
     train,
 )
 from tabnas.space import Architecture
@@ -34,7 +34,7 @@ def circles(rows, seed):
 
 def test_it_learns_a_circle():
     net = SuperNet.standalone(CHILD, TASK)
-    training = Training(epochs=20, batch_size=32, schedule=Cosine(0.01))
+    training = TrainingSettings(epochs=20, batch_size=32, schedule=Cosine(0.01))
     result = train(net, CHILD, circles(500, 0), training, circles(300, 1))
     assert result.epochs == 20
     assert result.best_loss == min(result.validation_losses) < 0.15
@@ -66,7 +66,7 @@ def test_workers_share_the_rows_of_a_step():
 def test_a_training_can_be_made_again():
     def run(seed):
         net = SuperNet.standalone(CHILD, TASK, seed=7)
-        training = Training(epochs=2, batch_size=30, schedule=Constant(0.01), seed=seed)
+        training = TrainingSettings(epochs=2, batch_size=30, schedule=Constant(0.01), seed=seed)
         train(net, CHILD, circles(100, 0), training)
         return net.weights()
 
@@ -77,7 +77,7 @@ def test_a_training_can_be_made_again():
 
 def test_early_stopping_keeps_the_best_weights():
     net = SuperNet.standalone(CHILD, TASK, optimizer=SGD(momentum=0.9))
-    training = Training(
+    training = TrainingSettings(
         epochs=200, batch_size=5, schedule=Constant(0.2), early_stopping=EarlyStopping(patience=3)
     )
     validation = circles(200, 1)
@@ -91,7 +91,7 @@ def test_divergence_names_the_step():
         CHILD, Task(inputs=Inputs(numeric=2), loss="squared_error"), optimizer=SGD()
     )
     examples = Examples(net.task, numeric=np.ones((8, 2)), target=np.arange(8.0))
-    training = Training(epochs=50, batch_size=8, schedule=Constant(1e15))
+    training = TrainingSettings(epochs=50, batch_size=8, schedule=Constant(1e15))
     with pytest.raises(NonFiniteLossError, match="training step") as caught:
         train(net, CHILD, examples, training)
     assert caught.value.step == net.steps + 1
@@ -99,13 +99,15 @@ def test_divergence_names_the_step():
 
 def test_settings_are_checked():
     with pytest.raises(TabnasError, match="epochs must be an integer of at least 1"):
-        Training(epochs=0, batch_size=1, schedule=Constant(0.1))
-    with pytest.raises(TabnasError, match=r"Constant\(rate\) or Cosine\(rate\)"):
-        Training(epochs=1, batch_size=1, schedule=0.1)
-    training = Training(
+        TrainingSettings(epochs=0, batch_size=1, schedule=Constant(0.1))
+    with pytest.raises(
+        TabnasError, match=r"Constant\(learning_rate\) or Cosine\(learning_rate\), got 0\.1"
+    ):
+        TrainingSettings(epochs=1, batch_size=1, schedule=0.1)
+    training = TrainingSettings(
         epochs=1, batch_size=1, schedule=Constant(0.1), early_stopping=EarlyStopping()
     )
-    with pytest.raises(TabnasError, match="must have validation examples"):
+    with pytest.raises(TabnasError, match="requires validation examples"):
         train(SuperNet.standalone(CHILD, TASK), CHILD, circles(9, 0), training)
 
 
@@ -117,7 +119,9 @@ def weighted(rows, weight):
 def test_training_losses_are_weighted_means():
     net = SuperNet.standalone(CHILD, TASK)
     examples = weighted(100, np.linspace(0.0, 5.0, 100))
-    result = train(net, CHILD, examples, Training(epochs=1, batch_size=7, schedule=Constant(0.0)))
+    result = train(
+        net, CHILD, examples, TrainingSettings(epochs=1, batch_size=7, schedule=Constant(0.0))
+    )
     assert result.training_losses[0] == pytest.approx(net.loss(CHILD, examples), rel=1e-5)
 
 
@@ -125,10 +129,10 @@ def test_batches_that_weigh_nothing_are_left_out():
     weight = np.ones(20)
     weight[3] = 0.0
     net = SuperNet.standalone(CHILD, TASK)
-    training = Training(epochs=1, batch_size=1, schedule=Constant(0.01))
+    training = TrainingSettings(epochs=1, batch_size=1, schedule=Constant(0.01))
     train(net, CHILD, weighted(20, weight), training)
     assert net.steps == 19
-    with pytest.raises(TabnasError, match="rows that weigh something"):
+    with pytest.raises(TabnasError, match="rows with a weight above 0"):
         train(net, CHILD, weighted(20, np.zeros(20)), training)
 
 
@@ -141,14 +145,16 @@ def test_the_schedule_goes_on_with_the_steps():
             return super().train_step(child, examples, rows, learning_rate)
 
     net = Noted.standalone(CHILD, TASK)
-    train(net, CHILD, circles(10, 0), Training(epochs=2, batch_size=4, schedule=Cosine(0.1)))
+    train(
+        net, CHILD, circles(10, 0), TrainingSettings(epochs=2, batch_size=4, schedule=Cosine(0.1))
+    )
     assert rates == [Cosine(0.1)(step=step, steps=6) for step in range(6)]
 
 
 @pytest.mark.parametrize("validated", [False, True])
 def test_a_training_goes_on_where_another_stood(validated):
     """Stopped before any step, its state loaded into a new one: the same bits in the end."""
-    training = Training(epochs=4, batch_size=30, schedule=Cosine(0.02), seed=5)
+    training = TrainingSettings(epochs=4, batch_size=30, schedule=Cosine(0.02), seed=5)
     validation = circles(60, 1) if validated else None
 
     def trainer():
@@ -156,7 +162,7 @@ def test_a_training_goes_on_where_another_stood(validated):
         return Trainer(net, CHILD, circles(100, 0), training, validation)
 
     whole, states = trainer(), []
-    expected = whole.run(tick=lambda: states.append(whole.state()))
+    expected = whole.run(on_step=lambda: states.append(whole.state()))
     assert len(states) == 16
     for stopped in states:
         resumed = trainer()

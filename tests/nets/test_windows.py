@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.nets import Examples, Inputs, Task, Windows
+from tabnas.nets import Examples, Inputs, Task, WindowedBatches
 from tabnas.types import BoolArray, IntArray
 
 UNREAD = -1
@@ -17,7 +17,7 @@ TASK = Task(inputs=Inputs(numeric=1), loss="logistic")
 
 
 class Rows:
-    """Rows that say their own numbers, and which blocks were read."""
+    """Rows that say their local_workers numbers, and which blocks were read."""
 
     def __init__(self, rows: int, block_rows: int) -> None:
         self.rows, self.block_rows = rows, block_rows
@@ -37,9 +37,9 @@ class Rows:
         window: int,
         seed: int = 0,
         workers: int = 1,
-        own: Collection[int] | None = None,
-    ) -> Windows:
-        return Windows(
+        local_workers: Collection[int] | None = None,
+    ) -> WindowedBatches:
+        return WindowedBatches(
             self.load,
             self.rows,
             block_rows=self.block_rows,
@@ -47,17 +47,17 @@ class Rows:
             batch_size=batch_size,
             seed=seed,
             workers=workers,
-            own=own,
+            local_workers=local_workers,
         )
 
 
-def seen(windows: Windows, step: int) -> list[list[int]]:
+def seen(windows: WindowedBatches, step: int) -> list[list[int]]:
     """The rows of a step, worker by worker, as the table numbers them."""
     batch = windows.at(step)
     return [batch.examples.numeric[rows, 0].astype(int).tolist() for rows in batch.rows]
 
 
-def epoch_of(windows: Windows, epoch: int) -> list[int]:
+def epoch_of(windows: WindowedBatches, epoch: int) -> list[int]:
     steps = range(epoch * windows.steps_per_epoch, (epoch + 1) * windows.steps_per_epoch)
     return [row for step in steps for rows in seen(windows, step) for row in rows]
 
@@ -98,16 +98,16 @@ def test_each_process_reads_the_rows_of_its_own_workers(
     shares = [range(rank, workers, ranks) for rank in range(ranks)]
     sources = [Rows(203, 10) for _ in shares]
     apart = [
-        source.windows(7, window=window, workers=workers, own=own)
-        for source, own in zip(sources, shares, strict=True)
+        source.windows(7, window=window, workers=workers, local_workers=local_workers)
+        for source, local_workers in zip(sources, shares, strict=True)
     ]
     for step in range(together.steps_per_epoch):
         whole = seen(together, step)
-        for windows, own in zip(apart, shares, strict=True):
+        for windows, local_workers in zip(apart, shares, strict=True):
             part = seen(windows, step)
             assert [len(rows) for rows in part] == [len(rows) for rows in whole]
             for worker, rows in enumerate(part):
-                assert rows == (whole[worker] if worker in own else [UNREAD] * len(rows))
+                assert rows == (whole[worker] if worker in local_workers else [UNREAD] * len(rows))
     if len(together._ends) == 1:  # so that what is read ahead does not count
         read = [block for source in sources for blocks in source.read for block in blocks]
         assert sorted(read) == list(range(21))
@@ -157,6 +157,6 @@ def test_an_error_of_reading_is_not_lost() -> None:
     def load(blocks: IntArray, wanted: BoolArray) -> Examples:
         raise OSError("the disk is gone")
 
-    windows = Windows(load, 100, block_rows=10, window_rows=20, batch_size=5, seed=0)
+    windows = WindowedBatches(load, 100, block_rows=10, window_rows=20, batch_size=5, seed=0)
     with pytest.raises(OSError, match="gone"):
         windows.at(0)

@@ -11,7 +11,7 @@ from pyarrow import csv
 
 from tabnas.data import Table
 from tabnas.errors import TabnasError
-from tabnas.nets import Cosine, SuperNet, Trainer, Training
+from tabnas.nets import Cosine, SuperNet, Trainer, TrainingSettings
 from tabnas.runs import ALONE, Ledger, Ranks, RunSettings, network_bytes, plan_run, prepare
 from tabnas.runs._stored_parts import StoredParts
 from tabnas.space import Architecture
@@ -126,7 +126,7 @@ def test_a_training_goes_on_in_the_middle_of_a_window(store: Store) -> None:
 
     def trainer() -> Trainer:
         net = SuperNet.standalone(architecture, rows.task)
-        how = Training(epochs=2, batch_size=64, schedule=Cosine(0.01))
+        how = TrainingSettings(epochs=2, batch_size=64, schedule=Cosine(0.01))
         return Trainer(net, architecture, rows, how)
 
     class Enough(Exception):  # noqa: N818
@@ -158,7 +158,7 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
         parts = parts_of(store, memory=small(store))
         architecture = Architecture((16,))
         net = SuperNet.standalone(architecture, parts.task)
-        how = Training(epochs=5, batch_size=64, schedule=Cosine(0.01))
+        how = TrainingSettings(epochs=5, batch_size=64, schedule=Cosine(0.01))
         Trainer(net, architecture, parts.stored, how).run()
         return net.loss(architecture, parts.validation.examples)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabnasError
-from tabnas.nets import ENGINES, Child, Examples, Inputs, MakeEngine, Rows, State, SuperNet, Task
+from tabnas.nets import ENGINES, Child, EngineFactory, Examples, Inputs, Rows, State, SuperNet, Task
 from tabnas.space import Architecture
 from tabnas.testing import ReferenceEngine, check_engine
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -139,7 +139,7 @@ class _Sorts(ReferenceEngine):
         (_Sorts, "logits must be"),
     ],
 )
-def test_the_suite_finds_what_is_broken(engine: MakeEngine, complaint: str) -> None:
+def test_the_suite_finds_what_is_broken(engine: EngineFactory, complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check_engine(engine)
 
@@ -148,7 +148,7 @@ def test_an_engine_of_ones_own_has_a_name_once_it_is_entered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     task = Task(inputs=Inputs(numeric=2), loss="logistic")
-    with pytest.raises(TabnasError, match="there is no engine called 'plain'"):
+    with pytest.raises(TabnasError, match="unknown engine 'plain'"):
         SuperNet.standalone("4", task, engine="plain")
     monkeypatch.setitem(ENGINES, "plain", ReferenceEngine)
     net = SuperNet.standalone("4", task, engine="plain")

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from tabnas.nets._batches import Batch, Batches, TrainingRows
-from tabnas.nets._engine import LARGEST_NORM, Engine, Rows, State
-from tabnas.nets._engines import ENGINES, MakeEngine, load_engine
+from tabnas.nets._engine import MAX_GRADIENT_NORM, Engine, Rows, State
+from tabnas.nets._engines import ENGINES, EngineFactory, load_engine
 from tabnas.nets._errors import (
-    DriftedRanksError,
     LostRankError,
     MissingTorchError,
     NonFiniteLossError,
     RankError,
+    RanksOutOfSyncError,
 )
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._plain import PlainLayer, plain_forward
 from tabnas.nets._schedules import Constant, Cosine, Schedule
-from tabnas.nets._shape import NORM_EPSILON, Child, Matrix, SuperNetShape
+from tabnas.nets._shape import NORM_EPSILON, Child, DenseLayer, SuperNetShape
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
-from tabnas.nets._training import EarlyStopping, Trainer, Training, TrainingResult, train
-from tabnas.nets._windows import Windows
+from tabnas.nets._training import EarlyStopping, Trainer, TrainingResult, TrainingSettings, train
+from tabnas.nets._windows import WindowedBatches
 
 __all__ = [
     "ENGINES",
-    "LARGEST_NORM",
+    "MAX_GRADIENT_NORM",
     "NORM_EPSILON",
     "SGD",
     "Adam",
@@ -33,22 +33,22 @@ __all__ = [
     "Child",
     "Constant",
     "Cosine",
-    "DriftedRanksError",
+    "DenseLayer",
     "EarlyStopping",
     "Embedding",
     "Engine",
+    "EngineFactory",
     "Examples",
     "Float32Array",
     "Inputs",
     "Loss",
     "LostRankError",
-    "MakeEngine",
-    "Matrix",
     "MissingTorchError",
     "NonFiniteLossError",
     "Optimizer",
     "PlainLayer",
     "RankError",
+    "RanksOutOfSyncError",
     "Rows",
     "Schedule",
     "State",
@@ -56,10 +56,10 @@ __all__ = [
     "SuperNetShape",
     "Task",
     "Trainer",
-    "Training",
     "TrainingResult",
     "TrainingRows",
-    "Windows",
+    "TrainingSettings",
+    "WindowedBatches",
     "load_engine",
     "plain_forward",
     "train",

@@ -1,4 +1,4 @@
-"""Where the rows of every training step come from."""
+"""The batches of a training: which rows each step uses."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The rows of one step: for each worker that has some, their numbers among the examples."""
+    """The rows of one step: row numbers of the examples, for each worker that has any."""
 
     examples: Examples
     rows: tuple[IntArray, ...]
 
     @property
     def weight(self) -> float:
-        """What the rows of all workers weigh together: their number, if they have no weights."""
+        """The sum of the weights of all workers' rows: their number, if they have no weights."""
         if not len(self.examples.weight):
             return float(sum(map(len, self.rows)))
         weights = self.examples.weight
@@ -32,40 +32,40 @@ class Batch:
 
 
 class Batches(Protocol):
-    """The batches of a training, by step: the same for the same seed, wherever it goes on from."""
+    """The batches of a training by step. They depend on seed and step alone."""
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps until every row was seen once."""
+        """Steps in which every row is used once."""
 
     def at(self, step: int) -> Batch:
-        """The batch of a step, counted from 0 over all epochs."""
+        """Return the batch of a step, counted from 0 over all epochs."""
 
 
 class TrainingRows(Protocol):
-    """Rows to learn from, in memory (`Examples`) or elsewhere."""
+    """Rows to train on, in memory (`Examples`) or on disk."""
 
     @property
     def task(self) -> Task:
-        """What is learned from them."""
+        """Inputs, loss and outputs."""
 
     def __len__(self) -> int: ...
 
     @property
     def total_weight(self) -> float:
-        """What the rows weigh together: their number, if they have no weights."""
+        """The sum of the row weights: the number of rows, if they have no weights."""
 
     def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> Batches:
-        """All rows in a random order, epoch by epoch; each worker takes `batch_size` in a step."""
+        """Return batches of `batch_size` rows per worker; every epoch shuffles all rows anew."""
 
 
-class Shuffle:
-    """The batches of rows in memory; the last of an epoch is as small as it comes.
+class ShuffledBatches:
+    """Batches of shuffled rows in memory; the last of an epoch may be smaller.
 
     >>> from tabnas.nets import Examples, Inputs
     >>> task = Task(inputs=Inputs(numeric=1), loss="logistic")
-    >>> shuffle = Examples(task, numeric=np.zeros((10, 1))).batches(4, seed=0)
-    >>> [len(shuffle.at(step).rows[0]) for step in range(4)]
+    >>> batches = Examples(task, numeric=np.zeros((10, 1))).batches(4, seed=0)
+    >>> [len(batches.at(step).rows[0]) for step in range(4)]
     [4, 4, 2, 4]
     """
 
@@ -79,7 +79,7 @@ class Shuffle:
         self.steps_per_epoch = -(-len(examples) // self._size)
 
     def at(self, step: int) -> Batch:
-        """The order depends on seed and epoch alone."""
+        """Return the batch of a step. The order of rows depends on seed and epoch alone."""
         epoch, index = divmod(step, self.steps_per_epoch)
         if self._epoch != epoch + 1:
             self._epoch = epoch + 1

@@ -1,4 +1,4 @@
-"""What an engine can do. All engines do the same, to float32 rounding."""
+"""The interface of engines. All engines compute the same, to float32 rounding."""
 
 from __future__ import annotations
 
@@ -12,61 +12,67 @@ from tabnas.nets._shape import Child
 from tabnas.types import IntArray
 
 Rows = slice | IntArray
-"""Which rows of the examples."""
+"""Which rows of the examples: a slice without a step, or row numbers."""
 State = dict[str, NDArray[Any]]
-"""All that shapes the future of a training, as plain arrays by name."""
+"""All that a training needs to continue, as plain arrays by name."""
 
-LARGEST_NORM = 1e18
-"""Of a gradient. One above it has exploded: its square, which Adam keeps, would leave float32, and
-an element whose average is infinite never moves again."""
+MAX_GRADIENT_NORM = 1e18
+"""A gradient with a larger norm has exploded. Its square, which Adam averages, would overflow
+float32, and an element whose average is infinite never moves again."""
 
 
 class Engine(Protocol):
-    """Weights, optimiser state and the arithmetic on them.
+    """Weights, optimizer state and the arithmetic on them.
 
-    `SuperNet` is the only caller: it resolves children, checks examples and rates, and lets one
-    call in at a time. Rows are a slice without a step, or numbers in an array of int64; an engine
-    refuses, by a `TabnasError`, rows that are not there, no rows at all, and, where it needs a
-    loss, rows that together weigh nothing. `tabnas.testing.check_engine` holds an engine to this.
+    `SuperNet` is the only caller: it resolves children, checks examples and learning rates, and
+    makes one call at a time. Rows are a slice without a step, or row numbers as an int64 array. An
+    engine raises a `TabnasError` if there are no rows, if one does not exist, and, where it needs a
+    loss, if the weights of all rows are 0. `tabnas.testing.check_engine` tests an engine.
 
-    A state is made of arrays, the same ones for every engine (see `SuperNetShape` for the names):
+    A state consists of arrays, the same ones for every engine (see `SuperNetShape` for the names):
 
     weight/ARRAY              float32, like the array
-    first_moment/ARRAY        the same, if the optimiser keeps one moment
+    first_moment/ARRAY        the same, if the optimizer keeps one moment
     second_moment/ARRAY       the same, if it keeps two
-    steps/LAYER               int64 [in_edges, out_edges] of a dense layer: how many steps the
-                              elements between two edges have taken, if the optimiser is Adam
+    steps/LAYER               int64 [in_widths, out_widths] of a dense layer: how many steps the
+                              elements between two widths have taken, if the optimizer is Adam
     steps/EMBEDDING           int64 [categories]
     """
 
-    def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
-        """One step of one child; returns the loss before it. Not finite: nothing has moved.
+    def train_step(
+        self, child: Child, examples: Examples, rows: Rows, learning_rate: float
+    ) -> float:
+        """Take one step of one child and return the loss before it.
 
-        A gradient that exploded counts as an infinite loss.
+        If the loss is not finite, nothing moves. An exploded gradient counts as an infinite loss.
         """
 
     def train_step_workers(
-        self, children: Sequence[Child], examples: Examples, rows: Sequence[Rows], rate: float
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        learning_rate: float,
     ) -> list[float]:
-        """One step by the average gradient of several children, each on its own rows."""
+        """Take one step by the average gradient of several children, each on its own rows."""
 
     def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
-        """The weighted mean loss."""
+        """Return the weighted mean loss."""
 
     def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
-        """The loss of each child, all on the same rows."""
+        """Return the loss of each child, all on the same rows."""
 
     def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
-        """[rows, outputs]."""
+        """Return the logits [rows, outputs]."""
 
     def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
-        """The gradient of every array the child uses, in the child's shapes."""
+        """Return the gradient of every array the child uses, in the child's shapes."""
 
     def weights(self) -> dict[str, Float32Array]:
-        """Every array of the SuperNet; writing to them changes the network or not, at will."""
+        """Return every array of the SuperNet, as copies or in place; do not write to them."""
 
     def state(self) -> State:
-        """Copies of all that shapes the future: weights, moments, step counts."""
+        """Return copies of weights, moments and step counts."""
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of any engine."""
+        """Load a state that any engine has returned."""

@@ -1,4 +1,4 @@
-"""The engines by name, each imported when it is first asked for."""
+"""The engines by name, each imported when it is first used."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import SuperNetShape
 
 
-class MakeEngine(Protocol):
-    """What makes an engine: its class, as a rule."""
+class EngineFactory(Protocol):
+    """A callable that returns an engine, usually its class."""
 
     def __call__(
         self,
@@ -26,51 +26,51 @@ class MakeEngine(Protocol):
         workers: int,
         device: str,
     ) -> Engine:
-        """An engine that holds these weights and has taken no step.
+        """Return an engine that holds these weights and has taken no step.
 
-        `workers` is the most children that a step has, `device` a word of the user's that the
-        engine may know; "cpu" it must.
+        `workers` is the maximal number of children of a step. `device` is passed on from the user;
+        every engine must know "cpu".
         """
 
 
 @dataclass(frozen=True)
-class Imported:
-    """Something of a module that is imported only when it is called.
+class LazyEngine:
+    """An engine whose module is imported when it is first called.
 
-    Numba and PyTorch take their time, and PyTorch may be absent.
+    Numba and PyTorch take long to import, and PyTorch may be missing.
     """
 
     module: str
     name: str
 
-    def load(self) -> MakeEngine:
-        """What is meant."""
-        make: MakeEngine = getattr(import_module(self.module), self.name)
-        return make
+    def load(self) -> EngineFactory:
+        """Import the module and return the engine's class."""
+        factory: EngineFactory = getattr(import_module(self.module), self.name)
+        return factory
 
-    def __call__(self, *given: Any, **settings: Any) -> Engine:
-        return self.load()(*given, **settings)
+    def __call__(self, *args: Any, **kwargs: Any) -> Engine:
+        return self.load()(*args, **kwargs)
 
 
-ENGINES: dict[str, MakeEngine] = {
-    "compiled": Imported("tabnas.nets.compiled", "CompiledEngine"),
-    "torch": Imported("tabnas.nets.torch", "TorchEngine"),
-    "torch.distributed": Imported("tabnas.nets.torch", "DistributedTorchEngine"),
+ENGINES: dict[str, EngineFactory] = {
+    "compiled": LazyEngine("tabnas.nets.compiled", "CompiledEngine"),
+    "torch": LazyEngine("tabnas.nets.torch", "TorchEngine"),
+    "torch.distributed": LazyEngine("tabnas.nets.torch", "DistributedTorchEngine"),
 }
-"""Every engine by name; one of your own goes in by assignment."""
+"""Every engine by name; add your own by assignment."""
 
 
-def maker_of(engine: str | MakeEngine) -> MakeEngine:
-    """What makes an engine, by its name or as it is."""
+def get_engine_factory(engine: str | EngineFactory) -> EngineFactory:
+    """Return the factory of that name, or the factory itself."""
     if not isinstance(engine, str):
         return engine
     if engine not in ENGINES:
-        raise TabnasError(f"there is no engine called {engine!r}; {did_you_mean(engine, ENGINES)}")
+        raise TabnasError(f"unknown engine {engine!r}; {did_you_mean(engine, ENGINES)}")
     return ENGINES[engine]
 
 
-def load_engine(engine: str | MakeEngine) -> None:
-    """Import an engine, and compile what is not compiled yet, before anyone looks at a clock."""
-    make = maker_of(engine)
-    if isinstance(make, Imported):
-        make.load()
+def load_engine(engine: str | EngineFactory) -> None:
+    """Import an engine and compile its kernels, so that later timings do not include it."""
+    factory = get_engine_factory(engine)
+    if isinstance(factory, LazyEngine):
+        factory.load()

@@ -1,4 +1,4 @@
-"""What can go wrong with a network that its user can do something about."""
+"""Errors of networks that users can cause, and remedy."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tabnas.errors import TabnasError
 
 
 class NonFiniteLossError(TabnasError):
-    """A training step met a loss, or a gradient, that float32 cannot hold; nothing was moved."""
+    """The loss or gradient of a training step overflowed float32; the step was not taken."""
 
     def __init__(self, step: int, loss: float, learning_rate: float) -> None:
         super().__init__(
-            f"the loss or slope of training step {step} is {loss} and the step was not taken: "
+            f"the loss or gradient of training step {step} is {loss} and the step was not taken: "
             f"training has diverged. A learning rate well below {learning_rate:g} usually helps; "
             "otherwise look for extreme values among the inputs, targets or row weights, and "
             "standardise numeric columns and regression targets."
@@ -19,12 +19,12 @@ class NonFiniteLossError(TabnasError):
 
 
 class MissingTorchError(TabnasError):
-    """The torch engine was asked for and PyTorch is not installed."""
+    """The torch engine was requested, but PyTorch is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
-            "engine='torch' needs PyTorch, which is not installed: pip install tabnas[torch]. "
-            "The default, engine='compiled', does without it."
+            "engine='torch' requires PyTorch, which is not installed: pip install tabnas[torch]. "
+            "The default, engine='compiled', does not need it."
         )
 
 
@@ -33,17 +33,17 @@ class RankError(TabnasError):
 
 
 class LostRankError(RankError):
-    """Another process of the job has ended, or is not heard of any more."""
+    """Another process of the job has ended or no longer responds."""
 
     def __init__(self) -> None:
-        super().__init__("another process of this job has ended, or was not heard of for too long")
+        super().__init__("another process of this job has ended, or did not respond in time")
 
 
-class DriftedRanksError(RankError):
-    """Processes that should do the same were about to do different things."""
+class RanksOutOfSyncError(RankError):
+    """The processes of one job were about to do different things."""
 
     def __init__(self) -> None:
         super().__init__(
-            "all processes of a job must do the same at the same time, however they have drifted "
-            "apart; use the same versions of everything, and machines of one kind"
+            "all processes of a job must make the same calls, but they are out of sync; use the "
+            "same version of every package, and machines of the same kind"
         )

@@ -1,4 +1,4 @@
-"""Rows of an encoded table, checked once so that the training loop need not check them again."""
+"""Rows of an encoded table, checked once so that the training loop does not need to check them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.errors import TabnasError
-from tabnas.nets._batches import Shuffle
+from tabnas.nets._batches import ShuffledBatches
 from tabnas.nets._task import Inputs, Loss, Task
 
 Float32Array = NDArray[np.float32]
@@ -25,10 +25,10 @@ class Examples:
     categorical  int32 [rows, embeddings], category numbers from 0
     target       logistic: [rows], in [0, 1]; softmax: [rows], class numbers from 0;
                  squared error: [rows, outputs], or [rows] for one output
-    weight       [rows], at least 0; without it every row counts the same
+    weight       [rows], at least 0; without it all rows have the same weight
 
-    Arrays of another type or memory order, and read-only ones, are copied; all others are used in
-    place, and should not be changed while the examples are in use.
+    Arrays of another type or memory order, and read-only arrays, are copied. All others are used in
+    place; do not change them while the examples are in use.
 
     >>> task = Task(inputs=Inputs(numeric=2), loss="softmax", outputs=3)
     >>> len(Examples(task, numeric=[[0.5, -1.0], [0.0, 2.0]], target=[0, 2]))
@@ -42,7 +42,7 @@ class Examples:
     values: Float32Array  # [rows, outputs] for the other losses, else [0, outputs]
     weight: Float32Array  # [rows] if rows are weighted, else [0]
     has_target: bool
-    arrays: tuple[NDArray[Any], ...]  # the five above, as the engines pass them on
+    arrays: tuple[NDArray[Any], ...]  # the five above, as the compiled kernels take them
 
     def __init__(
         self,
@@ -53,17 +53,17 @@ class Examples:
         target: ArrayLike | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
-        given = numeric if numeric is not None else categorical
-        if given is None:
-            raise TabnasError("examples must have numeric or categorical inputs, but have neither")
-        rows = len(np.asarray(given))
+        first = numeric if numeric is not None else categorical
+        if first is None:
+            raise TabnasError("examples must have numeric or categorical inputs, got neither")
+        rows = len(np.asarray(first))
         set_field = object.__setattr__
         set_field(self, "task", task)
-        set_field(self, "numeric", _numeric(numeric, rows, task.inputs))
-        set_field(self, "categorical", _categorical(categorical, rows, task.inputs))
-        set_field(self, "labels", _labels(target, rows, task))
-        set_field(self, "values", _values(target, rows, task))
-        set_field(self, "weight", _weight(weight, rows))
+        set_field(self, "numeric", _check_numeric(numeric, rows, task.inputs))
+        set_field(self, "categorical", _check_categorical(categorical, rows, task.inputs))
+        set_field(self, "labels", _check_labels(target, rows, task))
+        set_field(self, "values", _check_values(target, rows, task))
+        set_field(self, "weight", _check_weight(weight, rows))
         set_field(self, "has_target", target is not None)
         arrays = (self.numeric, self.categorical, self.labels, self.values, self.weight)
         set_field(self, "arrays", arrays)
@@ -73,75 +73,75 @@ class Examples:
 
     @property
     def total_weight(self) -> float:
-        """What the rows weigh together: their number, if they have no weights."""
+        """The sum of the row weights: the number of rows, if they have no weights."""
         return float(self.weight.sum(dtype=np.float64)) if len(self.weight) else float(len(self))
 
-    def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> Shuffle:
-        """All rows in a random order, epoch by epoch; each worker takes `batch_size` in a step."""
-        return Shuffle(self, batch_size, seed, workers)
+    def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> ShuffledBatches:
+        """Return batches of `batch_size` rows per worker; every epoch shuffles all rows anew."""
+        return ShuffledBatches(self, batch_size, seed, workers)
 
 
 def _array(
-    name: str, given: ArrayLike, shape: tuple[int, ...], dtype: type[np.generic]
+    name: str, values: ArrayLike, shape: tuple[int, ...], dtype: type[np.generic]
 ) -> NDArray[Any]:
-    """`given` as an array of that shape and type that the compiled kernels can read in place."""
-    array = np.asarray(given)
+    """Return `values` as an array of that shape and type that the kernels can read in place."""
+    array = np.asarray(values)
     if array.shape != shape:
-        raise TabnasError(f"{name} must have the shape {shape}, however {array.shape} was given")
+        raise TabnasError(f"{name} must have the shape {shape}, got {array.shape}")
     if array.dtype.kind not in "biuf":
-        raise TabnasError(f"{name} must be numbers, however {array.dtype} was given")
+        raise TabnasError(f"{name} must be numbers, got {array.dtype}")
     if dtype is np.int32 and array.dtype.kind == "f" and not np.array_equal(array, np.rint(array)):
-        raise TabnasError(f"{name} must be whole numbers, however fractions were given")
+        raise TabnasError(f"{name} must be integers, got fractions")
     if dtype is np.int32:
-        _within(name, array, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
+        _check_range(name, array, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
     array = np.require(array, dtype, ["C", "A", "W"])
-    # NumPy calls one row of a strided array contiguous, whatever its strides say; kernels use them
-    plain = np.empty(shape, dtype).strides
-    return array if array.strides == plain else array.copy()
+    # NumPy calls one row of a strided array contiguous whatever its strides are; kernels use them
+    contiguous = np.empty(shape, dtype).strides
+    return array if array.strides == contiguous else array.copy()
 
 
-def _within(name: str, array: NDArray[Any], least: float, most: float) -> None:
-    """Refuse values outside [least, most], NaN included, naming the first."""
-    if not array.size or (array.min() >= least and array.max() <= most):
+def _check_range(name: str, array: NDArray[Any], minimum: float, maximum: float) -> None:
+    """Raise an error that names the first value outside [minimum, maximum]; NaN is outside."""
+    if not array.size or (array.min() >= minimum and array.max() <= maximum):
         return
-    where = tuple(int(i) for i in np.argwhere(~((array >= least) & (array <= most)))[0])
+    where = tuple(int(i) for i in np.argwhere(~((array >= minimum) & (array <= maximum)))[0])
     raise TabnasError(
-        f"{name} must lie between {least} and {most}, "
-        f"however {array[where]} was given at {where if len(where) > 1 else where[0]}"
+        f"{name} must lie between {minimum} and {maximum}, "
+        f"got {array[where]} at {where if len(where) > 1 else where[0]}"
     )
 
 
-def _numeric(given: ArrayLike | None, rows: int, inputs: Inputs) -> Float32Array:
-    if given is None and inputs.numeric:
-        raise TabnasError(f"the task has {inputs.numeric} numeric columns, but none were given")
-    numeric = np.zeros((rows, 0)) if given is None else given
+def _check_numeric(numeric: ArrayLike | None, rows: int, inputs: Inputs) -> Float32Array:
+    if numeric is None and inputs.numeric:
+        raise TabnasError(f"numeric must have {inputs.numeric} columns, as the task has, got None")
+    numeric = np.zeros((rows, 0)) if numeric is None else numeric
     array = _array("numeric inputs", numeric, (rows, inputs.numeric), np.float32)
     largest = float(np.finfo(np.float32).max)
-    _within("numeric inputs (as float32)", array, -largest, largest)
+    _check_range("numeric inputs (as float32)", array, -largest, largest)
     return array
 
 
-def _categorical(given: ArrayLike | None, rows: int, inputs: Inputs) -> Int32Array:
+def _check_categorical(categorical: ArrayLike | None, rows: int, inputs: Inputs) -> Int32Array:
     columns = len(inputs.embeddings)
-    if given is None and columns:
-        raise TabnasError(f"the task has {columns} categorical columns, but none were given")
-    categorical = np.zeros((rows, 0), np.int32) if given is None else given
+    if categorical is None and columns:
+        raise TabnasError(f"categorical must have {columns} columns, as the task has, got None")
+    categorical = np.zeros((rows, 0), np.int32) if categorical is None else categorical
     array = _array("categorical inputs", categorical, (rows, columns), np.int32)
     for column, embedding in enumerate(inputs.embeddings):
-        most = embedding.categories - 1
-        _within(f"the categories of column {column}", array[:, column], 0, most)
+        name = f"the categories of column {column}"
+        _check_range(name, array[:, column], 0, embedding.categories - 1)
     return array
 
 
-def _labels(target: ArrayLike | None, rows: int, task: Task) -> Int32Array:
+def _check_labels(target: ArrayLike | None, rows: int, task: Task) -> Int32Array:
     if target is None or task.loss is not Loss.SOFTMAX:
         return np.zeros(0, np.int32)
     labels = _array("class labels", target, (rows,), np.int32)
-    _within("class labels", labels, 0, task.outputs - 1)
+    _check_range("class labels", labels, 0, task.outputs - 1)
     return labels
 
 
-def _values(target: ArrayLike | None, rows: int, task: Task) -> Float32Array:
+def _check_values(target: ArrayLike | None, rows: int, task: Task) -> Float32Array:
     if target is None or task.loss is Loss.SOFTMAX:
         return np.zeros((0, task.outputs), np.float32)
     shaped = np.asarray(target)
@@ -149,14 +149,14 @@ def _values(target: ArrayLike | None, rows: int, task: Task) -> Float32Array:
         shaped = shaped[:, None]
     values = _array("targets", shaped, (rows, task.outputs), np.float32)
     largest = float(np.finfo(np.float32).max)
-    least, most = (0.0, 1.0) if task.loss is Loss.LOGISTIC else (-largest, largest)
-    _within("targets", values, least, most)
+    minimum, maximum = (0.0, 1.0) if task.loss is Loss.LOGISTIC else (-largest, largest)
+    _check_range("targets", values, minimum, maximum)
     return values
 
 
-def _weight(given: ArrayLike | None, rows: int) -> Float32Array:
-    if given is None:
+def _check_weight(weight: ArrayLike | None, rows: int) -> Float32Array:
+    if weight is None:
         return np.zeros(0, np.float32)
-    weight = _array("row weights", given, (rows,), np.float32)
-    _within("row weights", weight, 0.0, float(np.finfo(np.float32).max))
-    return weight
+    array = _array("row weights", weight, (rows,), np.float32)
+    _check_range("row weights", array, 0.0, float(np.finfo(np.float32).max))
+    return array

@@ -1,17 +1,18 @@
-"""The optimisers, as plain settings; the engines do the arithmetic.
+"""The settings of the optimizers; the engines do the arithmetic.
 
 g is the gradient of one element, w the element itself, lr the learning rate of the step. Only the
-elements that some worker's child uses move in a step, and so do only their moments.
+elements that some worker's child uses move in a step, and only their moments are updated.
 
-NOTE[DIFF]: a dense optimiser moves every element in every step: momentum goes on moving, and
+NOTE[DIFF]: a dense optimizer moves every element in every step: momentum goes on moving, and
 Adam's moments go on decaying, for weights that the sampled child does not even have. That would
-train a wide layer on the memory of children long past, and cost the whole SuperNet in every step.
-Here an unused element stands still, moments included. For Adam, the bias correction therefore
-counts the steps *of the element*, n, not of the network: with the global count, an element that
-joins late would have hardly any correction left while its moments still start from 0, and its
-first step would be (1 - beta1) / sqrt(1 - beta2) = 3.2 times too long at the usual betas. In a
-stand-alone network every dense element is used in every step and both readings are ordinary Adam;
-rows of embeddings count their own steps there too (PyTorch's SparseAdam counts the network's).
+train a wide layer on the gradients of earlier children, and every step would cost as much as one
+of the largest network. Here unused elements and their moments do not change. For Adam, the bias
+correction therefore counts the steps *of the element*, n, not of the network: with the global
+count, an element that is first used late would have hardly any correction left while its moments
+still start from 0, and its first step would be (1 - beta1) / sqrt(1 - beta2) = 3.2 times too long
+at the usual betas. In a stand-alone network every dense element is used in every step, and both
+counts give ordinary Adam; rows of embeddings count their own steps there too (PyTorch's SparseAdam
+counts the network's).
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from tabnas.errors import TabnasError
 
 @dataclass(frozen=True, kw_only=True)
 class Optimizer(ABC):
-    """What all optimisers share.
+    """The base class of all optimizers.
 
     `weight_decay` shrinks the matrices of the dense layers, not biases, LayerNorm or embeddings,
-    apart from the gradient: w <- w - lr * weight_decay * w (for Adam, that is AdamW).
+    separately from the gradient: w <- w - lr * weight_decay * w (for Adam, that is AdamW).
     """
 
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        within("weight_decay", self.weight_decay, 0.0, float("inf"))
+        check_range("weight_decay", self.weight_decay, 0.0, float("inf"))
 
     @property
     @abstractmethod
     def moments(self) -> int:
-        """How many running averages the optimiser keeps per element."""
+        """The number of running averages that the optimizer keeps per element."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class SGD(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("momentum", self.momentum, 0.0, 1.0)
+        check_range("momentum", self.momentum, 0.0, 1.0)
 
     @property
     def moments(self) -> int:
@@ -74,9 +75,9 @@ class Adam(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("beta1", self.beta1, 0.0, 1.0)
-        within("beta2", self.beta2, 0.0, 1.0)
-        within("epsilon", self.epsilon, 1e-30, float("inf"))  # 0 / 0 where a unit is dead
+        check_range("beta1", self.beta1, 0.0, 1.0)
+        check_range("beta2", self.beta2, 0.0, 1.0)
+        check_range("epsilon", self.epsilon, 1e-30, float("inf"))  # 0 / 0 where a unit is dead
 
     @property
     def moments(self) -> int:
@@ -84,10 +85,8 @@ class Adam(Optimizer):
         return 2
 
 
-def within(name: str, value: float, least: float, below: float) -> None:
-    """Refuse a setting outside [least, below)."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not isfinite(value) or not least <= value < below:
-        raise TabnasError(
-            f"{name} must be at least {least:g} and below {below:g}, however {value!r} was given"
-        )
+def check_range(name: str, value: float, minimum: float, below: float) -> None:
+    """Raise an error unless the value is a number in [minimum, below)."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not isfinite(value) or not minimum <= value < below:
+        raise TabnasError(f"{name} must be at least {minimum:g} and below {below:g}, got {value!r}")

@@ -1,4 +1,4 @@
-"""The network in plain NumPy, every formula as it is written: what engines are held against."""
+"""The forward pass in plain NumPy, formula by formula: the reference for all engines."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tabnas.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class PlainLayer:
-    """What a hidden layer computed of each row, in float64."""
+    """What a hidden layer computed for each row, in float64."""
 
     inputs: FloatArray  # [rows, fan in]
-    normed: FloatArray  # [rows, width]: its sums, normalised
-    deviation: FloatArray  # [rows, 1]: what they were divided by
+    normed: FloatArray  # [rows, width]: its pre-activations, normalised
+    deviation: FloatArray  # [rows, 1]: the standard deviations they were divided by
 
 
 def plain_forward(
     weights: Mapping[str, FloatArray], numeric: NDArray[Any], categorical: NDArray[Any], depth: int
 ) -> tuple[FloatArray, list[PlainLayer], FloatArray]:
-    """The outputs [rows, outputs], what every layer computed, and what the output layer took.
+    """Return the outputs [rows, outputs], the values of every layer, and the inputs of the head.
 
     `weights` are those of one network, by name, in float64.
     """

@@ -1,4 +1,4 @@
-"""What a network learns: the kind of its inputs, its outputs and its loss."""
+"""The task of a network: its inputs, its outputs and its loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Embedding:
-    """A learned table [categories, dimension] that stands in for a categorical column."""
+    """A learned table [categories, dimension]: a vector for each category of a column."""
 
     categories: int
     dimension: int
@@ -34,7 +34,7 @@ class Embedding:
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Numeric columns as they are, then the embeddings of the categorical columns, side by side.
+    """Numeric columns, followed by the embeddings of the categorical columns.
 
     >>> Inputs(numeric=13, embeddings=[Embedding(categories=100, dimension=39)] * 26).width
     1027
@@ -57,13 +57,13 @@ class Inputs:
 
     @property
     def embedding_parameters(self) -> int:
-        """The trained numbers of all embedding tables."""
+        """The number of parameters of all embedding tables."""
         return sum(embedding.categories * embedding.dimension for embedding in self.embeddings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Inputs, loss and number of outputs: all of a network but its hidden layers.
+    """Inputs, loss and number of outputs: everything about a network except its hidden layers.
 
     >>> Task(inputs=Inputs(numeric=4), loss="softmax", outputs=3).loss
     <Loss.SOFTMAX: 'softmax'>
@@ -76,14 +76,14 @@ class Task:
     def __init__(self, *, inputs: Inputs, loss: Loss | str, outputs: int = 1) -> None:
         if loss not in list(Loss):
             known = [member.value for member in Loss]
-            raise TabnasError(f"there is no loss called {loss!r}; {did_you_mean(loss, known)}")
+            raise TabnasError(f"unknown loss {loss!r}; {did_you_mean(loss, known)}")
         loss = Loss(loss)
-        least = 2 if loss is Loss.SOFTMAX else 1
-        whole(f"the outputs of a network with {loss} loss", outputs, least=least)
+        minimum = 2 if loss is Loss.SOFTMAX else 1
+        whole(f"the outputs of a network with {loss} loss", outputs, least=minimum)
         if loss is Loss.LOGISTIC and outputs != 1:
             raise TabnasError(
-                f"the logistic loss must have 1 output, however {outputs} were given; "
-                "for several classes take the softmax loss"
+                f"the logistic loss must have 1 output, got {outputs}; "
+                "for several classes use the softmax loss"
             )
         object.__setattr__(self, "inputs", inputs)
         object.__setattr__(self, "loss", loss)

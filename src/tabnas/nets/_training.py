@@ -1,4 +1,4 @@
-"""The training of one network: epochs over shuffled rows, the best weights kept."""
+"""The training of one network: epochs over shuffled rows, then the weights of the best epoch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tabnas.states import counts, floats, part, refuse_other_names
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyStopping:
-    """Stop after `patience` epochs in a row without a validation loss below the best so far."""
+    """Stop after `patience` epochs in a row without a new best validation loss."""
 
     patience: int = 10
 
@@ -30,11 +30,11 @@ class EarlyStopping:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
-    """How to train: `seed` determines the order of the rows in every epoch.
+class TrainingSettings:
+    """The settings of a training; `seed` determines the order of the rows in every epoch.
 
-    `stop_after` ends a training before its last epoch, its schedule as if it went on: so a training
-    on more rows can stop where one with validation rows did best.
+    `stop_after` ends the training after so many epochs, while the schedule stays that of all
+    `epochs`. So a training on all rows can stop at the best epoch of one with validation rows.
     """
 
     epochs: int
@@ -52,14 +52,14 @@ class Training:
             whole("stop_after", self.stop_after, least=1)
         if not isinstance(self.schedule, Constant | Cosine):
             raise TabnasError(
-                "the schedule must be Constant(rate) or Cosine(rate), "
-                f"however {self.schedule!r} was given"
+                "schedule must be Constant(learning_rate) or Cosine(learning_rate), "
+                f"got {self.schedule!r}"
             )
 
 
 @dataclass
 class TrainingResult:
-    """Losses by epoch. With validation, the network is left with the weights of `best_epoch`."""
+    """Losses by epoch. With validation, the network ends with the weights of `best_epoch`."""
 
     training_losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
@@ -73,86 +73,83 @@ class TrainingResult:
 
 
 class Trainer:
-    """A training under way: `run()` it, stop it at any step, go on from its state elsewhere."""
+    """A training that can be stopped at any step and continued from its state, also elsewhere."""
 
     def __init__(
         self,
         net: SuperNet,
         child: ChildLike,
         rows: TrainingRows,
-        training: Training,
+        settings: TrainingSettings,
         validation: Examples | None = None,
     ) -> None:
-        if training.early_stopping is not None and validation is None:
-            raise TabnasError(
-                "early stopping must have validation examples, however none were given"
-            )
+        if settings.early_stopping is not None and validation is None:
+            raise TabnasError("early stopping requires validation examples, got none")
         if not rows.total_weight > 0:
-            raise TabnasError(
-                "training must have rows that weigh something, however there are none"
-            )
+            raise TabnasError("training requires rows with a weight above 0, got none")
         self.net = net
         self.child = child
         self.rows = rows
-        self.training = training
+        self.settings = settings
         self.validation = validation
         self.result = TrainingResult()
         self.step = 0
-        self._batches = rows.batches(training.batch_size, seed=training.seed)
-        self._total = 0.0  # of the epoch under way: loss times weight
+        self._batches = rows.batches(settings.batch_size, seed=settings.seed)
+        self._total = 0.0  # loss times weight, summed over the current epoch
         self._best_weights: dict[str, Float32Array] = {}
 
     @property
     def steps(self) -> int:
-        """Steps of the whole schedule."""
-        return self.training.epochs * self._batches.steps_per_epoch
+        """The steps of all epochs, which the schedule counts."""
+        return self.settings.epochs * self._batches.steps_per_epoch
 
     @property
     def progress(self) -> float:
-        """How much of the epochs is done, from 0 to 1; patience may end them earlier."""
+        """The fraction of the epochs that is done; early stopping may end them sooner."""
         return self.step / (self._last_epoch * self._batches.steps_per_epoch)
 
     @property
     def _last_epoch(self) -> int:
-        return min(self.training.epochs, self.training.stop_after or self.training.epochs)
+        return min(self.settings.epochs, self.settings.stop_after or self.settings.epochs)
 
     @property
-    def finished(self) -> bool:
-        """Whether all epochs are done, or patience is at its end."""
-        training, result = self.training, self.result
+    def is_finished(self) -> bool:
+        """Whether all epochs are done, or early stopping has ended them."""
+        settings, result = self.settings, self.result
         if result.epochs >= self._last_epoch:
             return True
         waited = result.epochs - result.best_epoch
-        return training.early_stopping is not None and waited >= training.early_stopping.patience
+        return settings.early_stopping is not None and waited >= settings.early_stopping.patience
 
     def run(
         self,
-        observe: Callable[[TrainingResult], None] | None = None,
-        tick: Callable[[], None] | None = None,
+        on_epoch: Callable[[TrainingResult], None] | None = None,
+        on_step: Callable[[], None] | None = None,
     ) -> TrainingResult:
-        """Train to the end, from where it stands; the best weights are loaded then.
+        """Train to the end, from the current step, and load the best weights.
 
-        `observe` is told of every epoch; `tick` is called before every step, and may raise.
+        `on_epoch` is called after every epoch, `on_step` before every step; it may raise.
         """
-        while not self.finished:
-            if tick is not None:
-                tick()
+        while not self.is_finished:
+            if on_step is not None:
+                on_step()
             self._train_step()
             if self.step % self._batches.steps_per_epoch == 0:
                 self._end_epoch()
-                if observe is not None:
-                    observe(self.result)
+                if on_epoch is not None:
+                    on_epoch(self.result)
         if self._best_weights:
             self.net.load_weights(self._best_weights)
         return self.result
 
     def _train_step(self) -> None:
         batch = self._batches.at(self.step)
-        rate = self.training.schedule(step=self.step, steps=self.steps)
+        learning_rate = self.settings.schedule(step=self.step, steps=self.steps)
         weight = batch.weight
-        if weight > 0:  # rows that all weigh nothing have nothing to teach
+        if weight > 0:  # else there is no loss, and no gradient
             (rows,) = batch.rows
-            self._total += weight * self.net.train_step(self.child, batch.examples, rows, rate)
+            loss = self.net.train_step(self.child, batch.examples, rows, learning_rate)
+            self._total += weight * loss
         self.step += 1
 
     def _end_epoch(self) -> None:
@@ -162,11 +159,11 @@ class Trainer:
         result.best_epoch = result.epochs
         if self.validation is None:
             return
-        # asked as several are, so that all processes of a group hear the same number
+        # `losses` and not `loss`, so that all processes of a group get the same number
         (loss,) = self.net.losses([self.child], self.validation)
         if not isfinite(loss):
-            rate = self.training.schedule(step=self.step - 1, steps=self.steps)
-            raise NonFiniteLossError(self.net.steps, loss, rate)
+            learning_rate = self.settings.schedule(step=self.step - 1, steps=self.steps)
+            raise NonFiniteLossError(self.net.steps, loss, learning_rate)
         result.validation_losses.append(loss)
         if loss < result.best_loss:
             result.best_loss = loss
@@ -174,7 +171,7 @@ class Trainer:
         result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that shapes the future, as plain arrays."""
+        """Return all that the training needs to continue, as plain arrays."""
         net = {f"net/{name}": value for name, value in self.net.state().items()}
         best = {f"best/{name}": value for name, value in self._best_weights.items()}
         return (
@@ -189,15 +186,19 @@ class Trainer:
         )
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on where a training of the same network, data and settings stood."""
+        """Continue from the state of a training of the same network, data and settings."""
         step = int(counts(state, "step", most=self.steps))
         epochs = step // self._batches.steps_per_epoch
-        judged = epochs if self.validation is not None else 0
-        trained = floats(state, "training_losses", (epochs,)).tolist()
-        validated = floats(state, "validation_losses", (judged,)).tolist()
+        validated_epochs = epochs if self.validation is not None else 0
+        training_losses = floats(state, "training_losses", (epochs,)).tolist()
+        validation_losses = floats(state, "validation_losses", (validated_epochs,)).tolist()
         total = float(floats(state, "total"))
         best = part(state, "best")
-        shapes = {name: array.shape for name, array in self.net.weights().items()} if judged else {}
+        shapes = (
+            {name: array.shape for name, array in self.net.weights().items()}
+            if validated_epochs
+            else {}
+        )
         refuse_other_names(best, shapes)
         self._best_weights = {
             name: floats(best, name, shape, dtype=np.float32) for name, shape in shapes.items()
@@ -205,24 +206,24 @@ class Trainer:
         self.net.load_state(part(state, "net"))
         self.step = step
         self._total = total
-        self.result = TrainingResult(trained, validated)
+        self.result = TrainingResult(training_losses, validation_losses)
         self.result.best_epoch = self.result.epochs
-        if validated:
-            self.result.best_loss = min(validated)
-            self.result.best_epoch = 1 + validated.index(self.result.best_loss)
+        if validation_losses:
+            self.result.best_loss = min(validation_losses)
+            self.result.best_epoch = 1 + validation_losses.index(self.result.best_loss)
 
 
 def train(
     net: SuperNet,
     child: ChildLike,
     rows: TrainingRows,
-    training: Training,
+    settings: TrainingSettings,
     validation: Examples | None = None,
-    observe: Callable[[TrainingResult], None] | None = None,
+    on_epoch: Callable[[TrainingResult], None] | None = None,
 ) -> TrainingResult:
     """Train one child (of a stand-alone network: its only one).
 
-    With `validation` examples the network ends with the weights of the epoch that did best there.
-    `observe` is told of every epoch.
+    With `validation` examples the network ends with the weights of the best epoch on them.
+    `on_epoch` is called after every epoch.
     """
-    return Trainer(net, child, rows, training, validation).run(observe)
+    return Trainer(net, child, rows, settings, validation).run(on_epoch)

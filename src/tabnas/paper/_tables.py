@@ -24,7 +24,7 @@ from tabnas.nets import (
     Optimizer,
     SuperNet,
     Task,
-    Training,
+    TrainingSettings,
     train,
 )
 from tabnas.paper._table_files import locate_file, sample_rows
@@ -149,7 +149,9 @@ class PreparedTable:
             architecture, self.task, optimizer=OPTIMIZERS[said.optimizer], seed=seed
         )
         schedule = Cosine(said.rate) if said.cosine else Constant(said.rate)
-        how = Training(epochs=said.epochs, batch_size=said.batch_size, schedule=schedule, seed=seed)
+        how = TrainingSettings(
+            epochs=said.epochs, batch_size=said.batch_size, schedule=schedule, seed=seed
+        )
         train(net, architecture, self.training, how)
         loss = float(net.loss(architecture, self.validation))
         chances = probabilities(net.logits(architecture, self.validation))

@@ -19,9 +19,9 @@ from tabnas.nets import (
     NonFiniteLossError,
     SuperNet,
     Trainer,
-    Training,
     TrainingResult,
     TrainingRows,
+    TrainingSettings,
 )
 from tabnas.runs._part import Part
 from tabnas.runs._parts import Parts
@@ -118,7 +118,7 @@ class AloneTrial(Trial):
 
     def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
         began = perf_counter()
-        result = self._trainer.run(tick=telling(self._trainer, observe, tick))
+        result = self._trainer.run(on_step=telling(self._trainer, observe, tick))
         observe(1.0)
         outputs = self._trainer.net.logits(self.architecture, self.parts.validation.examples)
         loss, temperature = self._judged(outputs, self.parts.validation)
@@ -176,7 +176,9 @@ class FoldsTrial(Trial):
             self._begin(self._fold + 1)
         best = int(np.argmin([self._learned_loss(epoch) for epoch in range(epochs)]))
         if not np.isfinite(self._outputs[best]).all():
-            raise NonFiniteLossError(self._trainer.step, inf, self.plan.training.schedule.rate)
+            raise NonFiniteLossError(
+                self._trainer.step, inf, self.plan.training.schedule.learning_rate
+            )
         # over all rows at once, since a fold may lack a class
         loss, temperature = self._judged(self._outputs[best], self.parts.development)
         return Candidate(
@@ -270,7 +272,7 @@ def _trainer(
     architecture: Architecture,
     rows: TrainingRows,
     plan: Recipe,
-    training: Training,
+    training: TrainingSettings,
     validation: Examples | None = None,
 ) -> Trainer:
     net = SuperNet.standalone(

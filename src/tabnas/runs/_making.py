@@ -178,7 +178,7 @@ def _trained_on(
         trainer = final_trainer(chosen, part.examples, run.plan)
         ledger.begin(name, trainer)
         share = share_of(phase, 0, 1, str(chosen.architecture), tell)
-        trainer.run(tick=telling(trainer, share, ledger.tick))
+        trainer.run(on_step=telling(trainer, share, ledger.tick))
         share(1.0)
         ledger.enter(name, {}, trainer.net.weights())
     return ledger.arrays(name)

@@ -12,7 +12,7 @@ from typing import Any
 from tabnas.errors import InfeasibleError, TabnasError, whole
 from tabnas.feasible import FeasibleSet
 from tabnas.latency import Measure, measure_models
-from tabnas.nets import Adam, Cosine, SuperNet, Training
+from tabnas.nets import Adam, Cosine, SuperNet, TrainingSettings
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.runs._latency import LatencyPlan, plan_latency
 from tabnas.runs._memory import refuse_beyond_memory
@@ -193,7 +193,7 @@ def make_plan(
             policy_optimizer=PolicyAdam(learning_rate=RL_RATE),
             reward="rejection" if feasible.is_exact else "rejection_monte_carlo",
         ),
-        training=Training(
+        training=TrainingSettings(
             epochs=epochs, batch_size=batch_size, schedule=schedule, seed=settings.seed
         ),
         optimizer=OPTIMIZER,

@@ -102,11 +102,11 @@ class JoinedRanks(Ranks):
         return found["told"], carried
 
     def everyones(self, facts: Any) -> list[Any]:
-        said = self._group.collect_messages(json.dumps(facts).encode())
+        said = self._group.all_gather_bytes(json.dumps(facts).encode())
         return [json.loads(one) for one in said]
 
     def largest(self, number: int) -> int:
-        return max(self._group.meet(b"largest", number).agreed())
+        return max(self._group.announce(b"largest", number).wait_all())
 
     def speaks(self) -> bool:
         """The first does, unless it is gone: then whoever asks next, after a while."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tabnas.nets import Optimizer, Training
+from tabnas.nets import Optimizer, TrainingSettings
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recipe:
     """How every candidate of a run is trained and judged."""
 
-    training: Training
+    training: TrainingSettings
     optimizer: Optimizer
     folds: int  # 0: candidates are chosen on the validation part
     engine: str

@@ -114,7 +114,7 @@ def describe_plan(outcome: Outcome) -> dict[str, Any]:
         "search_epochs": plan.search.epochs,
         "epochs": plan.training.epochs,
         "batch_size": plan.training.batch_size,
-        "learning_rate": plan.training.schedule.rate,
+        "learning_rate": plan.training.schedule.learning_rate,
         "candidates": plan.candidates,
         "folds": plan.folds,
     }

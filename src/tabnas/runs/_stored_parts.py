@@ -13,7 +13,7 @@ from tabnas.data import Encoded, Shares, UnseenCategories
 from tabnas.errors import TabnasError
 from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
-from tabnas.nets import Task, Windows
+from tabnas.nets import Task, WindowedBatches
 from tabnas.runs._embedding_rule import embeddings_within
 from tabnas.runs._overlap import check_overlap
 from tabnas.runs._part import Part, joined, make_part
@@ -65,9 +65,9 @@ class StoredRows:
         """Rows that are read together."""
         return min(max(self.window_rows // BLOCKS, FEWEST_BLOCK_ROWS), MOST_BLOCK_ROWS)
 
-    def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> Windows:
+    def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> WindowedBatches:
         """All rows epoch by epoch, a window in memory at a time."""
-        return Windows(
+        return WindowedBatches(
             lambda blocks, wanted: self.load(blocks, wanted).examples,
             len(self),
             block_rows=self.block_rows,
@@ -76,7 +76,7 @@ class StoredRows:
             seed=seed,
             workers=workers,
             # the rows of a single network are divided among all processes
-            own=range(self.rank, workers, self.ranks) if workers > 1 else None,
+            local_workers=range(self.rank, workers, self.ranks) if workers > 1 else None,
         )
 
     def load(self, blocks: IntArray, wanted: BoolArray | None = None) -> Part:

@@ -13,10 +13,10 @@ from tabnas.nets import (
     SGD,
     Adam,
     Embedding,
+    EngineFactory,
     Examples,
     Inputs,
     Loss,
-    MakeEngine,
     NonFiniteLossError,
     Optimizer,
     SuperNet,
@@ -48,7 +48,7 @@ OPTIMIZERS = (
 class NetworkFactory:
     """Builds networks with the engine to check, or with the reference engine."""
 
-    engine: str | MakeEngine
+    engine: str | EngineFactory
     device: str
 
     def build(
@@ -71,7 +71,7 @@ class NetworkFactory:
         )
 
 
-def check_engine(engine: str | MakeEngine, *, device: str = "cpu") -> None:
+def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
     """Raise AssertionError unless the engine meets the contract of `tabnas.nets.Engine`.
 
     On `device` it must compute the same outputs, losses, gradients and steps as a plain NumPy

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabnasError
 from tabnas.nets import (
-    LARGEST_NORM,
+    MAX_GRADIENT_NORM,
     SGD,
     Adam,
     Child,
+    DenseLayer,
     Examples,
     Float32Array,
-    Matrix,
     Optimizer,
     Rows,
     State,
@@ -52,9 +52,9 @@ class ReferenceEngine:
             for kind in kinds
             for name, size in shape.shapes().items()
         }
-        for matrix in shape.matrices:
-            bins = len(matrix.in_edges), len(matrix.out_edges)
-            self._state[f"steps/{matrix.name}"] = np.zeros(bins, np.int64)
+        for layer in shape.dense_layers:
+            bins = len(layer.in_widths), len(layer.out_widths)
+            self._state[f"steps/{layer.name}"] = np.zeros(bins, np.int64)
         for name, (categories, _) in shape.embeddings.items():
             self._state[f"steps/{name}"] = np.zeros(categories, np.int64)
         for name in shape.shapes():
@@ -62,16 +62,18 @@ class ReferenceEngine:
 
     # -- training --------------------------------------------------------------------------------
 
-    def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
+    def train_step(
+        self, child: Child, examples: Examples, rows: Rows, learning_rate: float
+    ) -> float:
         """Train one child for a step; return the loss before it. If not finite, change nothing."""
-        return self.train_step_workers([child], examples, [rows], rate)[0]
+        return self.train_step_workers([child], examples, [rows], learning_rate)[0]
 
     def train_step_workers(
         self,
         children: Sequence[Child],
         examples: Examples,
         rows: Sequence[Rows],
-        rate: float,
+        learning_rate: float,
     ) -> list[float]:
         """Make one step with the average gradient of several children, each on its own rows."""
         batches = [_row_numbers(examples, batch, weighted=True) for batch in rows]
@@ -87,40 +89,42 @@ class ReferenceEngine:
             for name, gradient in gradients.items():
                 average[name][_leading(gradient.shape)] += gradient / len(children)
         parts = [self._shape.child_shapes(child) for child in children]
-        for matrix in self._shape.matrices:
+        for layer in self._shape.dense_layers:
             self._update_layer(
-                matrix, [p for p in parts if f"{matrix.name}.weight" in p], average, rate
+                layer, [p for p in parts if f"{layer.name}.weight" in p], average, learning_rate
             )
         for column, name in enumerate(self._shape.embeddings):
             used = np.zeros(len(average[name]), np.bool_)
             for batch in batches:
                 used[examples.categorical[batch, column]] = True
             steps = self._count_steps(name, used)
-            self._update(name, average[name], used[:, None], steps[:, None], rate)
+            self._update(name, average[name], used[:, None], steps[:, None], learning_rate)
         return losses
 
     def _update_layer(
         self,
-        matrix: Matrix,
+        layer: DenseLayer,
         parts: Sequence[Mapping[str, Any]],
         average: Arrays,
-        rate: float,
+        learning_rate: float,
     ) -> None:
         """Update the blocks of a dense layer that some children use."""
-        rows, columns = np.array(matrix.in_edges), np.array(matrix.out_edges)
+        rows, columns = np.array(layer.in_widths), np.array(layer.out_widths)
         bins = np.zeros((len(rows), len(columns)), np.bool_)
         for part in parts:
-            fan_in, fan_out = part[f"{matrix.name}.weight"]
+            fan_in, fan_out = part[f"{layer.name}.weight"]
             bins |= np.logical_and.outer(rows <= fan_in, columns <= fan_out)
-        steps = self._count_steps(matrix.name, bins)
+        steps = self._count_steps(layer.name, bins)
         # from one value per bin to one per element
-        row = np.searchsorted(rows, np.arange(matrix.fan_in), side="right")
-        column = np.searchsorted(columns, np.arange(matrix.fan_out), side="right")
+        row = np.searchsorted(rows, np.arange(layer.fan_in), side="right")
+        column = np.searchsorted(columns, np.arange(layer.fan_out), side="right")
         used, steps = bins[row][:, column], steps[row][:, column]
-        weight, *vectors = (n for n in average if n.startswith(f"{matrix.name}."))
-        self._update(weight, average[weight], used, steps, rate, self._optimizer.weight_decay)
+        weight, *vectors = (n for n in average if n.startswith(f"{layer.name}."))
+        self._update(
+            weight, average[weight], used, steps, learning_rate, self._optimizer.weight_decay
+        )
         for name in vectors:  # a column is used wherever its first row is
-            self._update(name, average[name], used[0], steps[0], rate)
+            self._update(name, average[name], used[0], steps[0], learning_rate)
 
     def _count_steps(self, name: str, used: BoolArray) -> IntArray:
         steps = self._state[f"steps/{name}"]
@@ -134,7 +138,7 @@ class ReferenceEngine:
         g: FloatArray,
         used: BoolArray,
         n: IntArray,
-        rate: float,
+        learning_rate: float,
         decay: float = 0,
     ) -> None:
         """Apply the formulas of `tabnas.nets._optimizers` to the used elements; n: their steps."""
@@ -152,7 +156,7 @@ class ReferenceEngine:
             moments = [m, v]
             root = np.sqrt(v / (1 - settings.beta2**n))
             step = m / (1 - settings.beta1**n) / (root + settings.epsilon)
-        new = [w - rate * decay * w - rate * step, *moments]
+        new = [w - learning_rate * decay * w - learning_rate * step, *moments]
         for array, values in zip(held, new, strict=True):
             array[...] = np.where(used, values, array)
 
@@ -201,7 +205,7 @@ class ReferenceEngine:
             ids = examples.categorical[rows, column]
             np.add.at(found[name], ids, input_gradient[:, unit : unit + size[1]])
             unit += size[1]
-        return (_float32(loss) if squares < LARGEST_NORM**2 else inf), found
+        return (_float32(loss) if squares < MAX_GRADIENT_NORM**2 else inf), found
 
     # -- state -----------------------------------------------------------------------------------
 

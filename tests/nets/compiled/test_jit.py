@@ -39,11 +39,11 @@ def test_a_later_numba_may_lack_the_option_to_inline(known, monkeypatch, caplog)
     monkeypatch.setattr(_jit, "NEWEST_TESTED_NUMBA", (0, 1))
     if not known:
         monkeypatch.setattr(_jit, "_njit", njit_without)
-    _jit._inlining.cache_clear()
+    _jit._inline_options.cache_clear()
     try:
-        assert _jit.inlined(lambda x: 2 * x)(2) == 4
+        assert _jit.njit_inline(lambda x: 2 * x)(2) == 4
     finally:
-        _jit._inlining.cache_clear()
+        _jit._inline_options.cache_clear()
     assert ["inlines nothing" in record.message for record in caplog.records] == [True] * (
         not known
     )

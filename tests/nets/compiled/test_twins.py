@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.nets._optimizers import SGD, Adam
-from tabnas.nets.compiled import _embeddings, _layers, _losses, _products, _updates
+from tabnas.nets.compiled import _embeddings, _layer_norm, _losses, _optimizers, _products
+from tabnas.nets.compiled._fields import Batch
 from tabnas.nets.compiled._layout import bias_corrections, optimizer_settings
 from tabnas.nets.compiled._strides import row_stride
 from tabnas.nets.compiled._vectors import LANES
@@ -33,13 +34,13 @@ def normalise(z, bias, scale, shift):
 
 def normalise_backward(d, x, inverse, out, scale):
     """Gradients of z, bias, scale and shift."""
-    slope = d * (out > 0)
-    u = slope * scale
+    grad = d * (out > 0)
+    u = grad * scale
     dz = inverse * (u - u.mean(axis=1, keepdims=True) - x * (u * x).mean(axis=1, keepdims=True))
-    return dz, dz.sum(axis=0), (slope * x).sum(axis=0), slope.sum(axis=0)
+    return dz, dz.sum(axis=0), (grad * x).sum(axis=0), grad.sum(axis=0)
 
 
-def loss_and_slopes(kind, z, target, weight):
+def loss_and_grad(kind, z, target, weight):
     """Weighted mean loss and its gradient with respect to the logits."""
     share = weight / weight.sum()
     if kind == _losses.SOFTMAX:
@@ -47,15 +48,15 @@ def loss_and_slopes(kind, z, target, weight):
         odds = np.exp(shifted)
         rows = np.arange(len(z))
         losses = np.log(odds.sum(axis=1)) - shifted[rows, target]
-        slopes = odds / odds.sum(axis=1, keepdims=True)
-        slopes[rows, target] -= 1.0
+        grad = odds / odds.sum(axis=1, keepdims=True)
+        grad[rows, target] -= 1.0
     elif kind == _losses.LOGISTIC:
         losses = (np.logaddexp(0.0, z) - target * z)[:, 0]
-        slopes = 0.5 * (1.0 + np.tanh(0.5 * z)) - target
+        grad = 0.5 * (1.0 + np.tanh(0.5 * z)) - target
     else:
         losses = ((z - target) ** 2).mean(axis=1)
-        slopes = 2.0 * (z - target) / z.shape[1]
-    return (share * losses).sum(), slopes * share[:, None]
+        grad = 2.0 * (z - target) / z.shape[1]
+    return (share * losses).sum(), grad * share[:, None]
 
 
 def numeric_gradient(function, array, step=1e-6):
@@ -92,8 +93,8 @@ def test_gradient_of_the_normalised_layer():
 @pytest.mark.parametrize("kind", [_losses.LOGISTIC, _losses.SOFTMAX, _losses.SQUARED_ERROR])
 def test_gradient_of_the_losses(kind):
     z, target, weight = random_logits(kind, 5, 4, np.random.default_rng(1))
-    numeric = numeric_gradient(lambda: loss_and_slopes(kind, z, target, weight)[0], z)
-    np.testing.assert_allclose(numeric, loss_and_slopes(kind, z, target, weight)[1], atol=1e-7)
+    numeric = numeric_gradient(lambda: loss_and_grad(kind, z, target, weight)[0], z)
+    np.testing.assert_allclose(numeric, loss_and_grad(kind, z, target, weight)[1], atol=1e-7)
 
 
 def random_logits(kind, rows, outputs, rng):
@@ -162,13 +163,13 @@ def test_normalised_layer(rows, width, seed):
     room_z, room_d, room_out = padded(z), padded(d), padded(np.zeros((rows, width)))
     bias, scale, shift = (padded(vector[None]) for vector in vectors)
     room_inverse, stride = np.zeros(rows, np.float32), room_z.shape[1]
-    _layers.normalise(
+    _layer_norm.normalise(
         at(room_z), at(bias), at(scale), at(shift), at(room_inverse), at(room_out), rows, width,
         stride,
     )  # fmt: skip
     np.testing.assert_allclose(room_out[:rows, :width], out, rtol=1e-3, atol=1e-3)
     sums = np.zeros((3, stride), np.float32)
-    _layers.normalise_backward(
+    _layer_norm.normalise_backward(
         at(room_d), at(room_z), at(room_inverse), at(room_out), at(scale), at(sums[0]),
         at(sums[1]), at(sums[2]), rows, width, stride,
     )  # fmt: skip
@@ -182,10 +183,15 @@ def test_bias_of_the_head_and_its_gradient():
     rng = np.random.default_rng(0)
     z, bias = rng.normal(size=(5, 11)), rng.normal(size=(1, 11))
     room_z, room_bias, sums = padded(z), padded(bias), np.zeros(16, np.float32)
-    _layers.sum_rows(at(room_z), at(sums), 5, 11, room_z.shape[1])
+    _layer_norm.sum_rows(at(room_z), at(sums), 5, 11, room_z.shape[1])
     np.testing.assert_allclose(sums[:11], z.sum(axis=0), rtol=1e-5, atol=1e-6)
-    _layers.add_bias(at(room_z), at(room_bias), 5, 11, room_z.shape[1])
+    _layer_norm.add_bias(at(room_z), at(room_bias), 5, 11, room_z.shape[1])
     np.testing.assert_allclose(room_z[:5, :11], z + bias, rtol=1e-5, atol=1e-6)
+
+
+def make_batch(labels, values, weight, rows, count):
+    inputs = np.zeros((6, 0), np.float32), np.zeros((6, 0), np.int32)
+    return Batch(*inputs, labels, values, weight, rows, 0, count)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -195,28 +201,28 @@ def test_losses(kind, outputs, weighted):
     rng = np.random.default_rng(2)
     z, target, weight = random_logits(kind, 6, outputs, rng)
     weight = weight if weighted else np.ones(6)
-    value, slopes = loss_and_slopes(kind, z, target, weight)
+    value, grad = loss_and_grad(kind, z, target, weight)
     labels = target.astype(np.int32) if kind == _losses.SOFTMAX else np.zeros(0, np.int32)
     values = np.zeros((0, 1)) if kind == _losses.SOFTMAX else target
     room = padded(z)
     weights = weight.astype(np.float32) if weighted else np.zeros(0, np.float32)
     rows = np.arange(6)
-    whole = _losses.total_weight(weights, rows, 0, 6)
-    ours = _losses.loss_and_slopes(
-        kind, room, labels, values.astype(np.float32), weights, rows, 0, 6, z.shape[1], whole
-    )
+    batch = make_batch(labels, values.astype(np.float32), weights, rows, 6)
+    weight_sum = _losses.total_weight(batch)
+    ours = _losses.loss_and_grad(kind, room, batch, z.shape[1], weight_sum)
     assert ours == pytest.approx(value, rel=1e-5)
-    np.testing.assert_allclose(room[:6, : z.shape[1]], slopes, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(room[:6, : z.shape[1]], grad, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [0.0, 50.0, 1e4, 1e30])
 def test_losses_stay_finite_where_they_can(size):
     for kind, logits in ((_losses.LOGISTIC, [[-size], [size]]), (_losses.SOFTMAX, [[size, -size]])):
         z = padded(np.array(logits))
-        loss = _losses.loss_and_slopes(
-            kind, z, np.zeros(1, np.int32), np.array([[0.0], [1.0]], np.float32),
-            np.zeros(0, np.float32), np.zeros(0, np.int64), 0, len(logits), len(logits[0]), 1.0,
+        batch = make_batch(
+            np.zeros(1, np.int32), np.array([[0.0], [1.0]], np.float32), np.zeros(0, np.float32),
+            np.zeros(0, np.int64), len(logits),
         )  # fmt: skip
+        loss = _losses.loss_and_grad(kind, z, batch, len(logits[0]), 1.0)
         # both are right by 2 * size, or undecided at 0
         assert loss == pytest.approx(len(logits) * np.log1p(np.exp(-size * len(logits[0]))))
         assert np.isfinite(loss)
@@ -254,13 +260,13 @@ def test_updates_move_their_block_and_nothing_else(rows, count, steps, moments):
     w, m, v, g = (padded(np.abs(rng.normal(size=(rows, count)))) for _ in range(4))
     old = [array.copy() for array in (w, m, v)]
     w64, m64, v64, g64 = (array[block].astype(np.float64) for array in (w, m, v, g))
-    rate, keep, share = np.float32(0.1), np.float32(0.99), np.float32(0.5)
+    lr, decay, share = np.float32(0.1), np.float32(0.99), np.float32(0.5)
     stride = 4 * w.shape[1]
     if moments == 2:
         optimizer = Adam(epsilon=0.01)
         corrections = np.repeat(bias_corrections(optimizer)[:, [steps]], 40, axis=1)
-        _updates.adam(
-            at(w), at(m), at(v), at(g), rows, stride, count, rate, keep, share,
+        _optimizers.adam(
+            at(w), at(m), at(v), at(g), rows, stride, count, lr, decay, share,
             optimizer_settings(optimizer), at(corrections), at(corrections[1]),
         )  # fmt: skip
         m64 = 0.9 * m64 + 0.1 * 0.5 * g64
@@ -268,11 +274,11 @@ def test_updates_move_their_block_and_nothing_else(rows, count, steps, moments):
         direction = m64 / (1 - 0.9**steps) / (np.sqrt(v64 / (1 - 0.999**steps)) + 0.01)
     elif moments == 1:
         chosen = optimizer_settings(SGD(momentum=0.8))
-        _updates.momentum(at(w), at(m), at(g), rows, stride, count, rate, keep, share, chosen)
+        _optimizers.momentum(at(w), at(m), at(g), rows, stride, count, lr, decay, share, chosen)
         m64 = 0.8 * m64 + 0.5 * g64
         direction = m64
     else:
-        _updates.sgd(at(w), at(g), rows, stride, count, rate, keep, share)
+        _optimizers.sgd(at(w), at(g), rows, stride, count, lr, decay, share)
         direction = 0.5 * g64
     np.testing.assert_allclose(w[block], 0.99 * w64 - 0.1 * direction, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(m[block], m64, rtol=1e-5, atol=1e-6)
@@ -289,7 +295,7 @@ def test_repeated_categories_are_summed_in_order_of_appearance():
     d[..., 2:5] = np.arange(8, dtype=np.float32).reshape(2, 4, 1) + 1.0
     slots, touched = np.full(10, -1, np.int32), np.zeros(8, np.int32)
     sums = np.zeros((8, 8), np.float32)
-    found = _embeddings.merge_repeated(5, 2, 3, 0, ids, counts, d, slots, touched, sums)
+    found = _embeddings.sum_by_category(5, 2, 3, 0, ids, counts, d, slots, touched, sums)
     assert found == 3
     np.testing.assert_array_equal(touched[:3], [3, 1, 0])
     np.testing.assert_array_equal(sums[:3, :3], [[1 + 3 + 4] * 3, [2 + 5] * 3, [6] * 3])

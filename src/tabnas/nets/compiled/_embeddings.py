@@ -1,9 +1,17 @@
-"""Inputs of a batch: numeric columns copied, embeddings looked up; and the way back."""
+"""The inputs of a batch: numeric columns copied, embeddings looked up; and their gradients."""
 
 from __future__ import annotations
 
 from tabnas.nets._examples import Float32Array, Int32Array
-from tabnas.nets.compiled._jit import address, inlined, inner
+from tabnas.nets.compiled._fields import (
+    EMBEDDING_CATEGORIES,
+    EMBEDDING_DIMENSION,
+    EMBEDDING_INPUT,
+    EMBEDDING_STRIDE,
+    EMBEDDING_TABLE,
+    Batch,
+)
+from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
 from tabnas.nets.compiled._losses import row_of
 from tabnas.nets.compiled._vectors import (
     FLOAT_BYTES,
@@ -16,36 +24,33 @@ from tabnas.nets.compiled._vectors import (
 )
 from tabnas.types import IntArray
 
-# columns of Plan.columns, see _layout.Column
-DIMENSION, STRIDE, TABLE, FIRST_ROW, INPUT, CATEGORIES = 0, 1, 2, 3, 4, 5
 
-
-@inner
+@njit_helper
 def gather(
-    columns: IntArray, tables: Float32Array, numeric: Float32Array, categorical: Int32Array,
-    rows: IntArray, start: int, count: int, x: int, stride: int, ids: Int32Array,
-) -> None:  # fmt: skip
-    """Fill x [count, inputs] at an address; keep the category numbers in ids [embeddings, rows].
+    embeddings: IntArray, tables: Float32Array, batch: Batch, x: int, stride: int, ids: Int32Array
+) -> None:
+    """Fill x [count, inputs] at an address, and ids [embeddings, rows] with the categories.
 
-    Embeddings are copied in whole vectors from left to right: what one writes beyond its own units
-    the next overwrites, and the last needs room for a vector at the end of the row.
+    Embeddings are copied in full vectors from left to right: the next embedding overwrites what
+    one writes beyond its own units, and the last needs space for a vector at the end of the row.
     """
-    whole = numeric.shape[1] // LANES * VECTOR_BYTES
-    for i in range(count):
+    numeric, rows, start = batch.numeric, batch.rows, batch.start
+    vectors_end = numeric.shape[1] // LANES * VECTOR_BYTES
+    for i in range(batch.n_rows):
         begin = address(numeric) + row_of(rows, start, i) * numeric.strides[0]
         out = x + i * stride * FLOAT_BYTES
-        for at in range(0, whole, VECTOR_BYTES):
+        for at in range(0, vectors_end, VECTOR_BYTES):
             store(load(begin + at), out + at)
-        for at in range(whole, numeric.strides[0], FLOAT_BYTES):
+        for at in range(vectors_end, numeric.strides[0], FLOAT_BYTES):
             store_number(load_number(begin + at), out + at)
-    for c in range(columns.shape[0]):
-        table = address(tables) + columns[c, TABLE] * FLOAT_BYTES
-        category_bytes = columns[c, STRIDE] * FLOAT_BYTES
-        size = columns[c, DIMENSION] * FLOAT_BYTES
-        out = x + columns[c, INPUT] * FLOAT_BYTES
-        for i in range(count):
-            category = categorical[row_of(rows, start, i), c]
-            if category < 0 or category >= columns[c, CATEGORIES]:
+    for c in range(embeddings.shape[0]):
+        table = address(tables) + embeddings[c, EMBEDDING_TABLE] * FLOAT_BYTES
+        category_bytes = embeddings[c, EMBEDDING_STRIDE] * FLOAT_BYTES
+        size = embeddings[c, EMBEDDING_DIMENSION] * FLOAT_BYTES
+        out = x + embeddings[c, EMBEDDING_INPUT] * FLOAT_BYTES
+        for i in range(batch.n_rows):
+            category = batch.categorical[row_of(rows, start, i), c]
+            if category < 0 or category >= embeddings[c, EMBEDDING_CATEGORIES]:
                 raise ValueError("category out of range")
             ids[c, i] = category
             begin = table + category * category_bytes
@@ -54,35 +59,35 @@ def gather(
             out += stride * FLOAT_BYTES
 
 
-@inlined
-def merge_repeated(
+@njit_inline
+def sum_by_category(
     first_row: int, unit: int, dimension: int, column: int, ids: Int32Array, counts: IntArray,
     d: Float32Array, slots: Int32Array, touched: Int32Array, sums: Float32Array,
 ) -> int:  # fmt: skip
     """Sum the gradients of rows that hold the same category of one column.
 
     ids [workers, embeddings, rows], counts [workers], d [workers, rows, embedded units]. The sums
-    [categories found, at least dimension] come in the order in which the categories appear; that
-    order is left in `touched`, and in `slots` (-1 elsewhere). Returns how many were found.
+    [distinct categories, at least dimension] come in the order in which the categories appear; that
+    order is left in `touched`, and in `slots` (-1 elsewhere). Return how many categories there are.
     """
     size = dimension * FLOAT_BYTES
     sum_base, sum_stride = address(sums), sums.strides[0]
-    found = 0
+    distinct = 0
     for worker in range(counts.size):
-        of = address(d) + worker * d.strides[0] + unit * FLOAT_BYTES
+        source = address(d) + worker * d.strides[0] + unit * FLOAT_BYTES
         for i in range(counts[worker]):
             category = ids[worker, column, i]
             slot = slots[first_row + category]
             if slot < 0:
-                slots[first_row + category] = found
-                touched[found] = category
-                to = sum_base + found * sum_stride
+                slots[first_row + category] = distinct
+                touched[distinct] = category
+                to = sum_base + distinct * sum_stride
                 for at in range(0, size, VECTOR_BYTES):
-                    store(load(of + at), to + at)
-                found += 1
+                    store(load(source + at), to + at)
+                distinct += 1
             else:
                 to = sum_base + slot * sum_stride
                 for at in range(0, size, VECTOR_BYTES):
-                    store(load(to + at) + load(of + at), to + at)
-            of += d.strides[1]
-    return found
+                    store(load(to + at) + load(source + at), to + at)
+            source += d.strides[1]
+    return distinct

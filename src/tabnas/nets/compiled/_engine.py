@@ -1,4 +1,4 @@
-"""The compiled engine: owns the buffers, hands them to the kernels."""
+"""The compiled engine: it owns the buffers and passes them to the kernels."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tabnas.nets._engine import Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
-from tabnas.nets.compiled._kernels import KERNELS, PIECE
+from tabnas.nets.compiled._kernels import CHUNK_ROWS, KERNELS
 from tabnas.nets.compiled._layout import (
     bias_corrections,
-    lay_out,
+    build_layout,
+    dense_views,
+    embedding_views,
     optimizer_settings,
-    table_views,
-    views,
 )
-from tabnas.nets.compiled._strides import room
+from tabnas.nets.compiled._strides import max_row_stride
 from tabnas.nets.compiled._vectors import LANES
-from tabnas.nets.compiled._workers import Crew
+from tabnas.nets.compiled._worker_pool import WorkerPool
 from tabnas.types import IntArray
 
 KERNEL_ERRORS = (IndexError, ValueError, ZeroDivisionError)
@@ -45,16 +45,16 @@ class CompiledEngine:
         device: str,
     ) -> None:
         if device != "cpu":
-            raise TabnasError(f"the compiled engine runs on the cpu, however {device!r} was given")
+            raise TabnasError(f"device must be 'cpu' for the compiled engine, got {device!r}")
         self._shape = shape
-        self._layout = layout = lay_out(shape)
-        self._crew = Crew(workers, KERNELS.signal_and_watch)
+        self._layout = layout = build_layout(shape)
+        self._pool = WorkerPool(workers, KERNELS.count_and_poll)
         copies = 1 + optimizer.moments
         self._parameters = np.zeros((copies, layout.size), np.float32)
         self._tables = np.zeros((copies, layout.table_size), np.float32)
         self._steps = np.zeros(layout.step_counts, np.int64)
         self._row_steps = np.zeros(layout.categories, np.int64)
-        self._update_arrays = (
+        self._optimizer_arrays = (
             optimizer_settings(optimizer),
             bias_corrections(optimizer),
             self._steps,
@@ -72,33 +72,35 @@ class CompiledEngine:
     # -- memory ----------------------------------------------------------------------------------
 
     def _reserve(self, rows: int) -> None:
-        """Make room for a batch of that many rows, if there is not."""
+        """Enlarge the workspace to a batch of that many rows, if it is smaller."""
         if rows <= self._capacity:
             return
-        workers, inputs = self._workers, self._shape.task.inputs
-        embedded = room(inputs.width - inputs.numeric)
-        # children use other widths than the widest, with strides of their own
-        strides = [room(matrix.fan_out) for matrix in self._shape.matrices]
-        hidden = sum(2 * room(matrix.fan_out) + 1 for matrix in self._shape.hidden)
-        outputs = room(self._shape.task.outputs)
-        per_row = hidden + room(inputs.width + LANES) + outputs + 2 * max(*strides, embedded)
-        across = max(
-            (matrix.fan_out + LANES) * room(matrix.fan_in) for matrix in self._shape.matrices
+        shape, workers, inputs = self._shape, self._workers, self._shape.task.inputs
+        embedded = max_row_stride(inputs.width - inputs.numeric)
+        # a narrower child may have a larger stride than the widest
+        strides = [max_row_stride(layer.fan_out) for layer in shape.dense_layers]
+        hidden = sum(2 * max_row_stride(layer.fan_out) + 1 for layer in shape.hidden_layers)
+        ends = max_row_stride(inputs.width + LANES) + max_row_stride(shape.task.outputs)
+        per_row = hidden + ends + 2 * max(*strides, embedded)
+        transposed = max(
+            (layer.fan_out + LANES) * max_row_stride(layer.fan_in) for layer in shape.dense_layers
         )
-        self._space = np.zeros((workers, rows * per_row + across), np.float32)
+        self._buffer = np.zeros((workers, rows * per_row + transposed), np.float32)
         self._ids = np.zeros((workers, len(inputs.embeddings), rows), np.int32)
-        self._embedding_slopes = np.zeros((workers, rows, embedded + LANES), np.float32)
-        # put together once, since a step of a small network takes but some tens of microseconds
-        network = (*self._layout.plan, self._parameters, self._tables)
-        batch = (self._space, self._gradients, self._ids, self._embedding_slopes)
-        self._train_arrays = (*network, *self._update_arrays, *batch)
-        self._evaluation_arrays = (*network, self._space, self._ids)
-        self._capacity = rows  # only now: what fails above must not leave a promise behind
+        self._embedding_grad = np.zeros((workers, rows, embedded + LANES), np.float32)
+        # built once, since a step of a small network takes only some tens of microseconds
+        network = (*self._layout.spec, self._parameters, self._tables)
+        workspace = (self._buffer, self._gradients, self._ids, self._embedding_grad)
+        self._train_arrays = (*network, *self._optimizer_arrays, *workspace)
+        self._evaluation_arrays = (*network, self._buffer, self._ids)
+        self._capacity = rows  # set last: an allocation above may fail
 
     # -- training --------------------------------------------------------------------------------
 
-    def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
-        """One step of one child; returns the loss before it. Not finite: nothing has moved."""
+    def train_step(
+        self, child: Child, examples: Examples, rows: Rows, learning_rate: float
+    ) -> float:
+        """Take one step of one child and return the loss before it; see `Engine`."""
         listed, start, count = _rows(rows, examples)
         if count > self._capacity:
             self._reserve(count)
@@ -106,80 +108,75 @@ class CompiledEngine:
         try:
             return KERNELS.train(
                 *self._train_arrays, *examples.arrays, child.widths[None], 0, self._counts, NO_ROWS,
-                listed, start, count, rate,
+                listed, start, count, learning_rate,
             )  # fmt: skip
         except KERNEL_ERRORS as error:
-            raise _explained(error, examples) from None
+            raise _translate_error(error, examples) from None
 
     def train_step_workers(
-        self, children: Sequence[Child], examples: Examples, rows: Sequence[Rows], rate: float
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        learning_rate: float,
     ) -> list[float]:
-        """One step by the average gradient of several children, each on its own rows."""
+        """Take one step by the average gradient of several children, each on its own rows."""
         batches = [_rows(batch, examples) for batch in rows]
         counts = np.array([batch[2] for batch in batches], np.int64)
         self._reserve(int(counts.max()))
         widths = np.stack([child.widths for child in children])
+        event_counters = self._pool.event_counters
 
-        board = self._crew.board
-
-        def gradient(worker: int) -> float:
+        def compute_gradient(worker: int) -> float:
             return KERNELS.train(
-                *self._train_arrays, *examples.arrays, widths, worker, NO_ROWS, board,
-                *batches[worker], rate,
+                *self._train_arrays, *examples.arrays, widths, worker, NO_ROWS, event_counters,
+                *batches[worker], learning_rate,
             )  # fmt: skip
 
         try:
-            losses = self._crew.run(gradient, len(children))
+            losses = self._pool.run(compute_gradient, len(children))
         except KERNEL_ERRORS as error:
-            raise _explained(error, examples) from None
+            raise _translate_error(error, examples) from None
         if np.isfinite(losses).all():
             KERNELS.train(
-                *self._train_arrays,
-                *examples.arrays,
-                widths,
-                -1,
-                counts,
-                NO_ROWS,
-                NO_ROWS,
-                0,
-                0,
-                rate,
-            )
+                *self._train_arrays, *examples.arrays, widths, -1, counts, NO_ROWS, NO_ROWS, 0, 0,
+                learning_rate,
+            )  # fmt: skip
         return losses
 
     # -- evaluation ------------------------------------------------------------------------------
 
     def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
-        """The weighted mean loss."""
+        """Return the weighted mean loss."""
         listed, start, count = _rows(rows, examples)
-        self._reserve(min(count, PIECE))
+        self._reserve(min(count, CHUNK_ROWS))
         try:
             return KERNELS.evaluate(
                 *self._evaluation_arrays, *examples.arrays, child.widths, listed, start, count,
                 NO_LOGITS,
             )  # fmt: skip
         except KERNEL_ERRORS as error:
-            raise _explained(error, examples) from None
+            raise _translate_error(error, examples) from None
 
     def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
-        """The loss of each child, all on the same rows."""
+        """Return the loss of each child, all on the same rows."""
         return [self.loss(child, examples, rows) for child in children]
 
     def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
-        """[rows, outputs]."""
+        """Return the logits [rows, outputs]."""
         listed, start, count = _rows(rows, examples)
-        self._reserve(min(count, PIECE))
+        self._reserve(min(count, CHUNK_ROWS))
         out = np.empty((count, self._shape.task.outputs), np.float32)
         try:
             KERNELS.evaluate(
                 *self._evaluation_arrays, *examples.arrays, child.widths, listed, start, count, out
             )
         except KERNEL_ERRORS as error:
-            raise _explained(error, examples) from None
+            raise _translate_error(error, examples) from None
         return out
 
     def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
-        """The gradient of every array the child uses, in the child's shapes."""
+        """Return the gradient of every array the child uses, in the child's shapes."""
         batch = _rows(rows, examples)
         self._reserve(batch[2])
         try:
@@ -188,39 +185,42 @@ class CompiledEngine:
                 *batch, 0.0,
             )  # fmt: skip
         except KERNEL_ERRORS as error:
-            raise _explained(error, examples) from None
+            raise _translate_error(error, examples) from None
         if not isfinite(loss):
-            raise TabnasError(f"the loss, or its slope, is {loss}: it has no gradient")
-        named = views(self._shape, self._layout, self._gradients[0])
+            raise TabnasError(f"the loss, or its gradient, is {loss}; it cannot be differentiated")
+        named = dense_views(self._shape, self._layout, self._gradients[0])
         unit = 0
         for column, (name, size) in enumerate(self._shape.embeddings.items()):
-            slopes = self._embedding_slopes[0, : batch[2], unit : unit + size[1]]
+            grad = self._embedding_grad[0, : batch[2], unit : unit + size[1]]
             named[name] = np.zeros(size, np.float32)
-            np.add.at(named[name], self._ids[0, column, : batch[2]], slopes)
+            np.add.at(named[name], self._ids[0, column, : batch[2]], grad)
             unit += size[1]
         shapes = self._shape.child_shapes(child)
-        return {name: leading(named[name], size).copy() for name, size in shapes.items()}
+        return {name: leading_block(named[name], size).copy() for name, size in shapes.items()}
 
     # -- state -----------------------------------------------------------------------------------
 
     def weights(self) -> dict[str, Float32Array]:
-        """Every array of the SuperNet, in place."""
-        return self._named(0)
+        """Return every array of the SuperNet, in place."""
+        return self._named_arrays(0)
 
-    def _named(self, copy: int) -> dict[str, Float32Array]:
-        tables = table_views(self._shape, self._layout, self._tables[copy])
-        return tables | views(self._shape, self._layout, self._parameters[copy])
+    def _named_arrays(self, copy: int) -> dict[str, Float32Array]:
+        """Return the weights (copy 0) or one of the moments, by name."""
+        tables = embedding_views(self._shape, self._layout, self._tables[copy])
+        return tables | dense_views(self._shape, self._layout, self._parameters[copy])
 
     def _state_views(self) -> State:
         state: State = {}
         for copy, kind in enumerate(("weight", "first_moment", "second_moment")):
             if copy < len(self._parameters):
-                state |= {f"{kind}/{name}": array for name, array in self._named(copy).items()}
+                state |= {
+                    f"{kind}/{name}": array for name, array in self._named_arrays(copy).items()
+                }
         begin = 0
-        for matrix in self._shape.matrices:
-            bins = len(matrix.in_edges), len(matrix.out_edges)
+        for layer in self._shape.dense_layers:
+            bins = len(layer.in_widths), len(layer.out_widths)
             end = begin + bins[0] * bins[1]
-            state[f"steps/{matrix.name}"] = self._steps[begin:end].reshape(bins)
+            state[f"steps/{layer.name}"] = self._steps[begin:end].reshape(bins)
             begin = end
         begin = 0
         for name, (categories, _) in self._shape.embeddings.items():
@@ -229,37 +229,36 @@ class CompiledEngine:
         return state
 
     def state(self) -> State:
-        """Copies of all that shapes the future: weights, moments, step counts."""
+        """Return copies of weights, moments and step counts."""
         return {name: np.array(array, order="C") for name, array in self._state_views().items()}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a state of any engine."""
+        """Load a state that any engine has returned."""
         for name, array in self._state_views().items():
             array[...] = state[name]
 
 
-def leading(array: Float32Array, shape: tuple[int, ...]) -> Float32Array:
-    """The leading block of that shape."""
+def leading_block(array: Float32Array, shape: tuple[int, ...]) -> Float32Array:
+    """Return the leading block of that shape."""
     return array[tuple(slice(size) for size in shape)]
 
 
 def _rows(rows: Rows, examples: Examples) -> tuple[IntArray, int, int]:
-    """Rows as the kernels take them: a list of numbers, or none and a range."""
+    """Return rows as the kernels take them: their numbers, or none and a range."""
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(len(examples.numeric))
         return NO_ROWS, start, max(0, stop - start)
     return rows, 0, len(rows)
 
 
-def _explained(error: Exception, examples: Examples) -> TabnasError:
+def _translate_error(error: Exception, examples: Examples) -> TabnasError:
     if isinstance(error, IndexError):
         return TabnasError(
-            f"rows must lie between 0 and {len(examples) - 1} and be at least one, "
-            "however others or none were given"
+            f"rows must be at least one, each from 0 to {len(examples) - 1}, got none or others"
         )
     if isinstance(error, ValueError):
         return TabnasError(
             "a category or class label is out of range: the arrays of the examples have changed "
             "since they were checked"
         )
-    return TabnasError("at least one row of a batch must have a weight above 0, however none has")
+    return TabnasError("at least one row of a batch must have a weight above 0, got none")

@@ -1,4 +1,4 @@
-"""How kernels are compiled."""
+"""Decorators that compile functions with Numba."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from tabnas.compiling import NEWEST_TESTED_NUMBA, kept, whole
-from tabnas.nets._engine import LARGEST_NORM
+from tabnas.nets._engine import MAX_GRADIENT_NORM
 from tabnas.nets._shape import NORM_EPSILON
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,24 +32,24 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def inner(function: Function) -> Function:
+def njit_helper(function: Function) -> Function:
     """Compile a function that only kernels call."""
     compiled: Function = _njit(**OPTIONS)(function)
     return compiled
 
 
-def inlined(function: Function) -> Function:
-    """Compile a small function into whatever calls it.
+def njit_inline(function: Function) -> Function:
+    """Compile a small function into every function that calls it.
 
     Arrays are passed as some ten numbers each, which costs more than a short body.
     """
-    compiled: Function = _njit(**_inlining(), **OPTIONS)(function)
+    compiled: Function = _njit(**_inline_options(), **OPTIONS)(function)
     return compiled
 
 
 @cache
-def _inlining() -> dict[str, bool]:
-    """Numba's option to inline, which its manual does not mention: a later version may lack it."""
+def _inline_options() -> dict[str, bool]:
+    """Return Numba's option to inline. It is undocumented, so a later version may lack it."""
     if numba.version_info[:2] > NEWEST_TESTED_NUMBA:
         try:
             _njit("int64(int64)", forceinline=True)(lambda x: x)
@@ -60,7 +60,7 @@ def _inlining() -> dict[str, bool]:
 
 
 def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
-    """Compile a function that Python calls, for these types; the machine code is kept on disk."""
+    """Compile a function that Python calls, for these types, and keep the machine code on disk."""
 
     def compile_(function: Function) -> Function:
         dispatcher = whole(**OPTIONS)(function)
@@ -72,24 +72,24 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
 
 @cache
 def announce() -> None:
-    """Tell the user, once, why nothing happens for a while."""
+    """Log, once, that compiling takes a while."""
     logger.warning("compiling the network kernels, once; about half a minute")
 
 
-@inlined
+@njit_inline
 def address(array: Any) -> int:
-    """Where an array begins, as a signed number: one integer type keeps the kernels few."""
+    """Return where an array begins, as a signed number: one integer type keeps the kernels few."""
     return np.int64(array.ctypes.data)  # type: ignore[return-value]
 
 
-def _sources() -> str:
-    """A digest of all kernel code: each kernel is compiled from most of it."""
+def _digest_sources() -> str:
+    """Return a digest of all kernel code: each kernel is compiled from most of it."""
     digest = sha256()
     for path in sorted(files(__package__).iterdir(), key=lambda path: path.name):
         if path.name.endswith(".py"):
             digest.update(path.read_bytes())
-    digest.update(repr((NORM_EPSILON, LARGEST_NORM)).encode())  # the constants from elsewhere
+    digest.update(repr((NORM_EPSILON, MAX_GRADIENT_NORM)).encode())  # constants from elsewhere
     return digest.hexdigest()
 
 
-SOURCES = _sources()
+SOURCES = _digest_sources()

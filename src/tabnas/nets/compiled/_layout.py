@@ -1,167 +1,148 @@
-"""Where everything lies in memory: one flat buffer for the dense layers, one for the embeddings."""
+"""The memory layout: one flat buffer for all dense layers, one for all embeddings."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from tabnas.nets._examples import Float32Array
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
-from tabnas.nets._shape import Matrix, SuperNetShape
+from tabnas.nets._shape import DenseLayer, SuperNetShape
 from tabnas.nets._task import Loss
+from tabnas.nets.compiled._fields import (
+    EMBEDDING_COUNT,
+    EMBEDDING_STRIDE,
+    EMBEDDING_TABLE,
+    LAYER_BIAS,
+    LAYER_COUNT,
+    LAYER_IN_COUNT,
+    LAYER_IN_WIDTHS,
+    LAYER_OUT_COUNT,
+    LAYER_OUT_WIDTHS,
+    LAYER_SCALE,
+    LAYER_SHIFT,
+    LAYER_STEPS,
+    LAYER_STRIDE,
+    LAYER_WEIGHT,
+    SIZE_COUNT,
+    SIZE_INPUTS,
+    SIZE_LAYERS,
+    SIZE_LOSS,
+    SIZE_NUMERIC,
+    SIZE_OUTPUTS,
+    NetworkSpec,
+)
 from tabnas.nets.compiled._losses import LOGISTIC, SOFTMAX, SQUARED_ERROR
-from tabnas.nets.compiled._strides import row_stride, whole_vectors
+from tabnas.nets.compiled._strides import round_up_to_lanes, row_stride
 from tabnas.nets.compiled._vectors import LANES
 from tabnas.types import IntArray
 
 LOSSES = {Loss.LOGISTIC: LOGISTIC, Loss.SOFTMAX: SOFTMAX, Loss.SQUARED_ERROR: SQUARED_ERROR}
-
-
-class Field(IntEnum):
-    """Columns of `Plan.matrices`: offsets into the parameters, the edges and the step counts."""
-
-    WEIGHT = 0
-    STRIDE = 1
-    BIAS = 2
-    SCALE = 3
-    SHIFT = 4
-    IN_EDGES = 5
-    IN_COUNT = 6
-    OUT_EDGES = 7
-    OUT_COUNT = 8
-    STEPS = 9
-
-
-class Column(IntEnum):
-    """Columns of `Plan.columns`, one row per embedding."""
-
-    DIMENSION = 0
-    STRIDE = 1  # from one category to the next
-    TABLE = 2  # where its numbers begin among those of all embeddings
-    FIRST_ROW = 3  # the number of its category 0 among the categories of all embeddings
-    INPUT = 4  # its first unit among the inputs
-    CATEGORIES = 5
-
-
-class Size(IntEnum):
-    """Entries of `Plan.sizes`."""
-
-    LAYERS = 0
-    NUMERIC = 1
-    INPUTS = 2
-    OUTPUTS = 3
-    LOSS = 4
-
-
-class Plan(NamedTuple):
-    """All that the kernels know of the networks; never changes."""
-
-    sizes: IntArray
-    matrices: IntArray  # [hidden layers and heads, fields]
-    edges: IntArray  # the candidate widths that the matrices' sides can end at
-    heads: IntArray  # [layers + 1], the matrix that is the head of each depth, or -1
-    columns: IntArray  # [embeddings, fields]
+VECTORS = {"bias": LAYER_BIAS, "scale": LAYER_SCALE, "shift": LAYER_SHIFT}
 
 
 class Layout(NamedTuple):
-    """The plan, with what only Python needs."""
+    """What the kernels know of the network, and the buffer sizes, which only Python needs."""
 
-    plan: Plan
+    spec: NetworkSpec
     size: int  # numbers in the buffer of the dense layers
     step_counts: int
     table_size: int  # numbers in the buffer of the embeddings
     categories: int  # of all embeddings together
 
 
-def lay_out(shape: SuperNetShape) -> Layout:
-    """Give every array its place."""
-    matrices: list[IntArray] = []
-    edges: list[int] = []
+def build_layout(shape: SuperNetShape) -> Layout:
+    """Assign an offset to every array of the SuperNet."""
+    layers: list[IntArray] = []
+    widths: list[int] = []
     size = steps = 0
-    for matrix in shape.matrices:
-        row = np.zeros(len(Field), np.int64)
-        stride = row_stride(matrix.fan_out)
-        row[Field.STRIDE] = stride
-        row[Field.WEIGHT] = size
-        # transposing reads whole blocks, from any row on
-        size += stride * (matrix.fan_in + LANES)
-        for field in (Field.BIAS, Field.SCALE, Field.SHIFT):
+    for layer in shape.dense_layers:
+        row = np.zeros(LAYER_COUNT, np.int64)
+        stride = row_stride(layer.fan_out)
+        row[LAYER_STRIDE] = stride
+        row[LAYER_WEIGHT] = size
+        # transposing reads full blocks, from any row on
+        size += stride * (layer.fan_in + LANES)
+        for field in VECTORS.values():
             row[field] = size
-            size += stride if matrix.hidden or field is Field.BIAS else 0
-        row[Field.IN_EDGES], row[Field.IN_COUNT] = len(edges), len(matrix.in_edges)
-        edges += matrix.in_edges
-        row[Field.OUT_EDGES], row[Field.OUT_COUNT] = len(edges), len(matrix.out_edges)
-        edges += matrix.out_edges
-        row[Field.STEPS] = steps
-        steps += len(matrix.in_edges) * len(matrix.out_edges)
-        matrices.append(row)
-    heads = np.full(shape.layers + 1, -1, np.int64)
-    heads[list(shape.depths)] = shape.layers + np.arange(len(shape.depths))
-    columns, table_size, categories = _columns(shape)
-    plan = Plan(_sizes(shape), np.array(matrices), np.array(edges, np.int64), heads, columns)
-    return Layout(plan, size, steps, table_size, categories)
+            size += stride if layer.is_hidden or field == LAYER_BIAS else 0
+        row[LAYER_IN_WIDTHS], row[LAYER_IN_COUNT] = len(widths), len(layer.in_widths)
+        widths += layer.in_widths
+        row[LAYER_OUT_WIDTHS], row[LAYER_OUT_COUNT] = len(widths), len(layer.out_widths)
+        widths += layer.out_widths
+        row[LAYER_STEPS] = steps
+        steps += len(layer.in_widths) * len(layer.out_widths)
+        layers.append(row)
+    heads = np.full(shape.max_depth + 1, -1, np.int64)
+    heads[list(shape.depths)] = shape.max_depth + np.arange(len(shape.depths))
+    embeddings, table_size, categories = _lay_out_embeddings(shape)
+    spec = NetworkSpec(
+        _sizes(shape), np.array(layers), np.array(widths, np.int64), heads, embeddings
+    )
+    return Layout(spec, size, steps, table_size, categories)
 
 
 def _sizes(shape: SuperNetShape) -> IntArray:
     task = shape.task
-    sizes = np.zeros(len(Size), np.int64)
-    sizes[Size.LAYERS] = shape.layers
-    sizes[Size.NUMERIC] = task.inputs.numeric
-    sizes[Size.INPUTS] = task.inputs.width
-    sizes[Size.OUTPUTS] = task.outputs
-    sizes[Size.LOSS] = LOSSES[task.loss]
+    sizes = np.zeros(SIZE_COUNT, np.int64)
+    sizes[SIZE_LAYERS] = shape.max_depth
+    sizes[SIZE_NUMERIC] = task.inputs.numeric
+    sizes[SIZE_INPUTS] = task.inputs.width
+    sizes[SIZE_OUTPUTS] = task.outputs
+    sizes[SIZE_LOSS] = LOSSES[task.loss]
     return sizes
 
 
-def _columns(shape: SuperNetShape) -> tuple[IntArray, int, int]:
-    columns = np.zeros((len(shape.embeddings), len(Column)), np.int64)
-    table = first = 0
+def _lay_out_embeddings(shape: SuperNetShape) -> tuple[IntArray, int, int]:
+    """Return the fields of every embedding, and the total numbers of elements and categories."""
+    embeddings = np.zeros((len(shape.embeddings), EMBEDDING_COUNT), np.int64)
+    table = first_row = 0
     unit = shape.task.inputs.numeric
-    for row, (categories, dimension) in zip(columns, shape.embeddings.values(), strict=True):
-        stride = whole_vectors(dimension)
-        row[:] = dimension, stride, table, first, unit, categories
+    for row, (categories, dimension) in zip(embeddings, shape.embeddings.values(), strict=True):
+        stride = round_up_to_lanes(dimension)
+        row[:] = dimension, stride, table, first_row, unit, categories
         table += categories * stride
-        first += categories
+        first_row += categories
         unit += dimension
-    return columns, table, first
+    return embeddings, table, first_row
 
 
-def views(shape: SuperNetShape, layout: Layout, dense: Float32Array) -> dict[str, Float32Array]:
-    """The named arrays inside a dense buffer."""
+def dense_views(
+    shape: SuperNetShape, layout: Layout, dense: Float32Array
+) -> dict[str, Float32Array]:
+    """Return the named arrays inside a buffer of the dense layers."""
     named: dict[str, Float32Array] = {}
-    for matrix, row in zip(shape.matrices, layout.plan.matrices, strict=True):
-        named |= _matrix_views(matrix, row, dense)
+    for layer, row in zip(shape.dense_layers, layout.spec.layers, strict=True):
+        named |= _layer_views(layer, row, dense)
     return named
 
 
-def _matrix_views(matrix: Matrix, row: IntArray, dense: Float32Array) -> dict[str, Float32Array]:
-    stride, start = int(row[Field.STRIDE]), int(row[Field.WEIGHT])
-    weight = dense[start : start + matrix.fan_in * stride].reshape(matrix.fan_in, stride)
-    named = {f"{matrix.name}.weight": weight[:, : matrix.fan_out]}
-    vectors = {"bias": Field.BIAS, "scale": Field.SCALE, "shift": Field.SHIFT}
-    for name, field in vectors.items():
-        if matrix.hidden or field is Field.BIAS:
+def _layer_views(layer: DenseLayer, row: IntArray, dense: Float32Array) -> dict[str, Float32Array]:
+    stride, start = int(row[LAYER_STRIDE]), int(row[LAYER_WEIGHT])
+    weight = dense[start : start + layer.fan_in * stride].reshape(layer.fan_in, stride)
+    named = {f"{layer.name}.weight": weight[:, : layer.fan_out]}
+    for name, field in VECTORS.items():
+        if layer.is_hidden or field == LAYER_BIAS:
             start = int(row[field])
-            named[f"{matrix.name}.{name}"] = dense[start : start + matrix.fan_out]
+            named[f"{layer.name}.{name}"] = dense[start : start + layer.fan_out]
     return named
 
 
-def table_views(
+def embedding_views(
     shape: SuperNetShape, layout: Layout, tables: Float32Array
 ) -> dict[str, Float32Array]:
-    """The named embeddings inside the embedding buffer."""
+    """Return the named embeddings inside a buffer of the embeddings."""
     named = {}
-    for (name, size), row in zip(shape.embeddings.items(), layout.plan.columns, strict=True):
-        start, stride = int(row[Column.TABLE]), int(row[Column.STRIDE])
+    for (name, size), row in zip(shape.embeddings.items(), layout.spec.embeddings, strict=True):
+        start, stride = int(row[EMBEDDING_TABLE]), int(row[EMBEDDING_STRIDE])
         table = tables[start : start + size[0] * stride].reshape(size[0], stride)
         named[name] = table[:, : size[1]]
     return named
 
 
 def optimizer_settings(optimizer: Optimizer) -> Float32Array:
-    """[momentum or beta1, beta2, epsilon, weight decay, 1 - beta1, 1 - beta2]."""
+    """[momentum or beta1, beta2, epsilon, weight decay, 1 - beta1, 1 - beta2], see _fields."""
     decay = optimizer.weight_decay
     if isinstance(optimizer, Adam):
         beta1, beta2 = optimizer.beta1, optimizer.beta2

@@ -9,8 +9,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from tabnas.nets._examples import Float32Array, Int32Array
-from tabnas.nets.compiled._jit import inlined, inner
+from tabnas.nets._examples import Float32Array
+from tabnas.nets.compiled._fields import Batch
+from tabnas.nets.compiled._jit import njit_helper, njit_inline
 from tabnas.nets.compiled._vectors import ONE, ZERO, intrinsic, real
 from tabnas.types import IntArray
 
@@ -19,7 +20,7 @@ LOGISTIC, SOFTMAX, SQUARED_ERROR = 0, 1, 2
 
 @intrinsic
 def _float_of_bits(context: Any, bits: Any) -> Any:
-    """The float32 number that has these 32 bits."""
+    """Return the float32 number that has these 32 bits."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: list[Any]) -> Any:
         return builder.bitcast(arguments[0], ir.FloatType())
@@ -27,12 +28,12 @@ def _float_of_bits(context: Any, bits: Any) -> Any:
     return types.float32(types.int32), generate
 
 
-@inner
+@njit_helper
 def exp_of_negative(x: float) -> Any:
-    """exp(x) for x <= 0, to float32 rounding, without a library call so that loops vectorise.
+    """Return exp(x) for x <= 0, to float32 rounding; without a library call, loops vectorise.
 
-    exp(x) = 2^k 2^f with k whole and |f| <= 1/2; 2^f by its Taylor series, 2^k by its bits. NaN
-    stays NaN, but takes no part in that: as an integer it would be undefined.
+    exp(x) = 2^k 2^f with an integer k and |f| <= 1/2; 2^f by its Taylor series, 2^k by its bits.
+    NaN stays NaN and is never converted to an integer, which would be undefined.
     """
     # in this order: every comparison with NaN is false, so max() leaves -87 of it
     y = max(real(-87.0), x) * real(1.4426950408889634)
@@ -50,9 +51,9 @@ def exp_of_negative(x: float) -> Any:
     return power if x == x else x
 
 
-@inner
+@njit_helper
 def _softmax(z: Float32Array, i: int, label: int, share: float, classes: int) -> Any:
-    """One row: log(sum exp z) - z[label]; z becomes share * (softmax(z) - onehot(label))."""
+    """Return log(sum exp z) - z[label] of a row; z becomes share * (softmax(z) - onehot(label))."""
     largest = z[i, 0]
     for j in range(1, classes):
         largest = max(largest, z[i, j])
@@ -69,9 +70,9 @@ def _softmax(z: Float32Array, i: int, label: int, share: float, classes: int) ->
     return log(total) + (largest - target)
 
 
-@inner
+@njit_helper
 def _logistic(z: Float32Array, i: int, target: float, share: float) -> Any:
-    """One row: log(1 + exp z) - target z; z becomes share * (sigmoid(z) - target)."""
+    """Return log(1 + exp z) - target z of a row; z becomes share * (sigmoid(z) - target)."""
     logit = z[i, 0]
     # exp of a negative number only, so that nothing overflows
     small = real(exp(-abs(logit)))
@@ -81,9 +82,9 @@ def _logistic(z: Float32Array, i: int, target: float, share: float) -> Any:
     return positive - target * logit + log1p(small)
 
 
-@inner
+@njit_helper
 def _squared_error(z: Float32Array, i: int, values: Float32Array, row: int, share: float) -> Any:
-    """One row: mean of (z - value)^2; z becomes share * 2 (z - value) / outputs."""
+    """Return the mean of (z - value)^2 of a row; z becomes share * 2 (z - value) / outputs."""
     outputs = values.shape[1]
     per_output = ONE / real(outputs)
     total = ZERO
@@ -94,33 +95,36 @@ def _squared_error(z: Float32Array, i: int, values: Float32Array, row: int, shar
     return total * per_output
 
 
-@inlined
+@njit_inline
 def row_of(rows: IntArray, start: int, i: int) -> int:
-    """The table's row that is row i of the batch: listed, or counted from `start`."""
+    """Return the row number of row i of the batch: listed in `rows`, or counted from `start`."""
     return rows[i] if rows.size > 0 else start + i
 
 
-@inner
-def total_weight(weight: Float32Array, rows: IntArray, start: int, count: int) -> float:
-    """What the rows weigh together."""
-    if weight.size == 0:
-        return float(count)
+@njit_helper
+def total_weight(batch: Batch) -> float:
+    """Return the sum of the row weights: the number of rows, if there are no weights."""
+    if batch.weight.size == 0:
+        return float(batch.n_rows)
     total = 0.0
-    for i in range(count):
-        total += weight[row_of(rows, start, i)]
+    for i in range(batch.n_rows):
+        total += batch.weight[row_of(batch.rows, batch.start, i)]
     return total
 
 
-@inner
-def loss_and_slopes(
-    kind: int, z: Float32Array, labels: Int32Array, values: Float32Array, weight: Float32Array,
-    rows: IntArray, start: int, count: int, outputs: int, whole: float,
-) -> float:  # fmt: skip
-    """Sum over rows of weight * loss / whole; the logits z [count, outputs] become its gradient."""
+@njit_helper
+def loss_and_grad(
+    kind: int, z: Float32Array, batch: Batch, outputs: int, weight_sum: float
+) -> float:
+    """Return the sum over rows of weight * loss / weight_sum.
+
+    The logits z [count, outputs] become its gradient.
+    """
+    labels, values, weight = batch.labels, batch.values, batch.weight
     total = 0.0
-    for i in range(count):
-        row = row_of(rows, start, i)
-        share = real((weight[row] if weight.size > 0 else ONE) / whole)
+    for i in range(batch.n_rows):
+        row = row_of(batch.rows, batch.start, i)
+        share = real((weight[row] if weight.size > 0 else ONE) / weight_sum)
         if kind == SOFTMAX:
             if labels[row] < 0 or labels[row] >= outputs:
                 raise ValueError("label out of range")

@@ -1,14 +1,14 @@
 """Matrix products of leading blocks, row-major, any row stride.
 
-Vectors run along the columns of the result, so the number of columns is rounded up to whole
-vectors: rows of B and C must have room for that, and what lands in C beyond the asked columns
-means nothing. Rows and the dimension summed over are exact. The order of every sum is fixed by the
-sizes alone.
+Vectors run along the columns of the result, so the number of columns is rounded up to full vectors:
+rows of B and C must have space for that, and what lands in C beyond the requested columns means
+nothing. Rows and the dimension summed over are exact. The sizes alone determine the order of every
+sum.
 """
 
 from __future__ import annotations
 
-from tabnas.nets.compiled._jit import inlined, inner
+from tabnas.nets.compiled._jit import njit_helper, njit_inline
 from tabnas.nets.compiled._tiles import tile, transpose_block
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, LANES, VECTOR_BYTES
 
@@ -21,12 +21,12 @@ _tile_6x2, _tile_2x2, _tile_1x2 = tile(6, 2), tile(2, 2), tile(1, 2)
 _tile_6x1, _tile_2x1, _tile_1x1 = tile(6, 1), tile(2, 1), tile(1, 1)
 
 
-@inner
+@njit_helper
 def _panel(
     a: int, a_row: int, a_step: int, b: int, b_step: int, c: int, c_row: int,
     rows: int, vectors: int, steps: int, add: int,
 ) -> None:  # fmt: skip
-    """Columns of one to three vectors of a product."""
+    """Compute a panel of a product whose columns are one to three vectors."""
     i = 0
     if vectors == 3:
         while i + 4 <= rows:
@@ -57,12 +57,12 @@ def _panel(
             _tile_1x1(a + i * a_row, a_row, a_step, b, b_step, c + i * c_row, c_row, steps, add)
 
 
-@inner
+@njit_helper
 def _product(
     a: int, a_row: int, a_step: int, b: int, b_step: int, c: int, c_row: int,
     rows: int, columns: int, steps: int,
 ) -> None:  # fmt: skip
-    """C[rows, columns] = A[rows, steps] B[steps, columns]; addresses, strides in bytes."""
+    """Compute C[rows, columns] = A[rows, steps] B[steps, columns]; addresses, strides in bytes."""
     vectors = (columns + LANES - 1) // LANES
     for step in range(0, steps, STEP_BLOCK):
         step_count = min(STEP_BLOCK, steps - step)
@@ -82,35 +82,41 @@ def _product(
                 done += width
 
 
-@inlined
+@njit_inline
 def multiply(
     a: int, a_stride: int, b: int, b_stride: int, out: int, out_stride: int,
     rows: int, columns: int, steps: int,
 ) -> None:  # fmt: skip
-    """out[:rows, :columns] = a[:rows, :steps] @ b[:steps, :columns]; addresses, row strides."""
+    """Compute out[:rows, :columns] = a[:rows, :steps] @ b[:steps, :columns].
+
+    Matrices are given as addresses and row strides.
+    """
     _product(
         a, a_stride * FLOAT_BYTES, FLOAT_BYTES, b, b_stride * FLOAT_BYTES,
         out, out_stride * FLOAT_BYTES, rows, columns, steps,
     )  # fmt: skip
 
 
-@inlined
+@njit_inline
 def multiply_transposed(
     a: int, a_stride: int, b: int, b_stride: int, out: int, out_stride: int,
     rows: int, columns: int, steps: int,
 ) -> None:  # fmt: skip
-    """out[:rows, :columns] = a[:steps, :rows].T @ b[:steps, :columns]; addresses, row strides."""
+    """Compute out[:rows, :columns] = a[:steps, :rows].T @ b[:steps, :columns].
+
+    Matrices are given as addresses and row strides.
+    """
     _product(
         a, FLOAT_BYTES, a_stride * FLOAT_BYTES, b, b_stride * FLOAT_BYTES,
         out, out_stride * FLOAT_BYTES, rows, columns, steps,
     )  # fmt: skip
 
 
-@inner
+@njit_helper
 def transpose(
     source: int, source_stride: int, out: int, out_stride: int, rows: int, columns: int
 ) -> None:
-    """out[:columns, :rows] = source[:rows, :columns].T, both rounded up to whole blocks."""
+    """Compute out[:columns, :rows] = source[:rows, :columns].T, both rounded up to full blocks."""
     source_row, out_row = source_stride * FLOAT_BYTES, out_stride * FLOAT_BYTES
     for i in range(0, rows, LANES):
         for j in range(0, columns, LANES):

@@ -1,22 +1,22 @@
-"""Row strides of matrices, in numbers."""
+"""Row strides of matrices, in numbers (not bytes)."""
 
 from __future__ import annotations
 
-from tabnas.nets.compiled._jit import inner
+from tabnas.nets.compiled._jit import njit_helper
 from tabnas.nets.compiled._vectors import LANES
 
 
-def whole_vectors(columns: int) -> int:
-    """Columns rounded up to whole vectors.
+def round_up_to_lanes(columns: int) -> int:
+    """Return the number of columns, rounded up to full vectors.
 
-    >>> whole_vectors(20)
+    >>> round_up_to_lanes(20)
     24
     """
     return (columns + LANES - 1) // LANES * LANES
 
 
 def row_stride(columns: int) -> int:
-    """Columns rounded up to whole vectors, and off the multiples of 128.
+    """Return the number of columns, rounded up to full vectors and off the multiples of 128.
 
     Rows that lie a large power of two apart compete for the same few places in the cache.
 
@@ -29,13 +29,14 @@ def row_stride(columns: int) -> int:
     return stride
 
 
-def room(columns: int) -> int:
-    """The largest `row_stride` of up to that many columns; it does not always grow with them.
+def max_row_stride(columns: int) -> int:
+    """Return an upper bound of `row_stride` for up to that many columns; it is not monotonic.
 
-    >>> row_stride(128), row_stride(136), room(136)
+    >>> row_stride(128), row_stride(136), max_row_stride(136)
     (144, 136, 152)
     """
-    return whole_vectors(columns) + 2 * LANES
+    return round_up_to_lanes(columns) + 2 * LANES
 
 
-stride_of = inner(row_stride)
+stride_of = njit_helper(row_stride)
+"""`row_stride` for kernels."""

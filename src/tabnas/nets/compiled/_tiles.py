@@ -33,14 +33,14 @@ from tabnas.nets.compiled._vectors import (
 
 
 def _emit_tile(builder: Any, arguments: list[Any], rows: int, vectors: int) -> None:
-    """C[i, :] = (C[i, :] if accumulate) + sum_p A[i, p] B[p, :]; addresses and strides in bytes."""
+    """Emit C[i, :] = (C[i, :] if accumulate) + sum_p A[i, p] B[p, :]; strides are in bytes."""
     a, a_row, a_step, b, b_step, c, c_row, steps, accumulate = arguments
     a_rows, c_rows = [ir.Constant(INT, 0)], [c]
     for _ in range(1, rows):
         a_rows.append(builder.add(a_rows[-1], a_row))
         c_rows.append(builder.add(c_rows[-1], c_row))
     cells = [(i, v) for i in range(rows) for v in range(vectors)]
-    places = {(i, v): emit_offset(builder, c_rows[i], v * VECTOR_BYTES) for i, v in cells}
+    addresses = {(i, v): emit_offset(builder, c_rows[i], v * VECTOR_BYTES) for i, v in cells}
     # stack slots that LLVM turns into registers
     sums = {cell: cgutils.alloca_once(builder, VECTOR) for cell in cells}
     a_now = cgutils.alloca_once_value(builder, a)
@@ -48,7 +48,7 @@ def _emit_tile(builder: Any, arguments: list[Any], rows: int, vectors: int) -> N
     with builder.if_else(cgutils.is_not_null(builder, accumulate)) as (add, overwrite):
         with add:
             for cell in cells:
-                builder.store(emit_load(builder, places[cell]), sums[cell])
+                builder.store(emit_load(builder, addresses[cell]), sums[cell])
         with overwrite:
             for cell in cells:
                 builder.store(ZEROS, sums[cell])
@@ -67,11 +67,11 @@ def _emit_tile(builder: Any, arguments: list[Any], rows: int, vectors: int) -> N
         builder.store(builder.add(a_here, a_step), a_now)
         builder.store(builder.add(b_here, b_step), b_now)
     for cell in cells:
-        emit_store(builder, builder.load(sums[cell]), places[cell])
+        emit_store(builder, builder.load(sums[cell]), addresses[cell])
 
 
 def tile(rows: int, vectors: int) -> Callable[..., None]:
-    """The tile function of that size.
+    """Return the tile function of that size.
 
     Its arguments: address, row stride and step stride of A; address and step stride of B; address
     and row stride of C; the number of steps; whether to add to C. All strides in bytes.

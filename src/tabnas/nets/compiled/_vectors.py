@@ -1,7 +1,8 @@
 """Vectors of eight float32 numbers as values inside kernels.
 
-Row operations of small networks work on a handful of vectors, where what the compiler adds around
-a loop it vectorises itself (checks that arrays do not overlap, remainders) outweighs the loop.
+Row operations of small networks work on a handful of vectors. For so few, the code that a compiler
+adds around a loop that it vectorises itself (checks that arrays do not overlap, remainders) takes
+longer than the loop.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numba.extending import intrinsic as _intrinsic
 from numba.extending import models, overload, register_model
 
 real: Any = np.float32
-"""The type of all hot numbers; a double among them would make the whole expression one."""
+"""The type of all hot numbers; one double would turn an entire expression into doubles."""
 ZERO = real(0.0)
 ONE = real(1.0)
 
@@ -26,7 +27,7 @@ LANES = 8  # float32 numbers per vector: one AVX register, two of NEON
 FLOAT_BYTES = 4
 VECTOR_BYTES = LANES * FLOAT_BYTES
 
-# Numba's own types stand in the way of calling an intrinsic as what it is
+# Numba's type hints do not allow an intrinsic to be called, so it is typed as a plain callable
 cgutils: Any = _cgutils
 intrinsic: Callable[..., Any] = _intrinsic
 
@@ -69,7 +70,7 @@ def emit_store(builder: Any, value: Any, address: Any) -> None:
 
 
 def emit_offset(builder: Any, address: Any, bytes_: int) -> Any:
-    """An address some bytes on."""
+    """Return the address some bytes further on."""
     return builder.add(address, ir.Constant(INT, bytes_))
 
 
@@ -79,7 +80,7 @@ def emit_shuffle(builder: Any, first: Any, second: Any, lanes: list[int]) -> Any
 
 
 def emit_broadcast(builder: Any, scalar: Any) -> Any:
-    """The same number in all lanes."""
+    """Return a vector with the same number in all lanes."""
     single = builder.insert_element(_UNDEFINED, scalar, ir.Constant(INDEX, 0))
     return emit_shuffle(builder, single, _UNDEFINED, [0] * LANES)
 
@@ -92,7 +93,7 @@ def emit_call(builder: Any, name: str, arguments: list[Any]) -> Any:
 
 
 def _define(result: Any, arguments: list[Any], emit: Callable[..., Any]) -> Any:
-    """What an intrinsic returns: its signature and its code."""
+    """Return what an intrinsic must return: its signature and its code generator."""
 
     def generate(target: Any, builder: Any, signature: Any, values: list[Any]) -> Any:
         value = emit(builder, *values)
@@ -106,7 +107,7 @@ def _define(result: Any, arguments: list[Any], emit: Callable[..., Any]) -> Any:
 
 @intrinsic
 def load(context: Any, address: Any) -> Any:
-    """The vector at an address."""
+    """Return the vector at an address."""
     return _define(Vector, [types.intp], emit_load)
 
 
@@ -118,7 +119,7 @@ def store(context: Any, vector: Any, address: Any) -> Any:
 
 @intrinsic
 def load_number(context: Any, address: Any) -> Any:
-    """The single float32 number at an address."""
+    """Return the single float32 number at an address."""
 
     def emit(builder: Any, address: Any) -> Any:
         return emit_load(builder, address, FLOAT)
@@ -134,13 +135,13 @@ def store_number(context: Any, number: Any, address: Any) -> Any:
 
 @intrinsic
 def splat(context: Any, number: Any) -> Any:
-    """The same number in all lanes."""
+    """Return a vector with the same number in all lanes."""
     return _define(Vector, [types.float32], emit_broadcast)
 
 
 @intrinsic
 def multiply_add(context: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c."""
+    """Return a * b + c."""
 
     def emit(builder: Any, *values: Any) -> Any:
         return emit_call(builder, "llvm.fmuladd", list(values))
@@ -150,13 +151,13 @@ def multiply_add(context: Any, a: Any, b: Any, c: Any) -> Any:
 
 @intrinsic
 def square_root(context: Any, vector: Any) -> Any:
-    """The square root of every lane."""
+    """Return the square root of every lane."""
     return _define(Vector, [Vector], lambda builder, v: emit_call(builder, "llvm.sqrt", [v]))
 
 
 @intrinsic
 def where_not_negative(context: Any, vector: Any) -> Any:
-    """Negative lanes become 0; NaN stays NaN."""
+    """Return the vector with 0 for its negative lanes; NaN stays NaN."""
 
     def emit(builder: Any, v: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", v, ZEROS), ZEROS, v)
@@ -166,7 +167,7 @@ def where_not_negative(context: Any, vector: Any) -> Any:
 
 @intrinsic
 def where_positive(context: Any, condition: Any, vector: Any) -> Any:
-    """The vector where the condition is above 0, and 0 elsewhere."""
+    """Return the vector where the condition is above 0, and 0 elsewhere."""
 
     def emit(builder: Any, c: Any, v: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", c, ZEROS), v, ZEROS)
@@ -176,7 +177,7 @@ def where_positive(context: Any, condition: Any, vector: Any) -> Any:
 
 @intrinsic
 def first_lanes(context: Any, count: Any, vector: Any, others: Any) -> Any:
-    """The first `count` lanes of `vector`, the rest of `others`."""
+    """Return the first `count` lanes of `vector` and the rest of `others`."""
 
     def emit(builder: Any, count: Any, vector: Any, others: Any) -> Any:
         number = builder.trunc(count, INDEX)
@@ -190,8 +191,8 @@ def first_lanes(context: Any, count: Any, vector: Any, others: Any) -> Any:
 
 
 @intrinsic
-def total(context: Any, vector: Any) -> Any:
-    """The sum of all lanes, in a fixed order: halves onto halves."""
+def reduce_add(context: Any, vector: Any) -> Any:
+    """Return the sum of all lanes, in a fixed order: halves onto halves."""
 
     def emit(builder: Any, v: Any) -> Any:
         half = LANES // 2
@@ -205,7 +206,7 @@ def total(context: Any, vector: Any) -> Any:
 
 
 def _operator(python: Callable[..., Any], instruction: str) -> None:
-    """Teach Numba an arithmetic operator on two vectors."""
+    """Register an arithmetic operator on two vectors with Numba."""
 
     @intrinsic
     def combine(context: Any, a: Any, b: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The torch engine: the same networks on PyTorch, for GPUs, several processes, and as a check."""
+"""The torch engine: the same networks in PyTorch, for GPUs and for several processes."""
 
 from __future__ import annotations
 

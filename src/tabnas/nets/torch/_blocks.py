@@ -1,4 +1,4 @@
-"""Which part of every dense layer some children use."""
+"""The blocks of the dense layers that some children use."""
 
 from __future__ import annotations
 
@@ -9,51 +9,52 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.nets._shape import Child, Matrix, SuperNetShape
+from tabnas.nets._shape import Child, DenseLayer, SuperNetShape
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The smallest leading block of a dense layer that holds the blocks of some children.
+    """The smallest leading block of a dense layer that contains the blocks of some children.
 
-    Where one child is wide in one layer and another in the next, none of them may use the far
-    corner. Elements between two edges of the layer are used alike, so `bins` say all of it.
+    If one child is wide in one layer and another in the next, none of them may use the far corner.
+    Elements between two candidate widths are used by the same children, so one entry of `bins`
+    describes all of them.
     """
 
-    matrix: Matrix
+    layer: DenseLayer
     fan_in: int
     fan_out: int
-    bins: NDArray[np.bool_]  # [in_edges, out_edges]: what is used, of the whole layer
+    bins: NDArray[np.bool_]  # [in_widths, out_widths] of the layer: which elements are used
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether every element of the block is used."""
-        rows = np.array(self.matrix.in_edges) <= self.fan_in
-        columns = np.array(self.matrix.out_edges) <= self.fan_out
+        rows = np.array(self.layer.in_widths) <= self.fan_in
+        columns = np.array(self.layer.out_widths) <= self.fan_out
         return bool(self.bins[np.ix_(rows, columns)].all())
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of its part of every array of the layer, by name; the weights come first."""
-        vectors = ("bias", "scale", "shift") if self.matrix.hidden else ("bias",)
+        """Return the shape of the block's part of every array by name, the weights first."""
+        vectors = ("bias", "scale", "shift") if self.layer.is_hidden else ("bias",)
         shapes: dict[str, tuple[int, ...]] = {
-            f"{self.matrix.name}.weight": (self.fan_in, self.fan_out)
+            f"{self.layer.name}.weight": (self.fan_in, self.fan_out)
         }
-        return shapes | {f"{self.matrix.name}.{vector}": (self.fan_out,) for vector in vectors}
+        return shapes | {f"{self.layer.name}.{vector}": (self.fan_out,) for vector in vectors}
 
 
-def used_blocks(shape: SuperNetShape, children: Sequence[Child]) -> list[Block]:
-    """The block of every dense layer that at least one child has."""
+def find_used_blocks(shape: SuperNetShape, children: Sequence[Child]) -> list[Block]:
+    """Return a block for every dense layer that at least one child has."""
     parts = [shape.child_shapes(child) for child in children]
-    names = [f"{matrix.name}.weight" for matrix in shape.matrices]
+    names = [f"{layer.name}.weight" for layer in shape.dense_layers]
     return [
-        _around(matrix, [part[name] for part in parts if name in part])
-        for matrix, name in zip(shape.matrices, names, strict=True)
+        _bounding_block(layer, [part[name] for part in parts if name in part])
+        for layer, name in zip(shape.dense_layers, names, strict=True)
         if any(name in part for part in parts)
     ]
 
 
-def _around(matrix: Matrix, blocks: Sequence[tuple[int, ...]]) -> Block:
-    rows, columns = np.array(matrix.in_edges), np.array(matrix.out_edges)
+def _bounding_block(layer: DenseLayer, blocks: Sequence[tuple[int, ...]]) -> Block:
+    rows, columns = np.array(layer.in_widths), np.array(layer.out_widths)
     bins = [np.logical_and.outer(rows <= a, columns <= b) for a, b in blocks]
     fan_in, fan_out = np.max(blocks, axis=0).tolist()
-    return Block(matrix, fan_in, fan_out, reduce(np.logical_or, bins))
+    return Block(layer, fan_in, fan_out, reduce(np.logical_or, bins))

@@ -1,4 +1,4 @@
-"""The gradient of one step, by several children, perhaps in several processes."""
+"""The gradient of one step, summed over several children and processes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tabnas.nets.torch._group import Group
 class StepGradient:
     """The sum of the workers' gradients, and the loss of each worker.
 
-    Dense gradients and losses lie in one array. Those of embeddings stay what they are, a slope for
-    each row of a batch and unit of its inputs, with the categories that it belongs to: of a large
-    table, a batch has few rows.
+    Dense gradients and losses lie in one array. Gradients of embeddings are kept per row of the
+    batch, [rows, embedded units], with the categories of these rows: a batch uses few rows of a
+    large table.
     """
 
     def __init__(
@@ -39,68 +39,71 @@ class StepGradient:
             name: self._flat[begin:end].view(size)
             for (name, size), (begin, end) in zip(sizes.items(), ends, strict=True)
         }
-        self._slopes: list[tuple[Tensor, Tensor] | None] = [None] * len(rows)
+        self._input_grads: list[tuple[Tensor, Tensor] | None] = [None] * len(rows)
 
     @property
     def losses(self) -> list[float]:
-        """Of the workers, in their order."""
+        """The losses of the workers, in their order."""
         return [float(loss) for loss in self._losses.tolist()]
 
-    def enter(
+    def add(
         self,
         worker: int,
         loss: float,
         dense: Mapping[str, Tensor],
         categories: Tensor,
-        slopes: Tensor,
+        input_grad: Tensor,
         share: float,
     ) -> None:
-        """Add a worker's: gradients of its child's blocks, slopes [rows, embedded units]."""
+        """Add a worker's loss and gradients, multiplied by `share`.
+
+        `dense` holds the gradients of its child's blocks; input_grad [rows, embedded units].
+        """
         self._losses[worker] = loss
         for name, gradient in dense.items():
             part = tuple(slice(n) for n in gradient.shape)
             self.dense[name][part].add_(gradient, alpha=share)
-        self._slopes[worker] = categories, slopes * share
+        self._input_grads[worker] = categories, input_grad * share
 
-    def enter_nothing(self, worker: int, categories: Tensor) -> None:
-        """Enter rows that teach nothing: their categories count as in use, with slopes of 0."""
+    def add_zero(self, worker: int, categories: Tensor) -> None:
+        """Add rows without weight: their categories count as used, with a gradient of 0."""
         units = sum(self._dimensions.values())
-        slopes = torch.zeros((len(categories), units), device=categories.device)
-        self._slopes[worker] = categories, slopes
+        input_grad = torch.zeros((len(categories), units), device=categories.device)
+        self._input_grads[worker] = categories, input_grad
 
     def exchange(self, group: Group) -> None:
-        """Add what the other processes have entered: numbers of dense layers as one sum."""
-        group.add(self._flat)
+        """Add the gradients of the other processes; dense layers and losses in one all-reduce."""
+        group.all_reduce_sum(self._flat)
         if not self._dimensions:
             return
         columns, units = len(self._dimensions), sum(self._dimensions.values())
-        most = -(-len(self._rows) // group.size)
-        # categories beside slopes, as bits: one message for both, as long on every process
-        own = torch.zeros((most, max(self._rows), columns + units), dtype=torch.int32)
-        own = own.to(self._flat.device)
-        for place, worker in enumerate(group.share(len(self._rows))):
-            entered = self._slopes[worker]
-            assert entered is not None
-            categories, slopes = entered
-            own[place, : len(slopes), :columns] = categories
-            own[place, : len(slopes), columns:] = slopes.view(torch.int32)
-        everyones = group.collect(own)
+        max_workers = -(-len(self._rows) // group.size)
+        # one message for categories and gradients (as bits), of the same length on every process
+        message = torch.zeros((max_workers, max(self._rows), columns + units), dtype=torch.int32)
+        message = message.to(self._flat.device)
+        for place, worker in enumerate(group.local_indices(len(self._rows))):
+            added = self._input_grads[worker]
+            assert added is not None
+            categories, input_grad = added
+            message[place, : len(input_grad), :columns] = categories
+            message[place, : len(input_grad), columns:] = input_grad.view(torch.int32)
+        messages = group.all_gather(message)
         for worker, rows in enumerate(self._rows):
             place, rank = divmod(worker, group.size)
-            entered_there = everyones[rank][place, :rows]
-            slopes = entered_there[:, columns:].contiguous().view(torch.float32)
-            self._slopes[worker] = entered_there[:, :columns].long(), slopes
+            received = messages[rank][place, :rows]
+            input_grad = received[:, columns:].contiguous().view(torch.float32)
+            self._input_grads[worker] = received[:, :columns].long(), input_grad
 
-    def embeddings(self) -> Iterator[tuple[str, Tensor, Tensor]]:
-        """Every table with the rows that are in use, each once, and their gradients."""
+    def embedding_gradients(self) -> Iterator[tuple[str, Tensor, Tensor]]:
+        """Yield for every embedding its name, the distinct rows in use, and their gradients."""
         if not self._dimensions:
             return
-        entered = [one for one in self._slopes if one is not None]
-        categories = torch.cat([own for own, _ in entered])
-        slopes = torch.split(
-            torch.cat([own for _, own in entered]), list(self._dimensions.values()), dim=1
+        added = [one for one in self._input_grads if one is not None]
+        categories = torch.cat([ids for ids, _ in added])
+        grads = torch.split(
+            torch.cat([grad for _, grad in added]), list(self._dimensions.values()), dim=1
         )
-        for column, (name, slope) in enumerate(zip(self._dimensions, slopes, strict=True)):
-            rows, places = torch.unique(categories[:, column], return_inverse=True)
-            gradient = torch.zeros((len(rows), slope.shape[1]), device=slope.device)
-            yield name, rows, gradient.index_add_(0, places, slope)
+        for column, (name, grad) in enumerate(zip(self._dimensions, grads, strict=True)):
+            rows, inverse = torch.unique(categories[:, column], return_inverse=True)
+            gradient = torch.zeros((len(rows), grad.shape[1]), device=grad.device)
+            yield name, rows, gradient.index_add_(0, inverse, grad)

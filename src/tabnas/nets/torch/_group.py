@@ -1,4 +1,4 @@
-"""What the processes of a job tell one another: sums and collections, in lock-step."""
+"""Collective operations of the processes of a job, which all run in lockstep."""
 
 from __future__ import annotations
 
@@ -11,96 +11,99 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tabnas.errors import TabnasError
-from tabnas.nets._errors import DriftedRanksError, LostRankError
+from tabnas.nets._errors import LostRankError, RanksOutOfSyncError
 
-HEADER = 2  # numbers of a meeting: what is about to be done, and how long the message is
+HEADER = 2  # numbers of an announcement: a checksum of the operation, and a message length
 
 
-class Meeting:
-    """Processes that have said what they are about to do, and go on with it meanwhile."""
+class Announcement:
+    """An exchange in progress: every process announces which operation it is about to do."""
 
-    def __init__(self, said: list[Tensor], work: dist.Work) -> None:
-        self._said = said
+    def __init__(self, headers: list[Tensor], work: dist.Work) -> None:
+        self._headers = headers
         self._work = work
 
-    def agreed(self) -> list[int]:
-        """Wait until all have said it, and that they said the same; the length of each message."""
-        with losing_nobody():
+    def wait_all(self) -> list[int]:
+        """Wait for all processes and return the message length of each.
+
+        Raise an error unless all have announced the same operation.
+        """
+        with translate_dist_errors():
             self._work.wait()
-        headers = [said.tolist() for said in self._said]
-        if len({asked for asked, _ in headers}) > 1:
-            raise DriftedRanksError
+        headers = [header.tolist() for header in self._headers]
+        if len({operation for operation, _ in headers}) > 1:
+            raise RanksOutOfSyncError
         return [length for _, length in headers]
 
 
 class Group:
-    """The default group of `torch.distributed`: `size` processes that all ask for the same.
+    """The default group of `torch.distributed`: `size` processes that all make the same calls.
 
-    Every exchange begins with a meeting, which has the same size whatever is about to be done. So
-    processes that have drifted apart find out: without it they would mix numbers of different
-    steps, or be ended by the library below without a word.
+    Every exchange begins with an announcement, which has the same size for all operations. So
+    processes that are out of sync notice it. Without it they would mix numbers of different steps,
+    or the library below would end them without an error.
     """
 
     def __init__(self) -> None:
         if not dist.is_available() or not dist.is_initialized():
             raise TabnasError(
-                "engine='torch.distributed' must have a group of processes, however there is none; "
-                "call torch.distributed.init_process_group, or take engine='torch'"
+                "engine='torch.distributed' requires a process group, and there is none; "
+                "call torch.distributed.init_process_group, or use engine='torch'"
             )
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
 
-    def share(self, count: int) -> range:
-        """Which of so many pieces of work are this process's own."""
+    def local_indices(self, count: int) -> range:
+        """Return which of `count` pieces of work this process does."""
         return range(self.rank, count, self.size)
 
-    def meet(self, asked: bytes, length: int = 0) -> Meeting:
-        """Say what is about to be done; others may be heard later."""
-        own = torch.tensor([crc32(asked), length], dtype=torch.int64)
-        said = [torch.zeros(HEADER, dtype=torch.int64) for _ in range(self.size)]
-        with losing_nobody():
-            work = dist.all_gather(said, own, async_op=True)
+    def announce(self, operation: bytes, length: int = 0) -> Announcement:
+        """Announce an operation without waiting for the other processes."""
+        header = torch.tensor([crc32(operation), length], dtype=torch.int64)
+        headers = [torch.zeros(HEADER, dtype=torch.int64) for _ in range(self.size)]
+        with translate_dist_errors():
+            work = dist.all_gather(headers, header, async_op=True)
         assert work is not None
-        return Meeting(said, work)
+        return Announcement(headers, work)
 
-    def add(self, numbers: Tensor) -> None:
-        """Replace the numbers by their sums over all processes."""
-        with losing_nobody():
+    def all_reduce_sum(self, numbers: Tensor) -> None:
+        """Replace the numbers by their sums over all processes, in place."""
+        with translate_dist_errors():
             dist.all_reduce(numbers)
 
-    def collect(self, own: Tensor) -> list[Tensor]:
-        """The numbers of every process, by rank; all have the same shape."""
-        everyones = [torch.empty_like(own) for _ in range(self.size)]
-        with losing_nobody():
-            dist.all_gather(everyones, own)
-        return everyones
+    def all_gather(self, numbers: Tensor) -> list[Tensor]:
+        """Return the numbers of every process, by rank; all have the same shape."""
+        gathered = [torch.empty_like(numbers) for _ in range(self.size)]
+        with translate_dist_errors():
+            dist.all_gather(gathered, numbers)
+        return gathered
 
     def broadcast(self, message: bytes) -> bytes:
-        """The message of the first process; what the others give is not looked at."""
-        length = self.meet(b"broadcast", len(message)).agreed()[0]
-        carried = _tensor(message if self.rank == 0 else bytes(length))
-        with losing_nobody():
-            dist.broadcast(carried, src=0)
-        return carried.numpy().tobytes()
+        """Return the message of the first process; those of the others are ignored."""
+        length = self.announce(b"broadcast", len(message)).wait_all()[0]
+        tensor = _to_tensor(message if self.rank == 0 else bytes(length))
+        with translate_dist_errors():
+            dist.broadcast(tensor, src=0)
+        return tensor.numpy().tobytes()
 
-    def collect_messages(self, message: bytes) -> list[bytes]:
-        """The messages of all processes, by rank."""
-        lengths = self.meet(b"messages", len(message)).agreed()
-        carried = _tensor(message.ljust(max(lengths)))
+    def all_gather_bytes(self, message: bytes) -> list[bytes]:
+        """Return the messages of all processes, by rank."""
+        lengths = self.announce(b"messages", len(message)).wait_all()
+        tensor = _to_tensor(message.ljust(max(lengths)))
         return [
             one.numpy().tobytes()[:length]
-            for one, length in zip(self.collect(carried), lengths, strict=True)
+            for one, length in zip(self.all_gather(tensor), lengths, strict=True)
         ]
 
 
 @contextmanager
-def losing_nobody() -> Iterator[None]:
-    """Around what waits for others: that one of them is gone becomes our error."""
+def translate_dist_errors() -> Iterator[None]:
+    """Raise a `LostRankError` if a collective operation fails because a process is gone."""
     try:
         yield
     except RuntimeError:
         raise LostRankError from None
 
 
-def _tensor(message: bytes) -> Tensor:
+def _to_tensor(message: bytes) -> Tensor:
     return torch.frombuffer(bytearray(message), dtype=torch.uint8)

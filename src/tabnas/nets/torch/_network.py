@@ -1,4 +1,4 @@
-"""Forward pass and losses in PyTorch, on one child's weights."""
+"""Forward pass and losses in PyTorch, with one child's weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabnas.nets._task import Loss
 
 
 def forward(weights: Mapping[str, Tensor], child: Child, x: Tensor) -> Tensor:
-    """The logits [rows, outputs] from inputs [rows, inputs], embeddings looked up."""
+    """Return the logits [rows, outputs] of inputs [rows, inputs], which include embeddings."""
     for layer, width in enumerate(child.architecture.widths, start=1):
         z = x @ weights[f"layer.{layer}.weight"] + weights[f"layer.{layer}.bias"]
         scale, shift = weights[f"layer.{layer}.scale"], weights[f"layer.{layer}.shift"]
@@ -23,7 +23,7 @@ def forward(weights: Mapping[str, Tensor], child: Child, x: Tensor) -> Tensor:
 
 
 def row_losses(kind: Loss, logits: Tensor, target: Tensor) -> Tensor:
-    """The loss of each row, [rows]."""
+    """Return the loss of each row, [rows]."""
     if kind is Loss.SOFTMAX:
         return functional.cross_entropy(logits, target, reduction="none")
     if kind is Loss.LOGISTIC:
@@ -33,7 +33,7 @@ def row_losses(kind: Loss, logits: Tensor, target: Tensor) -> Tensor:
 
 
 def mean_loss(kind: Loss, logits: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
-    """The mean of the rows' losses, weighted if there are weights."""
+    """Return the mean of the rows' losses, weighted if there are weights."""
     losses = row_losses(kind, logits, target)
     if weight is None:
         return losses.mean()

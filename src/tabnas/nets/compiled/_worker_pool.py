@@ -1,8 +1,8 @@
 """Threads that each run one worker's kernel; the kernels release Python's global lock.
 
-Jobs and results go through queues, and all would work with them alone. The board only makes it
-faster (see _signals): entry 0 counts the jobs that worker 0 has begun, entry w those that worker w
-has finished, and who waits watches it for a while before asking the queue.
+Jobs and results go through queues, which would suffice. The event counters only make it faster (see
+_event_counters): counter 0 counts the jobs that worker 0 has begun, counter w those that worker w
+has finished. A thread that waits polls the counter for a while before it blocks on the queue.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from tabnas.types import IntArray
 Job = Callable[[int], float]
 Results = SimpleQueue[tuple[int, float | BaseException]]
 Jobs = SimpleQueue[tuple[Job, Results] | None]
-Watch = Callable[[IntArray, int, int, int], None]
+CountAndPoll = Callable[[IntArray, int, int, int], None]
 
 
-class Crew:
+class WorkerPool:
     """`size` workers: the calling thread is worker 0, the others wait for jobs.
 
-    `signal_and_watch(board, own, other, seen)` counts up an entry of the board, unless own is -1,
-    and waits until another is above `seen`, or for a while. Worker 0's job should count up entry 0
-    once it has released Python's lock.
+    `count_and_poll(event_counters, index, other, seen)` adds one to counter `index`, unless it is
+    -1, and polls counter `other` until it is above `seen`, or for a while. Worker 0's job should
+    count its event once it has released Python's lock.
     """
 
-    def __init__(self, size: int, signal_and_watch: Watch) -> None:
+    def __init__(self, size: int, count_and_poll: CountAndPoll) -> None:
         self.size = size
-        self.board: IntArray = np.zeros(size, np.int64)
-        # a watcher needs a core of its own, or it keeps another worker from working
-        self._watch = signal_and_watch if size <= _cores() else _sleep_at_once
+        self.event_counters: IntArray = np.zeros(size, np.int64)
+        # a polling thread needs a core to itself, or it keeps another worker from working
+        self._count_and_poll = count_and_poll if size <= _available_cores() else _skip_polling
         self._process = -1
         self._jobs: list[Jobs] = []
         self._threads: list[threading.Thread] = []
 
     def run(self, job: Job, workers: int) -> list[float]:
-        """job(0), ..., job(workers - 1), side by side; their results in that order."""
+        """Run job(0), ..., job(workers - 1) side by side and return their results in that order."""
         if os.getpid() != self._process:  # threads do not survive a fork
             self._start()
         try:
             outcomes = self._run(job, workers)
-        except BaseException:  # an interrupt while waiting: no one may go on writing after it
+        except BaseException:  # an interrupt while waiting: no thread may go on writing after it
             self._stop()
             raise
         for outcome in outcomes:
@@ -56,7 +56,7 @@ class Crew:
         return outcomes
 
     def _run(self, job: Job, workers: int) -> list[Any]:
-        finished = self.board.tolist()
+        finished = self.event_counters.tolist()
         results: Results = SimpleQueue()
         for worker in range(1, workers):
             self._jobs[worker].put((job, results))
@@ -66,7 +66,7 @@ class Crew:
         except BaseException as error:
             outcomes[0] = error
         for worker in range(1, workers):
-            self._watch(self.board, -1, worker, finished[worker])
+            self._count_and_poll(self.event_counters, -1, worker, finished[worker])
         for _ in range(1, workers):
             worker, outcome = results.get()
             outcomes[worker] = outcome
@@ -76,7 +76,7 @@ class Crew:
         self._jobs = [SimpleQueue() for _ in range(self.size)]
         self._threads = []
         for worker in range(1, self.size):
-            arguments = (worker, self._jobs[worker], self.board, self._watch)
+            arguments = (worker, self._jobs[worker], self.event_counters, self._count_and_poll)
             thread = threading.Thread(target=_work, args=arguments, daemon=True)
             thread.start()
             self._threads.append(thread)
@@ -84,7 +84,7 @@ class Crew:
         self._process = os.getpid()
 
     def _stop(self) -> None:
-        """Let the workers finish what they do, and begin with new ones next time."""
+        """Let the workers finish their jobs and end; the next run starts new ones."""
         self._process = -1
         for jobs in self._jobs[1:]:
             jobs.put(None)
@@ -92,7 +92,7 @@ class Crew:
             thread.join()
 
 
-def _work(worker: int, jobs: Jobs, board: IntArray, watch: Watch) -> None:
+def _work(worker: int, jobs: Jobs, event_counters: IntArray, count_and_poll: CountAndPoll) -> None:
     while (task := jobs.get()) is not None:
         job, results = task
         try:
@@ -100,15 +100,15 @@ def _work(worker: int, jobs: Jobs, board: IntArray, watch: Watch) -> None:
         except BaseException as error:
             results.put((worker, error))
         del task, job  # else the engine behind it would live until the next one
-        watch(board, worker, 0, int(board[0]))
+        count_and_poll(event_counters, worker, 0, int(event_counters[0]))
 
 
-def _sleep_at_once(board: IntArray, own: int, other: int, seen: int) -> None:
-    """Do not watch."""
+def _skip_polling(event_counters: IntArray, index: int, other: int, seen: int) -> None:
+    """Block on the queue at once."""
 
 
-def _cores() -> int:
-    """The cores that this process may use."""
+def _available_cores() -> int:
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

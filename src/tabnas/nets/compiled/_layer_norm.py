@@ -1,7 +1,7 @@
 """LayerNorm and ReLU, forward and backward, over the rows of a batch.
 
-All take addresses. Rows lie `stride` numbers apart and are read and written in whole vectors; the
-lanes beyond the width are kept out of every sum, and what is written there means nothing.
+All functions take addresses. Rows lie `stride` numbers apart and are read and written in full
+vectors; the lanes beyond the width enter no sum, and what is written there means nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tabnas.nets._shape import NORM_EPSILON
-from tabnas.nets.compiled._jit import inner
+from tabnas.nets.compiled._jit import njit_helper
 from tabnas.nets.compiled._vectors import (
     FLOAT_BYTES,
     LANES,
@@ -21,10 +21,10 @@ from tabnas.nets.compiled._vectors import (
     load_number,
     multiply_add,
     real,
+    reduce_add,
     splat,
     store,
     store_number,
-    total,
     where_not_negative,
     where_positive,
 )
@@ -32,12 +32,12 @@ from tabnas.nets.compiled._vectors import (
 EPSILON = real(NORM_EPSILON)
 
 
-@inner
+@njit_helper
 def normalise(
     z: int, bias: int, scale: int, shift: int, inverse: int, out: int, rows: int, width: int,
     stride: int,
 ) -> None:  # fmt: skip
-    """out = relu(scale * x + shift), where x = LayerNorm(z + bias) without its affine part.
+    """Compute out = relu(scale * x + shift), with x = LayerNorm(z + bias) without its affine part.
 
     z [rows, width] is overwritten by x; inverse [rows] gets 1 / standard deviation.
     """
@@ -56,13 +56,13 @@ def normalise(
             sums = sums + value
         value = load(row + last) + load(bias + last)
         store(value, row + last)
-        mean = splat(total(sums + first_lanes(left, value, zeros)) * per_unit)
+        mean = splat(reduce_add(sums + first_lanes(left, value, zeros)) * per_unit)
         sums = zeros
         for at in range(0, last, VECTOR_BYTES):
             value = load(row + at) - mean
             sums = multiply_add(value, value, sums)
         value = first_lanes(left, load(row + last) - mean, zeros)
-        variance = total(multiply_add(value, value, sums)) * per_unit
+        variance = reduce_add(multiply_add(value, value, sums)) * per_unit
         factor = ONE / np.sqrt(variance + EPSILON)
         store_number(factor, inverse + i * FLOAT_BYTES)
         factors = splat(factor)
@@ -73,12 +73,12 @@ def normalise(
             store(where_not_negative(value), result + at)
 
 
-@inner
+@njit_helper
 def normalise_backward(
     d: int, x: int, inverse: int, out: int, scale: int, d_bias: int, d_scale: int, d_shift: int,
     rows: int, width: int, stride: int,
 ) -> None:  # fmt: skip
-    """Turn d = dL/d out into dL/dz, in place, and sum up the gradients of the vectors.
+    """Turn d = dL/dout into dL/dz, in place, and sum the gradients of bias, scale and shift.
 
     With y = scale * x + shift and u = scale * dL/dy,
     dL/dz = inverse * (u - mean(u) - x * mean(u * x)).
@@ -98,33 +98,35 @@ def normalise_backward(
         result = out + i * stride * FLOAT_BYTES
         sums, products = zeros, zeros
         for at in range(0, last, VECTOR_BYTES):
-            slope = where_positive(load(result + at), load(row + at))
-            position = load(normal + at)
-            store(load(d_shift + at) + slope, d_shift + at)
-            store(multiply_add(slope, position, load(d_scale + at)), d_scale + at)
-            u = slope * load(scale + at)
+            grad = where_positive(load(result + at), load(row + at))
+            normed = load(normal + at)
+            store(load(d_shift + at) + grad, d_shift + at)
+            store(multiply_add(grad, normed, load(d_scale + at)), d_scale + at)
+            u = grad * load(scale + at)
             store(u, row + at)
             sums = sums + u
-            products = multiply_add(u, position, products)
-        # beyond the width lie units of wider children, which may be NaN
-        slope = first_lanes(left, where_positive(load(result + last), load(row + last)), zeros)
-        position = first_lanes(left, load(normal + last), zeros)
-        store(load(d_shift + last) + slope, d_shift + last)
-        store(multiply_add(slope, position, load(d_scale + last)), d_scale + last)
-        u = first_lanes(left, slope * load(scale + last), zeros)
+            products = multiply_add(u, normed, products)
+        # beyond the width are units of wider children, which may be NaN
+        grad = first_lanes(left, where_positive(load(result + last), load(row + last)), zeros)
+        normed = first_lanes(left, load(normal + last), zeros)
+        store(load(d_shift + last) + grad, d_shift + last)
+        store(multiply_add(grad, normed, load(d_scale + last)), d_scale + last)
+        u = first_lanes(left, grad * load(scale + last), zeros)
         store(u, row + last)
         sums = sums + u
-        products = multiply_add(u, position, products)
-        mean = splat(total(sums) * per_unit)
-        slant = splat(ZERO - total(products) * per_unit)
+        products = multiply_add(u, normed, products)
+        mean = splat(reduce_add(sums) * per_unit)
+        minus_mean_product = splat(ZERO - reduce_add(products) * per_unit)
         inverses = splat(load_number(inverse + i * FLOAT_BYTES))
         for at in range(0, end, VECTOR_BYTES):
-            value = inverses * multiply_add(load(normal + at), slant, load(row + at) - mean)
+            value = inverses * multiply_add(
+                load(normal + at), minus_mean_product, load(row + at) - mean
+            )
             store(value, row + at)
             store(load(d_bias + at) + value, d_bias + at)
 
 
-@inner
+@njit_helper
 def add_bias(z: int, bias: int, rows: int, width: int, stride: int) -> None:
     """Add the bias to every row of z, in place."""
     for i in range(rows):
@@ -133,9 +135,9 @@ def add_bias(z: int, bias: int, rows: int, width: int, stride: int) -> None:
             store(load(row + at) + load(bias + at), row + at)
 
 
-@inner
+@njit_helper
 def sum_rows(d: int, out: int, rows: int, width: int, stride: int) -> None:
-    """out[j] = sum over i of d[i, j]."""
+    """Compute out[j] = sum over i of d[i, j]."""
     for at in range(0, width * FLOAT_BYTES, VECTOR_BYTES):
         sums = splat(ZERO)
         for i in range(rows):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas.nets._initial import initial_weights
+from tabnas.nets._initialization import init_weights
 from tabnas.nets._shape import SuperNetShape
 from tabnas.space import SearchSpace
 
 
 def weights(task, candidates, seed):
     space = SearchSpace(candidates, inputs=task.inputs.width, outputs=task.outputs)
-    return initial_weights(SuperNetShape(space, task), seed)
+    return init_weights(SuperNetShape(space, task), seed)
 
 
 def test_variances(make_task):
