@@ -23,9 +23,9 @@ from tabnas.nets.compiled._kernels import KERNELS
 
 NAME = "made_kernels"
 SOURCE = """
-from tabnas.compiling import compiled
+from tabnas.compiling import cached_njit
 
-@compiled
+@cached_njit
 def twice(x):
     return {factor} * x
 """
@@ -48,7 +48,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    compiling._say_once.cache_clear()
+    compiling._warn_once.cache_clear()
     yield found
     sys.modules.pop(NAME, None)
 
@@ -207,7 +207,7 @@ def test_folders_that_others_can_write_are_not_trusted(
     else:
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     assert was_compiled(places)
-    assert "must be your own and closed to others" in caplog.text
+    assert "must belong to you and be closed to others" in caplog.text
 
 
 def test_closures_are_refused() -> None:
@@ -282,7 +282,7 @@ def test_with_a_numba_that_works_otherwise_every_process_compiles(
     assert was_compiled(places)
     assert was_compiled(places)
     assert not kernels(places)
-    said = [record.message for record in caplog.records if "cannot be kept" in record.message]
+    said = [record.message for record in caplog.records if "cannot be cached" in record.message]
     assert len(said) == 1
     assert f"Numba {numba.__version__}" in said[0]
 

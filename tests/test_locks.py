@@ -19,7 +19,7 @@ def test_a_folder_is_locked_until_it_is_released(tmp_path: Path) -> None:
     assert not is_locked(tmp_path)
     lock = FolderLock(tmp_path)
     assert is_locked(tmp_path)
-    with pytest.raises(TabnasError, match="another process is at work"):
+    with pytest.raises(TabnasError, match="another process is working in"):
         FolderLock(tmp_path)
     lock.release()
     assert not is_locked(tmp_path)

@@ -1,4 +1,4 @@
-"""One thread for matrix products and linear systems, so that their sums have one order."""
+"""Limit BLAS to one thread, so that its sums always have the same order."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 Key = tuple[str, int]
-"""What has one number of threads: the file of a library, and a thread where each has its own."""
+"""What has a number of threads: a library file, and a thread if it has one per thread (else 0)."""
 
 
 @dataclass
-class _Limited:
+class _LimitedLibrary:
     """A library that is limited to one thread."""
 
     library: Any
-    before: int  # threads that it had
-    holders: int = 0  # those inside
+    threads_before: int
+    holders: int = 0  # active `single_threaded_blas` contexts
 
 
 _lock = Lock()
-_limited: dict[Key, _Limited] = {}
+_limited: dict[Key, _LimitedLibrary] = {}
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Limit BLAS to one thread as long as anyone is inside, in whatever thread.
+    """Limit BLAS to one thread while any thread of this process is in this context.
 
-    The number of threads of a BLAS belongs to the process, not to the caller. So the first to enter
-    limits it and the last to leave restores it. Entering again is allowed, and limits what was
-    loaded since; what is imported inside is not limited, so import what computes beforehand.
+    The number of threads of a BLAS belongs to the process, not to the caller. So the first context
+    to be entered limits it, and the last to be left restores it. Contexts can be nested; an inner
+    one also limits libraries that were loaded since. Libraries that are imported inside a context
+    are not limited, so import them before.
 
     >>> with single_threaded_blas(), single_threaded_blas():
     ...     pass
@@ -54,7 +55,7 @@ def _enter(library: Any) -> Key:
         library.internal_api == "openblas" and getattr(library, "threading_layer", "") == "openmp"
     )
     key = library.filepath, get_ident() if per_thread else 0
-    limited = _limited.setdefault(key, _Limited(library, library.num_threads))
+    limited = _limited.setdefault(key, _LimitedLibrary(library, library.num_threads))
     limited.holders += 1
     _set_threads(library, 1)
     return key
@@ -64,15 +65,15 @@ def _leave(key: Key) -> None:
     limited = _limited[key]
     limited.holders -= 1
     if limited.holders == 0:
-        _set_threads(limited.library, limited.before)
+        _set_threads(limited.library, limited.threads_before)
         del _limited[key]
 
 
 def _set_threads(library: Any, threads: int) -> None:
-    """Set the number from any thread.
+    """Set the number of threads, from any thread.
 
-    From 3.8 on, threadpoolctl ignores all threads but the one that was first to set it. Here
-    whoever leaves last has to, and afterwards everybody else must be able to.
+    From 3.8 on, threadpoolctl ignores all threads but the first that has set the number. Here the
+    last context to be left must be able to set it, and later contexts in other threads too.
     """
     release = getattr(library, "clear_controlling_thread", lambda force: None)
     release(force=True)

@@ -1,18 +1,18 @@
-"""Compiled kernels, kept on disk: found wherever they lie, written wherever there is room.
+"""A cache of compiled kernels on disk.
 
-Numba's own cache ends the import where it finds no folder to write to, ends the call where one of
-its files is damaged, and does not look into folders that it can only read. This one looks for
-machine code in these folders, and leaves new code in the first of them that it can write:
+Numba's own cache raises an error on import if it can write to no folder, raises an error on a call
+if one of its files is damaged, and ignores read-only folders. This cache reads machine code from
+these folders, and writes new code to the first of them that is writable:
 
 1. `NUMBA_CACHE_DIR`, if the user has set it;
-2. `__pycache__` beside the source, which may also be read-only: an image that was built with
-   kernels in it needs no other place;
-3. the user's folder for caches (`XDG_CACHE_HOME`, `~/.cache`, or what the system has for it);
-4. a folder of the user's own among the temporary files.
+2. `__pycache__` beside the source, which may be read-only: a container image that was built with
+   kernels in it needs no other folder;
+3. the user's cache folder (`XDG_CACHE_HOME`, `~/.cache`, or that of the system);
+4. a private folder among the temporary files.
 
-Machine code is code, and Numba wraps it in a pickle: whoever can write such a folder decides what
-runs, and digests tell damage, not intent. So 3 and 4 are used only if they belong to the user and
-nobody else can write there; `__pycache__` is as safe as the sources beside it.
+Machine code is code, and Numba wraps it in a pickle. Everybody who can write to such a folder can
+run code, and digests detect damage, not malice. So 3 and 4 are used only if they belong to the user
+and nobody else can write there; `__pycache__` is as safe as the sources beside it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from tabnas.files import user_cache
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MAGIC = b"tabnas kernel 1\n"
-HEAD = len(MAGIC) + 32 + 32  # two digests: of what the code was made from and by, of the code
-ENDING = ".kernel"
+HEADER_BYTES = len(MAGIC) + 32 + 32  # two digests: of sources and versions, and of the code
+SUFFIX = ".kernel"
 NEWEST_TESTED_NUMBA = (0, 68)
-WAY = "whole"  # of compiling: what was compiled in another is compiled anew
+METHOD = "isolated"  # part of the cache key: code compiled by another method is not used
 
 logger = logging.getLogger("tabnas")
 
@@ -52,21 +52,24 @@ _njit: Any = numba.njit
 _config: Any = numba.config
 
 
-def compiled(function: Function) -> Function:
-    """Compile a function for each kind of arguments that it is called with, and keep the code.
+def cached_njit(function: Function) -> Function:
+    """Compile a function for the argument types of each call, and cache the code on disk.
 
-    What it calls must be in the same file, so that a change there is seen.
+    Functions that it calls must be in the same file: its source is part of the cache key.
     """
     try:
         source = inspect.getsource(sys.modules[function.__module__])
-    except OSError:  # an installation without sources: they are those of the version
+    except OSError:  # an installation without sources; the version identifies them
         source = ""
     dispatcher: Function = kept(whole(nogil=True)(function), source)
     return dispatcher
 
 
 def whole(**options: Any) -> Any:
-    """Numba's `njit` for functions whose machine code is kept: it calls its own copies only."""
+    """Return Numba's `njit` for functions whose machine code is cached.
+
+    Their code contains its own copies of all functions that it calls.
+    """
     internals = _internals()
     if internals is None:
         return _njit(**options)
@@ -80,27 +83,27 @@ def kept(
     *,
     on_compile: Callable[[], None] = lambda: None,
 ) -> Any:
-    """Let a function of Numba's find its machine code on disk, and leave it there.
+    """Let a compiled function load its machine code from disk, and save it there.
 
-    `source` stands for all that it is compiled from; with another one it is compiled anew. With a
-    `signature` that happens at once, and other kinds of arguments are refused. `on_compile` is
-    called before anything is compiled.
+    `source` identifies all the code that it is compiled from; if it changes, the function is
+    compiled again. With a `signature` the function is compiled or loaded at once, and refuses
+    arguments of other types. `on_compile` is called before anything is compiled.
     """
-    if _config.DISABLE_JIT:  # then Numba gives back the Python function
+    if _config.DISABLE_JIT:  # then Numba returns the Python function
         return dispatcher
     if dispatcher.py_func.__closure__:
-        raise TypeError("a kernel that is kept must not close over values: they are not in its key")
+        raise TypeError("a cached kernel must not close over values: they are not in its key")
     internals = _internals()
     if internals is not None:
         files = _KernelFiles(dispatcher.py_func, source)
 
-        def find(kind: str) -> bytes | None:
-            payload = files.find(kind)
+        def load(signature_key: str) -> bytes | None:
+            payload = files.load(signature_key)
             if payload is None:
                 on_compile()
             return payload
 
-        internals.attach_cache(dispatcher, internals.OverloadCache(find, files.keep))
+        internals.attach_cache(dispatcher, internals.OverloadCache(load, files.save))
     else:
         on_compile()
     if signature is not None:
@@ -111,10 +114,10 @@ def kept(
 
 @cache
 def _internals() -> ModuleType | None:
-    """The module that stands on Numba's inner workings, or None if this Numba works otherwise.
+    """Return the module that uses Numba's internals, or None if this Numba has others.
 
-    Numba's own cache is no way out: a process that has compiled a kernel would round otherwise than
-    one that has found it there. Where every process compiles, all of them have the same.
+    Numba's own cache is no alternative: a process that compiled a kernel could round differently
+    from one that loaded it. If every process compiles, all of them have the same code.
     """
     try:
         from tabnas import numba_internals
@@ -123,8 +126,8 @@ def _internals() -> ModuleType | None:
             numba_internals.probe()
     except Exception as error:
         logger.warning(
-            "compiled kernels cannot be kept with Numba %s (%s: %s), so every process compiles "
-            "them anew; with Numba %d.%d they can",
+            "compiled kernels cannot be cached with Numba %s (%s: %s), so every process compiles "
+            "them again; with Numba %d.%d they can",
             *(numba.__version__, type(error).__name__, error, *NEWEST_TESTED_NUMBA),
         )
         return None
@@ -132,113 +135,112 @@ def _internals() -> ModuleType | None:
 
 
 class _KernelFiles:
-    """The machine code of a function on disk.
+    """The machine code of a function on disk, a file for each signature and processor.
 
-    A file for each kind of arguments and processor: the digest of what it was compiled from and by,
-    the digest of the rest, the rest.
+    A file holds the digest of sources and versions, the digest of the code, and the code.
     """
 
     def __init__(self, function: Callable[..., Any], source: str) -> None:
         self._path = Path(inspect.getfile(function))
         self._name = f"{function.__module__}.{function.__qualname__}".replace(".<locals>", "")
-        made_by = (WAY, __version__, numba.__version__, llvmlite.__version__, sys.version, source)
-        self._origin = sha256(repr(made_by).encode()).digest()
+        origin = (METHOD, __version__, numba.__version__, llvmlite.__version__, sys.version, source)
+        self._origin = sha256(repr(origin).encode()).digest()
 
-    def find(self, kind: str) -> bytes | None:
-        """Return the code for a kind of arguments, or None if no file has it fresh and whole."""
+    def load(self, signature_key: str) -> bytes | None:
+        """Return the code for a signature, or None if no file holds it intact and up to date."""
         for folder in _folders(self._path):
-            path = folder / self._file(kind)
+            path = folder / self._file_name(signature_key)
             try:
                 content = path.read_bytes()
             except OSError:
                 continue
-            head, payload = content[:HEAD], content[HEAD:]
-            if not head.startswith(MAGIC) or not head.endswith(sha256(payload).digest()):
-                logger.warning("%s is damaged, so it is compiled once more", path)
+            header, payload = content[:HEADER_BYTES], content[HEADER_BYTES:]
+            if not header.startswith(MAGIC) or not header.endswith(sha256(payload).digest()):
+                logger.warning("%s is damaged, so it is compiled again", path)
                 with suppress(OSError):
                     path.unlink()
-            elif head.startswith(MAGIC + self._origin):
+            elif header.startswith(MAGIC + self._origin):
                 return payload
         return None
 
-    def keep(self, kind: str, payload: bytes) -> None:
-        """Write the code for a kind of arguments where that can be done."""
+    def save(self, signature_key: str, payload: bytes) -> None:
+        """Write the code for a signature to the first writable folder."""
         content = MAGIC + self._origin + sha256(payload).digest() + payload
-        for folder in _folders(self._path, make=True):
+        for folder in _folders(self._path, create=True):
             try:
-                _write(folder / self._file(kind), content)
+                _write(folder / self._file_name(signature_key), content)
             except OSError as error:
                 if folder.parent == Path(_config.CACHE_DIR):
-                    _say_once(
-                        "NUMBA_CACHE_DIR must be a folder that can be written, however "
-                        f"{_config.CACHE_DIR!r} cannot ({error.strerror}); kernels go elsewhere"
+                    _warn_once(
+                        "NUMBA_CACHE_DIR must be a writable folder, got "
+                        f"{_config.CACHE_DIR!r} ({error.strerror}); kernels are saved elsewhere"
                     )
             else:
                 return
-        _say_once(
-            "no folder can be written for compiled kernels, so every process compiles them anew; "
-            "NUMBA_CACHE_DIR names one"
+        _warn_once(
+            "no folder for compiled kernels is writable, so every process compiles them again; "
+            "set NUMBA_CACHE_DIR to one"
         )
 
-    def _file(self, kind: str) -> str:
-        digest = sha256(kind.encode()).hexdigest()
-        return f"{self._name}.{sys.implementation.cache_tag}.{digest[:16]}{ENDING}"
+    def _file_name(self, signature_key: str) -> str:
+        digest = sha256(signature_key.encode()).hexdigest()
+        return f"{self._name}.{sys.implementation.cache_tag}.{digest[:16]}{SUFFIX}"
 
 
-# -- where -----------------------------------------------------------------------------------------
+# -- folders ---------------------------------------------------------------------------------------
 
 
-def _folders(source: Path, *, make: bool = False) -> Iterator[Path]:
-    """The folders where the code of a source file may be, made if they are to be written to."""
-    place = str(source.parent.absolute())  # one cache serves several installations
-    own = f"tabnas-{sha256(place.encode()).hexdigest()[:16]}"
+def _folders(source: Path, *, create: bool = False) -> Iterator[Path]:
+    """Yield the folders that may hold the code of a source file; create those to write to."""
+    package = str(source.parent.absolute())  # one cache serves several installations
+    subfolder = f"tabnas-{sha256(package.encode()).hexdigest()[:16]}"
     if _config.CACHE_DIR:
-        yield Path(_config.CACHE_DIR) / own
+        yield Path(_config.CACHE_DIR) / subfolder
     yield source.parent / "__pycache__"
-    for find in (user_cache, _temporary):
+    for locate in (user_cache, _temporary_folder):
         try:
-            private = find()
-            if make:
+            private = locate()
+            if create:
                 private.parent.mkdir(parents=True, exist_ok=True)
                 private.mkdir(mode=0o700, exist_ok=True)
             usable = _is_private(private)
-        except (OSError, RuntimeError):  # there is no such folder, or no home to have it in
+        except (OSError, RuntimeError):  # there is no such folder, or no home folder
             continue
         if usable:
-            yield private / own
+            yield private / subfolder
         else:
-            _say_once(
-                f"{str(private)!r} must be your own and closed to others to keep compiled kernels, "
-                "however it is not; they go elsewhere"
+            _warn_once(
+                f"{str(private)!r} must belong to you and be closed to others to hold compiled "
+                "kernels, and does not; they are saved elsewhere"
             )
 
 
-def _temporary() -> Path:
+def _temporary_folder() -> Path:
     user = os.getuid() if hasattr(os, "getuid") else "kernels"
     return Path(tempfile.gettempdir()) / f"tabnas-{user}"
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether a folder is the user's own, no link, and nobody else can write to it."""
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode):
+    """Return whether a folder belongs to the user, is no link, and only they can write to it."""
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
         return False
     if os.name != "posix":
-        return True  # these systems give each user such folders, closed to others
-    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
+        return True  # these systems give each user private folders
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def _write(path: Path, content: bytes) -> None:
-    """A file that appears whole or not at all, whoever else writes it at the same time."""
+    """Write a file atomically, also while other processes write it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{uuid4().hex}{ENDING}")
+    temporary = path.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
-        aside.write_bytes(content)
-        os.replace(aside, path)
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 @cache
-def _say_once(message: str) -> None:
+def _warn_once(message: str) -> None:
     logger.warning(message)

@@ -1,4 +1,4 @@
-"""One process to a folder."""
+"""Locks that let a single process work in a folder."""
 
 from __future__ import annotations
 
@@ -11,54 +11,56 @@ from typing import IO
 
 from tabnas.errors import TabnasError
 
-NAME = ".lock"
-MOMENT = 0.05
-"""Seconds; whoever only asks whether a folder is locked is done long before."""
+LOCK_NAME = ".lock"
+RETRY_SECONDS = 0.05
+"""A process that only checks whether a folder is locked holds the lock for much less."""
 REMOVES_OPEN_FILES = os.name == "posix"
-"""Whether the system removes the name of a file while it is open; Windows does not."""
+"""Whether the system can remove a file while it is open; Windows cannot."""
 
 
 class FolderLock:
-    """Held until it is released or the process ends, however it ends."""
+    """A lock on a folder. It is held until it is released or the process ends, also by a crash."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / NAME
+        self._path = folder / LOCK_NAME
         if self._path.exists() and not self._path.is_file():
-            # to open a pipe would be to wait for its reader
-            raise TabnasError(f"{str(self._path)!r} must be a file, however it is none; remove it")
-        self._file = self._opened()
-        while not self._is_named():  # whoever had it has removed it meanwhile
+            # opening a pipe would block until it has a reader
+            raise TabnasError(f"{str(self._path)!r} must be a file, got something else; remove it")
+        self._file = self._open()
+        while not self._is_current():  # the process that had the lock has removed the file
             self._file.close()
-            self._file = self._opened()
+            self._file = self._open()
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         file = self._path.open("ab")
         try:
             try:
                 _lock(file)
             except OSError:
-                sleep(MOMENT)
+                sleep(RETRY_SECONDS)
                 _lock(file)
         except OSError:
             file.close()
             raise TabnasError(
-                f"another process is at work in {str(self._folder)!r}; wait for it, or name another"
+                f"another process is working in {str(self._folder)!r}; "
+                "wait for it, or choose another folder"
             ) from None
         return file
 
-    def _is_named(self) -> bool:
-        """Whether the file that is locked is the one that others would open."""
+    def _is_current(self) -> bool:
+        """Return whether the locked file is the one that other processes would open."""
         try:
             return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
         except FileNotFoundError:
             return False
 
     def release(self, *, remove: bool = False) -> None:
-        """Let others have the folder; with `remove`, take away the file of the lock as well.
+        """Release the lock; with `remove`, also remove its file.
 
-        It goes while it is still locked, so that nobody loses a lock to it. Systems that do not
-        remove open files do it after: if another process has opened it by then, it stays.
+        The file is removed while it is still locked, so that no other process can hold a lock on a
+        removed file. Systems that cannot remove open files do it afterwards: if another process has
+        opened the file by then, it stays.
         """
         if remove and REMOVES_OPEN_FILES:
             self._path.unlink(missing_ok=True)
@@ -68,20 +70,20 @@ class FolderLock:
                 self._path.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Remove the folder and all that is in it, the lock last."""
+        """Remove the folder and its content, the lock last."""
         for path in self._folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
-            elif path.name != NAME:
+            elif path.name != LOCK_NAME:
                 path.unlink(missing_ok=True)
         self.release(remove=True)
-        with suppress(OSError):  # another process has it now
+        with suppress(OSError):  # another process uses it now
             self._folder.rmdir()
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process is at work in a folder; writes nothing and waits for nobody."""
-    path = folder / NAME
+    """Return whether a process is working in a folder, without writing or waiting."""
+    path = folder / LOCK_NAME
     if not path.is_file():
         return False
     try:

@@ -1,8 +1,8 @@
-"""All that keeping machine code needs of Numba beyond what Numba promises to keep.
+"""What the cache of machine code needs of Numba beyond its public interface.
 
-With a version of Numba that is newer than those that were tested, `compiling.py` lets `probe` try
-it out first. Where that fails, it does without this module: kernels are compiled by every process,
-which takes longer and computes the same.
+With a version of Numba that is newer than the tested ones, `compiling.py` calls `probe` first. If
+that fails, it does not use this module: every process compiles the kernels, which takes longer and
+computes the same.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _compiler: Any = compiler.Compiler
 
 
 class IsolatedLibrary(_library):  # type: ignore[misc]
-    """Machine code whose functions are seen by nobody else, and that sees nobody else's.
+    """Machine code that shares no functions with other machine code.
 
-    Numba leaves functions that were not inlined as weak symbols. Where they have been compiled by
-    themselves as well, as they have in a process that finds no kernels on disk, such a symbol is
-    bound to that other code, which may round otherwise: the first run after an installation would
-    not be that of all later ones.
+    Numba leaves functions that were not inlined as weak symbols. If they have been compiled
+    separately as well, as in a process that finds no kernels on disk, such a symbol is bound to
+    that other code, which may round differently: the first run after an installation would differ
+    from all later ones.
     """
 
     isolated = False
@@ -44,7 +44,7 @@ class IsolatedLibrary(_library):  # type: ignore[misc]
 
 
 class IsolatingCompiler(_compiler):  # type: ignore[misc]
-    """Numba's usual passes, into such a library."""
+    """Numba's usual passes, into an isolated library."""
 
     def define_pipelines(self) -> Any:
         self.state.library = IsolatedLibrary(self.state.targetctx.codegen(), "tabnas")
@@ -53,60 +53,60 @@ class IsolatingCompiler(_compiler):  # type: ignore[misc]
 
 
 class OverloadCache(caching.NullCache):
-    """What Numba asks for machine code before it compiles, and gives it to afterwards.
+    """The cache that Numba asks for machine code before it compiles, and saves code to afterwards.
 
-    `find` gets a text that stands for the types of the arguments and the processor, and returns the
-    code as bytes, or None; `keep` gets both.
+    `load` takes a text that identifies the argument types and the processor, and returns the code
+    as bytes, or None; `save` takes both.
     """
 
     def __init__(
-        self, find: Callable[[str], bytes | None], keep: Callable[[str, bytes], None]
+        self, load: Callable[[str], bytes | None], save: Callable[[str, bytes], None]
     ) -> None:
-        self._find = find
-        self._keep = keep
+        self._load = load
+        self._save = save
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The code for a signature, or None."""
+        """Return the code for a signature, or None."""
         target.refresh()
-        payload = self._find(_kind(signature, target.codegen()))
+        payload = self._load(_signature_key(signature, target.codegen()))
         try:
             return payload and _result._rebuild(target, *_serialize.loads(payload))
-        except Exception as error:  # Numba has made it, and compiling is always safe
-            logger.warning("a kernel cannot be loaded (%s), so it is compiled once more", error)
+        except Exception as error:  # compiling again is always safe
+            logger.warning("a kernel cannot be loaded (%s), so it is compiled again", error)
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep the code for a signature."""
-        self._keep(_kind(signature, result.codegen), _serialize.dumps(result._reduce()))
+        """Save the code for a signature."""
+        self._save(_signature_key(signature, result.codegen), _serialize.dumps(result._reduce()))
 
 
-def _kind(signature: Any, codegen: Any) -> str:
+def _signature_key(signature: Any, codegen: Any) -> str:
     return repr((signature, codegen.magic_tuple()))
 
 
 def attach_cache(dispatcher: Any, cache: OverloadCache) -> None:
-    """Let a compiled function find its machine code."""
+    """Let a compiled function load and save its machine code."""
     dispatcher._cache = cache
 
 
 def probe() -> None:
-    """Compile a function, keep its code and load it again; raise an error if that goes wrong."""
-    kept: list[tuple[str, bytes]] = []
+    """Compile a function, save its code and load it again; raise an error if that fails."""
+    saved: list[tuple[str, bytes]] = []
 
     def call() -> Any:
         dispatcher = _njit(pipeline_class=IsolatingCompiler)(_call)
-        cache = OverloadCache(lambda kind: dict(kept).get(kind), lambda *new: kept.append(new))
+        cache = OverloadCache(lambda key: dict(saved).get(key), lambda *new: saved.append(new))
         attach_cache(dispatcher, cache)
         if dispatcher(20) != 41:
-            raise RuntimeError("a kernel computes something else")
+            raise RuntimeError("a kernel computes a wrong result")
         (result,) = dispatcher.overloads.values()
         return result
 
     if not call().library.isolated:
         raise RuntimeError("a kernel is not isolated from others")
     call()
-    if len(kept) != 1:
-        raise RuntimeError("the code of a kernel is not kept, or not found again")
+    if len(saved) != 1:
+        raise RuntimeError("the code of a kernel is not saved, or not loaded again")
 
 
 def _double(x: int) -> int:

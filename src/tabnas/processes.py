@@ -1,4 +1,4 @@
-"""Processes that must not outlive the one that started them."""
+"""Processes that must not outlive their parent."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ POLL_SECONDS = 0.5
 
 
 def watch_parent(parent: int, on_loss: Callable[[], None]) -> None:
-    """Call `on_loss` in a thread of its own once the process `parent` is gone.
+    """Call `on_loss` in a thread once the process `parent`, the parent of this one, is gone.
 
-    `parent` is the parent of this process. Pass the number that it knows of itself, if possible:
-    `os.getppid()` is already another one if it has died in the meantime.
+    If possible, pass the number that the parent got from `os.getpid()`: if the parent has died in
+    the meantime, `os.getppid()` here is already that of another process.
 
-    A process whose parent has died gets another one at once, on Linux and on macOS, so a thread
-    sees it by polling. The thread gets its turn during long computations too, since compiled
-    kernels, linear algebra and waiting release Python's global lock. Other ways fall short: the
-    signal that Linux can send at the death of a parent (`PR_SET_PDEATHSIG`) is unknown to macOS,
-    and comes when the parent's *thread* ends that started the process; a pipe from the parent stays
-    open as long as any other of its children has inherited it. On Windows a process keeps the
-    number of its parent, and this function does nothing.
+    On Linux and macOS, a process whose parent has died gets another parent at once, so a thread
+    notices it by polling. The thread also runs during long computations, since compiled kernels,
+    linear algebra and waiting release Python's global lock. Alternatives are worse: macOS does not
+    have the signal that Linux can send when a parent dies (`PR_SET_PDEATHSIG`), and that signal
+    comes already when the *thread* ends that started the process; a pipe from the parent stays open
+    as long as another of its children has inherited it. On Windows a process keeps the number of
+    its parent, and this function does nothing.
     """
     if os.name == "posix":
         Thread(target=_watch, args=(parent, on_loss), name="watch parent", daemon=True).start()

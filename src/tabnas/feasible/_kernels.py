@@ -11,12 +11,12 @@ from math import exp, inf, log
 
 import numpy as np
 
-from tabnas.compiling import compiled
+from tabnas.compiling import cached_njit
 from tabnas.feasible._diagram import Index
 from tabnas.types import FloatArray, IntArray
 
 
-@compiled
+@cached_njit
 def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArray:
     """[batch, nodes + 1]: the probability of a node's choice and then any path to the terminal."""
     nodes = len(first) - 1
@@ -35,7 +35,7 @@ def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArr
     return value
 
 
-@compiled
+@cached_njit
 def marginals(
     first: Index, child: Index, choice: Index, p: FloatArray, value: FloatArray
 ) -> FloatArray:
@@ -64,7 +64,7 @@ def marginals(
     return result
 
 
-@compiled
+@cached_njit
 def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> FloatArray:
     """The logarithm of `values`."""
     nodes = len(first) - 1
@@ -86,7 +86,7 @@ def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> 
     return value
 
 
-@compiled
+@cached_njit
 def log_marginals(
     first: Index, child: Index, choice: Index, log_p: FloatArray, value: FloatArray
 ) -> FloatArray:
@@ -116,7 +116,7 @@ def log_marginals(
     return result
 
 
-@compiled
+@cached_njit
 def sample(
     first: Index,
     child: Index,
@@ -160,7 +160,7 @@ def sample(
     return result
 
 
-@compiled
+@cached_njit
 def best_values(first: Index, child: Index, gain: FloatArray) -> FloatArray:
     """[nodes + 1]: the largest sum of `gain`, [edges], from each node to the terminal."""
     nodes = len(first) - 1
@@ -172,7 +172,7 @@ def best_values(first: Index, child: Index, gain: FloatArray) -> FloatArray:
     return best
 
 
-@compiled
+@cached_njit
 def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
     """[batch, n, layers]: independent choices from `cdf` [batch, layers, choices] and uniforms."""
     batch, count, layers = uniform.shape
@@ -188,7 +188,7 @@ def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
     return result
 
 
-@compiled
+@cached_njit
 def log_softmax(logits: FloatArray) -> FloatArray:
     """`l_j - log sum_j exp l_j` in every row of [n, choices]; NaN without a finite largest one."""
     result = np.empty_like(logits)
@@ -206,7 +206,7 @@ def log_softmax(logits: FloatArray) -> FloatArray:
     return result
 
 
-@compiled
+@cached_njit
 def chain_sums(terms: IntArray, starts: IntArray, columns: IntArray, choices: IntArray) -> IntArray:
     """[n]: the sums of a chain's terms along choices, [n, layers].
 

@@ -6,11 +6,11 @@ from math import sqrt
 
 import numpy as np
 
-from tabnas.compiling import compiled
+from tabnas.compiling import cached_njit
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 
-@compiled
+@cached_njit
 def policy_gradient(
     choices: IntArray, advantage: FloatArray, expectation: FloatArray
 ) -> FloatArray:
@@ -29,7 +29,7 @@ def policy_gradient(
     return gradient
 
 
-@compiled
+@cached_njit
 def adam_step(
     logits: FloatArray,
     mean: FloatArray,

@@ -16,7 +16,7 @@ import tomli_w
 
 from tabnas.errors import TabnasError
 from tabnas.files import is_aside, read_inside, refuse_links, remove_asides, write_whole
-from tabnas.locks import NAME as LOCK
+from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report

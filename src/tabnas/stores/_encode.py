@@ -15,7 +15,7 @@ import pyarrow as pa
 from tabnas.data.reading import label_note
 from tabnas.errors import TabnasError
 from tabnas.files import is_aside
-from tabnas.locks import NAME as LOCK
+from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.stores._checkpoint import DATA, Learned, load_learned, remove_learned
 from tabnas.stores._checkpoint import NAME as LEARNED

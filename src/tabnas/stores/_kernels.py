@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.compiling import compiled
+from tabnas.compiling import cached_njit
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
 
 
-@compiled
+@cached_njit
 def scan_records(data: NDArray[np.uint8], separator: int) -> tuple[int, bool]:
     """Just behind the last record that ends in `data`, 0 if none does, and whether a quote is open.
 

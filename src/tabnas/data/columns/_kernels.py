@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.compiling import compiled
+from tabnas.compiling import cached_njit
 
 BASIS = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
 
 
-@compiled
+@cached_njit
 def fnv1a(offsets: NDArray[Any], data: NDArray[np.uint8], hashes: NDArray[np.uint64]) -> None:
     """FNV-1a, 64 bits, of the bytes between each offset and the next, to `hashes`."""
     for i in range(len(hashes)):
