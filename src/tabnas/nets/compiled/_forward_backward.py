@@ -21,7 +21,7 @@ from tabnas.nets.compiled._fields import (
     NetworkSpec,
     WorkerSpace,
 )
-from tabnas.nets.compiled._jit import address, njit_helper
+from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
 from tabnas.nets.compiled._layer_norm import add_bias, normalise, normalise_backward, sum_rows
 from tabnas.nets.compiled._products import multiply, multiply_transposed, transpose
 from tabnas.nets.compiled._strides import stride_of
@@ -43,13 +43,13 @@ def depth_of(child: IntArray) -> int:
     return depth
 
 
-@njit_helper
+@njit_inline
 def input_stride(spec: NetworkSpec) -> int:
     """Return the stride of the inputs: a row, and a vector beyond (see `gather`)."""
     return stride_of(spec.sizes[SIZE_INPUTS] + LANES)
 
 
-@njit_helper
+@njit_inline
 def partition_workspace(spec: NetworkSpec, child: IntArray, count: int, offsets: IntArray) -> None:
     """Divide the buffer among the arrays of a step: fill the offsets that are listed above."""
     layers = spec.sizes[SIZE_LAYERS]
@@ -70,7 +70,7 @@ def partition_workspace(spec: NetworkSpec, child: IntArray, count: int, offsets:
     offsets[3 * layers + TRANSPOSED] = used
 
 
-@njit_helper
+@njit_inline
 def prepare_inputs(
     network: Network, batch: Batch, offsets: IntArray, buffer: Float32Array, ids: Int32Array
 ) -> tuple[int, int]:
