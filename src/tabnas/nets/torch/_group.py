@@ -41,7 +41,7 @@ class Group:
 
     Every exchange begins with an announcement, which has the same size for all operations. So
     processes that are out of sync notice it. Without it they would mix numbers of different steps,
-    or the library below would end them without an error.
+    or the communication library would end them without an error.
     """
 
     def __init__(self) -> None:
