@@ -110,10 +110,10 @@ def test_one_that_was_done_before_a_better_one_keeps_no_weights(
         if told.phase == "candidates" and told.done > 0:
             ledger._stop = signal.SIGTERM
 
-    def last_first(work: Callable[[Any], Any], jobs: list[Any], *_: Any, tick: Any) -> Any:
+    def last_first(work: Callable[[Any], Any], jobs: list[Any], *_: Any, on_poll: Any) -> Any:
         for job in reversed(jobs):
             yield job, work(job)
-            tick()
+            on_poll()
 
     monkeypatch.setattr(_side_by_side, "run_jobs", last_first)
     with pytest.raises(Stopped):

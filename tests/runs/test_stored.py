@@ -139,7 +139,7 @@ def test_a_training_goes_on_in_the_middle_of_a_window(store: Store) -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        stopped.run(tick=stop)
+        stopped.run(on_step=stop)
     later = trainer()
     later.load_state(stopped.state())
     later.run()

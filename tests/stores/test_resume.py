@@ -174,7 +174,7 @@ def test_damaged_beginnings_are_refused(paths: list[Path], tmp_path: Path) -> No
 def test_one_process_to_a_store(paths: list[Path], tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     lock = FolderLock(tmp_path / "store")
-    with pytest.raises(TabnasError, match="another process is at work"):
+    with pytest.raises(TabnasError, match="another process is working in"):
         encode_store(paths, tmp_path / "store", target="kind")
     lock.release()
     encode_store(paths, tmp_path / "store", target="kind")
