@@ -90,13 +90,13 @@ def test_processes_change_nothing(
     assert said == before
 
 
-def test_a_crew_that_cannot_be_is_refused_before_the_work(
+def test_an_invalid_backend_is_refused_before_the_work(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["tradeoff", str(done / "good.csv"), *KIND, *LIMITS]
     assert "did you mean 'dask'" in refused([*asked, "--backend", "desk"], capsys)
     nobody = ["--address", "127.0.0.1:9"]
-    assert "name the backend ray or dask" in refused([*asked, *nobody], capsys)
+    assert "set the backend to ray or dask" in refused([*asked, *nobody], capsys)
 
 
 def test_a_dry_run_shows_the_plan_and_writes_nothing(

@@ -109,7 +109,7 @@ def test_without_a_cluster_it_is_said_how_to_start_one(
     kind = pytest.importorskip(
         f"tabnas.jobs._{backend}", reason="is not installed", exc_type=TabnasError
     )
-    monkeypatch.setattr(kind, "TO_CONNECT", 0.5)
+    monkeypatch.setattr(kind, "CONNECT_SECONDS", 0.5)
     nobody = f"127.0.0.1:{free_port()}"
     address = nobody if backend == "ray" else f"tcp://{nobody}"
     with pytest.raises(TabnasError, match=rf"answers at {address} .*start one with"):
