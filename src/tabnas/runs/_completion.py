@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tabnas.errors import TabnasError
 from tabnas.files import is_aside, refuse_links, remove_asides
-from tabnas.locks import NAME as LOCK
+from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.runs._folder import CHECKPOINT, remove_progress, write_pages
 from tabnas.runs._live import PROGRESS
