@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from tabnas import Budget, FeasibleSet, SearchSpace, blas
 from tabnas.blas import single_threaded_blas
-from tabnas.search import _additive
+from tabnas.search._additive_model import fit_additive_model
 from tabnas.strategies import BayesianOptimization
 from tabnas.types import FloatArray, IntArray
 
@@ -167,7 +167,7 @@ FEASIBLE = FeasibleSet(SPACE, Budget(dense_parameters=600))
 class _History:
     """Looks at two architectures."""
 
-    def evaluated(self) -> tuple[IntArray, IntArray, FloatArray]:
+    def flatten(self) -> tuple[IntArray, IntArray, FloatArray]:
         return np.array([0, 0]), np.array([[0, 1], [1, 0]]), np.array([0.1, 0.2])
 
 
@@ -182,18 +182,18 @@ def test_a_search_and_a_strategy_in_two_threads(monkeypatch: pytest.MonkeyPatch)
         assert leave[0].wait(PATIENCE)
         return np.asarray(solve(a, b))
 
-    def slow_plan(self: BayesianOptimization, taken: object) -> IntArray:
+    def slow_plan(self: BayesianOptimization) -> IntArray:
         entered[1].set()
         assert leave[1].wait(PATIENCE)
         seen.append(threads())
         return FEASIBLE.members[:1]
 
     monkeypatch.setattr(np.linalg, "solve", slow_solve)
-    monkeypatch.setattr(BayesianOptimization, "_most_promising", slow_plan)
+    monkeypatch.setattr(BayesianOptimization, "_select_batch", slow_plan)
     strategy = BayesianOptimization(FEASIBLE, rng=0, initial=1)
     strategy.update(FEASIBLE.members[:1], np.array([0.5]))
     with threadpool_limits(USUAL, user_api="blas"):  # of SciPy's own, too, which is loaded now
-        additive = Thread(target=_additive.additive_qualities, args=(SPACE, _History()))
+        additive = Thread(target=fit_additive_model, args=(SPACE, _History()))
         bayesian = Thread(target=strategy.plan)
         for thread, event in zip((additive, bayesian), entered, strict=True):
             thread.start()

@@ -24,7 +24,7 @@ ALLOWED = {
     # the cache of machine code, which is code by nature: SECURITY.md says who may write there
     "numba_internals.py": {"numba.core.serialize"},
     # a process and its workers talk to one another; nothing of it is read from a file
-    "jobs/_errand.py": {"pickle"},
+    "jobs/_executor.py": {"pickle"},
     "jobs/_worker.py": {"pickle"},
     "jobs/_local.py": {"joblib.externals.loky", "joblib.externals.loky.ProcessPoolExecutor"},
 }

@@ -89,7 +89,7 @@ def test_a_card_that_somebody_has_completed_stays(left: Path) -> None:
 def test_a_process_that_is_still_at_work_is_left_alone(left: Path) -> None:
     lock = FolderLock(left)
     before = names(left)
-    with pytest.raises(TabnasError, match="another process is at work"):
+    with pytest.raises(TabnasError, match="another process is working"):
         complete_run(left)
     assert names(left) == before
     lock.release()
