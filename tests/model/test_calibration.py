@@ -32,8 +32,9 @@ def test_no_other_temperature_is_more_probable(seed, rows, outputs, heat) -> Non
     weight = np.random.default_rng(seed + 1).random(rows) + 0.01
 
     def badness(log_t: float) -> float:
-        chance = probabilities(logits / np.exp(log_t))[np.arange(rows), labels]
-        return -(weight / weight.mean()) @ np.log(chance) + log_t**2 / 2
+        log_chances = np.log(np.maximum(probabilities(logits / np.exp(log_t)), 1e-300))
+        own = log_chances[np.arange(rows), labels] + 0.5 / rows * log_chances.mean(axis=1)
+        return -(weight / weight.mean()) @ own + log_t**2 / 2
 
     found = np.log(fit_temperature(logits, labels, weight))
     grid = np.linspace(-2.9, 2.9, 300)
@@ -48,9 +49,12 @@ def test_weights_count_like_repeated_rows_where_rows_are_many() -> None:
     assert weighted == pytest.approx(fit_temperature(logits[repeated], labels[repeated]), rel=0.01)
 
 
-def test_a_few_perfect_rows_do_not_make_it_certain() -> None:
-    logits = np.array([[4.0], [-4.0], [4.0]], np.float32)
-    assert 0.5 < fit_temperature(logits, [1, 0, 1]) < 1
+def test_perfect_rows_are_no_evidence_for_more_certainty_than_their_number() -> None:
+    """A few right answers of a sure network leave it no surer; many of an unsure one make it so."""
+    logits = np.array([[6.0], [-6.0]] * 20, np.float32)
+    assert 1 < fit_temperature(logits, [1, 0] * 20) < 2
+    assert fit_temperature(logits / 6, [1, 0] * 20) < 0.5
+    assert fit_temperature(np.tile(logits, (50, 1)), [1, 0] * 1_000) < 1
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-30, 1e30])

@@ -13,6 +13,8 @@ from tabnas.model import METRICS, default_metric, fit_temperature, primary_loss
 from tabnas.nets import Constant, SuperNet
 from tabnas.runs import Labelled, RunSettings, make_plan, prepare
 from tabnas.runs._candidates import FoldsTrial, final_trainer, folds, trial_of
+from tabnas.runs._parts import Parts
+from tabnas.runs._plan import Plan
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -39,11 +41,46 @@ def test_weights_calibrate_and_choose(metric: str) -> None:
     training_weight = development.examples.weight
     assert not np.allclose(training_weight, development.weight)  # classes are balanced
     assert candidate.temperature == fit_temperature(outputs, development.truth, training_weight)
-    predictions = parts.target_prediction(outputs / np.float32(candidate.temperature))
     assert isinstance(parts.target, ClassTarget)
-    truth = (metric, parts.target, development.truth, predictions)
+    truth = (metric, parts.target, development.truth, nested_predictions(trial, parts, plan))
     assert candidate.loss == primary_loss(*truth, development.weight)
     assert candidate.loss != primary_loss(*truth)
+
+
+def nested_predictions(trial: FoldsTrial, parts: Parts, plan: Plan) -> np.ndarray:
+    """Every fold's rows with the epoch and the temperature that the other folds' rows choose."""
+    every, rows = trial.state()["outputs"], parts.development
+    judged = np.empty_like(every[0])
+    for inside, outside in folds(parts, plan):
+        truth, weight = rows.truth[inside], rows.examples.weight[inside]
+        losses = []
+        for outputs in every[:, inside]:
+            surprise = -np.log(parts.target_prediction(outputs))
+            own = surprise[np.arange(len(inside)), truth]
+            losses.append(np.average(own + 0.5 / len(rows) * surprise.mean(axis=1), weights=weight))
+        best = int(np.argmin(losses))
+        heat = np.float32(fit_temperature(every[best, inside], truth, weight))
+        judged[outside] = every[best, outside] / heat
+    return parts.target_prediction(judged)
+
+
+def test_no_row_is_judged_by_what_it_has_chosen() -> None:
+    """Of many epochs of noise, one suits the rows by chance; it must not look good by that."""
+    parts = prepare(Labelled.of(made_table(60).drop(["value"]), "kind"), SETTINGS)
+    plan = make_plan(parts, SETTINGS)
+    plan = replace(plan, training=replace(plan.training, epochs=1))
+    trial = FoldsTrial(Architecture((4,)), parts, plan, METRICS["log_loss"])
+    trial.run()
+    trial.plan = replace(plan, training=replace(plan.training, epochs=400))
+    rng = np.random.default_rng(0)
+    trial._outputs = rng.normal(scale=3.0, size=(400, 48, 1)).astype(np.float32)
+    trial._trainer.training = replace(plan.training, epochs=1)
+    candidate = trial.run()
+    chosen = trial._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
+    seen = primary_loss("log_loss", parts.target, parts.development.truth,
+                        parts.target_prediction(chosen))  # fmt: skip
+    assert seen < np.log(2)  # it looks as if something had been learned
+    assert candidate.loss > np.log(2)
 
 
 @pytest.mark.parametrize("target", ["kind", "value"])

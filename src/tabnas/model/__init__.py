@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from tabnas.model._baselines import Boosted, EncodedRows, boosted_prediction, trivial_prediction
-from tabnas.model._calibration import fit_temperature, tempered
+from tabnas.model._baselines import (
+    Boosted,
+    EncodedRows,
+    TreeRows,
+    boosted_prediction,
+    trivial_prediction,
+)
+from tabnas.model._calibration import doubtful_surprise, fit_temperature, tempered
 from tabnas.model._files import load_model, save_model
 from tabnas.model._limits import MEASURED
 from tabnas.model._metrics import METRICS, Metric, default_metric, metric_named, metrics_for
@@ -11,18 +17,24 @@ from tabnas.model._model import Model, probabilities
 from tabnas.model._scores import Score, Scores, primary_loss, score
 from tabnas.model._shapes import weight_shapes
 from tabnas.model._task import examples, network_task
+from tabnas.model._tree_inputs import EncodedTreeMatrix, TreeInputs, TreeMatrix
 
 __all__ = [
     "MEASURED",
     "METRICS",
     "Boosted",
     "EncodedRows",
+    "EncodedTreeMatrix",
     "Metric",
     "Model",
     "Score",
     "Scores",
+    "TreeInputs",
+    "TreeMatrix",
+    "TreeRows",
     "boosted_prediction",
     "default_metric",
+    "doubtful_surprise",
     "examples",
     "fit_temperature",
     "load_model",

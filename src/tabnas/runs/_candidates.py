@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
-from tabnas.model import Metric, Model, fit_temperature, primary_loss
+from tabnas.model import Metric, Model, doubtful_surprise, fit_temperature, primary_loss
 from tabnas.nets import (
     Examples,
     NonFiniteLossError,
@@ -81,15 +81,17 @@ class Trial(ABC):
         Raises a `NonFiniteLossError` if the training diverges.
         """
 
-    def _judged(self, outputs: NDArray[np.float32], rows: Part) -> tuple[float, float]:
-        """The loss of calibrated outputs on rows held out, and their temperature."""
-        parts, temperature = self.parts, 1.0
-        if isinstance(parts.target, ClassTarget):
-            # by what training weighs, classes included: it is that network that is calibrated
-            temperature = fit_temperature(outputs, rows.truth, rows.rows.weight)
-        prediction = parts.target_prediction(outputs / np.float32(temperature))
-        loss = primary_loss(self.metric, parts.target, rows.truth, prediction, rows.weight)
-        return loss, temperature
+    def _temperature(self, outputs: NDArray[np.float32], rows: Part) -> float:
+        """The temperature that suits the outputs for some rows; 1 for quantities."""
+        if not isinstance(self.parts.target, ClassTarget):
+            return 1.0
+        # by what training weighs, classes included: it is that network that is calibrated
+        return fit_temperature(outputs, rows.truth, rows.training_weight)
+
+    def _loss(self, outputs: NDArray[np.float32], rows: Part) -> float:
+        """The loss of calibrated outputs on rows held out, by the metric."""
+        prediction = self.parts.target_prediction(outputs)
+        return primary_loss(self.metric, self.parts.target, rows.truth, prediction, rows.weight)
 
     @abstractmethod
     def state(self) -> Mapping[str, NDArray[Any]]:
@@ -121,10 +123,10 @@ class AloneTrial(Trial):
         result = self._trainer.run(on_step=telling(self._trainer, observe, tick))
         observe(1.0)
         outputs = self._trainer.net.logits(self.architecture, self.parts.validation.examples)
-        loss, temperature = self._judged(outputs, self.parts.validation)
+        temperature = self._temperature(outputs, self.parts.validation)
         return Candidate(
             architecture=self.architecture,
-            loss=loss,
+            loss=self._loss(outputs / np.float32(temperature), self.parts.validation),
             stop_after=result.best_epoch,
             temperature=temperature,
             seconds=perf_counter() - began,
@@ -141,8 +143,9 @@ class AloneTrial(Trial):
 class FoldsTrial(Trial):
     """Cross-validated on the rows of training and validation together.
 
-    All folds stop after the same epoch, the one with the lowest loss over all rows that were held
-    out: with an epoch for each fold, the rows that judge it would have chosen it, too.
+    The final network stops after the epoch with the lowest loss over all rows that were held out.
+    Rows that have chosen an epoch and a temperature make them look better than they are, so the
+    rows of each fold are judged with what the rows of all other folds choose.
     """
 
     def __init__(
@@ -174,35 +177,40 @@ class FoldsTrial(Trial):
             if self._fold + 1 == len(self._folds):
                 break
             self._begin(self._fold + 1)
-        best = int(np.argmin([self._learned_loss(epoch) for epoch in range(epochs)]))
-        if not np.isfinite(self._outputs[best]).all():
-            raise NonFiniteLossError(
-                self._trainer.step, inf, self.plan.training.schedule.learning_rate
-            )
-        # over all rows at once, since a fold may lack a class
-        loss, temperature = self._judged(self._outputs[best], self.parts.development)
+        errors = np.stack([self._errors(epoch) for epoch in range(epochs)])
+        everything = np.arange(len(self.parts.development))
+        stop_after, temperature = self._choose(errors, everything)
+        judged = np.empty_like(self._outputs[0])
+        for inside, outside in self._folds:
+            own_epoch, own_temperature = self._choose(errors, inside)
+            judged[outside] = self._outputs[own_epoch - 1, outside] / np.float32(own_temperature)
         return Candidate(
             architecture=self.architecture,
-            loss=loss,
-            stop_after=best + 1,
+            loss=self._loss(judged, self.parts.development),  # at once: a fold may lack a class
+            stop_after=stop_after,
             temperature=temperature,
             seconds=perf_counter() - began,
             weights=None,
         )
 
-    def _learned_loss(self, epoch: int) -> float:
-        """What training minimises, on rows held out: smoother than what people choose by."""
-        rows, outputs = self.parts.development.examples, self._outputs[epoch]
+    def _choose(self, errors: FloatArray, rows: IntArray) -> tuple[int, float]:
+        """The epoch, from 1, and the temperature that suit some of the rows held out best."""
+        known = self.parts.development.take(rows)
+        losses = np.average(errors[:, rows], axis=1, weights=known.training_weight)
+        best = int(np.argmin(losses))
+        if not np.isfinite(losses[best]):
+            raise NonFiniteLossError(self._trainer.step, inf, self.plan.training.schedule.rate)
+        return best + 1, self._temperature(self._outputs[best, rows], known)
+
+    def _errors(self, epoch: int) -> FloatArray:
+        """What training minimises, for each row held out: smoother than what people choose by."""
+        rows, outputs = self.parts.development, self._outputs[epoch]
         if not np.isfinite(outputs).all():
-            return inf
-        weight = rows.weight if len(rows.weight) else None
+            return np.full(len(rows), inf)
         if isinstance(self.parts.target, ClassTarget):
-            truth = self.parts.development.truth
-            chance = self.parts.target_prediction(outputs)[np.arange(len(truth)), truth]
-            errors = -np.log(np.maximum(chance, np.finfo(np.float64).eps))
-        else:
-            errors = (outputs[:, 0].astype(np.float64) - rows.values[:, 0]) ** 2
-        return float(np.average(errors, weights=weight))
+            return doubtful_surprise(self.parts.target_prediction(outputs), rows.truth)
+        errors = (outputs[:, 0].astype(np.float64) - rows.examples.values[:, 0]) ** 2
+        return np.asarray(errors)
 
     def state(self) -> Mapping[str, NDArray[Any]]:
         trainer = {f"trainer/{name}": value for name, value in self._trainer.state().items()}
