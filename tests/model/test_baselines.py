@@ -9,8 +9,15 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tabnas import TabnasError
-from tabnas.data import ClassTarget, Encoded, NumberTarget
-from tabnas.model import EncodedRows, _baselines, boosted_prediction, score, trivial_prediction
+from tabnas.data import ClassTarget, NumberTarget
+from tabnas.model import (
+    TreeInputs,
+    TreeRows,
+    _baselines,
+    boosted_prediction,
+    score,
+    trivial_prediction,
+)
 from tests.model.conftest import Fitted
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -18,12 +25,16 @@ NUMBER = NumberTarget(name="y", center=0.0, scale=1.0)
 THREE = ClassTarget(name="y", classes=("a", "b", "c"))
 
 
-def labelled(fitted: Fitted, rows: slice) -> EncodedRows:
-    encoded = Encoded(fitted.encoded.numeric[rows], fitted.encoded.categorical[rows])
+def labelled(fitted: Fitted, rows: slice) -> TreeRows:
+    inputs = inputs_of(fitted).encode(fitted.table, np.arange(len(fitted.table))[rows])
     truth = fitted.truth[rows]
     if isinstance(fitted.model.target, NumberTarget):
         truth = fitted.model.target.decode(truth)
-    return EncodedRows(encoded=encoded, truth=truth)
+    return TreeRows(inputs=inputs, truth=truth)
+
+
+def inputs_of(fitted: Fitted) -> TreeInputs:
+    return TreeInputs(fitted.model.encoder)
 
 
 def test_trivial_predictions():
@@ -43,19 +54,19 @@ def test_trees_beat_knowing_nothing_on_their_training_rows(name, request):
     train, held = labelled(fitted, slice(None, None, 2)), labelled(fitted, slice(1, None, 2))
     found = boosted_prediction(
         target,
-        fitted.model.encoder.categories,
+        inputs_of(fitted).is_category,
         train,
-        [train.encoded, held.encoded],
+        [train.inputs, held.inputs],
         validation=held,
     )
-    nothing = trivial_prediction(target, train.truth, None, len(train.encoded))
+    nothing = trivial_prediction(target, train.truth, None, len(train.inputs))
     metric = "r2" if isinstance(target, NumberTarget) else "log_loss"
     better, worse = (
         score(target, train.truth, prediction, resamples=10)[metric].value
         for prediction in (found.predictions[0], nothing)
     )
     assert (better > worse) == (metric == "r2")
-    assert len(found.predictions[1]) == len(held.encoded)
+    assert len(found.predictions[1]) == len(held.inputs)
     assert 0 < found.trees <= found.nodes
     assert found.seconds > 0
 
@@ -63,17 +74,17 @@ def test_trees_beat_knowing_nothing_on_their_training_rows(name, request):
 def test_trees_are_scikit_learns(mixed: Fitted):
     rows = labelled(mixed, slice(None))
     weight = np.linspace(0.1, 2.0, 300)
+    is_category = inputs_of(mixed).is_category
     found = boosted_prediction(
         mixed.model.target,
-        mixed.model.encoder.categories,
-        EncodedRows(encoded=rows.encoded, truth=rows.truth, weight=weight),
-        [rows.encoded],
+        is_category,
+        TreeRows(inputs=rows.inputs, truth=rows.truth, weight=weight),
+        [rows.inputs],
         seed=3,
     )
-    matrix = np.hstack([rows.encoded.numeric, rows.encoded.categorical]).astype(float)
-    mask = [False] * rows.encoded.numeric.shape[1] + [True, True]
+    matrix = rows.inputs.astype(float)
     trees = HistGradientBoostingClassifier(
-        random_state=3, early_stopping=False, categorical_features=mask
+        random_state=3, early_stopping=False, categorical_features=list(is_category)
     ).fit(matrix, rows.truth, weight)
     np.testing.assert_array_equal(found.predictions[0], trees.predict_proba(matrix))
     assert found.trees == 100
@@ -89,50 +100,37 @@ def test_validation_rows_stop_the_growth(diabetes: Fitted):
 
 def test_validation_rows_that_weigh_next_to_nothing_do_not_stop_it(diabetes: Fitted):
     train, held = labelled(diabetes, slice(0, 300)), labelled(diabetes, slice(300, None))
-    rows = len(held.encoded)
-    both = Encoded(
-        *(np.concatenate([part, part]) for part in (held.encoded.numeric, held.encoded.categorical))
-    )
-    noisy = EncodedRows(
-        encoded=both,
+    rows = len(held.inputs)
+    both = np.concatenate([held.inputs, held.inputs])
+    noisy = TreeRows(
+        inputs=both,
         truth=np.concatenate([held.truth, np.random.default_rng(0).permutation(held.truth)]),
         weight=np.repeat([1.0, 1e-9], rows),
     )
     target = diabetes.model.target
     expected, found, unweighted = (
         boosted_prediction(target, (), train, [], validation=validation).trees
-        for validation in (held, noisy, EncodedRows(encoded=both, truth=noisy.truth))
+        for validation in (held, noisy, TreeRows(inputs=both, truth=noisy.truth))
     )
     assert found == expected != unweighted
 
 
-def codes(values: list[int]) -> Encoded:
-    return Encoded(
-        np.linspace(0, 1, len(values), dtype=np.float32)[:, None],
-        np.array(values, np.int32)[:, None],
-    )
-
-
-def test_many_categories_are_ordinal_numbers():
-    rows = codes(list(range(400)))
-    truth = (np.arange(400) > 200).astype(np.int32)
-    target = ClassTarget(name="y", classes=(False, True))
-    found = boosted_prediction(target, [400], EncodedRows(encoded=rows, truth=truth), [rows])
-    assert (found.predictions[0].argmax(axis=1) == truth).mean() > 0.98
+def codes(values: list[int]) -> np.ndarray:
+    return np.stack([np.linspace(0, 1, len(values)), values], axis=1).astype(np.float32)
 
 
 def test_classes_that_training_or_validation_lacks():
     rows = codes([0, 1] * 50)
-    train = EncodedRows(encoded=rows, truth=np.array([0, 2] * 50))
-    unseen = EncodedRows(encoded=codes([0, 1]), truth=np.array([1, 1]))
-    found = boosted_prediction(THREE, [2], train, [rows, codes([])], validation=unseen)
+    train = TreeRows(inputs=rows, truth=np.array([0, 2] * 50))
+    unseen = TreeRows(inputs=codes([0, 1]), truth=np.array([1, 1]))
+    found = boosted_prediction(THREE, [False, True], train, [rows, codes([])], validation=unseen)
     assert found.predictions[0].shape == (100, 3)
     assert (found.predictions[0][:, 1] == 0).all()
     assert (found.predictions[0].argmax(axis=1) == train.truth).all()
     assert found.predictions[1].shape == (0, 3)
     weight = np.array([1.0, 0.0] * 50)  # now only one class weighs something
-    single = EncodedRows(encoded=rows, truth=train.truth, weight=weight)
-    lonely = boosted_prediction(THREE, [2], single, [codes([0])])
+    single = TreeRows(inputs=rows, truth=train.truth, weight=weight)
+    lonely = boosted_prediction(THREE, [False, True], single, [codes([0])])
     assert lonely.predictions[0].tolist() == [[1.0, 0.0, 0.0]]
     assert (lonely.trees, lonely.nodes) == (0, 0)
 
@@ -144,7 +142,7 @@ def test_with_a_scikit_learn_that_hides_its_trees_their_nodes_are_not_counted() 
 
 def test_truth_must_match_the_rows():
     with pytest.raises(TabnasError, match="truth must have the 2 rows of the inputs"):
-        boosted_prediction(NUMBER, [2], EncodedRows(encoded=codes([0, 1]), truth=[1.0]), [])
+        boosted_prediction(NUMBER, [False, True], TreeRows(inputs=codes([0, 1]), truth=[1.0]), [])
 
 
 def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,12 +152,11 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     numeric = rng.normal(size=(200, 3)).astype(np.float32)
     numeric[:, 0].sort()  # one class comes first, so that the first rows would not do
-    encoded = Encoded(numeric, np.zeros((200, 0), np.int32))
-    truth = (encoded.numeric[:, 0] > 0).astype(np.int64)
-    rows = EncodedRows(encoded=encoded, truth=truth, weight=(np.arange(200) % 2).astype(float))
+    truth = (numeric[:, 0] > 0).astype(np.int64)
+    rows = TreeRows(inputs=numeric, truth=truth, weight=(np.arange(200) % 2).astype(float))
     target = ClassTarget(name="y", classes=("a", "b"))
     found, again = (
-        boosted_prediction(target, (), rows, [encoded], validation=rows, seed=1) for _ in range(2)
+        boosted_prediction(target, (), rows, [numeric], validation=rows, seed=1) for _ in range(2)
     )
     assert found.rows == 60
     assert found.predictions[0].shape == (200, 2)

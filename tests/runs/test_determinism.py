@@ -83,12 +83,13 @@ def test_boosted_trees_do_not_depend_on_threads(
     other = {"kind": "value", "value": "kind"}[target]
     settings = RunSettings(limits={"parameters": 800})
     parts = prepare(Labelled.of(made_table(4_000).drop([other]), target), settings)
-    assert parts.test is not None
+    trees = parts.tree_parts()
+    assert trees is not None
 
     def predicted(threads: int) -> Any:
         with threadpool_limits(threads, user_api="openmp"):
             return boosted_prediction(
-                parts.target, parts.encoder.categories, parts.train.rows, [parts.test.encoded]
+                parts.target, trees.inputs.is_category, trees.train, [trees.test]
             ).predictions[0]
 
     assert np.array_equal(predicted(1), predicted(2))

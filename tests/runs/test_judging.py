@@ -6,22 +6,50 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 
-from tabnas.model import boosted_prediction, score, trivial_prediction
-from tabnas.runs import Labelled, PlannedRun, RunSettings, plan_run
+from tabnas.data import Table
+from tabnas.model import TreeInputs, TreeRows, boosted_prediction, score, trivial_prediction
+from tabnas.runs import Labelled, PlannedRun, RunSettings, plan_run, split_rows
 from tabnas.runs._candidates import Candidate
 from tabnas.runs._judging import References, compared, references
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
 
-def planned(**said: object) -> PlannedRun:
+def rows_to_learn() -> Labelled:
     """Rows of which some weigh more, and a third have the wrong class: trees soon overfit."""
     data = Labelled.of(made_table(200).drop(["value"]), "kind")
     rng = np.random.default_rng(0)
     weight, wrong = rng.uniform(0.1, 3.0, 200), rng.random(200) < 0.3
+    return replace(data, truth=data.truth ^ wrong, weight=weight)
+
+
+def planned(**said: object) -> PlannedRun:
     settings = RunSettings(limits={"parameters": 300}, drop=("day", "house"), **said)
-    return plan_run(replace(data, truth=data.truth ^ wrong, weight=weight), settings)
+    return plan_run(rows_to_learn(), settings)
+
+
+def grown(run: PlannedRun):
+    """The trees of the rows as they stand in the table."""
+    data = rows_to_learn()
+    split = split_rows(data, run.settings, own_validation=False, own_test=False)
+    inputs = TreeInputs(run.parts.encoder)
+    development = run.parts.development.training_weight
+
+    def rows(numbers: np.ndarray, weight: np.ndarray) -> TreeRows:
+        matrix = inputs.encode(data.features, numbers)
+        return TreeRows(inputs=matrix, truth=data.truth[numbers], weight=weight)
+
+    tested = [inputs.encode(data.features, split.test)]
+    if run.plan.folds:
+        known = rows(np.concatenate([split.train, split.validation]), development)
+        return boosted_prediction(data.target, inputs.is_category, known, tested, seed=0)
+    train = rows(split.train, development[: len(split.train)])
+    held = rows(split.validation, development[len(split.train) :])
+    return boosted_prediction(
+        data.target, inputs.is_category, train, tested, validation=held, seed=0
+    )
 
 
 def nobody(told: object) -> None:
@@ -37,9 +65,7 @@ def test_with_folds_references_learn_from_all_development_rows(class_weight: str
     found = references(run, nobody)
     assert found.boosted is not None
     assert found.boosted.rows == len(known)
-    boosted = boosted_prediction(
-        parts.target, parts.encoder.categories, known.rows, [test.encoded], seed=0
-    )
+    boosted = grown(run)
     np.testing.assert_array_equal(found.boosted.predictions[0], boosted.predictions[0])
     trivial = trivial_prediction(parts.target, known.truth, known.weight, len(test))
     for name, prediction in (("trivial", trivial), ("boosted trees", boosted.predictions[0])):
@@ -57,10 +83,7 @@ def test_without_folds_they_learn_from_training_rows_and_stop_by_validation_rows
     parts, test = run.parts, run.parts.test
     assert test is not None
     found = references(run, nobody)
-    boosted = boosted_prediction(
-        parts.target, parts.encoder.categories, parts.known.rows, [test.encoded],
-        validation=parts.validation.rows, seed=0,
-    )  # fmt: skip
+    boosted = grown(run)
     assert found.boosted is not None
     assert found.boosted.rows == len(parts.train)
     assert found.boosted.trees == boosted.trees < 100
@@ -92,3 +115,50 @@ def test_the_network_is_scored_by_weight_too() -> None:
     assert not notes
     assert scores["network"]["log_loss"].value == pytest.approx(expected["log_loss"].value)
     assert scores["network"]["accuracy"] == expected["accuracy"]
+
+
+# -- no limit, no scaling --------------------------------------------------------------------------
+
+
+def shops(rows: int = 600) -> Table:
+    """What a shop sells depends on the shop; a number with one huge value besides."""
+    rng = np.random.default_rng(0)
+    shop, effect = rng.integers(0, 60, rows), rng.normal(size=60)
+    x = rng.normal(size=rows)
+    huge = np.where(np.arange(rows) == 3, 1e15, x)
+    return Table.of(
+        {
+            "shop": [f"shop {k}" for k in shop],
+            "x": huge,
+            "sales": effect[shop] + np.sin(3 * x) + rng.normal(scale=0.1, size=rows),
+        }
+    )
+
+
+def test_trees_know_neither_limit_nor_scaling() -> None:
+    data = Labelled.of(shops(), "sales")
+
+    def predictions(limit: int, **said: object) -> np.ndarray:
+        run = plan_run(data, RunSettings(limits={"parameters": limit}, **said))
+        found = references(run, nobody)
+        assert found.boosted is not None
+        return found.boosted.predictions[0]
+
+    wanted = predictions(20_000)
+    for limit, said in ((60, {}), (300, {}), (20_000, {"scaling": "standard"})):
+        np.testing.assert_array_equal(predictions(limit, **said), wanted)
+
+
+def test_trees_are_as_good_as_those_on_the_table_itself() -> None:
+    data = Labelled.of(shops(), "sales")
+    run = plan_run(data, RunSettings(limits={"parameters": 60}))
+    split = split_rows(data, run.settings, own_validation=False, own_test=False)
+    known = np.concatenate([split.train, split.validation])
+    shop = data.features.column("shop").to_pandas().astype("category").cat.codes.to_numpy()
+    matrix = np.stack([shop, data.features.column("x").to_numpy()], axis=1)
+    trees = HistGradientBoostingRegressor(
+        random_state=0, categorical_features=[True, False], early_stopping=False
+    ).fit(matrix[known], data.truth[known])
+    errors = trees.predict(matrix[split.test]) - data.truth[split.test]
+    found = references(run, nobody).scores["boosted trees"]["rmse"].value
+    assert found == pytest.approx(float(np.sqrt((errors**2).mean())), rel=0.05)

@@ -283,7 +283,7 @@ def test_balanced_classes_are_calibrated_as_they_were_learned() -> None:
     net.load_weights(found.model.weights)
     chances = probabilities(net.logits(found.model.architecture, test.examples))
     # weighed alike, classes come as often as they are said to
-    weight = test.rows.weight
+    weight = test.training_weight
     share = np.average(test.truth == 0, weights=weight)
     assert np.average(chances[:, 0], weights=weight) == pytest.approx(share, abs=0.05)
     assert 0.5 < found.chosen.temperature < 2

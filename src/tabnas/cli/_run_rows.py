@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,15 @@ from tabnas.cli._tradeoff import tradeoff_of
 from tabnas.data import Table, rows_with_target
 from tabnas.errors import TabnasError
 from tabnas.model import EncodedRows
-from tabnas.runs import RunSettings, load_config, load_result, prepare, split_rows
+from tabnas.runs import (
+    RunSettings,
+    load_config,
+    load_result,
+    load_run_model,
+    prepare,
+    prepare_uncut,
+    split_rows,
+)
 from tabnas.stores import open_store
 
 GONE = "the run's table is not on this machine any more"
@@ -53,11 +61,11 @@ def judged_rows(run: Path) -> JudgedRows:
         return JudgedRows(rows=None, words=GONE)
     changed = JudgedRows(rows=None, words=STORE_CHANGED if stored else CHANGED)
     try:
-        tightest = _tightest(settings, config)
         result = load_result(run)
         if stored:
-            return _stored_rows(source, tightest, result.get("table")) or changed
-        rows, digest = _read(source, settings, tightest)
+            several = _settings_of_limits(settings, config)
+            return _stored_rows(source, several, run, result.get("table")) or changed
+        rows, digest = _read(source, settings)
     except (TabnasError, OSError):
         return changed
     if result.get("table") != digest:
@@ -66,31 +74,37 @@ def judged_rows(run: Path) -> JudgedRows:
     return JudgedRows(rows=rows, words="test rows of the run", caution=LEARNED if learned else "")
 
 
-def _tightest(settings: RunSettings, config: Mapping[str, Any]) -> RunSettings:
-    """Return the settings with the tightest limit: all networks of a trade-off read its columns."""
+def _settings_of_limits(settings: RunSettings, config: Mapping[str, Any]) -> list[RunSettings]:
+    """Return the settings, or those of each limit of a trade-off, any of which a model may have."""
     several = tradeoff_of(config)
     if several is None:
-        return settings
+        return [settings]
     limits, cost = several
-    return replace(settings, limits={**settings.limits, cost: min(limits)})
+    return [replace(settings, limits={**settings.limits, cost: limit}) for limit in limits]
 
 
-def _stored_rows(source: Source, settings: RunSettings, digest: Any) -> JudgedRows | None:
+def _stored_rows(
+    source: Source, several: Sequence[RunSettings], run: Path, digest: Any
+) -> JudgedRows | None:
     """Return the encoded test rows of a store; None if it is not the one that the run has read."""
-    parts = prepare(open_store(source.data), settings)
-    if parts.digest() != digest:
+    uncut = prepare_uncut(open_store(source.data), several[0])
+    if uncut.digest() != digest:
         return None
-    if parts.test is None:
-        return JudgedRows(rows=None, words="the run's store has no test rows")
-    rows = EncodedRows(encoded=parts.test.encoded, truth=parts.test.truth)
-    return JudgedRows(rows=rows, words="encoded test rows of the run's store")
+    categories = load_run_model(run).encoder.categories
+    for parts in (uncut.within(settings.budget) for settings in several):
+        if parts.test is None:
+            return JudgedRows(rows=None, words="the run's store has no test rows")
+        if parts.encoder.categories == categories:
+            rows = EncodedRows(encoded=parts.test.encoded, truth=parts.test.truth)
+            return JudgedRows(rows=rows, words="encoded test rows of the run's store")
+    return None
 
 
-def _read(source: Source, settings: RunSettings, tightest: RunSettings) -> tuple[Table, str]:
+def _read(source: Source, settings: RunSettings) -> tuple[Table, str]:
     """The test rows as they are in the table, and the digest of all that the run would see."""
     table, target = source.table(settings)
     data, validation, test = source.labelled(table, target, settings)
-    digest = prepare(data, tightest, validation=validation, test=test).digest()
+    digest = prepare(data, settings, validation=validation, test=test).digest()
     own = source.test_table(table, settings)
     if own is not None:
         return own, digest

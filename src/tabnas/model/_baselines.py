@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from tabnas.data import ClassTarget, Encoded, NumberTarget, Target
 from tabnas.errors import TabnasError, whole
 from tabnas.model._measures import unit_of
+from tabnas.model._tree_inputs import TreeMatrix
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
-MAX_TREE_CATEGORIES = 255  # that scikit-learn's trees can split as categories
 FEW_ROWS = 50_000
 MOST_ROWS = 250_000
 """Scikit-learn copies its inputs to float64: of larger tables it is given a random sample."""
@@ -56,6 +56,15 @@ class EncodedRows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class TreeRows:
+    """Rows as `TreeInputs` has them, with their truth, as `score` takes it, and weights."""
+
+    inputs: TreeMatrix
+    truth: ArrayLike
+    weight: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Boosted:
     """What boosted trees predict, and what they cost."""
 
@@ -68,14 +77,14 @@ class Boosted:
 
 def boosted_prediction(
     target: Target,
-    categories: Sequence[int],
-    train: EncodedRows,
-    parts: Sequence[Encoded],
+    is_category: Sequence[bool],
+    train: TreeRows,
+    parts: Sequence[TreeMatrix],
     *,
-    validation: EncodedRows | None = None,
+    validation: TreeRows | None = None,
     seed: int = 0,
 ) -> Boosted:
-    """Predictions of scikit-learn's histogram gradient boosting, fitted on the same encoded rows.
+    """Return predictions of scikit-learn's histogram gradient boosting for every part.
 
     Its settings are scikit-learn's own, so it stands for what anybody gets without tuning. It stops
     early on the validation rows, where scikit-learn can (1.7 or newer), else it grows all trees. Of
@@ -83,10 +92,9 @@ def boosted_prediction(
 
     Parameters
     ----------
-    categories : sequence of int
-        The number of categories of each categorical column: `encoder.categories`. Columns of more
-        than 255 are taken for ordinal numbers, since its trees cannot split them otherwise.
-    parts : sequence of Encoded
+    is_category : sequence of bool
+        Whether each input is a category: `TreeInputs.is_category`.
+    parts : sequence of TreeMatrix
         The rows to predict.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -97,8 +105,6 @@ def boosted_prediction(
         if isinstance(target, ClassTarget)
         else HistGradientBoostingRegressor
     )
-    numeric = train.encoded.numeric.shape[1]
-    as_categories = [count <= MAX_TREE_CATEGORIES for count in categories]
     rng = stream(whole("seed", seed, least=0), "trees")
     truth, weight, kept = _weighing(train, MOST_ROWS, rng)
     if isinstance(target, ClassTarget) and len(np.unique(truth)) == 1:
@@ -108,9 +114,9 @@ def boosted_prediction(
     trees = kind(
         random_state=seed,
         early_stopping=bool(stopping),
-        categorical_features=[False] * numeric + as_categories if any(as_categories) else None,
+        categorical_features=list(is_category) if any(is_category) else None,
     )
-    matrix = _matrix(train.encoded, kept)
+    matrix = _matrix(train.inputs, kept)
     start = perf_counter()
     # on few rows, threads wait for one another for longer than they work
     with threadpool_limits(1 if len(matrix) < FEW_ROWS else None, user_api="openmp"):
@@ -141,14 +147,14 @@ def _stopping(
     kind: Any,
     target: Target,
     trained: NDArray[Any],
-    validation: EncodedRows | None,
+    validation: TreeRows | None,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     """The validation rows as arguments of `fit`, or nothing where there are none to use."""
     if validation is None or "X_val" not in signature(kind.fit).parameters:
         return {}
     truth, weight, kept = _weighing(validation, MOST_VALIDATION_ROWS, rng)
-    matrix = _matrix(validation.encoded, kept)
+    matrix = _matrix(validation.inputs, kept)
     if isinstance(target, ClassTarget):  # scikit-learn refuses classes that training had not
         known = np.isin(truth, trained)
         truth, weight, matrix = truth[known], weight[known], matrix[known]
@@ -157,7 +163,7 @@ def _stopping(
     return {"X_val": matrix, "y_val": _learned(target, truth), "sample_weight_val": weight}
 
 
-def _predicted(trees: Any, target: Target, part: Encoded) -> FloatArray:
+def _predicted(trees: Any, target: Target, part: TreeMatrix) -> FloatArray:
     classes = len(target.classes) if isinstance(target, ClassTarget) else 0
     said = np.zeros((len(part), classes) if classes else len(part))
     for start in range(0, len(part), CHUNK):
@@ -174,19 +180,18 @@ def _learned(target: Target, truth: NDArray[Any]) -> NDArray[Any]:
     return target.scaled(truth) if isinstance(target, NumberTarget) else truth
 
 
-def _matrix(encoded: Encoded, rows: slice | IntArray) -> FloatArray:
-    pieces = [encoded.numeric[rows], encoded.categorical[rows]]
-    return np.concatenate(pieces, axis=1, dtype=np.float64)
+def _matrix(inputs: TreeMatrix, rows: slice | IntArray) -> FloatArray:
+    return np.asarray(inputs[rows], np.float64)
 
 
 def _weighing(
-    rows: EncodedRows, most: int, rng: np.random.Generator
+    rows: TreeRows, most: int, rng: np.random.Generator
 ) -> tuple[NDArray[Any], FloatArray, slice | IntArray]:
     """Truth and weight of the rows that weigh something, and which those are; a sample at most."""
     truth = np.asarray(rows.truth)
-    if len(truth) != len(rows.encoded):
+    if len(truth) != len(rows.inputs):
         raise TabnasError(
-            f"truth must have the {len(rows.encoded)} rows of the inputs, however {len(truth)} "
+            f"truth must have the {len(rows.inputs)} rows of the inputs, however {len(truth)} "
             "were given"
         )
     weight = _importance(rows.weight, len(truth))

@@ -24,7 +24,7 @@ from tabnas.runs._part import Part
 from tabnas.runs._parts import Parts
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._plan import Plan, make_plan
-from tabnas.runs._preparing import prepare
+from tabnas.runs._preparing import prepare, prepare_uncut
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._ranks import ALONE, Ranks, joined
 from tabnas.runs._result import describe_outcome
@@ -83,6 +83,7 @@ __all__ = [
     "plan_run",
     "plan_tradeoff",
     "prepare",
+    "prepare_uncut",
     "read_stand",
     "refuse_without_tensorboard",
     "run_in_folder",

@@ -35,7 +35,7 @@ class References:
 
 
 def references(run: PlannedRun, tell: Observer) -> References:
-    """Scores of knowing nothing, and of boosted trees, which know no limit.
+    """Scores of knowing nothing, and of boosted trees, which know neither limit nor scaling.
 
     What cannot be judged is a note, not an end: the model is there, and is kept.
     """
@@ -49,15 +49,16 @@ def references(run: PlannedRun, tell: Observer) -> References:
     guess = trivial_prediction(target, known.truth, known.weight, len(test))
     _judge(run, test, "trivial", lambda: guess, scores, notes)
     boosted: Boosted | None = None
-    if run.settings.baselines:
+    trees = parts.tree_parts() if run.settings.baselines else None
+    if trees is not None:
         tell(Progress("comparison", 0.5, note="boosted trees"))
         try:
             boosted = boosted_prediction(
                 target,
-                parts.encoder.categories,
-                known.rows,
-                [test.encoded],
-                validation=None if run.plan.folds else parts.validation.rows,
+                trees.inputs.is_category,
+                trees.train,
+                [trees.test],
+                validation=trees.validation,
                 seed=seed,
             )
         except (ValueError, MemoryError) as error:

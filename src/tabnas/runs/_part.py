@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, NumberTarget, Target
-from tabnas.model import EncodedRows, examples
+from tabnas.data import Encoded, NumberTarget, TableEncoder, Target
+from tabnas.model import examples
 from tabnas.nets import Examples, Task
 from tabnas.types import FloatArray, IntArray
 
@@ -28,10 +28,22 @@ class Part:
         return len(self.truth)
 
     @property
-    def rows(self) -> EncodedRows:
-        """The same for other learners, classes weighed as in training."""
-        weight = self.examples.weight if len(self.examples.weight) else None
-        return EncodedRows(encoded=self.encoded, truth=self.truth, weight=weight)
+    def training_weight(self) -> FloatArray | None:
+        """What rows weigh in training, classes included; None if they weigh the same."""
+        return self.examples.weight if len(self.examples.weight) else None  # type: ignore[return-value]
+
+    def recoded(self, task: Task, encoder: TableEncoder, max_categories: int) -> Part:
+        """The same rows with the categories of `encoder.limited(max_categories)`.
+
+        Numbers are shared with these.
+        """
+        categorical = self.encoded.categorical.copy()
+        encoder.recode(categorical, max_categories)
+        encoded = Encoded(self.encoded.numeric, categorical)
+        own = self.examples
+        target = own.labels if len(own.labels) else own.values
+        weight = own.weight if len(own.weight) else None
+        return Part(examples(task, encoded, target, weight), encoded, self.truth, self.weight)
 
     def take(self, rows: IntArray | slice) -> Part:
         """Some of the rows; a slice shares memory."""

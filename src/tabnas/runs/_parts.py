@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import NumberTarget, Table, TableEncoder, Target
-from tabnas.model import probabilities
+from tabnas.model import network_task, probabilities
 from tabnas.nets import Task, TrainingRows
+from tabnas.runs._embedding_rule import embeddings_within
 from tabnas.runs._part import Part, joined
+from tabnas.runs._tree_parts import TreeParts
+from tabnas.space import Budget
 from tabnas.types import FloatArray, IntArray
 
 SMALL_TABLE = 3_000
@@ -45,6 +48,8 @@ class Parts:
     groups: IntArray | None = None  # of the development rows, which no fold may tear apart
     sample: Table | None = None  # rows as they are in the table, for limits on latency
     notes: tuple[str, ...] = ()  # what people should know of the rows
+    trees: TreeParts | None = None  # the same rows for boosted trees; None if none are grown
+    uncut_digest: str | None = None  # of the parts with all categories, if a limit has cut them
 
     @property
     def train(self) -> Learned:
@@ -71,8 +76,32 @@ class Parts:
         """The two ends of every network of the run."""
         return self.development.examples.task
 
+    def within(self, budget: Budget) -> Self:
+        """The parts with vocabularies and embeddings that the budget bears; rows are shared."""
+        encoder, most, dimensions = embeddings_within(self.encoder, budget)
+        if encoder is self.encoder and dimensions == self.dimensions:
+            return self
+        task = network_task(encoder, self.target, dimensions)
+        return replace(
+            self,
+            uncut_digest=self.digest(),
+            encoder=encoder,
+            dimensions=dimensions,
+            development=self.development.recoded(task, self.encoder, most),
+            test=None if self.test is None else self.test.recoded(task, self.encoder, most),
+        )
+
+    def tree_parts(self) -> TreeParts | None:
+        """The rows for boosted trees, if some are to be grown."""
+        return self.trees
+
     def digest(self) -> str:
-        """A number for all that a run sees of its table: rows, split, encoding, target."""
+        """A number for all that a run can see of its table: rows, split, encoding, target.
+
+        It is the same for every limit.
+        """
+        if self.uncut_digest is not None:
+            return self.uncut_digest
         found = sha256(json.dumps([self.encoder.to_dict(), self.target.to_dict()]).encode())
         for part in (self.development, *filter(None, [self.test])):
             for array in (*part.examples.arrays, part.truth):

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from tabnas.data import (
     DataWarning,
     Encoded,
     NumberTarget,
+    Split,
     Table,
     TableEncoder,
     UnseenCategories,
@@ -24,7 +26,7 @@ from tabnas.data import (
 from tabnas.data.reading import RowError, settle_decimals
 from tabnas.errors import TabnasError
 from tabnas.latency import COST_NAMES
-from tabnas.model import network_task
+from tabnas.model import TreeInputs, network_task
 from tabnas.runs._embedding_rule import fit_embeddings
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._overlap import check_overlap
@@ -34,6 +36,13 @@ from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._splitting import balance_of, split_rows
 from tabnas.runs._stored_parts import prepare_stored
+from tabnas.runs._tree_parts import (
+    MAX_ROWS,
+    MAX_VALIDATION_ROWS,
+    TreeParts,
+    sample_tree_rows,
+)
+from tabnas.space import Budget
 from tabnas.stores import Store
 from tabnas.types import IntArray
 
@@ -55,6 +64,22 @@ def prepare(
     """The parts of a run: of a table, or of a store, which is split and encoded already.
 
     Of several processes, `ranks`, each reads its share of a store, and all of a table.
+    """
+    uncut = prepare_uncut(data, settings, validation=validation, test=test, ranks=ranks)
+    return uncut.within(settings.budget)
+
+
+def prepare_uncut(
+    data: Labelled | Store,
+    settings: RunSettings,
+    *,
+    validation: Labelled | None = None,
+    test: Labelled | None = None,
+    ranks: Ranks = ALONE,
+) -> Parts:
+    """The same with all categories, and embeddings as wide as they are without a limit.
+
+    `Parts.within` makes of them what a limit bears.
     """
     if not isinstance(data, Store):
         return prepare_table(data, settings, validation=validation, test=test)
@@ -105,14 +130,13 @@ def prepare_table(
         drop=_dropped(settings),
         rows=shown,
     )
-    encoder, dimensions = fit_embeddings(encoder, settings.budget)
+    encoder, dimensions = fit_embeddings(encoder, Budget())
     target = data.target
     if isinstance(target, NumberTarget):
         truth = pa.chunked_array([data.truth[shown]])
         target = NumberTarget.fit(target.name, truth, target.written)
     task = network_task(encoder, target, dimensions)
     balance = balance_of(data, split.train, settings)
-
     notes = [*_notes(data), *encoder.notes]
 
     def part(own: Labelled, rows: IntArray | None = None, name: str = "") -> Part:
@@ -138,7 +162,7 @@ def prepare_table(
     if settings.order == "group" and settings.order_column is not None:
         name = settings.order_column
         groups = group_numbers(name, data.features.column(name, development))
-    return Parts(
+    parts = Parts(
         encoder=encoder,
         target=target,
         dimensions=dimensions,
@@ -152,6 +176,35 @@ def prepare_table(
         else None,
         notes=tuple(notes),
     )
+    if not settings.baselines or parts.test is None:
+        return parts
+    return replace(parts, trees=_tree_parts(parts, data, split, validation, test, settings.seed))
+
+
+def _tree_parts(
+    parts: Parts,
+    data: Labelled,
+    split: Split,
+    validation: Labelled | None,
+    test: Labelled | None,
+    seed: int,
+) -> TreeParts:
+    """The rows for boosted trees, made while the table is at hand."""
+    inputs = TreeInputs(parts.encoder)
+    sample = partial(sample_tree_rows, inputs, seed=seed)
+    tested = (
+        inputs.encode(data.features, split.test) if test is None else inputs.encode(test.features)
+    )
+    if parts.folds:
+        rows = np.concatenate([split.train, split.validation])
+        known = sample(data.features, rows, parts.development, MAX_ROWS, name="train")
+        return TreeParts(inputs, known, None, tested)
+    known = sample(data.features, split.train, parts.known, MAX_ROWS, name="train")
+    own, rows = data, split.validation
+    if validation is not None:
+        own, rows = validation, np.arange(len(validation))
+    held_out = sample(own.features, rows, parts.validation, MAX_VALIDATION_ROWS, name="validation")
+    return TreeParts(inputs, known, held_out, tested)
 
 
 @contextmanager

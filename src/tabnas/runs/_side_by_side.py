@@ -44,7 +44,8 @@ def train_side_by_side(
         for k, one in enumerate(own.architectures)
     ]
     jobs = [job for job in every if _name(job[1]) not in sections[job[0]]]
-    parts = replace(runs[0].parts, test=None, sample=None)  # nobody is judged or measured there
+    shared = {id(run.parts): _for_training(run.parts) for run in runs}
+    parts = tuple(shared[id(run.parts)] for run in runs)
     recipes = tuple(run.plan.recipe for run in runs)
     work = partial(_trained, parts, recipes, runs[0].metric.name)
     left = len(jobs)
@@ -56,11 +57,16 @@ def train_side_by_side(
         tell(Progress("candidates", 1 - left / len(every), note=str(candidate.architecture)))
 
 
-def _trained(parts: Parts, recipes: Sequence[Recipe], metric: str, job: Job) -> Candidate:
+def _for_training(parts: Parts) -> Parts:
+    """The parts that a worker is sent: nobody is judged or measured there."""
+    return replace(parts, test=None, sample=None, trees=None)
+
+
+def _trained(parts: Sequence[Parts], recipes: Sequence[Recipe], metric: str, job: Job) -> Candidate:
     """What a worker does."""
     limit, _, architecture = job
-    chosen_by = metric_named(metric, parts.target.task)
-    return outcome_of(trial_of(architecture, parts, recipes[limit], chosen_by))
+    chosen_by = metric_named(metric, parts[limit].target.task)
+    return outcome_of(trial_of(architecture, parts[limit], recipes[limit], chosen_by))
 
 
 def _enter(k: int, candidate: Candidate, count: int, section: Entries) -> None:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
+from typing import Self
 
 import numpy as np
 
 from tabnas.data import Encoded, Shares, UnseenCategories
 from tabnas.errors import TabnasError
 from tabnas.latency import COST_NAMES
-from tabnas.model import network_task
+from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
 from tabnas.nets import Task, WindowedBatches
-from tabnas.runs._embedding_rule import embeddings_within
+from tabnas.runs._embedding_rule import embeddings_within, fit_embeddings
 from tabnas.runs._overlap import check_overlap
 from tabnas.runs._part import Part, joined, make_part
 from tabnas.runs._parts import Learned, Parts
 from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._splitting import class_balance, classes_of
-from tabnas.stores import PartName, Store
+from tabnas.runs._tree_parts import TreeParts
+from tabnas.space import Budget
+from tabnas.stores import PartName, Rows, Store
 from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
 
@@ -86,12 +89,16 @@ class StoredRows:
 
     def held(self, part: PartName, most: int, seed: int) -> Part:
         """All rows of a part, or about so many, from all over the table."""
+        return self._part(*self.read_held(part, most, seed))
+
+    def read_held(self, part: PartName, most: int, seed: int) -> Rows:
+        """The same as the store has them, with all their categories."""
         blocks, wanted = (-(-rows // self.block_rows) for rows in (self.store.rows[part], most))
         chosen = np.arange(blocks)
         if wanted < blocks:
             drawn = stream(seed, f"held/{part}").choice(blocks, wanted, replace=False)
             chosen = np.sort(drawn)
-        return self._part(*self.store.read_blocks(part, chosen, self.block_rows))
+        return self.store.read_blocks(part, chosen, self.block_rows)
 
     def _part(self, encoded: Encoded, truth: IntArray | FloatArray) -> Part:
         if self.most is not None:
@@ -104,16 +111,49 @@ class StoredParts(Parts):
     """Learned from block by block; in memory are a sample of that, and the other parts."""
 
     stored: StoredRows = field(kw_only=True)
+    seed: int = field(kw_only=True)
+    held_rows: dict[PartName, int] = field(kw_only=True)  # asked of each part, for memory
 
     @property
     def train(self) -> Learned:
         return self.stored
+
+    def within(self, budget: Budget) -> Self:
+        narrow = super().within(budget)
+        if narrow is self:
+            return self
+        _, most, _ = embeddings_within(self.encoder, budget)
+        cut = None if narrow.encoder is self.encoder else most
+        return replace(narrow, stored=replace(self.stored, task=narrow.task, most=cut))
+
+    def tree_parts(self) -> TreeParts | None:
+        """Rows with all categories of the store, read once more if a limit has cut them."""
+        inputs = TreeInputs(self.stored.store.encoder)
+        if self.test is None:
+            return None
+
+        def matrix(name: PartName, part: Part) -> EncodedTreeMatrix:
+            return EncodedTreeMatrix(inputs, self._uncut(name, part))
+
+        def rows(name: PartName, part: Part) -> TreeRows:
+            inputs = matrix(name, part)
+            return TreeRows(inputs=inputs, truth=part.truth, weight=part.training_weight)
+
+        train, validation = rows("train", self.known), rows("validation", self.validation)
+        return TreeParts(inputs, train, validation, matrix("test", self.test))
+
+    def _uncut(self, name: PartName, part: Part) -> Encoded:
+        if self.stored.most is None:
+            return part.encoded
+        return self.stored.read_held(name, self.held_rows[name], self.seed).encoded
 
     @property
     def everything(self) -> Part:
         raise TabnasError("the rows of a store cannot all be in memory")
 
     def digest(self) -> str:
+        if self.uncut_digest is not None:
+            return self.uncut_digest
         said = [self.encoder.to_dict(), self.target.to_dict(), self.stored.store.digest]
         return sha256(json.dumps(said).encode()).hexdigest()[:16]
 
@@ -121,14 +161,14 @@ class StoredParts(Parts):
 def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) -> StoredParts:
     """What follows from a store and the settings of a run."""
     _refuse_settled(settings)
-    encoder, most, dimensions = embeddings_within(store.encoder, settings.budget)
+    encoder, dimensions = fit_embeddings(store.encoder, Budget())
     task = network_task(encoder, store.target, dimensions)
     balance, total_weight = _weights(store, settings)
     row_bytes = 4 * (len(encoder.features) + len(encoder.categories) + 1)
     stored = StoredRows(
         store,
         task,
-        None if encoder == store.encoder else most,
+        None,
         balance,
         total_weight,
         window_rows=max(FEWEST_BLOCK_ROWS, settings.memory // WINDOW_SHARE // row_bytes),
@@ -136,9 +176,10 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         ranks=ranks.size,
     )
     share = settings.memory // row_bytes
-    known = stored.held("train", min(KNOWN_ROWS, share // KNOWN_SHARE), settings.seed)
-    validation, test = (
-        stored.held(part, share // HELD_OUT_SHARE, settings.seed) for part in HELD_OUT
+    held_rows: dict[PartName, int] = dict.fromkeys(HELD_OUT, share // HELD_OUT_SHARE)
+    held_rows["train"] = min(KNOWN_ROWS, share // KNOWN_SHARE)
+    known, validation, test = (
+        stored.held(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
     )
     notes = [str(note) for note in store.facts.get("notes", ())]
     for part, held in zip(HELD_OUT, (validation, test), strict=True):
@@ -161,6 +202,8 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         test=test if len(test) else None,
         notes=tuple(notes),
         stored=stored,
+        seed=settings.seed,
+        held_rows=held_rows,
     )
 
 

@@ -1,7 +1,8 @@
-"""Several limits, one SuperNet: what every bit of cost buys."""
+"""Several limits at once: what every bit of cost buys."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -13,18 +14,21 @@ from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import load_engine
 from tabnas.runs._candidates import Candidate
+from tabnas.runs._embedding_rule import fit_embeddings
 from tabnas.runs._finding import Found, found_by, kept_when_refused, run_search
 from tabnas.runs._judging import references
 from tabnas.runs._labelled import Labelled
-from tabnas.runs._ledger import Ledger, Section, believed
+from tabnas.runs._ledger import Entries, Ledger, Section, believed
+from tabnas.runs._parts import Parts
 from tabnas.runs._phases import timed
 from tabnas.runs._pipeline import Outcome, PlannedRun, conclude, metric_of
-from tabnas.runs._plan import make_plan
-from tabnas.runs._preparing import prepare
+from tabnas.runs._plan import Plan, make_plan
+from tabnas.runs._preparing import prepare_uncut
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._side_by_side import train_side_by_side
 from tabnas.runs._trace import Trace
+from tabnas.runs._trials import tried_alone
 from tabnas.search import FrozenSearch
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
 from tabnas.stores import Store
@@ -41,17 +45,35 @@ class PlannedTradeoff:
 
     cost: str  # whose limit varies
     limits: tuple[float, ...]  # the tightest first
-    runs: tuple[PlannedRun, ...]  # one for each limit, on the same rows and in the same space
+    runs: tuple[PlannedRun, ...]  # one for each limit, on the same rows
     seconds: float  # that it took to get here
+
+    @property
+    def groups(self) -> list[tuple[PlannedRun, ...]]:
+        """The runs by their embeddings, the tightest limits first.
+
+        Those of a group share the encoding of the rows, the space and a SuperNet.
+        """
+        groups: dict[int, list[PlannedRun]] = {}
+        for run in self.runs:
+            groups.setdefault(id(run.parts), []).append(run)
+        return [tuple(group) for group in groups.values()]
 
     @property
     def resolved(self) -> Mapping[str, Any]:
         """What a process that goes on must not settle anew."""
-        return self.runs[-1].plan.resolved
+        plans = [group[-1].plan for group in self.groups]
+        resolved = plans[-1].resolved
+        if len(plans) == 1 or plans[-1].latency is None:
+            return resolved
+        # what the columns cost depends on their embeddings, and was measured for each group
+        return resolved | {"latencies": [plan.resolved["latency"] for plan in plans]}
 
     def identity(self) -> dict[str, Any]:
         """What a trade-off must have in common with another to go on with it."""
         limits = {"the limits": f"{self.cost} <= {', '.join(map(str, self.limits))}"}
+        if "latencies" in self.resolved:
+            limits["the planned latencies"] = json.dumps(self.resolved["latencies"], sort_keys=True)
         return self.runs[-1].identity() | limits
 
     def execute(
@@ -86,39 +108,73 @@ def plan_tradeoff(
 ) -> PlannedTradeoff:
     """Settle what is to be done for several limits on one cost; other limits stay as they are.
 
-    All networks share the rows, the columns' encoding and the widths to choose from. Embeddings are
-    made for the tightest limit, so that every network of the curve reads the same inputs. The
-    other arguments are those of `plan_run`.
+    All networks share the rows and the scales of their columns. Each limit has the vocabularies and
+    embeddings that a search within it has. Limits with the same ones share the space and one
+    SuperNet. The other arguments are those of `plan_run`.
     """
     began = perf_counter()
     ascending = _checked(limits, cost)
     if settings.time is not None:
         raise TabnasError("a trade-off has no time to keep; leave it out")
     wanted = [replace(settings, limits={**settings.limits, cost: limit}) for limit in ascending]
-    parts = prepare(data, wanted[0], validation=validation, test=test)
-    metric = metric_of(settings, parts)
-    plans = []
+    uncut = prepare_uncut(data, wanted[-1], validation=validation, test=test)
+    metric = metric_of(settings, uncut)
 
     def tell(done: float) -> None:
         observe(Progress("measuring", done, note="this machine, once"))
 
+    runs: list[PlannedRun] = []
+    for number, (parts, several) in enumerate(_by_embeddings(uncut, wanted)):
+        plans: list[Plan] = []
+        known = _resolved_of_group(resolved, number)
+        for one in several:
+            plan = make_plan(parts, one, known, measure=measure, tell=tell)
+            plans.append(replace(plan, candidates=settings.candidates or CANDIDATES))
+            known = plans[0].resolved  # measured, if at all, once
+        runs += [
+            PlannedRun(one, parts, plan, metric, 0.0)
+            for one, plan in zip(several, _with_one_supernet(plans), strict=True)
+        ]
+    return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - began)
+
+
+def _by_embeddings(
+    uncut: Parts, wanted: Sequence[RunSettings]
+) -> list[tuple[Parts, list[RunSettings]]]:
+    """Settings that get the same vocabularies and embeddings, with the parts that have them."""
+    groups: dict[Any, tuple[Parts, list[RunSettings]]] = {}
     for one in wanted:
-        plan = make_plan(parts, one, resolved, measure=measure, tell=tell)
-        plans.append(replace(plan, candidates=settings.candidates or CANDIDATES))
-        resolved = plans[0].resolved  # measured, if at all, once
+        encoder, dimensions = fit_embeddings(uncut.encoder, one.budget)
+        embeddings = (encoder.categories, dimensions)
+        if embeddings not in groups:
+            groups[embeddings] = (uncut.within(one.budget), [])
+        groups[embeddings][1].append(one)
+    return list(groups.values())
+
+
+def _resolved_of_group(resolved: Mapping[str, Any] | None, number: int) -> Mapping[str, Any] | None:
+    """What an earlier process has settled for the limits of one group."""
+    if resolved is None or "latencies" not in resolved:
+        return resolved
+    latencies = resolved["latencies"]
+    if not isinstance(latencies, list) or number >= len(latencies):
+        raise TabnasError("the latencies of the run's plan are malformed; begin a new run")
+    return {**resolved, "latency": latencies[number]}
+
+
+def _with_one_supernet(plans: Sequence[Plan]) -> list[Plan]:
+    """The plans of one group in a space that spans theirs; the search of the loosest serves all."""
+    if len(plans) == 1:
+        return list(plans)
     space = spanning_space([plan.feasible.space for plan in plans])
     sets = [FeasibleSet(space, plan.feasible.budget) for plan in plans]
-    plans = [replace(plan, feasible=own) for plan, own in zip(plans, sets, strict=True)]
+    *tighter, loosest = (replace(plan, feasible=own) for plan, own in zip(plans, sets, strict=True))
     shared = replace(
-        plans[-1].search,
+        loosest.search,
         child_sampler="several_limits",
         child_sampler_options={"others": tuple(sets[:-1])},
     )
-    plans[-1] = replace(plans[-1], search=shared)
-    runs = [
-        PlannedRun(one, parts, plan, metric, 0.0) for one, plan in zip(wanted, plans, strict=True)
-    ]
-    return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - began)
+    return [*tighter, replace(loosest, search=shared)]
 
 
 def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
@@ -150,7 +206,11 @@ def _execute(
     with timed(shared, "preparation"):
         load_engine(tradeoff.runs[0].plan.engine)
     with timed(shared, "search"):
-        found = _each_once(_searched(tradeoff, tell, ledger))
+        found = [
+            own
+            for number, group in enumerate(tradeoff.groups)
+            for own in _each_once(_searched(group, tell, Section(ledger, f"group {number + 1}")))
+        ]
     sections = [Section(ledger, f"limit {limit}") for limit in tradeoff.limits]
     if not job_config.in_process:
         with timed(shared, "candidates"):
@@ -161,19 +221,29 @@ def _execute(
     for limit, run, new, section in zip(
         tradeoff.limits, tradeoff.runs, found, sections, strict=True
     ):
+        telling = _telling(tell, f"limit {limit:,}: ")
+        seconds = {} if outcomes else dict(shared)
         earlier = _carried_over(outcomes[-1]) if outcomes else []
+        if outcomes and outcomes[-1].parts is not run.parts:
+            with timed(seconds, "candidates"):
+                tried = tried_alone(run, new.architectures, telling, section)
+            if min(one.loss for one in tried) <= outcomes[-1].chosen.loss:
+                earlier = []
+            else:  # wider embeddings did not pay
+                run = _within_limit_of(run, outcomes[-1])
+                new = new.without(new.architectures)
         outcomes.append(
-            conclude(
-                run,
-                new,
-                _telling(tell, f"limit {limit:,}: "),
-                section,
-                {} if outcomes else dict(shared),
-                earlier=earlier,
-                beside=beside,
-            )
+            conclude(run, new, telling, section, seconds, earlier=earlier, beside=beside)
         )
     return tuple(outcomes)
+
+
+def _within_limit_of(run: PlannedRun, outcome: Outcome) -> PlannedRun:
+    """The run of a limit with the embeddings of a tighter one."""
+    plan = outcome.plan
+    budget = run.settings.budget_with(plan.latency.costs if plan.latency else {})
+    feasible = FeasibleSet(plan.feasible.space, budget)
+    return replace(run, parts=outcome.parts, plan=replace(plan, feasible=feasible))
 
 
 def _each_once(found: Sequence[Found]) -> list[Found]:
@@ -196,16 +266,13 @@ def _carried_over(outcome: Outcome) -> list[tuple[Candidate, float]]:
     return [(one, loss) for one, loss in tried if one is best or one.loss < best.loss]
 
 
-def _searched(tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger) -> list[Found]:
-    """One SuperNet, trained by children of all limits, and a policy for each of them."""
-    *tighter, loosest = tradeoff.runs
+def _searched(runs: Sequence[PlannedRun], tell: Observer, ledger: Entries) -> list[Found]:
+    """One SuperNet, trained by children of all limits of a group, and a policy for each of them."""
+    *tighter, loosest = runs
     if "search" in ledger:
         with believed():
             facts = ledger.facts("search")
-            return [
-                Found.of(own, run.plan.feasible)
-                for own, run in zip(facts, tradeoff.runs, strict=True)
-            ]
+            return [Found.of(own, run.plan.feasible) for own, run in zip(facts, runs, strict=True)]
     search, trace = run_search(loosest, tell, ledger)
     found: list[Found] = []
     for run in tighter:
