@@ -28,8 +28,11 @@ from tabnas.runs import (
     load_result,
     load_run_model,
     load_tradeoff,
+    plan_run,
     plan_tradeoff,
 )
+from tabnas.runs._candidates import Trial
+from tabnas.runs._pipeline import Outcome
 from tabnas.runs._tradeoff_result import describe_tradeoff, folder_name, pareto_optimal
 from tabnas.space import Architecture
 from tests.cli.conftest import write_csv
@@ -322,3 +325,98 @@ def test_every_limit_has_a_folder_of_its_own(limits) -> None:
     names = [folder_name(limit) for limit in limits]
     assert len(set(names)) == len(limits)
     assert all(FOLDER.fullmatch(name) for name in names)
+
+
+# -- tables with categories ------------------------------------------------------------------------
+
+SHOP_LIMITS = (40, 50, 600)
+
+
+def shops() -> Labelled:
+    """What a shop sells depends on the shop alone."""
+    rng = np.random.default_rng(0)
+    shop, effect = rng.integers(0, 30, 600), rng.normal(size=30)
+    sales = effect[shop] + rng.normal(scale=0.1, size=600)
+    names = [f"shop {k}" for k in shop]
+    return Labelled.of(
+        Table.of({"shop": names, "x": rng.normal(size=600), "sales": sales}), "sales"
+    )
+
+
+def shop_curve(**said: object) -> PlannedTradeoff:
+    settings = RunSettings(limits={"flops": 10_000}, candidates=1, **{"baselines": False} | said)
+    return plan_tradeoff(shops(), settings, SHOP_LIMITS)
+
+
+@pytest.fixture(scope="module")
+def shop_outcomes() -> tuple[PlannedTradeoff, tuple[Outcome, ...]]:
+    curve = shop_curve()
+    return curve, curve.execute()
+
+
+def test_each_limit_has_the_embeddings_that_a_search_has(shop_outcomes) -> None:
+    curve, _ = shop_outcomes
+    for limit, run in zip(SHOP_LIMITS, curve.runs, strict=True):
+        alone = plan_run(shops(), replace(run.settings, limits={"parameters": limit}))
+        assert run.parts.encoder.categories == alone.parts.encoder.categories
+        assert run.parts.dimensions == alone.parts.dimensions
+        assert run.parts.digest() == alone.parts.digest()
+    assert [run.parts.encoder.categories for run in curve.runs][-1] == (31,)
+    assert [len(group) for group in curve.groups] == [1, 1, 1]
+    numbers = [run.parts.development.encoded.numeric for run in curve.runs]
+    assert all(one is numbers[0] for one in numbers)  # rows are in memory once
+
+
+def test_a_wider_limit_knows_more_categories_and_does_better(shop_outcomes) -> None:
+    curve, outcomes = shop_outcomes
+    for limit, outcome in zip(SHOP_LIMITS, outcomes, strict=True):
+        assert outcome.model.costs["parameters"] <= limit
+        assert outcome.model.limits["parameters"] == limit
+    losses = [outcome.chosen.loss for outcome in outcomes]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.7 * losses[0]
+    told = describe_tradeoff(curve, outcomes)["models"]
+    assert told[-1]["pareto_optimal"]
+
+
+def test_limits_with_the_same_embeddings_share_a_search() -> None:
+    settings = RunSettings(limits={"flops": 10_000}, baselines=False)
+    curve = plan_tradeoff(shops(), settings, (40, 600, 800))
+    assert [len(group) for group in curve.groups] == [1, 2]
+    assert curve.runs[1].plan.feasible.space is curve.runs[2].plan.feasible.space
+    assert curve.runs[1].parts is curve.runs[2].parts
+
+
+def test_curves_of_categories_are_the_same_after_any_stop(shop_outcomes, tmp_path) -> None:
+    wanted = facts(*shop_outcomes)
+    whole = StopsAt(tmp_path / "whole", shop_curve(), -1)
+    again = shop_curve()
+    assert facts(again, again.execute(ledger=whole)) == wanted
+    for stop in (5, whole.ticks // 4, whole.ticks // 2, whole.ticks - 3):
+        again = shop_curve()
+        with pytest.raises(Stopped):
+            again.execute(ledger=StopsAt(tmp_path / str(stop), again, stop))
+        again = shop_curve()
+        ledger = Ledger(tmp_path / str(stop), identity=again.identity())
+        assert facts(again, again.execute(ledger=ledger)) == wanted
+
+
+def test_embeddings_that_do_not_pay_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the best network of the tighter limit is that of the wider one, too, with its limit."""
+    curve = shop_curve()
+    tight = curve.runs[0].parts
+    usual = Trial._loss
+
+    def worse(self, outputs, rows):
+        paid = self.parts.encoder.categories == tight.encoder.categories
+        return usual(self, outputs, rows) + (0 if paid else 100)
+
+    monkeypatch.setattr(Trial, "_loss", worse)
+    first, *others = curve.execute()
+    for limit, outcome in zip(SHOP_LIMITS[1:], others, strict=True):
+        assert outcome.model.encoder.categories == tight.encoder.categories
+        assert outcome.model.architecture == first.model.architecture
+        assert outcome.model.limits["parameters"] == limit
+        assert outcome.chosen.loss == first.chosen.loss
+    told = describe_tradeoff(curve, (first, *others))
+    assert len({model["architecture"] for model in told["models"]}) == 1

@@ -19,7 +19,7 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
     With a limit on latency more may, since measurements have a say in what is chosen.
     """
     first = outcomes[0]
-    metric, inputs = first.metric, first.plan.feasible.space.inputs
+    metric, loosest = first.metric, outcomes[-1].plan.feasible.space
     models: list[dict[str, Any]] = []
     for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
         scores = outcome.scores.get("network")
@@ -31,7 +31,9 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
                 "costs": describe_costs(outcome),
                 "held_out": metric.loss(outcome.chosen.loss),
                 "scores": None if scores is None else scores.to_dict(),
-                "bottlenecks": list(find_bottlenecks(outcome.model.architecture, inputs)),
+                "bottlenecks": list(
+                    find_bottlenecks(outcome.model.architecture, outcome.plan.feasible.space.inputs)
+                ),
             }
         )
     efficient = pareto_optimal(
@@ -55,8 +57,8 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
             "validation": len(first.parts.validation),
             "test": 0 if first.parts.test is None else len(first.parts.test),
         },
-        "inputs": inputs,
-        "outputs": first.plan.feasible.space.outputs,
+        "inputs": loosest.inputs,
+        "outputs": loosest.outputs,
         "chosen_by": chosen_by(first.plan),
         "seed": first.settings.seed,
         "versions": versions(),
