@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import Budget
+from tabnas import Budget, TabnasError
 from tabnas.data import Table, TableEncoder
-from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.runs import Labelled, RunSettings, _plan, plan_run
 from tabnas.runs._embedding_rule import fit_embeddings
 from tabnas.runs._plan import default_batch_size, default_epochs
+from tabnas.space import COSTS
 from tests.conftest import BRIEF, USUAL, planned_with
 from tests.runs.conftest import made_table
 
@@ -122,11 +123,13 @@ def test_the_time_is_counted_training_by_training(rows: int) -> None:
         return plan.within(seconds).training.epochs / plan.training.epochs
 
     assert stretch(30.0 + work / 2) == pytest.approx(0.5, abs=0.02)
-    assert stretch(30.0 + 3 * work) == pytest.approx(3.0, abs=0.02)
+    longest = min(4.0, 500 / plan.training.epochs)  # a small table has many epochs already
+    assert stretch(30.0 + 1.5 * work) == pytest.approx(1.5, abs=0.02)
+    assert stretch(30.0 + 3 * work) == pytest.approx(min(3.0, longest), abs=0.02)
     assert stretch(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
-    longest = plan.within(30.0 + 8 * work)  # four times as long, and twice as many candidates
-    assert longest.training.epochs == 4 * plan.training.epochs
-    assert longest.candidates == 2 * plan.candidates
+    much = plan.within(30.0 + 2 * longest * work)  # as long as can be, and twice the candidates
+    assert much.training.epochs == longest * plan.training.epochs
+    assert much.candidates == 2 * plan.candidates
 
 
 def test_time_leaves_candidates_that_were_asked_for() -> None:
@@ -154,3 +157,49 @@ def test_small_tables_try_simpler_networks_unless_told() -> None:
     assert len(tried(data, candidates=2)) == 2
     large = made_table(4_200)
     assert len(tried(Labelled.of(large.drop(["value"]), "kind"))) == 3
+
+
+def slow_plan(time: float | None, rows: int = 4_000, resolved=None, **said: object):
+    """The plan of a million parameters where a step takes a microsecond for each of them."""
+
+    def pace(parts, feasible, batch_size, settings) -> float:
+        space = feasible.space
+        return 1e-6 * COSTS["parameters"](space, feasible.dearest()) + 1e-5
+
+    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    settings = RunSettings(limits={"parameters": 1_000_000}, time=time, baselines=False, **said)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_plan, "_pace", pace)
+        found = plan_run(data, settings, resolved=resolved).plan
+        found.seconds_a_step  # noqa: B018 - measured while the pace is known
+        return found
+
+
+def test_time_comes_before_room() -> None:
+    """Networks that can be trained for one epoch only are worth nothing."""
+    usual, brief, ample = slow_plan(None), slow_plan(60.0), slow_plan(1e6)
+    assert (usual.room, usual.notes, ample.room, ample.notes) == (1.0, (), 1.0, ())
+    assert brief.training.epochs >= usual.training.epochs / 4
+    assert sum(brief.seconds.values()) < 90
+    assert brief.room < 1
+    assert brief.feasible.budget == usual.feasible.budget  # the limit is what it was
+    assert brief.largest_parameters < usual.largest_parameters / 10
+    assert f"none of more than {brief.largest_parameters:,} parameters was tried" in brief.notes[0]
+    again = slow_plan(60.0, resolved=brief.resolved)
+    assert again.feasible.space.candidates == brief.feasible.space.candidates
+    assert (again.resolved, again.notes) == (brief.resolved, brief.notes)
+
+
+def test_widths_of_a_users_own_stay_and_the_shortage_is_told() -> None:
+    brief = slow_plan(2.0, widths=(0, 512, 1024))
+    assert brief.room == 1.0
+    assert brief.feasible.space.candidates[0] == (0, 512, 1024)
+    assert "1 of the usual 40 epochs" in brief.notes[0]
+
+
+@pytest.mark.parametrize("room", [0, -1.0, 1.5, True, "1", float("nan")])
+def test_a_room_that_cannot_be_is_refused(room: object) -> None:
+    data = Labelled.of(made_table(100).drop(["value"]), "kind")
+    numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "room": room}
+    with pytest.raises(TabnasError, match="room must be a share of the limits"):
+        plan_run(data, RunSettings(limits={"parameters": 500}, time=1.0), resolved=numbers)

@@ -27,7 +27,7 @@ def test_the_rule_holds_for_any_limit(
     assert all(layer[0] == 0 for layer in space.candidates)  # depth is open
     for layer in space.candidates:
         assert set(layer[1:]) <= set(LADDER)
-        assert len(layer) <= 23
+        assert len(layer) <= 25
     if not budget.admits(space, Architecture(LADDER[:1])):
         # who refuses the limit finds the cheapest network of all, with layers or without
         every = [(), *((width,) * depth for width in LADDER for depth in range(1, layers + 1))]
@@ -43,6 +43,32 @@ def test_the_rule_holds_for_any_limit(
     for layer, widths in enumerate(space.candidates):
         before = tuple(candidates[1] for candidates in space.candidates[:layer])
         assert reach.admits(space, Architecture((*before, widths[-1])))
+
+
+@given(
+    st.sampled_from(sorted(COSTS)),
+    st.integers(200, 2_000_000),
+    st.integers(1, 1_000),
+    st.integers(1, 100),
+    st.integers(1, 40),
+)
+def test_a_looser_limit_takes_no_small_network_away(
+    cost: str, limit: int, times: int, inputs: int, outputs: int
+) -> None:
+    tight, loose = (
+        default_space(Budget(**{cost: most}), inputs=inputs, outputs=outputs)
+        for most in (limit, times * limit)
+    )
+    for narrow, wide in zip(tight.candidates, loose.candidates, strict=False):
+        powers = {8, 16, 32, 64, 128, 256} & {w for w in narrow if w <= max(wide)}
+        assert powers <= set(wide)
+
+
+def test_a_million_parameters_leave_small_widths() -> None:
+    space = default_space(Budget(parameters=1_000_000), inputs=10, outputs=1)
+    for layer in space.candidates:
+        assert layer[:6] == (0, 8, 16, 32, 64, 128)
+        assert layer[-1] == 1024
 
 
 def test_relaxing_spares_what_no_architecture_can_change() -> None:

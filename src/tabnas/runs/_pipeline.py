@@ -194,7 +194,7 @@ def conclude(
     made = make_model(run, [tried[k] for k in order], tell, ledger, seconds)
     order.insert(0, order.pop(made.place))
     chosen, weights = tried[order[0]], made.judged
-    notes += [*parts.notes, *found.notes, *made.notes]
+    notes += [*parts.notes, *run.plan.notes, *found.notes, *made.notes]
     if found.skipped:
         notes.append(
             f"weight steps that the search skipped: {found.skipped:,}, since their loss or "

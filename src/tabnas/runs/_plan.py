@@ -20,7 +20,7 @@ from tabnas.runs._parts import SMALL_TABLE, Parts
 from tabnas.runs._recipe import Recipe
 from tabnas.runs._settings import RunSettings
 from tabnas.search import SearchSettings
-from tabnas.space import COSTS, Budget, Cost, SearchSpace, default_space
+from tabnas.space import ABSENT, COSTS, Budget, Cost, SearchSpace, default_space, relax
 from tabnas.streams import stream
 
 # Chosen on thirteen tables (results/training.md).
@@ -40,8 +40,18 @@ CANDIDATES = 3
 SIMPLER_TRIED = 3  # networks at most, on small tables: see _proposals
 
 MOST_STRETCH = 4.0
-"""More time goes into longer trainings, up to this factor, then into more candidates."""
+"""More time goes into longer trainings, up to this factor and at most 500 epochs, then into more
+candidates."""
+LEAST_STRETCH = 0.25
+"""Less time makes trainings shorter, down to this factor; then networks are made smaller."""
+NARROWINGS = 1 / 16, 1 / 2
+"""By how much the room for networks is narrowed at once: at most, and at least."""
+NARROW_OCTAVES = 1
+"""How far widths of a narrowed space go beyond equal ones: all of it is to be trained in time."""
+WORTHWHILE = 0.8
+"""Networks of half the size must be trained in so much of the time, or they do not save it."""
 MOST_CANDIDATES = 24
+SMALLEST_SPACE = 10  # architectures
 PACE_SECONDS = 0.15
 
 # How much longer a phase takes than its bare training steps do; measured on five tables.
@@ -67,6 +77,8 @@ class Plan(Recipe):
     rows: int  # of the training part
     comparison_seconds: float  # that boosted trees may take, about
     latency: LatencyPlan | None = None  # if there are limits on latency
+    room: float = 1.0  # share of the limits that the space was made for; less if time is short
+    notes: tuple[str, ...] = ()  # what people should know
 
     @property
     def recipe(self) -> Recipe:
@@ -77,6 +89,11 @@ class Plan(Recipe):
     def seconds_a_step(self) -> float:
         """Of the largest network within the limit, as measured here when first asked for."""
         return self.pace()
+
+    @property
+    def largest_parameters(self) -> int:
+        """Of the dearest network of the space within the limits."""
+        return int(COSTS["parameters"](self.feasible.space, self.feasible.dearest()))
 
     @property
     def training_seconds(self) -> float:
@@ -100,11 +117,13 @@ class Plan(Recipe):
     @property
     def resolved(self) -> dict[str, Any]:
         """What depends on the time that was wished for, and on how fast this machine is."""
-        numbers = {
+        numbers: dict[str, Any] = {
             "search_epochs": self.search.epochs,
             "epochs": self.training.epochs,
             "candidates": self.candidates,
         }
+        if self.room < 1:
+            numbers["room"] = self.room
         return numbers if self.latency is None else numbers | {"latency": self.latency.resolved}
 
     @property
@@ -121,11 +140,11 @@ class Plan(Recipe):
             )
         except (KeyError, TypeError):
             raise TabnasError("the plan of the run is malformed; begin a new run") from None
-        most = int(MOST_STRETCH * MOST_EPOCHS)
-        if max(epochs, search_epochs) > most or candidates > max(MOST_CANDIDATES, self.candidates):
+        most = max(MOST_CANDIDATES, self.candidates)
+        if max(epochs, search_epochs) > MOST_EPOCHS or candidates > most:
             raise TabnasError(
-                f"the plan of the run must be one that follows from its settings, at most {most:,} "
-                "epochs, however more work was given; begin a new run"
+                "the plan of the run must be one that follows from its settings, at most "
+                f"{MOST_EPOCHS:,} epochs, however more work was given; begin a new run"
             )
         return replace(
             self,
@@ -134,15 +153,24 @@ class Plan(Recipe):
             candidates=candidates,
         )
 
-    def within(self, seconds: float, *, keep_candidates: bool = False) -> Plan:
-        """The plan stretched or shrunk to about that time; how many candidates may be settled.
+    def stretch_to(self, seconds: float) -> float:
+        """How much longer than planned trainings can be to take about that time in all.
 
         The comparison takes what it takes, but does not shrink the rest to less than half the time.
         """
         left = max(seconds - self.comparison_seconds, seconds / 2)
-        factor = left / (sum(self.seconds.values()) - self.comparison_seconds)
-        stretch = min(factor, MOST_STRETCH)
-        more = max(1.0, factor / MOST_STRETCH)
+        return left / (sum(self.seconds.values()) - self.comparison_seconds)
+
+    @property
+    def least_stretch(self) -> float:
+        """How much shorter than planned a training can be and still teach something."""
+        return max(LEAST_STRETCH, 1 / self.training.epochs)
+
+    def within(self, seconds: float, *, keep_candidates: bool = False) -> Plan:
+        """The plan stretched or shrunk to about that time; how many candidates may be settled."""
+        factor = self.stretch_to(seconds)
+        stretch = min(factor, MOST_STRETCH, MOST_EPOCHS / self.training.epochs)
+        more = max(1.0, factor / stretch)
         return replace(
             self,
             search=replace(self.search, epochs=_scaled(self.search.epochs, stretch)),
@@ -166,19 +194,76 @@ def make_plan(
     `measure` is what finds the latency of models, `tell` is told how far that is.
     """
     latency = plan_latency(parts, settings, resolved, measure=measure, tell=tell)
+    room = _room(resolved)
     try:
-        feasible = _feasible(parts, settings, latency)
+        plan = _plan(parts, settings, latency, room)
     except InfeasibleError:
         if latency is None or resolved is not None:
             raise
         latency = latency.measured_again(parts)  # a bad moment must not refuse a limit
-        feasible = _feasible(parts, settings, latency)
+        plan = _plan(parts, settings, latency, room)
+    usual_epochs = plan.training.epochs
+    if resolved is not None:
+        plan = plan.resolved_to(resolved)
+    elif settings.time is not None:
+        plan = _narrowed(plan, parts, settings)
+        plan = plan.within(settings.time, keep_candidates=settings.candidates is not None)
+    return replace(plan, notes=_time_notes(plan, settings, usual_epochs))
+
+
+def _room(resolved: Mapping[str, Any] | None) -> float:
+    """The share of the limits that an earlier process has made the space for."""
+    room = resolved.get("room", 1.0) if isinstance(resolved, Mapping) else 1.0
+    if isinstance(room, bool) or not isinstance(room, int | float) or not 0 < room <= 1:
+        raise TabnasError("the planned room must be a share of the limits; begin a new run")
+    return float(room)
+
+
+def _narrowed(plan: Plan, parts: Parts, settings: RunSettings) -> Plan:
+    """A plan whose largest networks can be trained in the time; widths of a user's own stay."""
+    assert settings.time is not None
+    while settings.widths is None and plan.stretch_to(settings.time) < plan.least_stretch:
+        most, least = NARROWINGS
+        share = plan.stretch_to(settings.time) / plan.least_stretch
+        narrower = _plan(parts, settings, plan.latency, plan.room * min(least, max(most, share)))
+        halved = narrower.largest_parameters <= plan.largest_parameters / 2
+        if halved and narrower.seconds_a_step > WORTHWHILE * plan.seconds_a_step:
+            break  # what takes the time is not the network
+        if narrower.feasible.space.size <= SMALLEST_SPACE:
+            break
+        plan = narrower
+    return plan
+
+
+def _time_notes(plan: Plan, settings: RunSettings, usual_epochs: int) -> tuple[str, ...]:
+    """What the time has cost."""
+    if settings.time is None:
+        return ()
+    notes = []
+    if plan.room < 1:
+        notes.append(
+            f"{settings.time:g} s are too short to train the largest networks within the limits: "
+            f"none of more than {plan.largest_parameters:,} parameters was tried; "
+            "give more time to try larger ones"
+        )
+    if plan.training.epochs < LEAST_STRETCH * usual_epochs:
+        notes.append(
+            f"{settings.time:g} s are too short for these rows and networks: "
+            f"{plan.training.epochs} of the usual {usual_epochs} epochs were trained; give more "
+            "time, or narrower widths"
+        )
+    return tuple(notes)
+
+
+def _plan(parts: Parts, settings: RunSettings, latency: LatencyPlan | None, room: float) -> Plan:
+    """The usual work in a space that is made for a share of the limits."""
+    feasible = _feasible(parts, settings, latency, room)
     rows = len(parts.train)
     batch_size = default_batch_size(rows)
     epochs = default_epochs(rows, batch_size)
     schedule = Cosine(LEARNING_RATE)
     small = len(parts.development) <= SMALL_TABLE
-    plan = Plan(
+    return Plan(
         feasible=feasible,
         search=SearchSettings(
             epochs=ceil(SEARCH_SHARE * epochs),
@@ -206,16 +291,14 @@ def make_plan(
         rows=rows,
         comparison_seconds=_comparison_seconds(parts, settings),
         latency=latency,
+        room=room,
     )
-    if resolved is not None:
-        return plan.resolved_to(resolved)
-    if settings.time is None:
-        return plan
-    return plan.within(settings.time, keep_candidates=settings.candidates is not None)
 
 
-def make_space(parts: Parts, settings: RunSettings, budget: Budget) -> SearchSpace:
-    """The user's widths, or those that follow from inputs, outputs and limits."""
+def make_space(
+    parts: Parts, settings: RunSettings, budget: Budget, room: float = 1.0
+) -> SearchSpace:
+    """The user's widths, or those that follow from inputs, outputs and a share of the limits."""
     inputs = parts.task.inputs
     ends = {
         "inputs": inputs.width,
@@ -224,13 +307,17 @@ def make_space(parts: Parts, settings: RunSettings, budget: Budget) -> SearchSpa
     }
     layers = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:
-        return default_space(budget, **ends, **layers)
+        share = relax(budget, SearchSpace([[ABSENT]], **ends), room)
+        octaves = {} if room == 1 else {"octaves_above": NARROW_OCTAVES}
+        return default_space(share, **ends, **layers, **octaves)
     return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
 
 
-def _feasible(parts: Parts, settings: RunSettings, latency: LatencyPlan | None) -> FeasibleSet:
+def _feasible(
+    parts: Parts, settings: RunSettings, latency: LatencyPlan | None, room: float
+) -> FeasibleSet:
     budget = settings.budget_with(latency.costs if latency else {})
-    space = make_space(parts, settings, budget)
+    space = make_space(parts, settings, budget, room)
     refuse_beyond_memory(space, parts.task, OPTIMIZER)
     try:
         return FeasibleSet(space, budget)

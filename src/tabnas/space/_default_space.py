@@ -17,6 +17,8 @@ REACH = 2.0
 """Candidates go up to what this many times the limit allows, so that more than it can be judged."""
 OCTAVES_BELOW, OCTAVES_ABOVE = 2, 3
 """How far candidates go from the width of a network whose layers are all equally wide."""
+SMALL = 8
+"""However loose the limit, widths go down to this one, an octave at a time."""
 
 # four widths an octave, so that neighbours differ by a quarter: 2, ..., 8, 10, 12, 14, 16, 20, ...
 # Not 1: normalised, a single unit says the same of every row.
@@ -30,20 +32,25 @@ def default_space(
     outputs: int,
     embedding_parameters: int = 0,
     layers: int = LAYERS,
+    octaves_above: int = OCTAVES_ABOVE,
 ) -> SearchSpace:
     """Up to `layers` hidden layers, every one optional, whose widths the limit lets vary.
 
     Widths come from a ladder of four an octave, up to 1,024. The centre is the widest network at
     the limit whose layers are all equally wide. Candidates reach two octaves below it, and three
-    above, as far as a layer of that width fits into twice the limit at all. So bottlenecks and wide
-    layers are there, and little that cannot be of use. Where no layer fits, the narrowest is there
-    all the same: it may be the cheapest network, which who refuses the limit has to name.
+    above (`octaves_above`), as far as a layer of that width fits into twice the limit at all. Below
+    that come the powers of two down to 8: a looser limit takes no small network away. So
+    bottlenecks and wide layers are there, and little that cannot be of use. Where no layer fits,
+    the narrowest is there all the same: it may be the cheapest network, which who refuses the limit
+    has to name.
 
     >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
     >>> space.candidates[0]
     (0, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80)
     >>> [layer[-1] for layer in space.candidates]
     [80, 112, 112]
+    >>> default_space(Budget(parameters=1_000_000), inputs=16, outputs=26).candidates[0][:8]
+    (0, 8, 16, 32, 64, 128, 160, 192)
     """
     ends = {
         "inputs": inputs,
@@ -54,11 +61,12 @@ def default_space(
     depth, center = _equal_widths(budget, linear, whole("layers", layers, least=1))
     relaxed = relax(budget, linear, REACH)
     narrowest = next(width for width in LADDER if width >= center >> OCTAVES_BELOW)
+    small = [w for w in LADDER if SMALL <= w < narrowest and w.bit_count() == 1]
     candidates: list[Sequence[int]] = []
     for layer in range(depth):
         fits = _widest(relaxed, linear, before=(narrowest,) * layer)
-        widest = min(fits, center << OCTAVES_ABOVE)
-        candidates.append([ABSENT, *(w for w in LADDER if narrowest <= w <= widest)])
+        widest = min(fits, center << octaves_above)
+        candidates.append([ABSENT, *small, *(w for w in LADDER if narrowest <= w <= widest)])
     return SearchSpace(candidates or [[ABSENT, LADDER[0]]], **ends)
 
 
@@ -69,7 +77,7 @@ def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
     ...     default_space(Budget(parameters=limit), inputs=30, outputs=1) for limit in (500, 5_000)
     ... )
     >>> [space.candidates[0][1] for space in (small, large, spanning_space([small, large]))]
-    [2, 10, 2]
+    [2, 8, 2]
     >>> [space.candidates[0][-1] for space in (small, large, spanning_space([small, large]))]
     [28, 256, 256]
     """
