@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tabnas.data import Encoded, NumberTarget, TableEncoder, Target
 from tabnas.model import examples
-from tabnas.nets import Examples, Task
+from tabnas.nets import Examples, Loss, Task
 from tabnas.types import FloatArray, IntArray
 
 
@@ -31,6 +31,12 @@ class Part:
     def training_weight(self) -> FloatArray | None:
         """What rows weigh in training, classes included; None if they weigh the same."""
         return self.examples.weight if len(self.examples.weight) else None  # type: ignore[return-value]
+
+    @property
+    def learned_truth(self) -> NDArray[Any]:
+        """Class numbers, or values in the units in which networks learn them."""
+        quantity = self.examples.task.loss is Loss.SQUARED_ERROR
+        return self.examples.values[:, 0] if quantity else self.truth
 
     def recoded(self, task: Task, encoder: TableEncoder, max_categories: int) -> Part:
         """The same rows with the categories of `encoder.limited(max_categories)`.

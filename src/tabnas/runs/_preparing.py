@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,6 @@ from tabnas.data import (
     DataWarning,
     Encoded,
     NumberTarget,
-    Split,
     Table,
     TableEncoder,
     UnseenCategories,
@@ -26,7 +24,7 @@ from tabnas.data import (
 from tabnas.data.reading import RowError, settle_decimals
 from tabnas.errors import TabnasError
 from tabnas.latency import COST_NAMES
-from tabnas.model import TreeInputs, network_task
+from tabnas.model import network_task
 from tabnas.runs._embedding_rule import fit_embeddings
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._overlap import check_overlap
@@ -36,12 +34,7 @@ from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._splitting import balance_of, split_rows
 from tabnas.runs._stored_parts import prepare_stored
-from tabnas.runs._tree_parts import (
-    MAX_ROWS,
-    MAX_VALIDATION_ROWS,
-    TreeParts,
-    sample_tree_rows,
-)
+from tabnas.runs._table_rows import TableRows, make_tree_parts, note_leaks
 from tabnas.space import Budget
 from tabnas.stores import Store
 from tabnas.types import IntArray
@@ -176,35 +169,24 @@ def prepare_table(
         else None,
         notes=tuple(notes),
     )
+    train = TableRows(data.features, split.train)
+    held_out = _rows_of(validation, data, split.validation)
+    leaks = note_leaks(parts, train, held_out, seed=settings.seed)
+    parts = replace(parts, notes=(*parts.notes, *leaks))
     if not settings.baselines or parts.test is None:
         return parts
-    return replace(parts, trees=_tree_parts(parts, data, split, validation, test, settings.seed))
+    judged_on = _rows_of(test, data, split.test)
+    trees = make_tree_parts(parts, train, held_out, judged_on, seed=settings.seed)
+    return replace(parts, trees=trees)
 
 
-def _tree_parts(
-    parts: Parts,
-    data: Labelled,
-    split: Split,
-    validation: Labelled | None,
-    test: Labelled | None,
-    seed: int,
-) -> TreeParts:
-    """The rows for boosted trees, made while the table is at hand."""
-    inputs = TreeInputs(parts.encoder)
-    sample = partial(sample_tree_rows, inputs, seed=seed)
-    tested = (
-        inputs.encode(data.features, split.test) if test is None else inputs.encode(test.features)
+def _rows_of(own: Labelled | None, data: Labelled, rows: IntArray) -> TableRows:
+    """All rows of a user's own part, or these of the table."""
+    return (
+        TableRows(data.features, rows)
+        if own is None
+        else TableRows(own.features, np.arange(len(own)))
     )
-    if parts.folds:
-        rows = np.concatenate([split.train, split.validation])
-        known = sample(data.features, rows, parts.development, MAX_ROWS, name="train")
-        return TreeParts(inputs, known, None, tested)
-    known = sample(data.features, split.train, parts.known, MAX_ROWS, name="train")
-    own, rows = data, split.validation
-    if validation is not None:
-        own, rows = validation, np.arange(len(validation))
-    held_out = sample(own.features, rows, parts.validation, MAX_VALIDATION_ROWS, name="validation")
-    return TreeParts(inputs, known, held_out, tested)
 
 
 @contextmanager

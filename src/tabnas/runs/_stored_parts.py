@@ -16,6 +16,7 @@ from tabnas.latency import COST_NAMES
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
 from tabnas.nets import Task, WindowedBatches
 from tabnas.runs._embedding_rule import embeddings_within, fit_embeddings
+from tabnas.runs._leakage import SAMPLE_ROWS, Half, find_leaks, leak_notes
 from tabnas.runs._overlap import check_overlap
 from tabnas.runs._part import Part, joined, make_part
 from tabnas.runs._parts import Learned, Parts
@@ -193,7 +194,7 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         if len(held) < store.rows[part]
     ]
     notes += _check_overlap(store, {"train": known, "validation": validation, "test": test})
-    return StoredParts(
+    parts = StoredParts(
         encoder=encoder,
         target=store.target,
         dimensions=dimensions,
@@ -205,6 +206,23 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         seed=settings.seed,
         held_rows=held_rows,
     )
+    return replace(parts, notes=(*parts.notes, *_note_leaks(parts)))
+
+
+def _note_leaks(parts: StoredParts) -> tuple[str, ...]:
+    """Notes of columns that alone give the target, by some of the rows in memory."""
+    inputs = TreeInputs(parts.encoder)
+
+    def half(part: Part, name: str) -> Half:
+        rows = np.arange(len(part))
+        if len(part) > SAMPLE_ROWS:
+            drawn = stream(parts.seed, f"leaks/{name}").choice(rows, SAMPLE_ROWS, replace=False)
+            rows = np.sort(drawn)
+        some = part.take(rows)
+        return Half(inputs.from_encoded(some.encoded), some.learned_truth)
+
+    first, second = half(parts.known, "train"), half(parts.validation, "validation")
+    return leak_notes(find_leaks(inputs, parts.target, first, second), parts.target.name)
 
 
 def _check_overlap(store: Store, held: Mapping[PartName, Part]) -> tuple[str, ...]:
