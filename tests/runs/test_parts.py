@@ -179,6 +179,24 @@ def test_balanced_classes_weigh_the_same(table: Table) -> None:
         prepare(labelled(table, "value"), settings(class_weight="balanced"))
 
 
+def test_a_class_of_two_rows_does_not_weigh_as_much_as_hundreds() -> None:
+    rng = np.random.default_rng(0)
+    kinds = np.array(["a"] * 200 + ["b"] * 180 + ["rare"] * 4 + ["scarce"] * 4)
+    own = Labelled.of(Table.of({"x": rng.normal(size=388), "kind": kinds}), "kind")
+    parts = prepare(own, settings(class_weight="balanced"))
+    weight, truth = parts.known.examples.weight, parts.known.truth
+    rows = np.bincount(truth)
+    totals = np.bincount(truth, weight)
+    assert (rows[2:] < 10).all()
+    np.testing.assert_allclose(totals[1], totals[0], rtol=1e-5)
+    np.testing.assert_allclose(totals[2:], totals[0] * rows[2:] / 10, rtol=1e-5)
+    (note,) = parts.notes
+    assert "fewer than 10 training rows weigh less" in note
+    assert f"'rare' ({rows[2]}), 'scarce' ({rows[3]})" in note
+    unbalanced = prepare(own, settings())
+    assert unbalanced.notes == ()
+
+
 def test_balanced_classes_weigh_the_same_by_the_users_weights(table: Table) -> None:
     data = labelled(table)
     weight = np.where(data.truth == 0, 0.5, 2.0) * np.linspace(0.5, 1.5, 400)

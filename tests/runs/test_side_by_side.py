@@ -23,7 +23,7 @@ from tabnas.runs import (
     _side_by_side,
     plan_tradeoff,
 )
-from tests.runs.test_tradeoff import columns, facts
+from tests.runs.test_tradeoff import columns, facts, shop_curve
 
 BRIEF = {"search_epochs": 2, "epochs": 3, "candidates": 2}
 TWO = JobConfig(processes=2)
@@ -69,6 +69,13 @@ def test_processes_change_no_bit(asked: list[list[Any]]) -> None:
     curve = planned(VALIDATION)
     assert bits(curve, curve.execute(job_config=TWO)) == alone(VALIDATION)
     assert len(asked[0]) >= 3  # of every limit at least one
+
+
+@pytest.mark.slow
+def test_processes_change_no_bit_where_limits_have_embeddings_of_their_own() -> None:
+    curve, again = shop_curve(), shop_curve()
+    assert len(curve.groups) == 3
+    assert bits(curve, curve.execute(crew=TWO)) == bits(again, again.execute())
 
 
 @pytest.mark.slow

@@ -66,6 +66,27 @@ def test_a_run_on_a_store_finds_a_network(store: Store) -> None:
     assert len(outcome.model.predict(Table.of(table(20)).drop(["kind"]))) == 20
 
 
+@pytest.mark.parametrize("limit", [60, 20_000])
+def test_trees_see_all_categories_of_a_store(store: Store, limit: int) -> None:
+    """Also where the limit leaves the network a few of them."""
+    parts = parts_of(store, limits={"parameters": limit})
+    assert (parts.encoder.categories < store.encoder.categories) == (limit == 60)
+    trees = parts.tree_parts()
+    assert trees is not None
+    assert parts.test is not None
+    for name, found, rows in (
+        ("train", trees.train.inputs, parts.known),
+        ("test", trees.test, parts.test),
+    ):
+        whole = store.read(name, 0, store.rows[name])
+        assert len(found) == len(rows) == len(whole.truth)
+        np.testing.assert_array_equal(rows.truth, whole.truth)
+        city = trees.inputs.columns.index("city")
+        codes = whole.encoded.categorical[:, 0]
+        kept = codes < 255
+        np.testing.assert_array_equal(found[:][kept, city], codes[kept])
+
+
 def test_the_same_seed_gives_the_same_bits(store: Store) -> None:
     def model():
         settings = RunSettings(limits=LIMITS, memory=small(store), baselines=False, candidates=1)

@@ -32,7 +32,7 @@ from tabnas.runs._part import Part, joined, make_part
 from tabnas.runs._parts import SMALL_TABLE, Parts
 from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._splitting import balance_of, split_rows
+from tabnas.runs._splitting import balance_of, note_rare_classes, split_rows
 from tabnas.runs._stored_parts import prepare_stored
 from tabnas.runs._table_rows import TableRows, make_tree_parts, note_leaks
 from tabnas.space import Budget
@@ -167,7 +167,7 @@ def prepare_table(
         sample=_sample(data.features, encoder, shown)
         if settings.limits.keys() & COST_NAMES
         else None,
-        notes=tuple(notes),
+        notes=(*notes, *_rare_classes(data, split.train, settings)),
     )
     train = TableRows(data.features, split.train)
     held_out = _rows_of(validation, data, split.validation)
@@ -218,6 +218,13 @@ def _notes(data: Labelled) -> tuple[str, ...]:
     rows = "1 row" if data.without_target == 1 else f"{data.without_target:,} rows"
     name = data.target.name
     return (*data.notes, f"{rows} without a value of {name!r}, the target, left out")
+
+
+def _rare_classes(data: Labelled, train: IntArray, settings: RunSettings) -> tuple[str, ...]:
+    if not isinstance(data.target, ClassTarget):
+        return ()
+    rows = np.bincount(data.truth[train], minlength=len(data.target.classes))
+    return note_rare_classes(data.target, rows, settings)
 
 
 def _fold_count(

@@ -25,6 +25,10 @@ from tabnas.runs._settings import RunSettings
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
+MIN_BALANCED_ROWS = 10
+"""Training rows that a class must have to weigh as much as the others, where they are balanced."""
+MAX_NAMED = 5  # classes in a note
+
 
 def split_rows(
     data: Labelled, settings: RunSettings, *, own_validation: bool, own_test: bool
@@ -67,7 +71,28 @@ def balance_of(data: Labelled, train: IntArray, settings: RunSettings) -> FloatA
         return None
     classes = classes_of(data.target)
     weight = None if data.weight is None else data.weight[train]
-    return class_balance(np.bincount(data.truth[train], weight, minlength=len(classes)))
+    totals = np.bincount(data.truth[train], weight, minlength=len(classes))
+    return class_balance(totals, np.bincount(data.truth[train], minlength=len(classes)))
+
+
+def note_rare_classes(target: Target, rows: ArrayLike, settings: RunSettings) -> tuple[str, ...]:
+    """What people should know of balanced classes that have few training rows."""
+    if settings.class_weight is None:
+        return ()
+    classes = classes_of(target)
+    rare = [
+        f"{label!r} ({count})"
+        for label, count in zip(classes, np.asarray(rows).tolist(), strict=True)
+        if 0 < count < MIN_BALANCED_ROWS
+    ]
+    if not rare:
+        return ()
+    listed = ", ".join(rare[:MAX_NAMED]) + (" and others" if len(rare) > MAX_NAMED else "")
+    return (
+        f"classes of fewer than {MIN_BALANCED_ROWS} training rows weigh less than the others, "
+        f"since so few rows say little of a class: {listed}; merge rare classes, or give more rows "
+        "of them",
+    )
 
 
 def classes_of(target: Target) -> tuple[Label, ...]:
@@ -80,14 +105,21 @@ def classes_of(target: Target) -> tuple[Label, ...]:
     return target.classes
 
 
-def class_balance(counts: ArrayLike) -> FloatArray:
+def class_balance(totals: ArrayLike, rows: ArrayLike | None = None) -> FloatArray:
     """What a row of each class weighs so that all classes weigh the same.
+
+    `totals` are what the rows of each class weigh so far, `rows` their numbers, where that is
+    another thing. A class of fewer than ten rows weighs a tenth for each of them: with one or two
+    rows that weigh as much as hundreds, networks learn those by heart.
 
     >>> class_balance([30, 10]).round(2).tolist()
     [0.67, 2.0]
+    >>> class_balance([98, 2]).round(2).tolist()  # and not 25
+    [0.51, 5.0]
     """
-    present = np.asarray(counts, np.float64)
+    present = np.asarray(totals, np.float64)
+    counts = present if rows is None else np.asarray(rows, np.float64)
     # a class that training lacks counts as it comes where it is judged
     balance = np.ones(len(present))
     np.divide(present.sum(), len(present) * present, out=balance, where=present > 0)
-    return balance
+    return np.where(present > 0, balance * np.minimum(1.0, counts / MIN_BALANCED_ROWS), balance)

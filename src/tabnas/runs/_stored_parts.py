@@ -22,7 +22,7 @@ from tabnas.runs._part import Part, joined, make_part
 from tabnas.runs._parts import Learned, Parts
 from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._splitting import class_balance, classes_of
+from tabnas.runs._splitting import class_balance, classes_of, note_rare_classes
 from tabnas.runs._tree_parts import TreeParts
 from tabnas.space import Budget
 from tabnas.stores import PartName, Rows, Store
@@ -206,7 +206,8 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         seed=settings.seed,
         held_rows=held_rows,
     )
-    return replace(parts, notes=(*parts.notes, *_note_leaks(parts)))
+    rare = note_rare_classes(store.target, store.class_counts, settings)
+    return replace(parts, notes=(*parts.notes, *rare, *_note_leaks(parts)))
 
 
 def _note_leaks(parts: StoredParts) -> tuple[str, ...]:
