@@ -129,7 +129,16 @@ def test_the_time_is_counted_training_by_training(rows: int) -> None:
     assert stretch(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
     much = plan.within(30.0 + 2 * longest * work)  # as long as can be, and twice the candidates
     assert much.training.epochs == longest * plan.training.epochs
-    assert much.candidates == 2 * plan.candidates
+    assert much.candidates == (2 * plan.candidates if rows > 3_000 else plan.candidates)
+
+
+def test_time_adds_no_more_candidates_than_rows_can_tell_apart() -> None:
+    for rows, most in ((150, 3), (400, 3), (1_000, 8), (4_000, 8), (9_000, 18)):
+        data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+        plan = plan_run(data, RunSettings(limits={"parameters": 2_000})).plan
+        plan = replace(plan, pace=lambda: 1e-5)
+        assert plan.within(1e5).candidates == most
+        assert plan.within(1e5).training.epochs <= 500
 
 
 def test_time_leaves_candidates_that_were_asked_for() -> None:

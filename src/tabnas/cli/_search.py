@@ -41,8 +41,9 @@ def search(
         float | None,
         typer.Option(
             help="About how many seconds to take, 5m for minutes; more gives longer trainings, "
-            "then more candidates, unless --candidates says how many. Comparing with boosted trees "
-            "may take longer on large tables.",
+            "then more candidates, one for each 100 rows at most, unless --candidates says how "
+            "many; less gives smaller networks. Comparing with boosted trees may take longer on "
+            "large tables.",
             show_default="what pays",
             metavar="N",
             parser=seconds,

@@ -51,6 +51,9 @@ NARROW_OCTAVES = 1
 WORTHWHILE = 0.8
 """Networks of half the size must be trained in so much of the time, or they do not save it."""
 MOST_CANDIDATES = 24
+ROWS_A_CANDIDATE = 100
+"""Rows to choose by that there must be for each candidate that time adds: among many, judged on few
+rows, the luckiest is chosen and not the best (results/small_tables.md)."""
 SMALLEST_SPACE = 10  # architectures
 PACE_SECONDS = 0.15
 
@@ -75,6 +78,7 @@ class Plan(Recipe):
     refit: bool  # whether the chosen one is trained once more
     pace: Callable[[], float]  # measures `seconds_a_step`, once
     rows: int  # of the training part
+    choosing_rows: int  # that candidates are chosen by
     comparison_seconds: float  # that boosted trees may take, about
     latency: LatencyPlan | None = None  # if there are limits on latency
     room: float = 1.0  # share of the limits that the space was made for; less if time is short
@@ -177,8 +181,12 @@ class Plan(Recipe):
             training=replace(self.training, epochs=_scaled(self.training.epochs, stretch)),
             candidates=self.candidates
             if keep_candidates
-            else min(MOST_CANDIDATES, round(self.candidates * more)),
+            else min(round(self.candidates * more), self._most_candidates),
         )
+
+    @property
+    def _most_candidates(self) -> int:
+        return max(self.candidates, min(MOST_CANDIDATES, self.choosing_rows // ROWS_A_CANDIDATE))
 
 
 def make_plan(
@@ -289,6 +297,7 @@ def _plan(parts: Parts, settings: RunSettings, latency: LatencyPlan | None, room
         engine=settings.engine,
         pace=cache(lambda: _pace(parts, feasible, batch_size, settings)),
         rows=rows,
+        choosing_rows=len(parts.development if parts.folds else parts.validation),
         comparison_seconds=_comparison_seconds(parts, settings),
         latency=latency,
         room=room,
