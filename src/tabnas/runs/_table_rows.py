@@ -27,10 +27,10 @@ class TableRows:
     rows: IntArray
 
     def sample(self, most: int, *, seed: int, name: str) -> IntArray:
-        """Places among the rows: all, or a random sample of `most`."""
+        """Places among the rows: all, or a random sample of `most` from the stream `name`."""
         if len(self.rows) <= most:
             return np.arange(len(self.rows))
-        rng = stream(seed, f"trees/{name}")
+        rng = stream(seed, name)
         return np.sort(rng.choice(len(self.rows), most, replace=False))
 
 
@@ -56,9 +56,11 @@ def make_tree_parts(
     tested = inputs.encode(test.table, test.rows)
     if parts.folds:
         both = TableRows(train.table, np.concatenate([train.rows, validation.rows]))
-        return TreeParts(inputs, rows(both, parts.development, MAX_ROWS, "train"), None, tested)
-    grown = rows(train, parts.known, MAX_ROWS, "train")
-    stopped = rows(validation, parts.validation, MAX_VALIDATION_ROWS, "validation")
+        return TreeParts(
+            inputs, rows(both, parts.development, MAX_ROWS, "trees/train"), None, tested
+        )
+    grown = rows(train, parts.known, MAX_ROWS, "trees/train")
+    stopped = rows(validation, parts.validation, MAX_VALIDATION_ROWS, "trees/validation")
     return TreeParts(inputs, grown, stopped, tested)
 
 
