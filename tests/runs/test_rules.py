@@ -173,7 +173,7 @@ def slow_plan(time: float | None, rows: int = 4_000, resolved=None, **said: obje
 
     def pace(parts, feasible, batch_size, settings) -> float:
         space = feasible.space
-        return 1e-6 * COSTS["parameters"](space, feasible.dearest()) + 1e-5
+        return 1e-6 * COSTS["parameters"](space, feasible.most_expensive()) + 1e-5
 
     data = Labelled.of(made_table(rows).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 1_000_000}, time=time, baselines=False, **said)

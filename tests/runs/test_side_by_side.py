@@ -75,7 +75,7 @@ def test_processes_change_no_bit(asked: list[list[Any]]) -> None:
 def test_processes_change_no_bit_where_limits_have_embeddings_of_their_own() -> None:
     curve, again = shop_curve(), shop_curve()
     assert len(curve.groups) == 3
-    assert bits(curve, curve.execute(crew=TWO)) == bits(again, again.execute())
+    assert bits(curve, curve.execute(job_config=TWO)) == bits(again, again.execute())
 
 
 @pytest.mark.slow

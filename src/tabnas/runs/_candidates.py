@@ -199,7 +199,9 @@ class FoldsTrial(Trial):
         losses = np.average(errors[:, rows], axis=1, weights=known.training_weight)
         best = int(np.argmin(losses))
         if not np.isfinite(losses[best]):
-            raise NonFiniteLossError(self._trainer.step, inf, self.plan.training.schedule.learning_rate)
+            raise NonFiniteLossError(
+                self._trainer.step, inf, self.plan.training.schedule.learning_rate
+            )
         return best + 1, self._temperature(self._outputs[best, rows], known)
 
     def _errors(self, epoch: int) -> FloatArray:

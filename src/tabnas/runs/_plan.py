@@ -97,7 +97,7 @@ class Plan(Recipe):
     @property
     def largest_parameters(self) -> int:
         """Of the dearest network of the space within the limits."""
-        return int(COSTS["parameters"](self.feasible.space, self.feasible.dearest()))
+        return int(COSTS["parameters"](self.feasible.space, self.feasible.most_expensive()))
 
     @property
     def training_seconds(self) -> float:
