@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -222,3 +223,21 @@ def test_a_file_that_is_cut_while_its_pieces_are_read_gets_a_sentence(
         os.truncate(path, 100)
         with pytest.raises(TabnasError, match=rf"'table{ending}' cannot be read"):
             list(table.pieces(100))
+
+
+def test_threads_read_a_parquet_file_side_by_side(
+    made: pa.Table, tmp_path: Path, large: None
+) -> None:
+    """`pieces` reads ahead in a thread of its own while columns are read in another."""
+    parquet.write_table(made, tmp_path / "table.parquet", row_group_size=50)
+    table = read_table(tmp_path / "table.parquet")
+
+    def read_pieces(_: int) -> list[float]:
+        return [x for piece in table.pieces(70) for x in piece.column("a").to_pylist()]
+
+    def read_column(_: int) -> list[float]:
+        return list(table.column("a").to_pylist())
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(read_pieces, range(4)), *pool.map(read_column, range(12))]
+    assert found == [made["a"].to_pylist()] * 16

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from tabnas.data._stored import BUFFER, LARGE, Convert, lazy_parquet
+from tabnas.data._stored import LARGE, Convert, lazy_parquet
 from tabnas.data._table import Table
 from tabnas.errors import TabnasError
 
@@ -63,9 +63,9 @@ class Spool:
         self._write()
         with self._writing():
             self._writer.close()
-        file = parquet.ParquetFile(self._path, buffer_size=BUFFER)
-        restore = _restored(self._schema, file.schema_arrow)
-        return lazy_parquet(file, self._source.name, restore | dict(convert))
+        source = pa.OSFile(str(self._path))
+        restore = _restored(self._schema, parquet.ParquetFile(source).schema_arrow)
+        return lazy_parquet(source, self._source.name, restore | dict(convert))
 
     @property
     def _path(self) -> Path:

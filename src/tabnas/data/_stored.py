@@ -29,13 +29,14 @@ NOTHING: Mapping[str, Convert] = MappingProxyType({})
 
 def read_parquet(path: Path) -> Table:
     """The table of a Parquet file, which stays open if it is large."""
-    file = parquet.ParquetFile(path, buffer_size=BUFFER)
+    source = pa.OSFile(str(path))
+    file = parquet.ParquetFile(source)
     meta = file.metadata
     size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
     if not is_large(size, meta.num_rows, len(file.schema_arrow)):
-        with file:
+        with source:
             return in_memory(file.read())
-    return lazy_parquet(file, path.name)
+    return lazy_parquet(source, path.name)
 
 
 def is_large(size: int, rows: int, columns: int) -> bool:
@@ -43,12 +44,18 @@ def is_large(size: int, rows: int, columns: int) -> bool:
     return max(size, CELL * rows * columns) >= LARGE
 
 
-def lazy_parquet(file: Any, title: str, convert: Mapping[str, Convert] = NOTHING) -> Table:
-    """The table of an open Parquet file, of which nothing is in memory.
+def lazy_parquet(source: Any, title: str, convert: Mapping[str, Convert] = NOTHING) -> Table:
+    """Return the table of an open Parquet file, of which nothing is in memory.
 
     Errors call the file `title`; the columns of `convert` come converted.
     """
-    names = [name for name in file.schema_arrow.names if not PANDAS_INDEX.fullmatch(name)]
+    metadata = parquet.read_metadata(source)
+    schema = metadata.schema.to_arrow_schema()
+    names = [name for name in schema.names if not PANDAS_INDEX.fullmatch(name)]
+
+    def open_reader() -> Any:
+        """Open a reader for one reading: a reader has one cache, which another reading replaces."""
+        return parquet.ParquetFile(source, metadata=metadata, buffer_size=BUFFER)
 
     def converted(read: Any, wanted: Sequence[str]) -> pa.Table:
         read.validate(full=True)
@@ -60,21 +67,22 @@ def lazy_parquet(file: Any, title: str, convert: Mapping[str, Convert] = NOTHING
     def load(number: int) -> pa.ChunkedArray:
         name = names[number]
         with _reading(f"the column {name!r} of {title!r}"):
-            return converted(file.read(columns=[name]), [name]).column(0)
+            return converted(open_reader().read(columns=[name]), [name]).column(0)
 
     def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
         wanted = [names[number] for number in numbers]
 
         def tables() -> Iterator[pa.Table]:
+            reader = open_reader()
             # a group at a time: Arrow keeps the buffers of all groups that are asked for at once
-            for group in range(file.num_row_groups):
-                for batch in file.iter_batches(rows, row_groups=[group], columns=wanted):
+            for group in range(metadata.num_row_groups):
+                for batch in reader.iter_batches(rows, row_groups=[group], columns=wanted):
                     yield converted(pa.Table.from_batches([batch]), wanted)
 
         with _reading(repr(title)):
             yield from regrouped(tables(), rows)
 
-    return Table.lazy(names, file.metadata.num_rows, load, scan=scan)
+    return Table.lazy(names, metadata.num_rows, load, scan=scan)
 
 
 def read_feather(path: Path) -> Table:
