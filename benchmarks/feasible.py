@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, Limit, SearchSpace, TabnasError
+from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, Limit, SearchSpace, TabNASError
 from tabnas.paper import provenance
 from tabnas.space import COSTS, TableCost
 
@@ -95,7 +95,7 @@ def several_limits(layers: int, limits: int) -> dict[str, object]:
     start = time.perf_counter()
     try:
         feasible = FeasibleSet(space, Budget(*chosen), method="chain")
-    except TabnasError as error:
+    except TabNASError as error:
         return row | {"refused": str(error)}
     build = time.perf_counter() - start
     logits = rng.normal(size=space.mask.shape)

@@ -19,7 +19,7 @@ from statistics import mean
 from typing import Any
 
 from tabnas.data import load_dataset
-from tabnas.files import write_whole
+from tabnas.files import atomic_write
 from tabnas.paper import provenance
 from tabnas.runs import Labelled, RunSettings, _plan, plan_run
 
@@ -143,8 +143,8 @@ def main() -> None:
                 rows.append(measure(options.version, table, seed, time))
                 print(rows[-1], flush=True)
                 facts = provenance(COMMAND)
-                write_whole(file, json.dumps(facts | {"rows": rows}, indent=1) + "\n")
-    write_whole(options.out / "small_tables.md", report(provenance(COMMAND), rows))
+                atomic_write(file, json.dumps(facts | {"rows": rows}, indent=1) + "\n")
+    atomic_write(options.out / "small_tables.md", report(provenance(COMMAND), rows))
 
 
 if __name__ == "__main__":

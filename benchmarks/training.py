@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tabnas.data import Shares, TableEncoder, fit_target, load_dataset, read_table, split_random
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import (
     SGD,
     Adam,
@@ -108,7 +108,7 @@ def test_loss(parts, child: Architecture, setting, seed: int) -> dict[str, float
     began = time.perf_counter()
     try:
         result = train(net, child, training, plan, validation)
-    except TabnasError:
+    except TabNASError:
         return {"loss": float("inf"), "best_epoch": 0, "seconds": 0.0}
     seconds = time.perf_counter() - began
     return {

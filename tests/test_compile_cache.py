@@ -18,7 +18,7 @@ import pytest
 from llvmlite.binding import Linkage
 
 from tabnas import compiling, numba_internals
-from tabnas.compiling import kept
+from tabnas.compiling import cache_on_disk
 from tabnas.nets.compiled._kernels import KERNELS
 
 NAME = "made_kernels"
@@ -217,7 +217,7 @@ def test_closures_are_refused() -> None:
         return factor * x
 
     with pytest.raises(TypeError, match="must not close over"):
-        kept(numba.njit(times), "")
+        cache_on_disk(numba.njit(times), "")
 
 
 def test_without_a_compiler_kernels_are_python(

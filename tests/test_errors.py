@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import tabnas
-from tabnas import TabnasError
+from tabnas import TabNASError
 
 EXAMPLES: dict[type, Any] = {str: "a text", int: 7, float: 0.5}
 """An argument of every type that the exceptions of the package take."""
@@ -46,7 +46,7 @@ def exceptions_of_the_package() -> set[type[BaseException]]:
     """Import every module, but for those whose extra is not installed, and list the classes."""
     for module in pkgutil.walk_packages(tabnas.__path__, "tabnas.", onerror=lambda name: None):
         if module.name != "tabnas.__main__":
-            with suppress(ImportError, TabnasError):
+            with suppress(ImportError, TabNASError):
                 importlib.import_module(module.name)
     return {kind for kind in subclasses(BaseException) if kind.__module__.startswith("tabnas.")}
 
@@ -75,7 +75,7 @@ def shown(error: BaseException) -> tuple[object, ...]:
 def test_every_exception_of_the_package_survives_pickling() -> None:
     kinds = exceptions_of_the_package()
     names = {kind.__name__ for kind in kinds}
-    assert {"TabnasError", "NonFiniteLossError", "SearchDivergedError", "EndedError"} <= names
+    assert {"TabNASError", "NonFiniteLossError", "SearchDivergedError", "EndedError"} <= names
     faults = {}
     for kind in kinds:
         try:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tabnas.files import atomic_file, write_whole
+from tabnas.files import atomic_file, atomic_write
 
 
 def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    write_whole(path, "before")
+    atomic_write(path, "before")
     with atomic_file(path) as file:
         file.write(b"one ")
         assert path.read_bytes() == b"before"
@@ -23,7 +23,7 @@ def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt, SystemExit])
 def test_what_fails_leaves_the_file_as_it_was(tmp_path: Path, error: type[BaseException]) -> None:
     path = tmp_path / "a.txt"
-    write_whole(path, "before", sync=False)
+    atomic_write(path, "before", sync=False)
 
     def fail() -> None:
         with atomic_file(path) as file:

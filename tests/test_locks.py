@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tabnas import locks
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.locks import FolderLock, is_locked
 from tabnas.runs import RunFolder
 from tabnas.stores import encode_store
@@ -19,7 +19,7 @@ def test_a_folder_is_locked_until_it_is_released(tmp_path: Path) -> None:
     assert not is_locked(tmp_path)
     lock = FolderLock(tmp_path)
     assert is_locked(tmp_path)
-    with pytest.raises(TabnasError, match="another process is working in"):
+    with pytest.raises(TabNASError, match="another process is working in"):
         FolderLock(tmp_path)
     lock.release()
     assert not is_locked(tmp_path)
@@ -56,7 +56,7 @@ def test_a_run_that_ended_just_before_the_lock_was_had_is_finished(
         lock(file)
 
     monkeypatch.setattr(locks, "_lock", late)
-    with pytest.raises(TabnasError, match="is finished"):
+    with pytest.raises(TabNASError, match="is finished"):
         RunFolder(tmp_path, resume=True)
     assert not is_locked(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "config.toml", "result.json"}
@@ -110,7 +110,7 @@ def test_a_finished_run_has_no_lock(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("as_on_windows")
 def test_a_store_that_cannot_be_begun_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(TabnasError):
+    with pytest.raises(TabNASError):
         encode_store(tmp_path / "t.csv", tmp_path / "store", target="c")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tabnas
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import DATASETS
 from tabnas.nets import ENGINES
 from tabnas.paper import ground_truth
@@ -76,7 +76,7 @@ def test_a_new_cost_breaks_nothing_that_is_older(monkeypatch: pytest.MonkeyPatch
     known = compute_costs(space, Architecture((4,)))
     assert "units" in known
     assert "bench" not in known
-    with pytest.raises(TabnasError, match="the cost table 'bench' has no entry"):
+    with pytest.raises(TabNASError, match="the cost table 'bench' has no entry"):
         compute_costs(space, Architecture((4,)), required=["bench"])
 
 

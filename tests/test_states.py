@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tabnas.errors import TabnasError
-from tabnas.states import counts, floats, part, refuse_other_names
-from tabnas.streams import move_to, position, stream
+from tabnas.errors import TabNASError
+from tabnas.states import check_keys, read_counts, read_floats, subtree
+from tabnas.streams import get_rng_state, set_rng_state, stream
 
 ANY = arrays.arrays(
     st.sampled_from(["?", "u1", "i1", "i8", "u8", "f2", "f4", "f8"]),
@@ -21,8 +21,8 @@ ANY = arrays.arrays(
 @given(ANY, st.sampled_from([(), (2,), (None,), (2, None)]), st.sampled_from([5, 2**53]))
 def test_counts_are_counts(array: np.ndarray, shape: tuple[int | None, ...], most: int) -> None:
     try:
-        found = counts({"n": array}, "n", shape, most=most)
-    except TabnasError:
+        found = read_counts({"n": array}, "n", shape, maximum=most)
+    except TabNASError:
         fits = array.ndim == len(shape) and all(
             s in (None, n) for s, n in zip(shape, array.shape, strict=True)
         )
@@ -36,8 +36,8 @@ def test_counts_are_counts(array: np.ndarray, shape: tuple[int | None, ...], mos
 @given(ANY)
 def test_floats_are_of_their_type(array: np.ndarray) -> None:
     try:
-        found = floats({"x": array}, "x", (None,))
-    except TabnasError:
+        found = read_floats({"x": array}, "x", (None,))
+    except TabNASError:
         assert array.ndim != 1 or array.dtype != np.float64 or not np.isfinite(array).all()
     else:
         assert np.isfinite(found).all()
@@ -47,11 +47,11 @@ def test_floats_are_of_their_type(array: np.ndarray) -> None:
 
 def test_what_is_missing_is_named() -> None:
     state = {"net/a": np.zeros(1), "other": np.zeros(1)}
-    assert list(part(state, "net")) == ["a"]
-    with pytest.raises(TabnasError, match="must hold 'b'"):
-        counts(state, "b")
-    with pytest.raises(TabnasError, match="'other', 'x' are missing or unknown"):
-        refuse_other_names(state, ["net/a", "x"])
+    assert list(subtree(state, "net")) == ["a"]
+    with pytest.raises(TabNASError, match="must hold 'b'"):
+        read_counts(state, "b")
+    with pytest.raises(TabNASError, match="'other', 'x' are missing or unknown"):
+        check_keys(state, ["net/a", "x"])
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_is_missing_is_named() -> None:
 )
 def test_places_of_a_stream(place: np.ndarray) -> None:
     rng = stream(0, "here")
-    before = position(rng)
-    with pytest.raises(TabnasError, match="six numbers"):
-        move_to(rng, place)
-    np.testing.assert_array_equal(position(rng), before)
+    before = get_rng_state(rng)
+    with pytest.raises(TabNASError, match="six numbers"):
+        set_rng_state(rng, place)
+    np.testing.assert_array_equal(get_rng_state(rng), before)

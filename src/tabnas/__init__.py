@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tabnas.errors import InexactError, InexactWarning, InfeasibleError, TabnasError
+from tabnas.errors import InexactError, InexactWarning, InfeasibleError, TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.space import PAPER_WIDTHS, Architecture, Budget, Limit, SearchSpace
 
@@ -28,8 +28,8 @@ __all__ = [
     "Model",
     "SearchSpace",
     "TabNASClassifier",
+    "TabNASError",
     "TabNASRegressor",
-    "TabnasError",
     "__version__",
     "export_onnx",
     "load_model",

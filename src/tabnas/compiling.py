@@ -36,7 +36,7 @@ import llvmlite
 import numba
 
 from tabnas import __version__
-from tabnas.files import user_cache
+from tabnas.files import user_cache_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -61,11 +61,11 @@ def cached_njit(function: Function) -> Function:
         source = inspect.getsource(sys.modules[function.__module__])
     except OSError:  # an installation without sources; the version identifies them
         source = ""
-    dispatcher: Function = kept(whole(nogil=True)(function), source)
+    dispatcher: Function = cache_on_disk(isolated_njit(nogil=True)(function), source)
     return dispatcher
 
 
-def whole(**options: Any) -> Any:
+def isolated_njit(**options: Any) -> Any:
     """Return Numba's `njit` for functions whose machine code is cached.
 
     Their code contains its own copies of all functions that it calls.
@@ -76,7 +76,7 @@ def whole(**options: Any) -> Any:
     return _njit(pipeline_class=internals.IsolatingCompiler, **options)
 
 
-def kept(
+def cache_on_disk(
     dispatcher: Any,
     source: str,
     signature: Any = None,
@@ -197,7 +197,7 @@ def _folders(source: Path, *, create: bool = False) -> Iterator[Path]:
     if _config.CACHE_DIR:
         yield Path(_config.CACHE_DIR) / subfolder
     yield source.parent / "__pycache__"
-    for locate in (user_cache, _temporary_folder):
+    for locate in (user_cache_folder, _temporary_folder):
         try:
             private = locate()
             if create:

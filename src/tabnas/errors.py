@@ -8,10 +8,10 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-MOST_NAMED = 30
+MAX_LISTED = 30
 
 
-class TabnasError(ValueError):
+class TabNASError(ValueError):
     """Something in the input cannot be done; the message says what, and what to do about it."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -23,11 +23,11 @@ class TabnasError(ValueError):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__ or None  # type: ignore[attr-defined]
 
 
-class InfeasibleError(TabnasError):
+class InfeasibleError(TabNASError):
     """No architecture of the space meets the limits."""
 
 
-class InexactError(TabnasError):
+class InexactError(TabNASError):
     """The question has an exact answer only, and this feasible set is known by sampling alone."""
 
 
@@ -42,15 +42,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "did you mean 'parameters'?"
     """
     known = sorted(known)
-    near = nearest(name, known)
+    near = find_nearest(name, known)
     if near is not None:
         return f"did you mean {near!r}?"
-    if len(known) > MOST_NAMED:
-        known = [*known[:MOST_NAMED], f"and {len(known) - MOST_NAMED:,} more"]
+    if len(known) > MAX_LISTED:
+        known = [*known[:MAX_LISTED], f"and {len(known) - MAX_LISTED:,} more"]
     return f"known: {', '.join(known)}"
 
 
-def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def find_nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The word that `name` begins, if only one does, or the most alike; capitals do not count.
 
     >>> nearest("acc", ["accuracy", "auc"]), nearest("nwe.csv", ["one.csv", "new.csv"])
@@ -61,29 +61,29 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
     if len(begun) == 1:
         return words[begun[0]]
     alike = difflib.get_close_matches(given, words, n=5, cutoff=cutoff)
-    best = max(alike, key=lambda word: _likeness(given, word), default=None)
+    best = max(alike, key=lambda word: _similarity(given, word), default=None)
     return None if best is None else words[best]
 
 
-def _likeness(given: str, word: str) -> tuple[float, bool]:
+def _similarity(given: str, word: str) -> tuple[float, bool]:
     """Of two words that are equally alike, the one that begins alike is more likely meant."""
     return difflib.SequenceMatcher(None, word, given).ratio(), word[:1] == given[:1]
 
 
-def whole(name: str, value: int, *, least: int) -> int:
+def check_int(name: str, value: int, *, minimum: int) -> int:
     """The value as an integer of at least `least`, or an error that names it.
 
     >>> whole("layers", 0, least=1)
     Traceback (most recent call last):
         ...
-    tabnas.errors.TabnasError: layers must be an integer of at least 1, however 0 was given
+    tabnas.errors.TabNASError: layers must be an integer of at least 1, however 0 was given
     """
     try:
         number = operator.index(value)
     except TypeError:
         number = None
-    if number is None or isinstance(value, bool) or number < least:
-        raise TabnasError(
-            f"{name} must be an integer of at least {least}, however {value!r} was given"
+    if number is None or isinstance(value, bool) or number < minimum:
+        raise TabNASError(
+            f"{name} must be an integer of at least {minimum}, however {value!r} was given"
         )
     return number

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 from typing import IO
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 LOCK_NAME = ".lock"
 RETRY_SECONDS = 0.05
@@ -26,7 +26,7 @@ class FolderLock:
         self._path = folder / LOCK_NAME
         if self._path.exists() and not self._path.is_file():
             # opening a pipe would block until it has a reader
-            raise TabnasError(f"{str(self._path)!r} must be a file, got something else; remove it")
+            raise TabNASError(f"{str(self._path)!r} must be a file, got something else; remove it")
         self._file = self._open()
         while not self._is_current():  # the process that had the lock has removed the file
             self._file.close()
@@ -42,7 +42,7 @@ class FolderLock:
                 _lock(file)
         except OSError:
             file.close()
-            raise TabnasError(
+            raise TabNASError(
                 f"another process is working in {str(self._folder)!r}; "
                 "wait for it, or choose another folder"
             ) from None

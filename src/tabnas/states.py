@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.types import IntArray
 
 State = Mapping[str, NDArray[Any]]
 Shape = tuple[int | None, ...]
 """Sizes of the axes; None where any will do."""
-MOST = 2**53
+MAX_COUNT = 2**53
 """No count of ours is larger; far from where 64-bit integers turn negative."""
 
 
-def part(state: State, name: str) -> dict[str, NDArray[Any]]:
+def subtree(state: State, name: str) -> dict[str, NDArray[Any]]:
     """What stands under `name/`, without that beginning.
 
     >>> part({"net/steps": np.array(3), "step": np.array(1)}, "net")
@@ -32,35 +32,37 @@ def part(state: State, name: str) -> dict[str, NDArray[Any]]:
     return {k.removeprefix(begin): array for k, array in state.items() if k.startswith(begin)}
 
 
-def refuse_other_names(state: State, expected: Collection[str]) -> None:
+def check_keys(state: State, expected: Collection[str]) -> None:
     """A state has all of its names and no others."""
     wrong = sorted(set(state) ^ set(expected))
     if wrong:
-        raise TabnasError(
+        raise TabNASError(
             "the state must hold the arrays of this work, no more and no fewer, however "
             f"{', '.join(map(repr, wrong[:5]))} {'is' if len(wrong) == 1 else 'are'} missing or "
             "unknown"
         )
 
 
-def counts(state: State, name: str, shape: Shape = (), *, most: int = MOST) -> IntArray:
+def read_counts(
+    state: State, name: str, shape: Shape = (), *, maximum: int = MAX_COUNT
+) -> IntArray:
     """Whole numbers from 0 to `most`, as a copy.
 
     >>> counts({"n": np.array([1, 2**63], np.uint64)}, "n", (2,))
     Traceback (most recent call last):
         ...
-    tabnas.errors.TabnasError: 'n' of the state must be numbers from 0 to 9007199254740992, \
+    tabnas.errors.TabNASError: 'n' of the state must be numbers from 0 to 9007199254740992, \
 however others were given
     """
-    array = _shaped(state, name, shape, np.integer)
-    if array.size and not (array.min() >= 0 and int(array.max()) <= most):
-        raise TabnasError(
-            f"{name!r} of the state must be numbers from 0 to {most}, however others were given"
+    array = _read_array(state, name, shape, np.integer)
+    if array.size and not (array.min() >= 0 and int(array.max()) <= maximum):
+        raise TabNASError(
+            f"{name!r} of the state must be numbers from 0 to {maximum}, however others were given"
         )
     return np.array(array, np.int64)
 
 
-def floats(
+def read_floats(
     state: State,
     name: str,
     shape: Shape = (),
@@ -69,22 +71,22 @@ def floats(
     dtype: type[np.floating[Any]] = np.float64,
 ) -> NDArray[Any]:
     """Floats of just this type, as a copy; finite ones unless others may be there."""
-    array = np.array(_shaped(state, name, shape, dtype))
+    array = np.array(_read_array(state, name, shape, dtype))
     if finite and not np.isfinite(array).all():
-        raise TabnasError(f"{name!r} of the state must be finite, however some of it is not")
+        raise TabNASError(f"{name!r} of the state must be finite, however some of it is not")
     return array
 
 
-def _shaped(state: State, name: str, shape: Shape, dtype: type[Any]) -> NDArray[Any]:
+def _read_array(state: State, name: str, shape: Shape, dtype: type[Any]) -> NDArray[Any]:
     if name not in state:
-        raise TabnasError(f"the state must hold {name!r}, however it does not")
+        raise TabNASError(f"the state must hold {name!r}, however it does not")
     array = np.asarray(state[name])
     fits = array.ndim == len(shape) and all(
         size in (None, given) for size, given in zip(shape, array.shape, strict=True)
     )
     if not fits or not np.issubdtype(array.dtype, dtype):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        raise TabnasError(
+        raise TabNASError(
             f"{name!r} of the state must be {dtype.__name__} of the shape ({wanted}), however "
             f"{array.dtype} {array.shape} was given"
         )

@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 HALF = 64
 LOW = (1 << HALF) - 1
@@ -24,7 +24,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, crc32(name.encode())])
 
 
-def position(rng: np.random.Generator) -> NDArray[np.uint64]:
+def get_rng_state(rng: np.random.Generator) -> NDArray[np.uint64]:
     """Where a stream stands, as plain numbers.
 
     >>> rng = stream(0, "example")
@@ -42,12 +42,12 @@ def position(rng: np.random.Generator) -> NDArray[np.uint64]:
     return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
-def move_to(rng: np.random.Generator, place: NDArray[np.uint64]) -> None:
+def set_rng_state(rng: np.random.Generator, state: NDArray[np.uint64]) -> None:
     """Go on where another stream stood; what cannot be a place is refused."""
-    shaped = place.shape == (6,) and place.dtype == np.uint64
-    low, high, step_low, step_high, held, number = place.tolist() if shaped else [LOW] * 6
+    shaped = state.shape == (6,) and state.dtype == np.uint64
+    low, high, step_low, step_high, held, number = state.tolist() if shaped else [LOW] * 6
     if held > 1 or number >= 1 << 32:
-        raise TabnasError(
+        raise TabNASError(
             "the place of a random stream must be the six numbers of one, however others were given"
         )
     rng.bit_generator.state = {

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tabnas.cli._main import run
 from tabnas.cli._tradeoff_summary import show_tradeoff
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import Ledger, load_config, load_result, load_tradeoff
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
@@ -158,7 +158,7 @@ def test_markup_in_a_tradeoff_is_shown_and_not_obeyed(
     for model in facts["models"]:
         model["architecture"] = MARKUP.format(model["architecture"])
     console = Console(file=io.StringIO(), width=200, color_system="truecolor", force_terminal=True)
-    with suppress(TabnasError):  # it is no architecture, and may be refused once that matters
+    with suppress(TabNASError):  # it is no architecture, and may be refused once that matters
         show_tradeoff(console, facts, "copy")
     assert isinstance(console.file, io.StringIO)
     assert "[blink]" in console.file.getvalue()

@@ -6,7 +6,7 @@ from urllib.error import URLError
 
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.cli._main import run
 from tabnas.data import list_datasets, load_dataset
 
@@ -38,20 +38,20 @@ def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (tmp_path / name).write_text("a,b\n1,2\n3,4\n")
     assert "old.csv.bak" not in [listing.name for listing in list_datasets(tmp_path)]
     assert len(load_dataset("SALES.2024", target="b", folder=tmp_path).table) == 2
-    with pytest.raises(TabnasError, match="there is no dataset 'sales'"):
+    with pytest.raises(TabNASError, match="there is no dataset 'sales'"):
         load_dataset("sales", target="b", folder=tmp_path)
     with pytest.raises(
-        TabnasError, match=r"must be one file, however it is twice\.csv, twice\.tsv"
+        TabNASError, match=r"must be one file, however it is twice\.csv, twice\.tsv"
     ):
         load_dataset("twice", target="b", folder=tmp_path)
     assert "mine.csv" in [listing.name for listing in list_datasets(tmp_path)]
     assert "notes.md" not in [listing.name for listing in list_datasets(tmp_path)]
     monkeypatch.setenv("TABNAS_DATA", str(tmp_path))
     assert len(load_dataset("mine", target="b").table) == 2
-    with pytest.raises(TabnasError, match="needs the name of its target"):
+    with pytest.raises(TabNASError, match="needs the name of its target"):
         load_dataset("mine.csv")
     monkeypatch.setenv("TABNAS_DATA", str(tmp_path / "gone"))
-    with pytest.raises(TabnasError, match="is no folder"):
+    with pytest.raises(TabNASError, match="is no folder"):
         list_datasets()
 
 
@@ -70,13 +70,13 @@ def test_offline_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     for name in ("volkert", "41166"):
         with (
             pytest.warns(UserWarning, match="Retrying"),  # says scikit-learn
-            pytest.raises(TabnasError, match=r"OpenML 41166.*no network.*TABNAS_DATA"),
+            pytest.raises(TabNASError, match=r"OpenML 41166.*no network.*TABNAS_DATA"),
         ):
             load_dataset(name)
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(TabnasError, match="did you mean 'iris'"):
+    with pytest.raises(TabNASError, match="did you mean 'iris'"):
         load_dataset("irsi")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import DataWarning, Kind, Table, TableEncoder, find_kind
 
 
@@ -41,9 +41,9 @@ def test_kinds_are_found(values: object, kind: Kind) -> None:
 def test_kinds_can_be_forced() -> None:
     encoder = encoder_of({"zip": [8001, 3000, 8001]}, kinds={"zip": "categorical"}, min_count=1)
     assert encoder.categories == (3,)
-    with pytest.raises(TabnasError, match="did you mean 'categorical'"):
+    with pytest.raises(TabNASError, match="did you mean 'categorical'"):
         encoder_of({"zip": [1, 2]}, kinds={"zip": "category"})
-    with pytest.raises(TabnasError, match="did you mean 'zip'"):
+    with pytest.raises(TabNASError, match="did you mean 'zip'"):
         encoder_of({"zip": [1, 2]}, kinds={"zap": "numeric"})
 
 
@@ -144,7 +144,7 @@ def test_constants_are_dropped_and_said() -> None:
     encoder = encoder_of({"a": [1, 2], "b": ["x", "x"], "c": [None, None]})
     assert encoder.dropped == ("b", "c")
     assert encoder.describe()["b"] == "constant: dropped"
-    with pytest.raises(TabnasError, match="all are constant or dropped"):
+    with pytest.raises(TabNASError, match="all are constant or dropped"):
         encoder_of({"b": ["x", "x"]})
     nothing = encoder_of({"a": [1, 2], "b": pa.array([float("nan"), None])})
     assert nothing.constant == ("b",)
@@ -158,9 +158,9 @@ def test_columns_can_be_dropped() -> None:
     assert encoder.dropped == ("b", "c", "d")
     assert encoder.describe()["d"] == "dropped, as asked for"
     assert encoder.encode(Table.of({"a": [1]})).numeric.shape == (1, 1)
-    with pytest.raises(TabnasError, match="no column 'e'"):
+    with pytest.raises(TabNASError, match="no column 'e'"):
         TableEncoder.fit(table, drop=["e"])
-    with pytest.raises(TabnasError, match="constant or dropped"):
+    with pytest.raises(TabNASError, match="constant or dropped"):
         TableEncoder.fit(table, drop=["a", "c", "d"])
 
 
@@ -173,7 +173,7 @@ def test_a_vocabulary_can_be_limited_later() -> None:
     assert limited.describe()["c"].startswith("categorical: 1 categories, 2 rare ones pooled")
     asked = Table.of({"c": ["blue", "red", None], "d": [1, 2, 3]})
     assert limited.encode(asked).categorical[:, 0].tolist() == [0, 1, 2]
-    with pytest.raises(TabnasError, match="max_categories must be an integer of at least 1"):
+    with pytest.raises(TabNASError, match="max_categories must be an integer of at least 1"):
         encoder.limited(0)
 
 
@@ -181,19 +181,19 @@ def test_numbers_with_remarks_are_refused() -> None:
     numbers = [str(i / 2) for i in range(40)]
     remarks = {"x": [*numbers[:7], "n.a.", *numbers[7:], "broken"]}
     with pytest.raises(
-        TabnasError,
+        TabNASError,
         match=r"'x' must hold numbers only or be declared categorical, however row 8 is 'n\.a\.', "
         r"which is no number, as are 1 others; leave such values empty",
     ):
         encoder_of(remarks)
     rows = np.arange(42)[::-1]
-    with pytest.raises(TabnasError, match="row 42 is 'broken'"):
+    with pytest.raises(TabNASError, match="row 42 is 'broken'"):
         TableEncoder.fit(Table.of(remarks), rows=rows)
     assert encoder_of(remarks, kinds={"x": "categorical"}, min_count=1).categories == (43,)
-    with pytest.raises(TabnasError, match=r"'x' must hold numbers, however row 8 is 'n\.a\.'"):
+    with pytest.raises(TabNASError, match=r"'x' must hold numbers, however row 8 is 'n\.a\.'"):
         encoder_of(remarks, kinds={"x": "numeric"})
     objects = np.array([*range(40), "old"], object)
-    with pytest.raises(TabnasError, match="row 41 is 'old', which is no number; leave"):
+    with pytest.raises(TabNASError, match="row 41 is 'old', which is no number; leave"):
         encoder_of({"x": objects})
 
 
@@ -213,7 +213,7 @@ def test_a_few_remarks_are_less_than_a_tenth(remarks: int, refused: bool) -> Non
     values = [*(str(i) for i in range(100 - remarks)), *(f"see {i}" for i in range(remarks))]
     column = Table.of({"x": values}).column("x")
     if refused:
-        with pytest.raises(TabnasError, match="must hold numbers only or be declared categorical"):
+        with pytest.raises(TabNASError, match="must hold numbers only or be declared categorical"):
             find_kind("x", column)
     else:
         assert find_kind("x", column) is Kind.CATEGORICAL
@@ -221,14 +221,14 @@ def test_a_few_remarks_are_less_than_a_tenth(remarks: int, refused: bool) -> Non
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_too_few_rows(rows: int) -> None:
-    with pytest.raises(TabnasError, match=f"at least two rows, however {rows} were given"):
+    with pytest.raises(TabNASError, match=f"at least two rows, however {rows} were given"):
         encoder_of({"a": [1.5] * rows})
 
 
 def test_forced_kinds_are_checked_when_fitted() -> None:
-    with pytest.raises(TabnasError, match=r"'a' must hold true and false.*row 2 is 'x'"):
+    with pytest.raises(TabNASError, match=r"'a' must hold true and false.*row 2 is 'x'"):
         encoder_of({"a": ["true", "x"]}, kinds={"a": "boolean"})
-    with pytest.raises(TabnasError, match=r"'a' must hold dates.*row 1 is 'x'"):
+    with pytest.raises(TabNASError, match=r"'a' must hold dates.*row 1 is 'x'"):
         encoder_of({"a": ["x", "y"]}, kinds={"a": "datetime"})
 
 
@@ -258,7 +258,7 @@ def test_identifiers_are_warned_of() -> None:
     ],
 )
 def test_values_that_are_none(values: list[object], sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         encoder_of({"a": values, "b": [1, 2]})
 
 
@@ -288,14 +288,14 @@ def test_other_tables_are_matched_by_name() -> None:
     straight = encoder.encode(Table.of({"a": [2, 3], "b": ["y", "x"]}))
     assert (swapped.numeric == straight.numeric).all()
     assert (swapped.categorical == straight.categorical).all()
-    with pytest.raises(TabnasError, match="must have the column 'b'"):
+    with pytest.raises(TabNASError, match="must have the column 'b'"):
         encoder.encode(Table.of({"a": [1]}))
-    with pytest.raises(TabnasError, match="'a' must hold numbers, however row 2 is 'one'"):
+    with pytest.raises(TabNASError, match="'a' must hold numbers, however row 2 is 'one'"):
         encoder.encode(Table.of({"a": ["2", "one"], "b": ["x", "x"]}))
 
 
 def test_arrays_are_matched_by_position() -> None:
     encoder = TableEncoder.fit(Table.of(np.arange(6.0).reshape(3, 2)))
     assert encoder.encode(Table.of(np.zeros((4, 2)))).numeric.shape == (4, 2)
-    with pytest.raises(TabnasError, match="2 columns of the training table, however 3"):
+    with pytest.raises(TabNASError, match="2 columns of the training table, however 3"):
         encoder.encode(Table.of(np.zeros((4, 3))))

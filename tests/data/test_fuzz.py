@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import DataWarning, Encoded, Table, TableEncoder, read_table
 from tabnas.data._values import are_numbers
 
@@ -27,7 +27,7 @@ def check_reading(path: Path, content: bytes) -> None:
     try:
         table = read_table(path)
         encoded = TableEncoder.fit(table).encode(table)
-    except TabnasError:
+    except TabNASError:
         return
     assert len(encoded) == len(table) > 0
     assert np.isfinite(encoded.numeric).all()
@@ -106,7 +106,7 @@ def test_any_table(values: list[list[object]], scaling: str) -> None:
     table = Table.of({f"c{i}": column for i, column in enumerate(values)})
     try:
         encoder = TableEncoder.fit(table, scaling=scaling, min_count=1)
-    except TabnasError:
+    except TabNASError:
         return
     encoded = encoder.encode(table)
     assert encoded.numeric.shape == (8, len(encoder.features))
@@ -132,14 +132,14 @@ def test_rows_are_as_good_as_a_copy(values: list[list[object]], numbers: list[in
     rows = np.array(numbers)
     try:
         encoder = TableEncoder.fit(table.take(rows))
-    except TabnasError:
-        with pytest.raises(TabnasError):
+    except TabNASError:
+        with pytest.raises(TabNASError):
             TableEncoder.fit(table, rows=rows)
         return
     assert TableEncoder.fit(table, rows=rows).to_dict() == encoder.to_dict()
     try:
         encoded = encoder.encode(table.take(rows))
-    except TabnasError:
+    except TabNASError:
         return
     assert same(encoder.encode(table, rows), encoded)
 

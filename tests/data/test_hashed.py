@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import Table, TableEncoder, _encoder
 from tabnas.data.columns import BUCKETS, CategoricalColumn, HashedColumn
 from tabnas.data.columns._hashed import hashed
@@ -145,7 +145,7 @@ def test_in_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_buckets_are_a_power_of_two(buckets: int, sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         HashedColumn.fit("x", pa.chunked_array([["a"]]), buckets=buckets)
 
 
@@ -153,5 +153,5 @@ def test_buckets_are_a_power_of_two(buckets: int, sentence: str) -> None:
 def test_damaged_buckets_are_refused(buckets: object) -> None:
     state = HashedColumn.fit("x", pa.chunked_array([["a"]])).to_dict()
     del state["kind"]
-    with pytest.raises(TabnasError, match="'buckets' of a hashed column must be a power of two"):
+    with pytest.raises(TabNASError, match="'buckets' of a hashed column must be a power of two"):
         HashedColumn.from_dict(state | {"buckets": buckets})

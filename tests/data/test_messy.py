@@ -23,7 +23,7 @@ from tabnas.data import (
     rows_with_target,
 )
 from tabnas.data.columns import CategoricalColumn
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
 def column(values: list[Any]) -> pa.ChunkedArray:
@@ -71,7 +71,7 @@ def test_a_header_with_a_newline_in_a_store(tmp_path: Path) -> None:
 def test_an_empty_table_is_for_those_who_allow_it(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "a,b\n")
     assert read_table(path, empty=True).names == ["a", "b"]
-    with pytest.raises(TabnasError, match="must have rows"):
+    with pytest.raises(TabNASError, match="must have rows"):
         read_table(path)
 
 
@@ -107,13 +107,13 @@ def numbers_of(table: Table) -> list[float]:
 @pytest.mark.parametrize("cells", [["1.234", "2.345"], ["1,234", "2,345", "12"]])
 def test_what_may_be_thousands_or_decimals_is_refused(cells: list[str], tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
-    with pytest.raises(TabnasError, match=r"row 1 is '1.234', 1(\.)?234 or 1234; say.*--decimal"):
+    with pytest.raises(TabNASError, match=r"row 1 is '1.234', 1(\.)?234 or 1234; say.*--decimal"):
         TableEncoder.fit(read_table(path))
     thousands = cells[0][1]
     decimal = {",": ".", ".": ","}[thousands]
     assert numbers_of(read_table(path, decimal=thousands))[0] == 1.234
     assert numbers_of(read_table(path, decimal=decimal))[0] == 1234
-    with pytest.raises(TabnasError, match=r"decimal must be '\.' or ',', got ';'"):
+    with pytest.raises(TabNASError, match=r"decimal must be '\.' or ',', got ';'"):
         read_table(path, decimal=";")
 
 
@@ -140,7 +140,7 @@ def test_another_column_settles_it(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_in_two_ways_are_refused(values: list[str], sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         find_kind("x", column(values))
 
 
@@ -166,7 +166,7 @@ def test_later_units_and_remarks_are_refused_with_their_row() -> None:
     with pytest.warns(DataWarning):
         encoder = TableEncoder.fit(Table.of({"x": ["$5", "$1,000"]}), scaling="none")
     assert encoder.encode(Table.of({"x": ["7", "$8"]})).numeric.tolist() == [[7], [8]]
-    with pytest.raises(TabnasError, match="the unit '\\$', however row 2 is '€6'"):
+    with pytest.raises(TabNASError, match="the unit '\\$', however row 2 is '€6'"):
         encoder.encode(Table.of({"x": ["$5", "€6"]}))
 
 
@@ -242,17 +242,17 @@ def test_unseen_values_are_counted_where_they_mean_something() -> None:
 
 def test_remarks_are_counted_by_rows() -> None:
     few = [str(1 + i % 4) for i in range(499)] + ["foo"]
-    with pytest.raises(TabnasError, match=r"'x' must hold numbers only .* row 500 is 'foo'"):
+    with pytest.raises(TabNASError, match=r"'x' must hold numbers only .* row 500 is 'foo'"):
         find_kind("x", column(few))
     encoder = TableEncoder.fit(Table.of({"x": few}), kinds={"x": "categorical"})
     assert "categorical: 4 categories, 1 rare one pooled" in encoder.describe()["x"]
     many = [str(i) for i in range(30)] + ["foo"] * 3
-    with pytest.raises(TabnasError, match="row 31 is 'foo', which is no number, as are 2 others"):
+    with pytest.raises(TabNASError, match="row 31 is 'foo', which is no number, as are 2 others"):
         find_kind("x", column(many))
     # the same texts, of which more than a tenth of the rows are no numbers
     assert find_kind("x", column([*many, "foo"])) is Kind.CATEGORICAL
     repeated = [str(i % 30) for i in range(60)] + ["a", "b", "c", "d", "e", "f"]
-    with pytest.raises(TabnasError, match="row 61 is 'a'"):
+    with pytest.raises(TabNASError, match="row 61 is 'a'"):
         find_kind("x", column(repeated))
 
 
@@ -267,7 +267,7 @@ def test_remarks_in_a_store_are_counted_by_rows(
     texts = ["1"] * 500 + [str(i % 4) for i in range(400)] + ["foo"] * 30
     rows = "".join(f"{x},{i % 7},{i % 2}\n" for i, x in enumerate(texts))
     path = written(tmp_path / "a.csv", f"x,n,y\n{rows}")
-    with pytest.raises(TabnasError, match=r"'x' must hold numbers only .* a later row is 'foo'"):
+    with pytest.raises(TabNASError, match=r"'x' must hold numbers only .* a later row is 'foo'"):
         encode_store(path, tmp_path / "store", target="y")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tabnas.data import group_numbers, moments
 from tabnas.data.columns import CategoricalColumn
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,21 @@ def test_groups_are_told_apart_as_categories_are(column: pa.ChunkedArray) -> Non
     ],
 )
 def test_a_missing_group_is_no_group(column: pa.ChunkedArray) -> None:
-    with pytest.raises(TabnasError, match=r"row 3 is missing; fill it in, with a name of its own"):
+    with pytest.raises(TabNASError, match=r"row 3 is missing; fill it in, with a name of its own"):
         group_numbers("g", column)
 
 
 def test_what_is_no_column_of_names_is_refused() -> None:
-    with pytest.raises(TabnasError, match="which is no kind of feature"):
+    with pytest.raises(TabNASError, match="which is no kind of feature"):
         group_numbers("g", pa.chunked_array([[[1], [2]]]))
 
 
 def test_rows_that_cannot_be_ordered_are_named() -> None:
-    with pytest.raises(TabnasError, match="row 2 is missing"):
+    with pytest.raises(TabNASError, match="row 2 is missing"):
         moments("t", pa.chunked_array([[1.0, None, 3.0]]))
-    with pytest.raises(TabnasError, match="by dates, times or numbers"):
+    with pytest.raises(TabNASError, match="by dates, times or numbers"):
         moments("t", pa.chunked_array([["spring", "fall", "winter"]]))
-    with pytest.raises(TabnasError, match="row 3 is missing"):
+    with pytest.raises(TabNASError, match="row 3 is missing"):
         group_numbers("g", pa.chunked_array([["a", "b", None]]))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import Encoded, Table, TableEncoder
 
 TRAINING = {
@@ -125,32 +125,32 @@ def test_tables_of_no_rows(encoder: TableEncoder) -> None:
 def test_values_that_cannot_be(
     encoder: TableEncoder, changes: dict[str, object], sentence: str
 ) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         encoder.encode(one_row(**changes))
 
 
 def test_missing_columns_are_named(encoder: TableEncoder) -> None:
     table = one_row().drop(["color"])
-    with pytest.raises(TabnasError, match="must have the column 'color'"):
+    with pytest.raises(TabNASError, match="must have the column 'color'"):
         encoder.encode(table)
     renamed = Table(table.arrow.append_column("colour", [["red"]]))
-    with pytest.raises(TabnasError, match="did you mean 'colour'"):
+    with pytest.raises(TabNASError, match="did you mean 'colour'"):
         encoder.encode(renamed)
-    with pytest.raises(TabnasError, match=r"'size'.*as are 4 others"):
+    with pytest.raises(TabNASError, match=r"'size'.*as are 4 others"):
         encoder.encode(Table.of({"z": [1]}))
 
 
 def test_the_row_of_the_table_is_named() -> None:
     table = Table.of({"a": [1.0, 2.0, float("inf"), 4.0], "b": ["1", "2", "3", "x"]})
     rows = np.array([0, 1, 3])
-    with pytest.raises(TabnasError, match="'b' must hold numbers, however row 4 is 'x'"):
+    with pytest.raises(TabNASError, match="'b' must hold numbers, however row 4 is 'x'"):
         TableEncoder.fit(table, rows=rows, kinds={"b": "numeric"})
     encoder = TableEncoder.fit(table, rows=rows)
     assert len(encoder.encode(table, rows[::-1])) == 3
-    with pytest.raises(TabnasError, match="'a' must be finite, however row 3 is inf"):
+    with pytest.raises(TabNASError, match="'a' must be finite, however row 3 is inf"):
         encoder.encode(table, np.array([3, 2, 1]))
     moments = Table.of({"t": ["2020-01-01", "2020-01-02", "no", "2020-01-03", "2020-02-31"]})
     encoder = TableEncoder.fit(moments, rows=np.array([0, 1]))
     for rows, row in (([0, 1, 3, 4], 5), ([1, 0, 2, 4], 3)):
-        with pytest.raises(TabnasError, match=f"'t' must hold dates.*row {row} is"):
+        with pytest.raises(TabNASError, match=f"'t' must hold dates.*row {row} is"):
             encoder.encode(moments, np.array(rows))

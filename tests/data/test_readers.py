@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import CRITEO_COLUMNS, Table, TableEncoder, bundled_file, read_table, texts
 from tests.criteo import write_criteo
 from tests.real_files import write_adult
@@ -88,16 +88,16 @@ def test_a_column_that_changes_its_mind_is_text(tmp_path: Path) -> None:
 )
 def test_bad_files_get_a_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         read_table(tmp_path / name)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(TabnasError, match="there is no file"):
+    with pytest.raises(TabNASError, match="there is no file"):
         read_table(tmp_path / "missing.csv")
     (tmp_path / "folder.csv").mkdir()
     for folder in (tmp_path / "folder.csv", tmp_path):
-        with pytest.raises(TabnasError, match="is a folder"):
+        with pytest.raises(TabNASError, match="is a folder"):
             read_table(folder)
 
 
@@ -143,13 +143,13 @@ def test_stored_tables(tmp_path: Path) -> None:
     indexed = pa.table({"a": [1, 2], "__index_level_0__": [0, 1]})
     for ending, write in ((".parquet", parquet.write_table), (".feather", feather.write_feather)):
         write(twice, tmp_path / f"twice{ending}")
-        with pytest.raises(TabnasError, match="several columns called 'a'"):
+        with pytest.raises(TabNASError, match="several columns called 'a'"):
             read_table(tmp_path / f"twice{ending}")
         write(indexed, tmp_path / f"indexed{ending}")
         assert read_table(tmp_path / f"indexed{ending}").names == ["a"]
         whole = (tmp_path / f"indexed{ending}").read_bytes()
         (tmp_path / f"cut{ending}").write_bytes(whole[: len(whole) * 2 // 3])
-        with pytest.raises(TabnasError, match="cannot be read"):
+        with pytest.raises(TabNASError, match="cannot be read"):
             read_table(tmp_path / f"cut{ending}")
 
 

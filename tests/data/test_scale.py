@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import Table, TableEncoder
 
 
@@ -28,7 +28,7 @@ def test_thousands_of_columns() -> None:
     assert len(encoder.categories) == 1_000
     assert encoded.numeric.shape == (50, len(encoder.features))
     assert TableEncoder.from_dict(encoder.to_dict()).describe() == encoder.describe()
-    with pytest.raises(TabnasError, match="must have the column 'column 3999'"):
+    with pytest.raises(TabNASError, match="must have the column 'column 3999'"):
         encoder.encode(table.drop(["column 3999"]))
 
 

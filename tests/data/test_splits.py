@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import (
     Shares,
     Split,
@@ -139,13 +139,13 @@ def test_no_test_part() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TabnasError, match="must be positive and leave rows"):
+    with pytest.raises(TabNASError, match="must be positive and leave rows"):
         Shares(validation=0.5, test=0.5)
-    with pytest.raises(TabnasError, match="at least 3 of them"):
+    with pytest.raises(TabNASError, match="at least 3 of them"):
         split_by_group(np.array([0, 0, 1]), Shares(), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("groups", [["a", " a", "b", "c"], [1.0, np.nan, np.nan, 2.0]])
 def test_groups_without_numbers_are_refused(groups: list[object]) -> None:
-    with pytest.raises(TabnasError, match=r"groups must be integers, .* group_numbers\(\) makes"):
+    with pytest.raises(TabNASError, match=r"groups must be integers, .* group_numbers\(\) makes"):
         split_by_group(np.array(groups), Shares(), np.random.default_rng(0))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, target_from_dict
 
 TABLE = Table.of(
@@ -81,7 +81,7 @@ def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None
     try:
         encoder = TableEncoder.from_dict(state)
         encoded = encoder.encode(TABLE)
-    except TabnasError:
+    except TabNASError:
         return
     assert np.isfinite(encoded.numeric).all()
     assert (encoded.categorical < np.array(encoder.categories, int)).all()
@@ -95,19 +95,19 @@ def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None
 def test_a_damaged_target_is_refused_or_works(state: dict[str, object]) -> None:
     try:
         target = target_from_dict(state)
-    except TabnasError:
+    except TabNASError:
         return
     assert len(target.decode(np.array([0, 1]))) == 2
     try:
         target.encode(Table.of({"y": ["1", "a", "0"]}).column("y"))
-    except TabnasError:
+    except TabNASError:
         return
 
 
 @pytest.mark.parametrize("other", [None, 3, "state", [], [1], {}, {"format": 1}, {"form": []}])
 def test_what_is_no_state(other: object) -> None:
     for read in (TableEncoder.from_dict, target_from_dict):
-        with pytest.raises(TabnasError):
+        with pytest.raises(TabNASError):
             read(other)
 
 
@@ -156,7 +156,7 @@ def changed(column: int, **fields: object) -> dict[str, object]:
     ],
 )
 def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         TableEncoder.from_dict(state)
 
 
@@ -176,5 +176,5 @@ def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
     ],
 )
 def test_damaged_targets_are_named(state: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         target_from_dict(state)

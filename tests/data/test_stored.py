@@ -13,7 +13,7 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from tabnas.data import Table, TableEncoder, _spool, _stored, _text_reader, read_table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 ROWS = 5_000
 
@@ -88,10 +88,10 @@ def test_columns_are_those_of_a_file_read_at_once(
 def test_problems_of_large_files_are_named_as_well(tmp_path: Path) -> None:
     path = tmp_path / "ragged.csv"
     path.write_text("a,b\n" + "1,2\n" * 9_000 + "1,2,3\n" + "1,2\n" * 10)
-    with pytest.raises(TabnasError, match="however row 9001 has 3"):
+    with pytest.raises(TabNASError, match="however row 9001 has 3"):
         read_table(path)
     path.write_bytes(b"a,b\n" + b"1,x\n" * 9_000 + b"1,\xff\n")
-    with pytest.raises(TabnasError, match="must be UTF-8"):
+    with pytest.raises(TabNASError, match="must be UTF-8"):
         read_table(path)
 
 
@@ -127,7 +127,7 @@ def test_a_large_file_that_is_damaged_gets_a_sentence(made: pa.Table, tmp_path: 
     content[4:40] = bytes(36)  # the first page's header
     path.write_bytes(content)
     table = read_table(path)
-    with pytest.raises(TabnasError, match=r"the column 'a' of 'table.parquet' cannot be read"):
+    with pytest.raises(TabNASError, match=r"the column 'a' of 'table.parquet' cannot be read"):
         table.column("a")
 
 
@@ -221,7 +221,7 @@ def test_a_file_that_is_cut_while_its_pieces_are_read_gets_a_sentence(
         write(made, path)
         table = read_table(path)
         os.truncate(path, 100)
-        with pytest.raises(TabnasError, match=rf"'table{ending}' cannot be read"):
+        with pytest.raises(TabNASError, match=rf"'table{ending}' cannot be read"):
             list(table.pieces(100))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import Kind, Table, TableEncoder, find_kind
 
 REFUSED = "'x' holds (list|struct|map|binary|fixed_size)"
@@ -77,7 +77,7 @@ def test_types(values: object, kind: Kind) -> None:
 )
 def test_types_that_are_no_features(values: object, sentence: str) -> None:
     for options in ({}, {"rows": np.array([1, 0])}, {"kinds": {"x": "categorical"}}):
-        with pytest.raises(TabnasError, match=sentence):
+        with pytest.raises(TabNASError, match=sentence):
             encoded(Table.of({"x": values, "y": values}), **options)
 
 
@@ -95,12 +95,12 @@ def test_pandas() -> None:
     assert kind_of({"x": pd.Series(["a", None], dtype="string")}) is Kind.CATEGORICAL
     assert kind_of({"x": pd.Series(pd.arrays.SparseArray([0, 1, 0]))}) is Kind.NUMERIC
     frame = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
-    with pytest.raises(TabnasError, match="several columns called 'a'"):
+    with pytest.raises(TabNASError, match="several columns called 'a'"):
         Table.of(frame)
     assert Table.of(frame.set_axis([1, ("b", 2)], axis=1)).names == ["1", "('b', 2)"]
-    with pytest.raises(TabnasError, match="however a series was given"):
+    with pytest.raises(TabNASError, match="however a series was given"):
         Table.of(frame.iloc[:, 0])
-    with pytest.raises(TabnasError, match="'x' holds struct"):
+    with pytest.raises(TabNASError, match="'x' holds struct"):
         encoded(Table.of(pd.DataFrame({"x": pd.interval_range(0, 3)})))
 
 
@@ -113,7 +113,7 @@ def test_polars() -> None:
     assert kind_of(pl.DataFrame({"x": [float("nan"), 1.0, None]})) is Kind.NUMERIC
     frame = pl.DataFrame({"x": ["u", "v", "u"]})
     assert Table.of(frame).take(np.array([2, 1])).arrow.to_pydict() == {"x": ["u", "v"]}
-    with pytest.raises(TabnasError, match="however Series has none"):
+    with pytest.raises(TabNASError, match="however Series has none"):
         Table.of(frame["x"])
 
 
@@ -126,9 +126,9 @@ def test_arrays() -> None:
     rows = Table.of([[1, "u", None], [2, "v", 2.5]])
     assert rows.arrow.to_pydict() == {"x0": [1, 2], "x1": ["u", "v"], "x2": [None, 2.5]}
     for bad in (np.zeros(3), np.zeros((2, 2, 2)), [1, 2], [[1, 2], [3]]):
-        with pytest.raises(TabnasError, match="must have two dimensions"):
+        with pytest.raises(TabNASError, match="must have two dimensions"):
             Table.of(bad)
-    with pytest.raises(TabnasError, match="same number of values"):
+    with pytest.raises(TabNASError, match="same number of values"):
         Table.of([np.zeros((2, 2)), np.zeros((2, 3))])
 
 
@@ -140,13 +140,13 @@ def test_tensors() -> None:
 def test_sparse_matrices_are_refused() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     for matrix in (sparse.csr_matrix((2, 2)), sparse.coo_array((2, 2))):
-        with pytest.raises(TabnasError, match=r"must be dense.*densify it"):
+        with pytest.raises(TabNASError, match=r"must be dense.*densify it"):
             Table.of(matrix)
 
 
 @pytest.mark.parametrize("other", [3, "table", None, lambda: 0])
 def test_other_things_are_refused(other: object) -> None:
-    with pytest.raises(TabnasError, match="a table must be"):
+    with pytest.raises(TabNASError, match="a table must be"):
         Table.of(other)
 
 
@@ -155,16 +155,16 @@ def test_names() -> None:
     assert table.names == ["a", "b"]
     assert table.column(" a ").to_pylist() == table.column("a").to_pylist() == [1, 2]
     assert table.drop([" a"]).names == ["b"]
-    with pytest.raises(TabnasError, match="several columns called 'a'"):
+    with pytest.raises(TabNASError, match="several columns called 'a'"):
         Table.of({"a": [1], "a ": [2]})
-    with pytest.raises(TabnasError, match="several columns called 'a'"):
+    with pytest.raises(TabNASError, match="several columns called 'a'"):
         Table.of(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
-    with pytest.raises(TabnasError, match="column 2 of the table has no name"):
+    with pytest.raises(TabNASError, match="column 2 of the table has no name"):
         Table.of({"a": [1], "  ": [2]})
-    with pytest.raises(TabnasError, match="no column 'incone'; did you mean 'income'"):
+    with pytest.raises(TabNASError, match="no column 'incone'; did you mean 'income'"):
         Table.of({"income": [1], "age": [2]}).column("incone")
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
-    with pytest.raises(TabnasError, match="the 2 rows of 'a', however 'b' has 1"):
+    with pytest.raises(TabNASError, match="the 2 rows of 'a', however 'b' has 1"):
         Table.of({"a": [1, 2], "b": [1]})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import (
     MISSING_MARKS,
     ClassTarget,
@@ -59,7 +59,7 @@ def test_quantities() -> None:
     assert encoded.mean() == pytest.approx(0, abs=1e-6)
     assert target.decode(encoded) == pytest.approx(values, rel=1e-5)
     assert (target.truth(column(values)) == values).all()
-    with pytest.raises(TabnasError, match="the target 'y' in row 2 is missing"):
+    with pytest.raises(TabNASError, match="the target 'y' in row 2 is missing"):
         target.encode(column([1.0, None]))
     assert target_from_dict(target.to_dict()) == target
 
@@ -72,7 +72,7 @@ def test_the_task_can_be_forced() -> None:
     assert fit_target("y", column([*range(31), None])).task == "regression"
     assert fit_target("y", column([0.5, 1.5, 0.5])).task == "regression"  # not whole
     assert fit_target("y", column(many), task="classification").outputs == 50
-    with pytest.raises(TabnasError, match="did you mean 'regression'"):
+    with pytest.raises(TabNASError, match="did you mean 'regression'"):
         fit_target("y", column([1, 2]), task="regresion")
 
 
@@ -96,22 +96,22 @@ def test_the_task_can_be_forced() -> None:
     ],
 )
 def test_bad_targets(values: list[object], task: str | None, sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         fit_target("y", column(values), task=task)
 
 
 def test_unknown_and_missing_labels() -> None:
     target = fit_target("y", column(["a", "b"]))
-    with pytest.raises(TabnasError, match="in row 2 is 'c', which training had not"):
+    with pytest.raises(TabNASError, match="in row 2 is 'c', which training had not"):
         target.encode(column(["a", "c"]))
-    with pytest.raises(TabnasError, match="in row 1 is missing"):
+    with pytest.raises(TabNASError, match="in row 1 is missing"):
         target.encode(column([None, "a"]))
-    with pytest.raises(TabnasError, match="in row 2 is missing"):
+    with pytest.raises(TabNASError, match="in row 2 is missing"):
         target.encode(column(["a", " ? "]))
-    with pytest.raises(TabnasError, match="in row 1 is 7, which"):
+    with pytest.raises(TabNASError, match="in row 1 is 7, which"):
         target.encode(column([7]))
     flags = fit_target("y", column([True, False]))
-    with pytest.raises(TabnasError, match="row 1 is '2'"):
+    with pytest.raises(TabNASError, match="row 1 is '2'"):
         flags.encode(column([2]))
 
 
@@ -158,7 +158,7 @@ labels = st.one_of(
 def test_any_labels_come_back(values: list[object]) -> None:
     try:
         target = fit_target("y", column(values), task="classification")
-    except TabnasError:
+    except TabNASError:
         assert len(set(values)) == 1
         return
     codes = target.encode(column(values))
@@ -173,7 +173,7 @@ def test_any_labels_come_back(values: list[object]) -> None:
 def test_any_quantities_stay_finite(training: list[float], later: list[float]) -> None:
     try:
         target = fit_target("y", column(training), task="regression")
-    except TabnasError:
+    except TabNASError:
         assert len(set(training)) == 1
         return
     encoded = target.encode(column(later))
@@ -193,8 +193,8 @@ def test_rows_with_target() -> None:
 def test_lonely_classes_are_refused() -> None:
     values = column(["a", "a", "b", "b", "c"])
     target = fit_target("y", values)
-    with pytest.raises(TabnasError, match="the class 'c' of the target 'y' has only one row, how"):
+    with pytest.raises(TabNASError, match="the class 'c' of the target 'y' has only one row, how"):
         refuse_lonely_classes(target, target.encode(values))
-    with pytest.raises(TabnasError, match=r"'a'.*only one row, as have 2 others"):
+    with pytest.raises(TabNASError, match=r"'a'.*only one row, as have 2 others"):
         refuse_lonely_classes(target, np.array([0, 1, 2]))
     refuse_lonely_classes(target, np.array([0, 0, 1, 1]))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import Table, TableEncoder, _spool, _stored, _text_reader, read_table
 from tabnas.data._separated import find_form
 from tests.criteo import write_criteo
@@ -113,7 +113,7 @@ def test_records_may_be_longer_than_a_block(tmp_path: Path) -> None:
 def test_problems_of_late_rows_are_named(tmp_path: Path, last: bytes, sentence: str) -> None:
     path = tmp_path / "late.csv"
     path.write_bytes(b"a,b\n" + b"1,2\n" * 999 + last)
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         read_table(path)
 
 
@@ -121,7 +121,7 @@ def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "header.csv"
     for end in ("", "\n"):
         path.write_text("a,b" + end)
-        with pytest.raises(TabnasError, match="must have rows, however it has column names only"):
+        with pytest.raises(TabNASError, match="must have rows, however it has column names only"):
             read_table(path)
 
 
@@ -155,7 +155,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path.write_bytes(b"a,b\n" + b"1,2\n" * 9_999)
     table = read_table(path)
     path.write_bytes(b"a,b\n" + b"1,2\n" * 9_999 + b"1,2,3\n")
-    with pytest.raises(TabnasError, match="must have 2 values"):
+    with pytest.raises(TabNASError, match="must have 2 values"):
         read_table(path)
     assert list((tmp_path / "tmp").iterdir()) == []
     assert table.column("b").to_pylist() == [2] * 9_999  # still there for who has the table

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tabnas.data import ClassTarget, DataWarning, Shares, Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
 from tabnas.estimators._choices import run_settings
 from tabnas.runs import Labelled, Ledger, RunSettings, plan_run
@@ -219,7 +219,7 @@ def test_codes_can_be_called_categories(birds: Any) -> None:
         regressor = TabNASRegressor(**SMALL, categorical_features=given).fit(frame, truth)
         assert regressor.model_.encoder.describe()["code"].startswith("categorical")
     for given in (["cod"], [2], [True]):
-        with pytest.raises(TabnasError, match="column"):
+        with pytest.raises(TabNASError, match="column"):
             TabNASRegressor(**SMALL, categorical_features=given).fit(frame, truth)
 
 
@@ -230,7 +230,7 @@ def test_a_class_of_one_row_is_learned_from() -> None:
         features = rng.normal(size=(rows, 2))
         classifier = TabNASClassifier(**SMALL, metric="balanced_error").fit(features, labels)
         assert classifier.predict_proba(features[:1]).shape == (1, 3)
-    with pytest.raises(TabnasError, match="auc must be defined on the rows to choose by"):
+    with pytest.raises(TabNASError, match="auc must be defined on the rows to choose by"):
         TabNASClassifier(**SMALL, metric="auc").fit(features, labels)
 
 
@@ -280,7 +280,7 @@ def test_weights_shift_the_answers() -> None:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_parameters_are_checked_when_fitting(birds: Any, changed: Any, said: str) -> None:
-    with pytest.raises(TabnasError, match=said):
+    with pytest.raises(TabNASError, match=said):
         TabNASClassifier(**SMALL | changed).fit(*birds)
 
 
@@ -293,9 +293,9 @@ def test_answers_are_checked(birds: Any) -> None:
         ([None, *labels[1:]], "None was given"),
         (np.where(labels == "owl", "a", "a "), "differ in more than the spaces"),
     ):
-        with pytest.raises(TabnasError, match=said):
+        with pytest.raises(TabNASError, match=said):
             classifier.fit(features, wrong)
-    with pytest.raises(TabnasError, match="for classes, take TabNASClassifier"):
+    with pytest.raises(TabNASError, match="for classes, take TabNASClassifier"):
         regressor.fit(features, labels)
     with pytest.raises(ValueError, match="Input y contains NaN"):
         regressor.fit(features, np.where(np.arange(60) == 3, np.nan, 1.0))
@@ -309,14 +309,14 @@ def test_weights_are_checked(birds: Any) -> None:
         (["a"] * 60, "hold numbers"),
         ((birds[1] == "owl") * 1.0, "one class has all the weight: 'owl'"),
     ):
-        with pytest.raises(TabnasError, match=said):
+        with pytest.raises(TabNASError, match=said):
             TabNASClassifier(**SMALL).fit(*birds, sample_weight=wrong)
 
 
 def test_infinite_values_are_named(birds: Any) -> None:
     features, labels = birds
     wrong = features | {"wing": np.where(np.arange(60) == 4, np.inf, 1.0)}
-    with pytest.raises(TabnasError, match="the column 'wing' must be finite, however row 5"):
+    with pytest.raises(TabNASError, match="the column 'wing' must be finite, however row 5"):
         TabNASClassifier(**SMALL).fit(wrong, labels)
 
 
@@ -356,12 +356,12 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
     assert (tmp_path / "run" / "checkpoint").is_dir()
     config = (tmp_path / "run" / "config.toml").read_bytes()
     other = TabNASClassifier(**(SMALL | {"max_parameters": 201}))
-    with pytest.raises(TabnasError, match="only as it began, however the setting limits was"):
+    with pytest.raises(TabNASError, match="only as it began, however the setting limits was"):
         other.fit(*birds, resume=tmp_path / "run")
     assert (tmp_path / "run" / "config.toml").read_bytes() == config
     resumed = TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
     assert same(whole.model_, resumed.model_)
     loaded = TabNASClassifier.load(tmp_path / "run")
     assert same(whole.model_, loaded.model_)
-    with pytest.raises(TabnasError, match="is finished"):
+    with pytest.raises(TabNASError, match="is finished"):
         TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
 from tests.estimators.conftest import SMALL
 
@@ -53,16 +53,16 @@ def test_a_saved_regressor_predicts_as_before(birds: Any, tmp_path: Path) -> Non
     regressor.save(tmp_path / "model")
     loaded = TabNASRegressor.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(features), regressor.predict(features))
-    with pytest.raises(TabnasError, match="holds a model already"):
+    with pytest.raises(TabNASError, match="holds a model already"):
         regressor.save(tmp_path / "model")
     regressor.save(tmp_path / "model", overwrite=True)
-    with pytest.raises(TabnasError, match=r"take TabNASRegressor\.load"):
+    with pytest.raises(TabNASError, match=r"take TabNASRegressor\.load"):
         TabNASClassifier.load(tmp_path / "model")
 
 
 def test_a_model_of_classes_is_no_regressor(birds: Any, tmp_path: Path) -> None:
     TabNASClassifier(**SMALL).fit(*birds).save(tmp_path / "model")
-    with pytest.raises(TabnasError, match=r"take TabNASClassifier\.load"):
+    with pytest.raises(TabNASError, match=r"take TabNASClassifier\.load"):
         TabNASRegressor.load(tmp_path / "model")
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, Target
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model import Model, network_task
 from tabnas.nets import SGD, SuperNet
 from tabnas.space import Architecture
@@ -146,7 +146,7 @@ def answers(model: Model, table: Table) -> bool:
     """Whether the model itself has finite answers: without scaling it may not."""
     try:
         model.raw(table)
-    except TabnasError:
+    except TabNASError:
         return False
     return True
 

@@ -16,7 +16,7 @@ import pytest
 import tabnas
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, load_dataset
 from tabnas.data.columns import NumericColumn
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.export import Engine, export_onnx, onnx_inputs
 from tabnas.export._build import Built, build
 from tabnas.export._int8 import Quantised
@@ -118,7 +118,7 @@ def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
     shifted = Shifted.fit("x", Table.of({"x": [1.0, 2.0, 5.0]}).column("x"))
     encoder = TableEncoder((shifted,), (), (), ("x",), True)
     model = untrained(encoder, NumberTarget(name="y", center=0, scale=1), [])
-    with pytest.raises(TabnasError, match=r"of the made-up rows differs .*; nothing was written"):
+    with pytest.raises(TabNASError, match=r"of the made-up rows differs .*; nothing was written"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
 
@@ -126,7 +126,7 @@ def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
 def test_a_file_that_is_there_outlives_a_refusal(model: Model, tmp_path: Path) -> None:
     export_onnx(model, tmp_path / "m.onnx")
     before = (tmp_path / "m.onnx").read_bytes()
-    with pytest.raises(TabnasError, match="int8 weights must be measured on rows with the target"):
+    with pytest.raises(TabNASError, match="int8 weights must be measured on rows with the target"):
         export_onnx(model, tmp_path / "m.onnx", int8=True)
     assert (tmp_path / "m.onnx").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
@@ -158,7 +158,7 @@ def test_the_limit_is_checked_once_more(model: Model, tmp_path: Path) -> None:
 def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     model = untrained(encoder, ClassTarget(name="y", classes=(1, 2**63)), [])
-    with pytest.raises(TabnasError, match="must be integers of 64 bits"):
+    with pytest.raises(TabNASError, match="must be integers of 64 bits"):
         export_onnx(model, tmp_path / "m.onnx")
     export_onnx(model, tmp_path / "m.onnx", weights_only=True)
 
@@ -182,7 +182,7 @@ def test_what_cannot_be(
 ) -> None:
     (tmp_path / "folder.onnx").mkdir()
     (tmp_path / "file").touch()
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         export_onnx(model, tmp_path / name, **options)  # type: ignore[arg-type]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder.onnx"]
 
@@ -193,7 +193,7 @@ def test_without_onnxruntime_the_reference_checks(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     exported = export_onnx(model, tmp_path / "m.onnx", check=table_of())
     assert exported.parity.engine.endswith("(reference)")
-    with pytest.raises(TabnasError, match=r"pip install 'tabnas\[onnxruntime\]'"):
+    with pytest.raises(TabNASError, match=r"pip install 'tabnas\[onnxruntime\]'"):
         export_onnx(model, tmp_path / "m.onnx", engine="onnxruntime")
 
 
@@ -227,7 +227,7 @@ def test_an_int8_file_is_compared_with_what_its_weights_stand_for(
         return build(model, weights, weights_only=weights_only)
 
     monkeypatch.setattr("tabnas.export._export.build", build_wrongly)
-    with pytest.raises(TabnasError, match="the file must answer as the model does"):
+    with pytest.raises(TabNASError, match="the file must answer as the model does"):
         export_onnx(model, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
     assert not list(tmp_path.iterdir())
 
@@ -235,7 +235,7 @@ def test_an_int8_file_is_compared_with_what_its_weights_stand_for(
 def test_int8_that_is_no_smaller_is_refused(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     small = untrained(encoder, ClassTarget(name="kind", classes=("high", "low")), [2])
-    with pytest.raises(TabnasError, match="must be smaller than one of float32, however"):
+    with pytest.raises(TabNASError, match="must be smaller than one of float32, however"):
         export_onnx(small, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
     assert not list(tmp_path.iterdir())
 
@@ -255,7 +255,7 @@ def test_int8_beyond_the_margin_is_refused_with_the_numbers(tmp_path: Path) -> N
     model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [64, 64])
     # the answers are the model's own, so that float32 has no error at all and int8 has some
     own = model.predict(table_of())
-    with pytest.raises(TabnasError, match=r"must keep rmse within 1\.00% of .*, however it is"):
+    with pytest.raises(TabNASError, match=r"must keep rmse within 1\.00% of .*, however it is"):
         export_onnx(model, tmp_path / "m.onnx", check=table_of(), answers=own, int8=True)
     assert not list(tmp_path.iterdir())
 
@@ -278,7 +278,7 @@ def test_int8_may_lose_a_margin_of_what_is_better_when_greater(
     assert small.float32_score == 1.0
     assert 0 < lost < 0.1
     assert exported(1.01 * lost).int8_score == small.int8_score
-    with pytest.raises(TabnasError, match="must keep auc within"):
+    with pytest.raises(TabNASError, match="must keep auc within"):
         exported(0.99 * lost)
 
 
@@ -288,7 +288,7 @@ def test_int8_leaves_rows_without_a_target_out(model: Model, tmp_path: Path) -> 
     exported = export_onnx(model, tmp_path / "m.onnx", answers=kinds, **options)  # type: ignore[arg-type]
     assert exported.int8 is not None
     assert exported.int8.rows == 200
-    with pytest.raises(TabnasError, match="however none were given"):
+    with pytest.raises(TabNASError, match="however none were given"):
         export_onnx(model, tmp_path / "m.onnx", answers=[None] * 400, **options)  # type: ignore[arg-type]
 
 

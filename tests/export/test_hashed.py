@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import ClassTarget, Table, TableEncoder
 from tabnas.export import export_onnx
 from tabnas.model import Model, load_model, save_model
@@ -39,7 +39,7 @@ def test_a_hash_survives_saving(model: Model, tmp_path: Path) -> None:
 
 def test_onnx_has_no_such_hash(model: Model, tmp_path: Path) -> None:
     with pytest.raises(
-        TabnasError,
+        TabNASError,
         match="a file can take no hashed columns, since ONNX has no such hash, however 'user' is "
         "one; export the weights only",
     ):

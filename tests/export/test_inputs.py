@@ -12,7 +12,7 @@ import pytest
 
 from tabnas.data import ClassTarget, Kind, Table, TableEncoder
 from tabnas.data.columns import CategoricalColumn, EncodedColumn
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export import Engine, export_onnx, onnx_inputs
 from tabnas.export._build import build
 from tabnas.export._inputs import NO_INTEGER, as_integer, column_input, takes_integers
@@ -78,7 +78,7 @@ def test_rows_of_a_table_as_a_file_takes_them() -> None:
 def test_arrays_are_taken_by_position() -> None:
     model = model_of(Table.of(np.array([[1.0, 2.0], [3.0, 5.0], [0.5, 4.0]])))
     assert onnx_inputs(model, np.array([[7.0, 8.0]]))["x1"].tolist() == [[8.0]]
-    with pytest.raises(TabnasError, match="must have the 2 columns of the training table"):
+    with pytest.raises(TabNASError, match="must have the 2 columns of the training table"):
         onnx_inputs(model, np.zeros((1, 3)))
 
 
@@ -180,6 +180,6 @@ class Odd(EncodedColumn):
 def test_a_kind_that_no_file_takes_is_refused_by_name(tmp_path: Path) -> None:
     encoder = TableEncoder((Odd(name="odd"),), (), (), ("odd",), True)
     model = untrained(encoder, YES_NO, [2])
-    with pytest.raises(TabnasError, match="however 'odd' is numeric; export the weights only"):
+    with pytest.raises(TabNASError, match="however 'odd' is numeric; export the weights only"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export import Engine, network_model
 from tabnas.export._graph import Graph
 from tabnas.export._int8 import quantise
@@ -108,7 +108,7 @@ def test_no_parameters_come_or_go() -> None:
 def test_weights_of_another_architecture_are_refused() -> None:
     task = Task(inputs=Inputs(numeric=2), loss="logistic")
     weights = SuperNet.standalone(Architecture((3,)), task, optimizer=SGD()).weights()
-    with pytest.raises(TabnasError, match=r"must be those of .* 3-3, however head\.2\.bias"):
+    with pytest.raises(TabNASError, match=r"must be those of .* 3-3, however head\.2\.bias"):
         network_model(Architecture((3, 3)), task, weights)
 
 

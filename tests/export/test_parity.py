@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export import Engine, EngineName, onnx_inputs
 from tabnas.export._build import build
 from tabnas.export._cancellation import cancellation
@@ -140,7 +140,7 @@ def test_disagreement_is_told_with_its_row() -> None:
     model, table = labelled(("a", "b"))
     other = untrained(model.encoder, model.target, [4], seed=1)
     built = build(other, other.weights, weights_only=False)
-    with pytest.raises(TabnasError, match=r"must answer as the model does, within 0.0001, however"):
+    with pytest.raises(TabNASError, match=r"must answer as the model does, within 0.0001, however"):
         check_parity(model, built, Engine(built.data), table)
 
 
@@ -171,7 +171,7 @@ def test_rows_given_are_compared_too_and_the_largest_difference_is_told() -> Non
     assert found.difference == pytest.approx(0.9 * TOLERANCE, rel=0.02)
     assert found.rows == 4
     off = Off(built.data, len(table), lambda value: value + 2.2 * TOLERANCE * last)
-    with pytest.raises(TabnasError, match="row 4 of the rows given differs by"):
+    with pytest.raises(TabNASError, match="row 4 of the rows given differs by"):
         check_parity(model, built, off, table)
 
 
@@ -185,7 +185,7 @@ def test_values_far_from_0_may_differ_by_their_last_digit() -> None:
         if allowed:
             check_parity(model, built, off, table)
         else:
-            with pytest.raises(TabnasError, match="row 1 of the rows given"):
+            with pytest.raises(TabNASError, match="row 1 of the rows given"):
                 check_parity(model, built, off, table)
 
 
@@ -199,7 +199,7 @@ def test_answers_that_are_not_finite_are_told(weights_only: bool) -> None:
     built = build(model, weights, weights_only=weights_only)
     engine = Engine(built.data)
     assert np.isnan(engine.run(file_inputs(model, built, table))["value"]).all()
-    with pytest.raises(TabnasError, match="row 1 of the made-up rows differs by nan"):
+    with pytest.raises(TabNASError, match="row 1 of the made-up rows differs by nan"):
         check_parity(model, built, engine, table)
 
 
@@ -213,7 +213,7 @@ def test_encoded_rows_are_compared_on_the_network_alone() -> None:
     assert found.rows == len(table)
     other = untrained(model.encoder, model.target, [4], seed=1)
     wrong = build(other, other.weights, weights_only=True)
-    with pytest.raises(TabnasError, match=r"row \d of the rows given differs"):
+    with pytest.raises(TabNASError, match=r"row \d of the rows given differs"):
         check_parity(model, *file, encoded, network=(wrong, Engine(wrong.data)))
 
 
@@ -227,7 +227,7 @@ def test_another_label_of_the_same_probabilities_is_told() -> None:
         weights=model.weights,
     )
     built = build(other, other.weights, weights_only=False)
-    with pytest.raises(TabnasError, match="must answer as the model does"):
+    with pytest.raises(TabNASError, match="must answer as the model does"):
         check_parity(model, built, Engine(built.data), table)
 
 
@@ -270,7 +270,7 @@ def test_the_tolerance_does_not_grow_with_the_number_of_columns() -> None:
         found = check_parity(model, built, Engine(built.data), table)
         assert found.tolerance < 1.5 * TOLERANCE
         off = Off(built.data, len(table), lambda value: value + 3 * TOLERANCE)
-        with pytest.raises(TabnasError, match="of the rows given differs by"):
+        with pytest.raises(TabNASError, match="of the rows given differs by"):
             check_parity(model, built, off, table)
 
 
@@ -288,7 +288,7 @@ def test_large_values_are_compared_by_their_size() -> None:
         if fine:
             check_parity(model, built, off, table)
         else:
-            with pytest.raises(TabnasError, match="of the rows given differs by"):
+            with pytest.raises(TabNASError, match="of the rows given differs by"):
                 check_parity(model, built, off, table)
 
 

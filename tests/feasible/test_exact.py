@@ -139,7 +139,7 @@ def test_cost_ratio_is_that_of_the_tightest_limit(
     ratios = feasible.cost_ratio(np.array(truth.choices))
     for choices, ratio in zip(truth.choices, ratios, strict=True):
         costs = feasible.budget.costs(space, space.architecture(choices)).values()
-        limits = [limit.at_most for limit in feasible.budget.limits]
+        limits = [limit.upper for limit in feasible.budget.limits]
         by_hand = [cost / most if most else 0 for cost, most in zip(costs, limits, strict=True)]
         assert ratio == pytest.approx(max(by_hand))
         assert ratio <= 1 + 1e-12

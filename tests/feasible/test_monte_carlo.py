@@ -13,7 +13,7 @@ from tabnas import (
     InfeasibleError,
     Limit,
     SearchSpace,
-    TabnasError,
+    TabNASError,
 )
 from tabnas.space import CallableCost
 
@@ -153,7 +153,7 @@ def test_chunks_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("samples", [0, -5, 2.5])
 def test_samples_must_be_a_number(samples: int) -> None:
-    with pytest.raises(TabnasError, match="samples must be an integer of at least 1"):
+    with pytest.raises(TabNASError, match="samples must be an integer of at least 1"):
         FeasibleSet(SPACE, BUDGET).estimate(samples=samples)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, InexactError, SearchSpace, TabnasError
+from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, InexactError, SearchSpace, TabNASError
 from tabnas.feasible._limits import make_chain_limits
 
 SPACES = {
@@ -83,7 +83,7 @@ def test_the_bound_on_edges_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = FeasibleSet(space, budget)._diagram.edges
     for bound in (edges // 2, 1_000, 100):
         monkeypatch.setattr("tabnas.feasible._chain.MAX_EDGES", bound)
-        with pytest.raises(TabnasError, match="its diagram would have more than"):
+        with pytest.raises(TabNASError, match="its diagram would have more than"):
             FeasibleSet(space, budget, method="chain")
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import Budget, FeasibleSet, InfeasibleError, Limit, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, InfeasibleError, Limit, SearchSpace, TabNASError
 from tabnas.space import COSTS, CallableCost, ChainCost
 from tests.problems import spaces, valid_choices
 
@@ -83,7 +83,7 @@ class _Bad(_Fractions):
     ],
 )
 def test_terms_that_cannot_be_added_exactly(cost: ChainCost, message: str) -> None:
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         FeasibleSet(SPACE, Budget(Limit(cost, 1e30)))
 
 
@@ -123,7 +123,7 @@ def test_limits_that_exclude_each_other() -> None:
     ],
 )
 def test_bad_logits(logits: object, message: str) -> None:
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         FeasibleSet(SPACE, Budget(parameters=1_000)).probability(logits)
 
 
@@ -145,32 +145,32 @@ def test_a_policy_that_rules_out_the_feasible_set() -> None:
         lambda: feasible.most_likely(1, logits),
     ]
     for ask in questions:
-        with pytest.raises(TabnasError, match="a positive probability"):
+        with pytest.raises(TabNASError, match="a positive probability"):
             ask()
 
 
 def test_methods_that_do_not_apply() -> None:
     own = Budget(Limit(lambda a: max(a.widths), 8))
-    with pytest.raises(TabnasError, match="is not a sum over layers"):
+    with pytest.raises(TabNASError, match="is not a sum over layers"):
         FeasibleSet(SPACE, own, method="chain")
-    with pytest.raises(TabnasError, match="'enumeration' cannot be used"):
+    with pytest.raises(TabNASError, match="'enumeration' cannot be used"):
         FeasibleSet(SearchSpace.uniform(layers=6, inputs=1, outputs=1), own, method="enumeration")
-    with pytest.raises(TabnasError, match="did you mean 'monte carlo'"):
+    with pytest.raises(TabNASError, match="did you mean 'monte carlo'"):
         FeasibleSet(SPACE, own, method="monte_carlo")
 
 
 @pytest.mark.parametrize("value", [float("nan"), -1.0])
 def test_a_cost_of_ones_own_must_be_a_number(value: float) -> None:
-    with pytest.raises(TabnasError, match="'odd' must be at least 0, got"):
+    with pytest.raises(TabNASError, match="'odd' must be at least 0, got"):
         FeasibleSet(SPACE, Budget(Limit(type("odd", (), {"__call__": lambda *_: value})(), 8)))
 
 
 @pytest.mark.parametrize("n", [-1, 1.5])
 def test_numbers_of_architectures(n: int) -> None:
     feasible = FeasibleSet(SPACE, Budget(parameters=1_000))
-    with pytest.raises(TabnasError, match="n must be an integer"):
+    with pytest.raises(TabNASError, match="n must be an integer"):
         feasible.sample(n)
-    with pytest.raises(TabnasError, match="n must be an integer"):
+    with pytest.raises(TabNASError, match="n must be an integer"):
         feasible.most_likely(n)
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 from joblib.externals.loky import ProcessPoolExecutor
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.jobs import JobConfig
 
 
@@ -27,7 +27,7 @@ from tabnas.jobs import JobConfig
     ],
 )
 def test_invalid_settings_are_refused(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         JobConfig(**arguments)
 
 
@@ -40,7 +40,7 @@ def test_a_joblib_without_loky_leaves_it_to_the_package(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "joblib.externals.loky", None)
     monkeypatch.setitem(sys.modules, "loky", None)
     monkeypatch.delitem(sys.modules, "tabnas.jobs._local", raising=False)
-    with pytest.raises(TabnasError, match="install it with pip install loky"):
+    with pytest.raises(TabNASError, match="install it with pip install loky"):
         import_module("tabnas.jobs._local")
     package = ModuleType("loky")
     package.ProcessPoolExecutor = ProcessPoolExecutor  # type: ignore[attr-defined]

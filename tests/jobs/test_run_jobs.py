@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.jobs import JobConfig, _executor, check_cluster, run_jobs
 from tests.jobs import work
 from tests.jobs.conftest import ROOT, every_backend, free_port
@@ -47,14 +47,14 @@ def test_only_the_job_of_a_worker_that_dies_is_run_again(
 
 @every_backend
 def test_a_job_that_every_worker_dies_of_is_named(job_config: JobConfig, tmp_path: Path) -> None:
-    with pytest.raises(TabnasError, match=r"gave up on the job 1: 2 workers, one after the"):
+    with pytest.raises(TabNASError, match=r"gave up on the job 1: 2 workers, one after the"):
         list(run_jobs(partial(work.deadly, tmp_path / "log"), [1], job_config))
     assert [job for job, _ in work.notes(tmp_path / "log")] == [1, 1]
 
 
 @every_backend
 def test_an_error_of_the_job_itself_is_raised_as_it_is(job_config: JobConfig) -> None:
-    with pytest.raises(TabnasError) as raised:
+    with pytest.raises(TabNASError) as raised:
         list(run_jobs(work.refusing, [7], job_config))
     assert str(raised.value) == "no 7 here"
     assert "in refusing" in raised.value.__notes__[0]  # where it came from, for who looks
@@ -79,7 +79,7 @@ def test_workers_have_a_thread_each_and_give_arrays_that_can_be_written(
 def test_workers_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_executor, "version", lambda package: "99.1")
     with pytest.raises(
-        TabnasError,
+        TabNASError,
         match=r"must have the tabnas version .* 99\.1, got .*; install the same version",
     ):
         list(run_jobs(work.refusing, [7], JobConfig(processes=2)))
@@ -107,12 +107,12 @@ def test_without_a_cluster_it_is_said_how_to_start_one(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = pytest.importorskip(
-        f"tabnas.jobs._{backend}", reason="is not installed", exc_type=TabnasError
+        f"tabnas.jobs._{backend}", reason="is not installed", exc_type=TabNASError
     )
     monkeypatch.setattr(kind, "CONNECT_SECONDS", 0.5)
     nobody = f"127.0.0.1:{free_port()}"
     address = nobody if backend == "ray" else f"tcp://{nobody}"
-    with pytest.raises(TabnasError, match=rf"answers at {address} .*start one with"):
+    with pytest.raises(TabNASError, match=rf"answers at {address} .*start one with"):
         check_cluster(JobConfig(backend=backend, address=address))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 VICTIM = 0
 """The job whose first worker waits to be killed."""
@@ -73,7 +73,7 @@ def unstoppable(log: Path, job: int) -> None:
 
 
 def refusing(job: int) -> int:
-    raise TabnasError(f"no {job} here")
+    raise TabNASError(f"no {job} here")
 
 
 def peculiar(job: int) -> int:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.latency import LatencyCost, LatencyTerms
 from tabnas.space import Budget, Limit, SearchSpace, default_space
@@ -73,7 +73,7 @@ def test_a_limit_below_the_overhead_is_refused() -> None:
 def test_names() -> None:
     table = made_latency_table()
     assert table.cost("batch_latency_us").rows == 256
-    with pytest.raises(TabnasError, match="latency_us or batch_latency_us"):
+    with pytest.raises(TabNASError, match="latency_us or batch_latency_us"):
         table.cost("latency")
-    with pytest.raises(TabnasError, match="latency_us or batch_latency_us"):
+    with pytest.raises(TabNASError, match="latency_us or batch_latency_us"):
         LatencyCost("latency_ms", TERMS[1])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tabnas.data import Table, TableEncoder, fit_target
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency import Clock, LatencyTerms, Machine, measure_models, untrained_model
 from tabnas.latency._clock import OnProgress
 from tabnas.latency._onnx_calls import Call
@@ -68,7 +68,7 @@ def test_untrained_models_are_the_same_every_time() -> None:
 
 def test_without_the_runtime_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(TabnasError, match=r'pip install "tabnas\[onnxruntime\]"'):
+    with pytest.raises(TabNASError, match=r'pip install "tabnas\[onnxruntime\]"'):
         measure_models([model_of()], TABLE, 1, EASY)
-    with pytest.raises(TabnasError, match="onnxruntime"):
+    with pytest.raises(TabNASError, match="onnxruntime"):
         Machine.here()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency import (
     LatencyTable,
     Machine,
@@ -68,14 +68,14 @@ def test_no_other_value_anywhere_breaks_it(place: tuple[Any, ...], value: Any) -
     holder[place[-1]] = value
     try:
         table = LatencyTable.from_json(json.dumps(changed))
-    except TabnasError:
+    except TabNASError:
         return
     assert LatencyTable.from_json(table.to_json()) == table  # it was a value that can be
 
 
 @given(st.text() | st.binary().map(lambda b: b.decode("latin-1")))
 def test_no_text_breaks_it(text: str) -> None:
-    with pytest.raises(TabnasError, match="must be a table that tabnas latency has written"):
+    with pytest.raises(TabNASError, match="must be a table that tabnas latency has written"):
         LatencyTable.from_json(text)
 
 
@@ -86,7 +86,7 @@ def test_nothing_may_be_missing(place: tuple[Any, ...]) -> None:
     for key in place[:-1]:
         holder = holder[key]
     del holder[place[-1]]
-    with pytest.raises(TabnasError):
+    with pytest.raises(TabNASError):
         LatencyTable.from_json(json.dumps(changed))
 
 
@@ -104,18 +104,18 @@ def test_nothing_may_be_missing(place: tuple[Any, ...]) -> None:
     ],
 )
 def test_refusals_say_why(text: str, words: str) -> None:
-    with pytest.raises(TabnasError, match=words):
+    with pytest.raises(TabNASError, match=words):
         LatencyTable.from_json(text)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.json"):
-        with pytest.raises(TabnasError, match="cannot be read"):
+        with pytest.raises(TabNASError, match="cannot be read"):
             load_table(path)
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(TabnasError, match="cannot be read"):
+    with pytest.raises(TabNASError, match="cannot be read"):
         load_table(tmp_path / "bytes.json")
-    with pytest.raises(TabnasError, match="cannot be written"):
+    with pytest.raises(TabNASError, match="cannot be written"):
         save_table(made_latency_table(), tmp_path / "bytes.json" / "table.json")
 
 

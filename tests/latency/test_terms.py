@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency import LatencyTerms, NetworkShape, fit_terms
 from tabnas.space import Architecture
 
@@ -63,5 +63,5 @@ def test_errors_are_relative() -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])
 def test_latencies_that_cannot_be(wrong: float) -> None:
-    with pytest.raises(TabnasError, match="positive and finite"):
+    with pytest.raises(TabNASError, match="positive and finite"):
         fit_terms(shapes(3), [1.0, wrong, 2.0])

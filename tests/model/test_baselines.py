@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import ClassTarget, NumberTarget
 from tabnas.model import (
     TreeInputs,
@@ -43,7 +43,7 @@ def test_trivial_predictions():
     np.testing.assert_allclose(trivial_prediction(NUMBER, [1.0, 4.0], [2.0, 1.0], 3), [2.0] * 3)
     huge = trivial_prediction(NUMBER, [1.5e308, 1.7e308, -1e308], [1.0, 1.0, 2.0], 1)
     np.testing.assert_allclose(huge, [0.3e308])
-    with pytest.raises(TabnasError, match="not all 0"):
+    with pytest.raises(TabNASError, match="not all 0"):
         trivial_prediction(NUMBER, [1.0, 4.0], [0.0, 0.0], 3)
 
 
@@ -141,7 +141,7 @@ def test_with_a_scikit_learn_that_hides_its_trees_their_nodes_are_not_counted() 
 
 
 def test_truth_must_match_the_rows():
-    with pytest.raises(TabnasError, match="truth must have the 2 rows of the inputs"):
+    with pytest.raises(TabNASError, match="truth must have the 2 rows of the inputs"):
         boosted_prediction(NUMBER, [False, True], TreeRows(inputs=codes([0, 1]), truth=[1.0]), [])
 
 

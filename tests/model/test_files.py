@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tabnas import InfeasibleError, TabnasError
+from tabnas import InfeasibleError, TabNASError
 from tabnas.data import ClassTarget
 from tabnas.model import Model, _files, load_model, save_model
 from tabnas.model._document import digest, render_document
@@ -76,7 +76,7 @@ def test_the_files_are_the_documented_ones(saved: Path):
 
 def test_nothing_is_replaced_unasked(saved: Path, iris: Fitted):
     before = bytes_of(saved)
-    with pytest.raises(TabnasError, match="holds a model already; choose another folder or say"):
+    with pytest.raises(TabNASError, match="holds a model already; choose another folder or say"):
         save_model(iris.model, saved)
     assert bytes_of(saved) == before
     save_model(iris.model, saved, overwrite=True)
@@ -90,7 +90,7 @@ def test_what_is_no_model_is_never_replaced(iris: Fitted, tmp_path: Path, saved:
     (saved / "mine.txt").write_text("beside a model")
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "notes", saved, tmp_path / "file"):
-        with pytest.raises(TabnasError, match="holds something else"):
+        with pytest.raises(TabNASError, match="holds something else"):
             save_model(iris.model, folder, overwrite=True)
     assert (saved / "mine.txt").exists()
     (tmp_path / "empty").mkdir()
@@ -114,7 +114,7 @@ def test_a_failed_save_leaves_what_was_there(
         monkeypatch.setattr(
             Path, "rename", lambda self, to: fail() if self.suffix == ".new" else rename(self, to)
         )
-    with pytest.raises(TabnasError, match=r"cannot be written to .*disk full"):
+    with pytest.raises(TabNASError, match=r"cannot be written to .*disk full"):
         save_model(iris.model, saved, overwrite=True)
     assert bytes_of(saved) == before
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
@@ -125,7 +125,7 @@ def test_labels_that_json_has_no_word_for(iris: Fitted, tmp_path: Path):
 
     days = tuple(datetime.date(2024, 1, day) for day in (1, 2, 3))
     model = with_changes(iris.model, target=ClassTarget(name="day", classes=days))
-    with pytest.raises(TabnasError, match="texts, numbers and truth values to be saved"):
+    with pytest.raises(TabNASError, match="texts, numbers and truth values to be saved"):
         save_model(model, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
@@ -134,7 +134,7 @@ def test_what_could_not_be_read_is_not_written(
     iris: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(_files, "MAX_DOCUMENT", 100)
-    with pytest.raises(TabnasError, match=r"model\.json must be at most 100 bytes"):
+    with pytest.raises(TabNASError, match=r"model\.json must be at most 100 bytes"):
         save_model(iris.model, tmp_path / "model")
 
 
@@ -180,7 +180,7 @@ def test_fields_are_checked(saved: Path, change: dict[str, Any], sentence: str |
     if sentence is None:
         load_model(saved)
         return
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         load_model(saved)
 
 
@@ -192,7 +192,7 @@ def test_the_limit_holds_on_disk(saved: Path):
 
 def test_a_missing_field(saved: Path):
     rewrite(saved, lambda document: document.pop("limits"))
-    with pytest.raises(TabnasError, match="'limits' is missing or unknown"):
+    with pytest.raises(TabNASError, match="'limits' is missing or unknown"):
         load_model(saved)
 
 
@@ -212,7 +212,7 @@ def test_a_missing_field(saved: Path):
 )
 def test_documents_are_checked(saved: Path, content: bytes, sentence: str):
     (saved / DOCUMENT).write_bytes(content)
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         load_model(saved)
 
 
@@ -224,11 +224,11 @@ def test_whitespace_does_not_matter(saved: Path, mixed: Fitted):
 
 def test_what_is_no_folder_of_a_model(tmp_path: Path, saved: Path):
     for folder in (tmp_path, tmp_path / "absent", saved / DOCUMENT, "\0"):
-        with pytest.raises(TabnasError, match="must be the folder of a model"):
+        with pytest.raises(TabNASError, match="must be the folder of a model"):
             load_model(folder)
     (saved / WEIGHTS).unlink()
     (saved / WEIGHTS).mkdir()
-    with pytest.raises(TabnasError, match="must be a file of the model's folder"):
+    with pytest.raises(TabNASError, match="must be a file of the model's folder"):
         load_model(saved)
 
 
@@ -236,7 +236,7 @@ def test_what_is_no_folder_of_a_model(tmp_path: Path, saved: Path):
 def test_links_out_of_the_folder(saved: Path, tmp_path: Path, name: str):
     (saved / name).rename(tmp_path / "elsewhere")
     (saved / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(TabnasError, match=f"{name} must be a file of the model's folder"):
+    with pytest.raises(TabNASError, match=f"{name} must be a file of the model's folder"):
         load_model(saved)
     (saved / name).unlink()
     (tmp_path / "elsewhere").rename(saved / "inside")
@@ -247,14 +247,14 @@ def test_links_out_of_the_folder(saved: Path, tmp_path: Path, name: str):
 def test_a_link_in_a_circle(saved: Path):
     (saved / DOCUMENT).unlink()
     (saved / DOCUMENT).symlink_to(DOCUMENT)
-    with pytest.raises(TabnasError, match="cannot be read"):
+    with pytest.raises(TabNASError, match="cannot be read"):
         load_model(saved)
 
 
 def test_a_fifo_does_not_hang(saved: Path):
     (saved / DOCUMENT).unlink()
     os.mkfifo(saved / DOCUMENT)
-    with pytest.raises(TabnasError, match="must be a file"):
+    with pytest.raises(TabNASError, match="must be a file"):
         load_model(saved)
 
 
@@ -326,7 +326,7 @@ HEADERS = {
 def test_headers_are_checked(saved: Path, name: str):
     change, sentence = HEADERS[name]
     replace_weights(saved, change((saved / WEIGHTS).read_bytes()))
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         load_model(saved)
 
 
@@ -334,10 +334,10 @@ def test_weights_must_be_finite_and_undamaged(saved: Path):
     data = (saved / WEIGHTS).read_bytes()
     damaged = data[:-4] + np.float32(np.nan).tobytes()
     (saved / WEIGHTS).write_bytes(damaged)
-    with pytest.raises(TabnasError, match="its digest is another"):
+    with pytest.raises(TabNASError, match="its digest is another"):
         load_model(saved)
     replace_weights(saved, damaged)
-    with pytest.raises(TabnasError, match="must be finite"):
+    with pytest.raises(TabNASError, match="must be finite"):
         load_model(saved)
 
 
@@ -356,7 +356,7 @@ def test_small_files_cannot_claim_much_memory(saved: Path):
     rewrite(saved, claim)
     tracemalloc.start()
     try:
-        with pytest.raises(TabnasError, match=r"weights\.safetensors must have 10,0\d\d,\d\d\d,\d"):
+        with pytest.raises(TabNASError, match=r"weights\.safetensors must have 10,0\d\d,\d\d\d,\d"):
             load_model(saved)
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
@@ -380,7 +380,7 @@ def attempt(folder: Path, files: dict[str, bytes]) -> Model | None:
         (folder / name).write_bytes(content)
     try:
         return load_model(folder)
-    except TabnasError:
+    except TabNASError:
         return None
 
 
@@ -442,7 +442,7 @@ def test_edits_with_a_right_digest_end_in_a_sentence_or_a_model(data, original, 
         parent[where[-1]] = data.draw(ODD)
     model = attempt(tmp_path / "model", original | {DOCUMENT: render_document(document)})
     if model is not None:
-        with np.errstate(all="ignore"), suppress(TabnasError):
+        with np.errstate(all="ignore"), suppress(TabNASError):
             assert len(model.predict_proba(mixed_columns(5))) == 5
 
 

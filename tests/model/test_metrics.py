@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.model import METRICS, default_metric, metric_named, metrics_for
 
 
@@ -24,11 +24,11 @@ def test_what_fits_a_task():
 
 def test_names_are_checked():
     assert metric_named("auc", "multiclass") is METRICS["auc"]
-    with pytest.raises(TabnasError, match="did you mean 'accuracy'"):
+    with pytest.raises(TabNASError, match="did you mean 'accuracy'"):
         metric_named("acuracy", "binary")
-    with pytest.raises(TabnasError, match="of a regression target must be one of rmse, mae, r2"):
+    with pytest.raises(TabNASError, match="of a regression target must be one of rmse, mae, r2"):
         metric_named("auc", "regression")
-    with pytest.raises(TabnasError, match="did you mean 'regression'"):
+    with pytest.raises(TabNASError, match="did you mean 'regression'"):
         default_metric("regresion")
 
 

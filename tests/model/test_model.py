@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import pytest
 
-from tabnas import InfeasibleError, TabnasError
+from tabnas import InfeasibleError, TabNASError
 from tabnas.data import ClassTarget, NumberTarget
 from tabnas.model import Model, _model, examples
 from tabnas.model._shapes import weight_shapes
@@ -73,7 +73,7 @@ def test_quantities_come_in_their_own_units(diabetes: Fitted):
     truth = model.target.decode(diabetes.truth)
     assert np.corrcoef(values, truth)[0, 1] > 0.5
     assert abs(values.mean() - truth.mean()) < 10
-    with pytest.raises(TabnasError, match=r"probabilities must be of classes.*use predict"):
+    with pytest.raises(TabNASError, match=r"probabilities must be of classes.*use predict"):
         model.predict_proba(diabetes.table)
 
 
@@ -116,7 +116,7 @@ def test_errors_name_the_row_of_the_whole_table(iris: Fitted, monkeypatch: pytes
     monkeypatch.setattr(_model, "PIECE_ROWS", 4)
     array = np.ones((10, 4))
     array[9, 2] = np.inf
-    with pytest.raises(TabnasError, match=r"however row 10 is inf"):
+    with pytest.raises(TabNASError, match=r"however row 10 is inf"):
         iris.model.predict(array)
 
 
@@ -137,7 +137,7 @@ def test_tables_of_other_kinds(mixed: Fitted):
     expected = mixed.model.predict_proba(columns)
     shuffled = pd.DataFrame(columns)[["since", "color", "age", "member", "city"]]
     np.testing.assert_array_equal(mixed.model.predict_proba(shuffled), expected)
-    with pytest.raises(TabnasError, match="must have the column 'city'"):
+    with pytest.raises(TabNASError, match="must have the column 'city'"):
         mixed.model.predict(shuffled.drop(columns="city"))
 
 
@@ -145,7 +145,7 @@ def test_outputs_beyond_float32_are_refused(diabetes: Fitted):
     weights = dict(diabetes.model.weights)
     weights["head.0.weight"] = np.full_like(weights["head.0.weight"], 3e38)
     model = with_changes(diabetes.model, weights=weights)
-    with pytest.raises(TabnasError, match="outputs must be finite, however those of row"):
+    with pytest.raises(TabNASError, match="outputs must be finite, however those of row"):
         model.predict(np.full((2, 10), 1e3))
 
 
@@ -168,7 +168,7 @@ def test_a_model_beyond_its_limit_cannot_be(fitted: Fitted, cost: str):
 
 
 def test_a_limit_that_nobody_can_check_is_refused(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(TabnasError, match="on units must be one that can be checked"):
+    with pytest.raises(TabNASError, match="on units must be one that can be checked"):
         with_changes(fitted.model, limits={"units": 10_000})
     monkeypatch.setitem(COSTS, "units", COSTS["parameters"])
     assert with_changes(fitted.model, limits={"units": 10_000}).limits == {"units": 10_000}
@@ -182,26 +182,26 @@ def test_measured_limits_are_kept(mixed: Fitted):
 
 @pytest.mark.parametrize("most", [-1, float("nan"), float("inf"), True, "20", None])
 def test_limits_are_numbers(iris: Fitted, most: object):
-    with pytest.raises(TabnasError, match="the limit on parameters must be a number"):
+    with pytest.raises(TabNASError, match="the limit on parameters must be a number"):
         with_changes(iris.model, limits={"parameters": most})
 
 
 def test_weights_must_fit(iris: Fitted):
     weights = dict(iris.model.weights)
     with pytest.raises(
-        TabnasError, match=r"no more and no fewer, however head\.2\.bias is missing"
+        TabNASError, match=r"no more and no fewer, however head\.2\.bias is missing"
     ):
         with_changes(iris.model, weights={k: v for k, v in weights.items() if k != "head.2.bias"})
-    with pytest.raises(TabnasError, match=r"head\.2\.bias must be floats of the shape \(3,\)"):
+    with pytest.raises(TabNASError, match=r"head\.2\.bias must be floats of the shape \(3,\)"):
         with_changes(iris.model, weights=weights | {"head.2.bias": np.zeros(4, np.float32)})
-    with pytest.raises(TabnasError, match=r"head\.2\.bias must be finite"):
+    with pytest.raises(TabNASError, match=r"head\.2\.bias must be finite"):
         with_changes(iris.model, weights=weights | {"head.2.bias": np.array([0, np.nan, 0])})
-    with pytest.raises(TabnasError, match=r"head\.2\.bias must be finite float32"):
+    with pytest.raises(TabNASError, match=r"head\.2\.bias must be finite float32"):
         with_changes(iris.model, weights=weights | {"head.2.bias": np.array([0, 1e39, 0])})
 
 
 def test_the_target_must_be_one(iris: Fitted):
-    with pytest.raises(TabnasError, match="must be a ClassTarget or a NumberTarget"):
+    with pytest.raises(TabNASError, match="must be a ClassTarget or a NumberTarget"):
         with_changes(iris.model, target="species")
 
 

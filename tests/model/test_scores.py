@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import ClassTarget, NumberTarget
 from tabnas.model import METRICS, Scores, _scores, primary_loss, score
 
@@ -226,7 +226,7 @@ def test_what_is_not_defined_is_left_out():
     assert set(score(NUMBER, [2.0, 2.0], [1.0, 2.0])) == {"rmse", "mae"}
     one = score(class_target(2), [1], [[0.3, 0.7]])
     assert one["accuracy"] == _scores.Score(1.0, 1.0, 1.0)
-    with pytest.raises(TabnasError, match="auc must be defined on the rows to choose by it"):
+    with pytest.raises(TabNASError, match="auc must be defined on the rows to choose by it"):
         primary_loss("auc", class_target(2), [1], [[0.3, 0.7]])
 
 
@@ -263,12 +263,12 @@ def test_primary_loss_orders_candidates():
     ],
 )
 def test_bad_input(truth, prediction, weight, sentence):
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         score(class_target(2), truth, prediction, weight)
 
 
 def test_errors_beyond_the_floats():
-    with pytest.raises(TabnasError, match="errors must be finite"):
+    with pytest.raises(TabNASError, match="errors must be finite"):
         score(NUMBER, [1.5e308, 0.0], [-1.5e308, 0.0])
     found = score(NUMBER, [1e308, -1e308], [0.0, 0.0])
     assert found["mae"].value == pytest.approx(1e308)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import Embedding, Examples, Inputs, Task
 
 MIXED = Inputs(numeric=2, embeddings=[Embedding(categories=3, dimension=2)])
@@ -39,17 +39,17 @@ def softmax(**changes):
     ],
 )
 def test_what_is_refused(changes, message):
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         softmax(**changes)
 
 
 def test_targets_of_the_other_losses():
     binary = Task(inputs=Inputs(numeric=1), loss="logistic")
     assert Examples(binary, numeric=[[1.0]], target=[0.25]).values.shape == (1, 1)
-    with pytest.raises(TabnasError, match=r"between 0.0 and 1.0, got 2.0"):
+    with pytest.raises(TabNASError, match=r"between 0.0 and 1.0, got 2.0"):
         Examples(binary, numeric=[[1.0]], target=[2.0])
     pair = Task(inputs=Inputs(numeric=1), loss="squared_error", outputs=2)
-    with pytest.raises(TabnasError, match=r"targets must have the shape \(1, 2\)"):
+    with pytest.raises(TabNASError, match=r"targets must have the shape \(1, 2\)"):
         Examples(pair, numeric=[[1.0]], target=[2.0])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Adam, Constant, Cosine
 
 
@@ -29,7 +29,7 @@ def test_how_much_each_remembers():
     ],
 )
 def test_settings_out_of_range(make):
-    with pytest.raises(TabnasError, match="must be at least"):
+    with pytest.raises(TabNASError, match="must be at least"):
         make()
 
 

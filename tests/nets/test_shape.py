@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets._shape import SuperNetShape
 from tabnas.space import Architecture, SearchSpace
 
@@ -36,7 +36,7 @@ def test_depths(make_task, candidates, depths):
 
 def test_the_ends_of_space_and_task_must_meet(make_task):
     task = make_task("softmax", numeric=2, embedded=False)
-    with pytest.raises(TabnasError, match="as many inputs as the task, 2, got 3"):
+    with pytest.raises(TabNASError, match="as many inputs as the task, 2, got 3"):
         SuperNetShape(SearchSpace([[2]], inputs=3, outputs=5), task)
-    with pytest.raises(TabnasError, match="as many outputs as the task, 5, got 4"):
+    with pytest.raises(TabNASError, match="as many outputs as the task, 5, got 4"):
         SuperNetShape(SearchSpace([[2]], inputs=2, outputs=4), task)

@@ -15,7 +15,7 @@ from threading import Lock
 import numpy as np
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Adam, Examples, NonFiniteLossError, SuperNet
 from tabnas.nets.compiled import CompiledEngine
 from tabnas.space import Architecture, SearchSpace
@@ -48,7 +48,7 @@ def test_adam_counts_the_steps_of_each_element(engine, make_net, make_examples):
         for _ in range(times):
             net.train_step(child, examples, slice(0, 4), 0.01)
     net.train_step(Architecture((8,)), examples, slice(0, 4), 0.01)
-    state = net.state()
+    state = net.state_dict()
     np.testing.assert_array_equal(state["steps/layer.1"], [[5, 2]])
     np.testing.assert_array_equal(state["steps/layer.2"], [[4, 1], [1, 1]])
     np.testing.assert_array_equal(state["steps/head.1"], [[1], [1]])
@@ -97,7 +97,7 @@ with threadpool_limits(int(sys.argv[1])):
     for _ in range(3):
         net.train_step(child, examples, slice(0, 256), 0.01)
 digest = hashlib.sha256()
-for array in net.state().values():
+for array in net.state_dict().values():
     digest.update(array.tobytes())
 print(digest.hexdigest())
 """
@@ -118,10 +118,10 @@ def test_a_loss_that_is_not_finite_stops_before_it_does_harm(engine, make_net, m
     net = make_net(engine, loss="squared_error", optimizer=SGD())
     examples = make_examples(net.task, 20)
     net.train_step(CHILD, examples, slice(0, 20), 1e20)
-    before = net.state()
+    before = net.state_dict()
     with pytest.raises(NonFiniteLossError, match=r"training step 2 is .* well below 1e\+20"):
         net.train_step(CHILD, examples, slice(0, 20), 1e20)
-    for name, array in net.state().items():
+    for name, array in net.state_dict().items():
         np.testing.assert_array_equal(array, before[name])
 
 
@@ -174,49 +174,49 @@ def test_what_is_refused(engine, make_net, make_task, make_examples):
     net = make_net(engine)
     examples = make_examples(net.task, 10)
     step = slice(0, 4)
-    with pytest.raises(TabnasError, match="no candidate width 4"):
+    with pytest.raises(TabNASError, match="no candidate width 4"):
         net.loss(Architecture((4,)), examples)
     for rows in (np.array([10]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
-        with pytest.raises(TabnasError, match="rows must be at least one, each from 0 to 9"):
+        with pytest.raises(TabNASError, match="rows must be at least one, each from 0 to 9"):
             net.train_step(CHILD, examples, rows, 0.1)
     for rows in (np.zeros((2, 2), np.int64), np.array([0.5])):
-        with pytest.raises(TabnasError, match="one-dimensional array of integers"):
+        with pytest.raises(TabNASError, match="one-dimensional array of integers"):
             net.train_step(CHILD, examples, rows, 0.1)
-    with pytest.raises(TabnasError, match="no step, got 2"):
+    with pytest.raises(TabNASError, match="no step, got 2"):
         net.loss(CHILD, examples, slice(0, 4, 2))
-    with pytest.raises(TabnasError, match="learning_rate must be at least 0"):
+    with pytest.raises(TabNASError, match="learning_rate must be at least 0"):
         net.train_step(CHILD, examples, step, -0.1)
-    with pytest.raises(TabnasError, match="must have the task of the network"):
+    with pytest.raises(TabNASError, match="must have the task of the network"):
         net.loss(CHILD, make_examples(make_task("logistic"), 10))
-    with pytest.raises(TabnasError, match="from 1 to 1 \\(the workers"):
+    with pytest.raises(TabNASError, match="from 1 to 1 \\(the workers"):
         net.train_step_workers([CHILD, CHILD], examples, [step, step], 0.1)
     without = Examples(net.task, numeric=examples.numeric, categorical=examples.categorical)
-    with pytest.raises(TabnasError, match="must have targets"):
+    with pytest.raises(TabNASError, match="must have targets"):
         net.train_step(CHILD, without, step, 0.1)
     assert net.logits(CHILD, without).shape == (10, 5)
     weightless = Examples(
         net.task, numeric=examples.numeric, categorical=examples.categorical,
         target=examples.labels, weight=np.zeros(10),
     )  # fmt: skip
-    with pytest.raises(TabnasError, match="must have a weight above 0"):
+    with pytest.raises(TabNASError, match="must have a weight above 0"):
         net.train_step(CHILD, weightless, step, 0.1)
 
 
 def test_weights_and_states_must_fit(make_net):
     net = make_net()
     weights = net.weights()
-    with pytest.raises(TabnasError, match=r"missing or unknown: head.1.bias"):
+    with pytest.raises(TabNASError, match=r"missing or unknown: head.1.bias"):
         net.load_weights({name: w for name, w in weights.items() if name != "head.1.bias"})
-    with pytest.raises(TabnasError, match=r"must have the shape \(5,\), got \(4,\)"):
+    with pytest.raises(TabNASError, match=r"must have the shape \(5,\), got \(4,\)"):
         net.load_weights({**weights, "head.1.bias": np.zeros(4)})
-    with pytest.raises(TabnasError, match="missing or unknown"):
-        net.load_state(make_net(optimizer=SGD()).state())
+    with pytest.raises(TabNASError, match="missing or unknown"):
+        net.load_state_dict(make_net(optimizer=SGD()).state_dict())
 
 
 def test_engines_by_name(make_net):
-    with pytest.raises(TabnasError, match="did you mean 'compiled'"):
+    with pytest.raises(TabNASError, match="did you mean 'compiled'"):
         make_net("compield")
-    with pytest.raises(TabnasError, match="device must be 'cpu' for the compiled engine"):
+    with pytest.raises(TabNASError, match="device must be 'cpu' for the compiled engine"):
         make_net(device="cuda")
 
 
@@ -224,7 +224,7 @@ def test_without_torch_the_error_says_what_to_install(make_net, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("tabnas.nets.torch")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(TabnasError, match=r"pip install tabnas\[torch\]"):
+    with pytest.raises(TabNASError, match=r"pip install tabnas\[torch\]"):
         make_net("torch")
 
 
@@ -241,7 +241,7 @@ def test_no_gradient_of_a_loss_that_is_not_finite(engine, make_net, make_example
     weights = net.weights()
     weights["head.2.bias"][:] = np.nan
     net.load_weights(weights)
-    with pytest.raises(TabnasError, match="cannot be differentiated"):
+    with pytest.raises(TabNASError, match="cannot be differentiated"):
         net.gradients(Architecture((3, 5)), examples)
 
 
@@ -275,17 +275,17 @@ def test_copies_go_on_alike(copied, make_net, make_examples):
 
 def test_step_counts_of_a_state_are_counts(make_net):
     net = make_net()
-    state = net.state()
+    state = net.state_dict()
     name = next(name for name in state if name.startswith("steps/"))
     wrapping = np.full(state[name].shape, 2**64 - 5, np.uint64)  # -5 to whoever looks at the bits
     for wrong in (state[name] - 5, state[name].astype(float), wrapping):
-        with pytest.raises(TabnasError, match="of the state must be"):
-            net.load_state(state | {name: wrong})
+        with pytest.raises(TabNASError, match="of the state must be"):
+            net.load_state_dict(state | {name: wrong})
 
 
 def test_rates_that_overflow_float32_are_refused(make_net, make_examples):
     net = make_net()
-    with pytest.raises(TabnasError, match="learning_rate must be"):
+    with pytest.raises(TabNASError, match="learning_rate must be"):
         net.train_step(Architecture((3, 5)), make_examples(net.task, 20), slice(0, 20), 1e39)
 
 
@@ -325,7 +325,7 @@ class OneAtATime:
 def test_the_engine_is_called_by_one_thread_at_a_time(make_net, make_examples):
     net = make_net(OneAtATime)
     examples = make_examples(net.task, 20)
-    weights, state = net.weights(), net.state()
+    weights, state = net.weights(), net.state_dict()
     calls = [
         lambda: net.train_step(CHILD, examples, slice(0, 4), 0.01),
         lambda: net.loss(CHILD, examples),
@@ -333,7 +333,7 @@ def test_the_engine_is_called_by_one_thread_at_a_time(make_net, make_examples):
         net.state,
         lambda: net.child_weights(CHILD),
         lambda: net.load_weights(weights),
-        lambda: net.load_state(state),
+        lambda: net.load_state_dict(state),
         lambda: net.__reduce__(),
     ]
     with ThreadPoolExecutor(4) as pool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import Embedding, Inputs, Loss, Task
 
 
@@ -29,12 +29,12 @@ def test_losses_by_name():
     ],
 )
 def test_impossible_tasks(settings, message):
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         Task(inputs=Inputs(numeric=1), **settings)
 
 
 def test_impossible_inputs():
-    with pytest.raises(TabnasError, match="width of the inputs must be an integer of at least 1"):
+    with pytest.raises(TabNASError, match="width of the inputs must be an integer of at least 1"):
         Inputs()
-    with pytest.raises(TabnasError, match="dimension of an embedding must be"):
+    with pytest.raises(TabNASError, match="dimension of an embedding must be"):
         Embedding(categories=2, dimension=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import (
     SGD,
     Constant,
@@ -98,16 +98,16 @@ def test_divergence_names_the_step():
 
 
 def test_settings_are_checked():
-    with pytest.raises(TabnasError, match="epochs must be an integer of at least 1"):
+    with pytest.raises(TabNASError, match="epochs must be an integer of at least 1"):
         TrainingSettings(epochs=0, batch_size=1, schedule=Constant(0.1))
     with pytest.raises(
-        TabnasError, match=r"Constant\(learning_rate\) or Cosine\(learning_rate\), got 0\.1"
+        TabNASError, match=r"Constant\(learning_rate\) or Cosine\(learning_rate\), got 0\.1"
     ):
         TrainingSettings(epochs=1, batch_size=1, schedule=0.1)
     training = TrainingSettings(
         epochs=1, batch_size=1, schedule=Constant(0.1), early_stopping=EarlyStopping()
     )
-    with pytest.raises(TabnasError, match="requires validation examples"):
+    with pytest.raises(TabNASError, match="requires validation examples"):
         train(SuperNet.standalone(CHILD, TASK), CHILD, circles(9, 0), training)
 
 
@@ -132,7 +132,7 @@ def test_batches_that_weigh_nothing_are_left_out():
     training = TrainingSettings(epochs=1, batch_size=1, schedule=Constant(0.01))
     train(net, CHILD, weighted(20, weight), training)
     assert net.steps == 19
-    with pytest.raises(TabnasError, match="rows with a weight above 0"):
+    with pytest.raises(TabNASError, match="rows with a weight above 0"):
         train(net, CHILD, weighted(20, np.zeros(20)), training)
 
 
@@ -162,11 +162,11 @@ def test_a_training_goes_on_where_another_stood(validated):
         return Trainer(net, CHILD, circles(100, 0), training, validation)
 
     whole, states = trainer(), []
-    expected = whole.run(on_step=lambda: states.append(whole.state()))
+    expected = whole.run(on_step=lambda: states.append(whole.state_dict()))
     assert len(states) == 16
     for stopped in states:
         resumed = trainer()
-        resumed.load_state({name: np.array(value) for name, value in stopped.items()})
+        resumed.load_state_dict({name: np.array(value) for name, value in stopped.items()})
         assert resumed.run() == expected
         for name, weights in whole.net.weights().items():
             np.testing.assert_array_equal(resumed.net.weights()[name], weights)

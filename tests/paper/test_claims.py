@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.paper import claims_page
 from tabnas.paper._claims import Claim
 
@@ -56,17 +56,17 @@ def test_places_of_a_file(results: Path) -> None:
     ],
 )
 def test_places_that_are_not_there_are_named(results: Path, ours: str) -> None:
-    with pytest.raises(TabnasError, match="must name places"):
+    with pytest.raises(TabNASError, match="must name places"):
         claim(ours).found(results)
 
 
 def test_a_verdict_rests_on_what_holds(results: Path) -> None:
     rests = "{rows[name=abs][success]} < {rows[name=ours&rate=0.1][success]}"
     assert claim("yes", rests, "{course[last]} >= 0.7").found(results)[0] == "yes"
-    with pytest.raises(TabnasError, match=r"must rest on .* however that is '0.25 > 0.5'"):
+    with pytest.raises(TabNASError, match=r"must rest on .* however that is '0.25 > 0.5'"):
         claim("yes", rests, "{rows[name=abs][success]} > 0.5").found(results)
 
 
 def test_results_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(TabnasError, match="make them first"):
+    with pytest.raises(TabNASError, match="make them first"):
         claim("1").found(tmp_path)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tabnas import Budget, TabnasError
+from tabnas import Budget, TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.jobs import JobConfig
 from tabnas.paper import GroundTruthMaker, ground_truth, ground_truth_tables, read_ground_truth
@@ -70,12 +70,12 @@ def test_what_one_seed_chose_is_judged_by_the_others() -> None:
 
 
 def test_regret_of_what_is_over_the_limit_is_refused() -> None:
-    with pytest.raises(TabnasError, match="must be within"):
+    with pytest.raises(TabNASError, match="must be within"):
         LETTER.regret(Architecture((128, 128, 128)), Budget(parameters=1_000))
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(TabnasError, match="did you mean 'letter'"):
+    with pytest.raises(TabNASError, match="did you mean 'letter'"):
         ground_truth("leter")
 
 

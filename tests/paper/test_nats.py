@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.cli._main import run
 from tabnas.paper import _runner
 from tabnas.paper._experiment import read_definition
@@ -119,13 +119,13 @@ def test_a_file_with_missing_networks_is_refused(tmp_path: Path) -> None:
     columns = {f"c{layer}": [8, 16] for layer in range(5)}
     columns |= {CIFAR_10.mflops: [1.0, 2.0], CIFAR_10.searched: [50.0, 60.0]}
     pq.write_table(pa.table(columns), tmp_path / CIFAR_10.file)
-    with pytest.raises(TabnasError, match="32,766"):
+    with pytest.raises(TabNASError, match="32,766"):
         CIFAR_10.read(tmp_path, 75.0)
 
 
 def test_a_file_that_is_nowhere_is_named(tmp_path: Path) -> None:
     other = NatsFile(**read_definition("nats", quick=True)["files"][1])
-    with pytest.raises(TabnasError, match=r"cifar100\.parquet' does not come with"):
+    with pytest.raises(TabNASError, match=r"cifar100\.parquet' does not come with"):
         other.read(None, 75.0)
-    with pytest.raises(TabnasError, match=r"is not in '.*--data"):
+    with pytest.raises(TabNASError, match=r"is not in '.*--data"):
         other.read(tmp_path, 75.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.cli._main import run
 from tabnas.jobs import JobConfig
 from tabnas.paper import experiment_names, run_experiment
@@ -60,7 +60,7 @@ def test_every_experiment_has_its_two_files() -> None:
 
 
 def test_unknown_experiments_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TabnasError, match="there is no experiment"):
+    with pytest.raises(TabNASError, match="there is no experiment"):
         run_experiment("toys", tmp_path)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.cli._main import run
 from tabnas.data import bundled_file
 from tabnas.paper import experiment_names, ground_truth_tables
@@ -38,7 +38,7 @@ def test_a_part_gives_the_rows_of_the_complete_table(tmp_path: Path) -> None:
         expected = sample_rows(tmp_path / "complete.parquet", rows, name="paper")
         assert sample_rows(part, rows, name="paper").arrow.equals(expected.arrow)
     for rows in (51, 0):
-        with pytest.raises(TabnasError, match="holds only the rows that the experiments use"):
+        with pytest.raises(TabNASError, match="holds only the rows that the experiments use"):
             sample_rows(part, rows, name="paper")
 
 
@@ -62,9 +62,9 @@ def test_a_file_of_the_users_goes_before_the_bundled_one(tmp_path: Path) -> None
 
 
 def test_a_table_that_is_nowhere_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(TabnasError, match=r"does not come with tabnas; fetch .*41166.*--data"):
+    with pytest.raises(TabNASError, match=r"does not come with tabnas; fetch .*41166.*--data"):
         paper_table("volkert").prepare(None)
-    with pytest.raises(TabnasError, match=r"'criteo.parquet' is not in '.*; name the folder"):
+    with pytest.raises(TabNASError, match=r"'criteo.parquet' is not in '.*; name the folder"):
         paper_table("criteo").prepare(tmp_path)
 
 

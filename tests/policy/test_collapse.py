@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.policy import SGD, Adam, Controller, Oblivious, Policy, PolicyOptimizer, Rejection
 from tabnas.space import Architecture
 from tests.problems import BruteForce, problems
@@ -140,7 +140,7 @@ def test_thousands_of_updates_by_huge_rewards(optimizer: PolicyOptimizer, size: 
         choices = controller.suggest()
         assert TOY.contains(choices).all()
         controller.update(choices, size * np.where(rng.random(3) < 0.5, -1.0, choices[:, 0] / 2))
-    state = controller.state()
+    state = controller.state_dict()
     assert all(np.isfinite(value).all() for name, value in state.items() if name != "random")
     assert np.isfinite(controller.policy.conditional.marginals).all()
     assert controller.policy.most_likely()[0] in TOY
@@ -148,9 +148,9 @@ def test_thousands_of_updates_by_huge_rewards(optimizer: PolicyOptimizer, size: 
 
 def test_rewards_whose_squares_overflow_are_refused() -> None:
     controller = Controller(Rejection(TOY), rng=0)
-    before = controller.state()
-    with pytest.raises(TabnasError, match=r"must be finite and at most 1e\+150"):
+    before = controller.state_dict()
+    with pytest.raises(TabNASError, match=r"must be finite and at most 1e\+150"):
         controller.update(controller.suggest(), np.array([1e200]))
     np.testing.assert_array_equal(
-        controller.state()["optimizer/logits"], before["optimizer/logits"]
+        controller.state_dict()["optimizer/logits"], before["optimizer/logits"]
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, Limit, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, Limit, SearchSpace, TabNASError
 from tabnas.policy import (
     SGD,
     Adam,
@@ -123,19 +123,19 @@ def test_the_same_seed_gives_the_same_policy() -> None:
 
 def test_a_quality_that_counts_must_be_finite() -> None:
     controller = Controller(Rejection(TOY), rng=0)
-    with pytest.raises(TabnasError, match="must be finite"):
+    with pytest.raises(TabNASError, match="must be finite"):
         controller.update(controller.suggest(), np.array([np.nan]))
 
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"decay": 1.0}, {"decay": -0.1}])
 def test_bad_options(options: dict[str, float]) -> None:
-    with pytest.raises(TabnasError, match=next(iter(options))):
+    with pytest.raises(TabNASError, match=next(iter(options))):
         Controller(Rejection(TOY), rng=0, **options)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_bad_rates(rate: float) -> None:
-    with pytest.raises(TabnasError, match="`learning_rate` must be positive"):
+    with pytest.raises(TabNASError, match="`learning_rate` must be positive"):
         Adam(learning_rate=rate)
 
 
@@ -151,7 +151,7 @@ def test_bad_rates(rate: float) -> None:
     ],
 )
 def test_updates_of_another_shape(choices: object, quality: object, message: str) -> None:
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         Controller(Rejection(TOY), rng=0).update(choices, quality)
 
 
@@ -186,13 +186,13 @@ def test_the_ablation_drops_what_is_infeasible() -> None:
 def test_infinite_rewards_are_refused() -> None:
     free = FeasibleSet(SPACE, Budget(Limit(lambda a: a.widths[0] - 2, 1)))
     controller = Controller(MnasNet1(free, beta=-1.0), rng=0)
-    with pytest.raises(TabnasError, match="'mnasnet_1' must be finite"):
+    with pytest.raises(TabNASError, match="'mnasnet_1' must be finite"):
         controller.update([[0, 0]], [0.5])
 
 
 @pytest.mark.parametrize("options", [{"beta1": 1.0}, {"beta2": 1.0}, {"epsilon": 0.0}])
 def test_bad_adam(options: dict[str, float]) -> None:
-    with pytest.raises(TabnasError, match="the betas of Adam"):
+    with pytest.raises(TabNASError, match="the betas of Adam"):
         Adam(**options)
 
 
@@ -217,5 +217,5 @@ def test_rewards_can_be_compared_with_the_others_of_their_step() -> None:
     alone = Controller(Rejection(feasible), SGD(learning_rate=1.0), rng=0, baseline="others")
     alone.update(choices[:1], quality[:1])  # nobody else: the moving average, which is itself
     assert not alone.policy.logits.any()
-    with pytest.raises(TabnasError, match="did you mean 'others'"):
+    with pytest.raises(TabNASError, match="did you mean 'others'"):
         Controller(Rejection(feasible), rng=0, baseline="other")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.policy import REWARDS, Abs, BetaReward, Oblivious, Policy, Rejection, Reward
 from tabnas.testing import check_reward
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -176,5 +176,5 @@ def test_exact_rejection_differentiates_the_conditional() -> None:
     ],
 )
 def test_bad_options(make: Callable[[], Reward], message: str) -> None:
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         make()

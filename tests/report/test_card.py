@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.report import render_card
 from tabnas.report._markdown import MOST_NAMED, code, escaped, named, table
 from tests.report.conftest import made_config, made_result
@@ -162,7 +162,7 @@ def test_the_same_facts_give_the_same_card() -> None:
 
 
 def test_what_is_malformed_is_refused_by_name() -> None:
-    with pytest.raises(TabnasError, match="costs must be names with values"):
+    with pytest.raises(TabNASError, match="costs must be names with values"):
         card(made_result(costs=[]))
 
 

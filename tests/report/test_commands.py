@@ -21,7 +21,7 @@ from tabnas.cli._asking import Question
 from tabnas.cli._main import run
 from tabnas.cli._source import Source
 from tabnas.data import Shares, read_table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.report import render_card, render_report
 from tabnas.report._commands import COUNTED, MEASURED, make_again
 from tabnas.runs import Labelled, RunSettings, load_result, run_in_folder
@@ -103,7 +103,7 @@ def test_a_run_from_python_is_made_again_from_its_settings(
 # -- the real command line takes what is printed ---------------------------------------------------
 
 
-class ParsedError(TabnasError):
+class ParsedError(TabNASError):
     """The command line was understood: the settings, the rows, the limits of a trade-off."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.report import render_report
 from tests.report.conftest import made_config, made_history, made_result
 from tests.report.pages import checked
@@ -163,7 +163,7 @@ def test_many_layers() -> None:
     ],
 )
 def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
-    with pytest.raises(TabnasError, match=where):
+    with pytest.raises(TabNASError, match=where):
         rendered(made_result(**{key: value}))
 
 
@@ -221,7 +221,7 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) ->
         forge(data, whole)
     try:
         page = render_report(*(whole.get(name, {}) for name in ("result", "history", "config")))
-    except TabnasError:
+    except TabNASError:
         return
     checked(page)
 
@@ -236,6 +236,6 @@ def test_anything_instead_of_files(value: Any) -> None:
     ):
         try:
             page = render_report(*files)
-        except TabnasError:
+        except TabNASError:
             continue
         checked(page)

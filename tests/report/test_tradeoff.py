@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.report import choose_network, render_report, render_tradeoff
 from tabnas.report._commands import make_again
 from tests.report.conftest import made_config, made_history, made_result, made_tradeoff
@@ -62,7 +62,7 @@ def test_links_lead_to_the_runs_alone() -> None:
 def test_a_link_to_elsewhere_is_refused(folder: str) -> None:
     models = made_tradeoff()["models"]
     models[0]["folder"] = folder
-    with pytest.raises(TabnasError, match=r"models\[0\]\.folder must be like limit-2000"):
+    with pytest.raises(TabNASError, match=r"models\[0\]\.folder must be like limit-2000"):
         rendered(models=models)
 
 
@@ -218,7 +218,7 @@ def test_words_from_files_stay_words() -> None:
     ],
 )
 def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
-    with pytest.raises(TabnasError, match=where):
+    with pytest.raises(TabNASError, match=where):
         rendered(**{key: value})
 
 
@@ -231,7 +231,7 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject) -> None:
             forge(data, whole)
     try:
         page = render_tradeoff(whole.get("tradeoff", {}), whole.get("config", {}))
-    except TabnasError:
+    except TabNASError:
         return
     checked(page)
 
@@ -241,7 +241,7 @@ def test_anything_instead_of_files(value: Any) -> None:
     for files in ((value, tradeoff_config()), (made_tradeoff(), value)):
         try:
             page = render_tradeoff(*files)
-        except TabnasError:
+        except TabNASError:
             continue
         checked(page)
 

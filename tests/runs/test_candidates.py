@@ -37,7 +37,7 @@ def test_weights_calibrate_and_choose(metric: str) -> None:
     trial = FoldsTrial(Architecture((4,)), parts, plan, METRICS[metric])
     candidate = trial.run()
     development = parts.development
-    outputs = trial.state()["outputs"][candidate.stop_after - 1]
+    outputs = trial.state_dict()["outputs"][candidate.stop_after - 1]
     training_weight = development.examples.weight
     assert not np.allclose(training_weight, development.weight)  # classes are balanced
     assert candidate.temperature == fit_temperature(outputs, development.truth, training_weight)
@@ -49,7 +49,7 @@ def test_weights_calibrate_and_choose(metric: str) -> None:
 
 def nested_predictions(trial: FoldsTrial, parts: Parts, plan: Plan) -> np.ndarray:
     """Every fold's rows with the epoch and the temperature that the other folds' rows choose."""
-    every, rows = trial.state()["outputs"], parts.development
+    every, rows = trial.state_dict()["outputs"], parts.development
     judged = np.empty_like(every[0])
     for inside, outside in folds(parts, plan):
         truth, weight = rows.truth[inside], rows.examples.weight[inside]
@@ -101,8 +101,8 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
     values = parts.development.examples.values[:, 0]
     answers = (2 * values - 1) * (3 - off) if target == "kind" else values + off
     outputs = answers[:, :, None].astype(np.float32)
-    done = trial.state() | {"outputs": outputs}
-    trial.load_state(done)
+    done = trial.state_dict() | {"outputs": outputs}
+    trial.load_state_dict(done)
     assert trial.run().stop_after == 2
 
 
@@ -114,7 +114,7 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
     plan = replace(plan, training=replace(plan.training, epochs=12, schedule=Constant(0.1)))
     trial = trial_of(Architecture((16,)), parts, plan, METRICS["log_loss"])
     candidate = trial.run()
-    losses = trial.state()["validation_losses"]
+    losses = trial.state_dict()["validation_losses"]
     assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # it has learned by heart since
     net = SuperNet.standalone(candidate.architecture, parts.task)
     net.load_weights(candidate.weights)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tabnas.cli import _main as cli
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.locks import FolderLock
 from tabnas.model import _files
 from tabnas.runs import RunSettings, _folder, complete_run
@@ -89,7 +89,7 @@ def test_a_card_that_somebody_has_completed_stays(left: Path) -> None:
 def test_a_process_that_is_still_at_work_is_left_alone(left: Path) -> None:
     lock = FolderLock(left)
     before = names(left)
-    with pytest.raises(TabnasError, match="another process is working"):
+    with pytest.raises(TabNASError, match="another process is working"):
         complete_run(left)
     assert names(left) == before
     lock.release()
@@ -105,7 +105,7 @@ def test_nothing_outside_the_folder_is_written_or_removed(
     if (left / name).is_dir():
         shutil.rmtree(left / name)
     (left / name).symlink_to(outside)
-    with pytest.raises(TabnasError, match="however it is a link"):
+    with pytest.raises(TabNASError, match="however it is a link"):
         complete_run(left)
     assert names(outside) == {"mine"}
 

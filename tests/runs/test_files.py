@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tabnas.cli._source import Source
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import (
     Labelled,
     Ledger,
@@ -65,7 +65,7 @@ def safetensors(header: Any, body: bytes = b"") -> bytes:
 )  # fmt: skip
 def test_malformed_checkpoints_are_refused(payload: bytes, tmp_path: Path) -> None:
     (tmp_path / "000001.checkpoint").write_bytes(reseal(MAGIC + bytes(DIGEST) + payload))
-    with pytest.raises(TabnasError, match=r"every checkpoint in .* is damaged"):
+    with pytest.raises(TabNASError, match=r"every checkpoint in .* is damaged"):
         read_checkpoint(tmp_path)
 
 
@@ -75,7 +75,7 @@ def test_a_checkpoint_cut_anywhere_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(TabnasError, match="is damaged"):
+        with pytest.raises(TabNASError, match="is damaged"):
             read_checkpoint(tmp_path)
 
 
@@ -109,7 +109,7 @@ def test_a_forged_candidate_cannot_break_the_limit(run, done, tmp_path: Path) ->
     for forged in ("1024-1024", "64-64-64", "99999"):
         search = facts["done"]["search"] | {"architectures": [forged, "linear"]}
         write_checkpoint(tmp_path, facts | {"done": facts["done"] | {"search": search}}, arrays)
-        with pytest.raises(TabnasError, match=f"the candidate {forged} is not within the limits"):
+        with pytest.raises(TabNASError, match=f"the candidate {forged} is not within the limits"):
             run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
 
 
@@ -131,7 +131,7 @@ def test_forged_facts_of_a_candidate(change: dict, run, done, tmp_path: Path) ->
     facts, arrays = done
     entry = {"candidate 1": facts["done"]["candidate 1"] | change}
     write_checkpoint(tmp_path, facts | {"done": facts["done"] | entry}, arrays)
-    with pytest.raises(TabnasError, match="must be one that this run has written"):
+    with pytest.raises(TabNASError, match="must be one that this run has written"):
         run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
 
 
@@ -140,7 +140,7 @@ def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
     name = next(name for name in arrays if name.startswith("done/refit/layer"))
     for wrong in (np.zeros((9, 9), np.float32), np.full_like(arrays[name], np.nan)):
         write_checkpoint(tmp_path, facts, arrays | {name: wrong})
-        with pytest.raises(TabnasError, match=r"must be (floats of the shape|finite)"):
+        with pytest.raises(TabNASError, match=r"must be (floats of the shape|finite)"):
             run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
 
 
@@ -178,7 +178,7 @@ def test_forged_states(tick: int, name: str, value: Any, run, tmp_path: Path) ->
     if value is None:  # negative, to whoever takes the bits for a signed number
         value = np.full(arrays[name].shape, 2**64 - 10**12, np.uint64)
     write_checkpoint(tmp_path, facts, arrays | {name: value})
-    with pytest.raises(TabnasError, match="must be one that this run has written"):
+    with pytest.raises(TabNASError, match="must be one that this run has written"):
         run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
 
 
@@ -188,7 +188,7 @@ def test_forged_states(tick: int, name: str, value: Any, run, tmp_path: Path) ->
 )
 def test_facts_that_say_nothing(facts: dict, tmp_path: Path) -> None:
     write_checkpoint(tmp_path, facts, {})
-    with pytest.raises(TabnasError, match="must be one that this run has written"):
+    with pytest.raises(TabNASError, match="must be one that this run has written"):
         Ledger(tmp_path)
 
 
@@ -254,7 +254,7 @@ def test_nothing_outside_a_run_is_touched(
         (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(target)
     before = tree(elsewhere), sorted(elsewhere.rglob("*"))
-    with pytest.raises(TabnasError):
+    with pytest.raises(TabNASError):
         run_in_folder(folder, data, settings)
     assert (tree(elsewhere), sorted(elsewhere.rglob("*"))) == before
     assert (folder / name).is_symlink()
@@ -275,7 +275,7 @@ def test_a_stopped_run_without_links_goes_on(stopped, tmp_path: Path) -> None:
 
 def test_a_pipe_for_a_lock_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".lock")
-    with pytest.raises(TabnasError, match="must be a file"):
+    with pytest.raises(TabNASError, match="must be a file"):
         RunFolder(tmp_path)
 
 
@@ -286,11 +286,11 @@ def test_reading_stays_in_the_folder(load: Any, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / name).symlink_to("../secret")
-    with pytest.raises(TabnasError, match="must be a file of the run's folder"):
+    with pytest.raises(TabNASError, match="must be a file of the run's folder"):
         load(folder)
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    with pytest.raises(TabnasError, match="must be a file of the run's folder"):
+    with pytest.raises(TabNASError, match="must be a file of the run's folder"):
         load(folder)
 
 
@@ -298,7 +298,7 @@ def test_a_model_elsewhere_is_not_the_runs(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "model").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(TabnasError, match="model must lie in the folder"):
+    with pytest.raises(TabNASError, match="model must lie in the folder"):
         load_run_model(tmp_path / "run")
 
 
@@ -321,14 +321,14 @@ def test_a_model_elsewhere_is_not_the_runs(tmp_path: Path) -> None:
 )
 def test_results_that_are_none(content: bytes, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_bytes(content)
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         load_result(tmp_path)
 
 
 def test_configs_that_are_none(tmp_path: Path) -> None:
     for content in (b"\xff", b"x", b"x = " + b"[" * 100_000, b"x = " + b"9" * 10_000):
         (tmp_path / "config.toml").write_bytes(content)
-        with pytest.raises(TabnasError, match="cannot be read"):
+        with pytest.raises(TabNASError, match="cannot be read"):
             load_config(tmp_path)
 
 
@@ -359,7 +359,7 @@ def test_configs_that_are_none(tmp_path: Path) -> None:
     ids=lambda said: str(said)[:60],
 )  # fmt: skip
 def test_settings_of_any_other_kind(said: Any) -> None:
-    with pytest.raises(TabnasError):
+    with pytest.raises(TabNASError):
         RunSettings.from_dict(said)
 
 
@@ -370,7 +370,7 @@ def test_settings_of_any_other_kind(said: Any) -> None:
     ids=str,
 )  # fmt: skip
 def test_sources_of_any_other_kind(said: Any) -> None:
-    with pytest.raises(TabnasError, match=r"config\.toml"):
+    with pytest.raises(TabNASError, match=r"config\.toml"):
         Source.from_dict(said)
 
 
@@ -383,12 +383,12 @@ def test_sources_of_any_other_kind(said: Any) -> None:
     ids=str,
 )  # fmt: skip
 def test_plans_that_follow_from_nothing(numbers: Any, run: PlannedRun) -> None:
-    with pytest.raises(TabnasError, match="plan"):
+    with pytest.raises(TabNASError, match="plan"):
         run.plan.resolved_to(numbers)
 
 
 def test_a_search_that_would_not_fit_into_memory_is_refused() -> None:
     data = Labelled.of(made_table(60).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
-    with pytest.raises(TabnasError, match="the networks of a search must take at most"):
+    with pytest.raises(TabNASError, match="the networks of a search must take at most"):
         plan_run(data, settings)

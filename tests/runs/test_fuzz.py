@@ -18,7 +18,7 @@ import pytest
 import tomli_w
 
 from tabnas.cli._source import Source
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import (
     Labelled,
     Ledger,
@@ -48,7 +48,7 @@ def outcome_of(seen: list[bool]) -> Iterator[None]:
         with np.errstate(all="ignore"):
             yield
         seen.append(True)
-    except (TabnasError, Stopped):
+    except (TabNASError, Stopped):
         seen.append(False)
 
 

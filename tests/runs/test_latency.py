@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tabnas.data import Table
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import COST_NAMES, LatencyTerms, Machine, NetworkShape
 from tabnas.model import Model, load_model, save_model
 from tabnas.runs import (
@@ -134,7 +134,7 @@ def test_a_plan_that_is_gone_on_with_measures_nothing(table_file: str) -> None:
 )
 def test_a_plan_that_was_changed_is_refused(table_file: str, wrong: object) -> None:
     data = Labelled.of(made_table(300).drop(["value"]), "kind")
-    with pytest.raises(TabnasError, match="begin a new run"):
+    with pytest.raises(TabNASError, match="begin a new run"):
         plan_run(data, settings_of(table_file, LIMITS), resolved=SHORT | {"latency": wrong})
 
 
@@ -178,7 +178,7 @@ def test_before_a_limit_is_refused_all_is_measured_again(table_file: str) -> Non
     ],
 )
 def test_settings_that_cannot_be(said: dict[str, object], words: str) -> None:
-    with pytest.raises(TabnasError, match=words):
+    with pytest.raises(TabNASError, match=words):
         RunSettings(**said)
 
 
@@ -346,7 +346,7 @@ def test_a_checkpoint_cannot_say_what_was_not_measured(
     said = str(found.model.architecture) if architecture == CHOSEN else architecture
     ledger.enter("latency", {said: measured_us})
     ledger.save()
-    with pytest.raises(TabnasError, match="the checkpoint must be one"):
+    with pytest.raises(TabNASError, match="the checkpoint must be one"):
         run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
 
 

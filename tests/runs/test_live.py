@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.locks import FolderLock
 from tabnas.runs import (
     Labelled,
@@ -162,7 +162,7 @@ def test_to_ask_for_a_lock_is_not_to_take_it(tmp_path: Path) -> None:
     lock = FolderLock(tmp_path)
     assert is_locked(tmp_path)
     assert is_locked(tmp_path)
-    with pytest.raises(TabnasError, match="another process"):
+    with pytest.raises(TabNASError, match="another process"):
         FolderLock(tmp_path)
     lock.release()
     assert not is_locked(tmp_path)
@@ -200,7 +200,7 @@ def test_what_is_malformed_is_refused(
     (tmp_path / live.PROGRESS).write_text(json.dumps(written))
     assert stand_of(tmp_path).target == "kind"
     (tmp_path / live.PROGRESS).write_text(json.dumps(written | change))
-    with pytest.raises(TabnasError, match=named):
+    with pytest.raises(TabNASError, match=named):
         read_stand(tmp_path)
 
 
@@ -220,7 +220,7 @@ def test_damage_of_any_kind_is_refused_or_harmless(written: dict[str, Any], tmp_
 def refusal(folder: Path) -> str:
     try:
         read_stand(folder)
-    except TabnasError as error:
+    except TabNASError as error:
         return str(error)
     return ""
 
@@ -234,5 +234,5 @@ def test_a_file_elsewhere_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "secret").write_text("{}")
     (tmp_path / "run" / live.PROGRESS).symlink_to(tmp_path / "secret")
-    with pytest.raises(TabnasError, match="link out of it"):
+    with pytest.raises(TabNASError, match="link out of it"):
         read_stand(tmp_path / "run")

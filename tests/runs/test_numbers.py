@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.data import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Constant, Examples
 from tabnas.runs import Labelled, Outcome, PlannedRun, RunSettings, describe_outcome, plan_run
 from tests.runs.conftest import made_table
@@ -72,7 +72,7 @@ def test_a_run_ends_finite_or_in_a_sentence(
         warnings.simplefilter("ignore", UserWarning)
         try:
             outcome = planned(Table.of(columns), "y", drawn, scaling=scaling).execute()
-        except TabnasError:
+        except TabNASError:
             return
     assert_sound(outcome)
 
@@ -122,7 +122,7 @@ def wild(run: PlannedRun) -> PlannedRun:
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
 def test_if_all_candidates_diverge_the_error_says_where_to_look(rows: int) -> None:
     run = wild(planned(made_table(rows).drop(["kind"]), "value"))
-    with pytest.raises(TabnasError, match=r"every candidate diverged.*the largest number .* of"):
+    with pytest.raises(TabNASError, match=r"every candidate diverged.*the largest number .* of"):
         run.execute()
 
 
@@ -130,7 +130,7 @@ def test_a_search_that_diverges_says_where_to_look() -> None:
     run = planned(made_table(300).drop(["kind"]), "value")
     search = replace(run.plan.search, schedule=Constant(1e25), optimizer=SGD())
     run = replace(run, plan=replace(run.plan, search=search))
-    with pytest.raises(TabnasError, match=r"search has diverged.*the largest number .* of the"):
+    with pytest.raises(TabNASError, match=r"search has diverged.*the largest number .* of the"):
         run.execute()
 
 

@@ -11,7 +11,7 @@ from pyarrow import concat_tables, parquet
 
 from tabnas.cli import _main as cli
 from tabnas.data import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import Labelled, Part, RunSettings, load_result, plan_tradeoff, prepare
 from tabnas.runs._overlap import hash_rows
 from tabnas.stores import encode_store, open_store
@@ -46,9 +46,9 @@ def notes(data: Labelled, **own: Labelled) -> list[str]:
 def test_rows_of_the_table_are_no_other_part(part: str, known: int, new: int) -> None:
     data, own = mixed(known, new)
     said = rf"the {part} part must have other rows .* got {known} of {known + new} rows"
-    with pytest.raises(TabnasError, match=said):
+    with pytest.raises(TabNASError, match=said):
         prepare(data, SETTINGS, **{part: own})
-    with pytest.raises(TabnasError, match=said):
+    with pytest.raises(TabNASError, match=said):
         plan_tradeoff(data, SETTINGS, [400, 800], **{part: own})
 
 
@@ -63,7 +63,7 @@ def test_a_large_share_is_noted_and_a_few_rows_are_not(part: str) -> None:
 
 def test_validation_rows_are_no_test() -> None:
     data, own = labelled(made_table(300, 1)), labelled(made_table(100, 2))
-    with pytest.raises(TabnasError, match="the test part must have other rows"):
+    with pytest.raises(TabNASError, match="the test part must have other rows"):
         prepare(data, SETTINGS, validation=own, test=own)
 
 
@@ -155,5 +155,5 @@ def test_rows_of_a_store_are_no_other_part(memory: int, tmp_path: Path) -> None:
         if fine:
             assert not [note for note in prepare(store, settings).notes if NOTE in note]
             continue
-        with pytest.raises(TabnasError, match="the test part must have other rows"):
+        with pytest.raises(TabNASError, match="the test part must have other rows"):
             prepare(store, settings)

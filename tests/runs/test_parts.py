@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tabnas.data import NumberTarget, Shares, Table, split_by_group
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import Labelled, RunSettings, make_plan, prepare
 from tabnas.runs._candidates import folds
 from tabnas.runs._parts import SMALL_TABLE
@@ -129,7 +129,7 @@ def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
         assert not set(parts.groups[inside]) & set(parts.groups[outside])
         seen += outside.tolist()
     assert sorted(seen) == list(range(len(parts.development)))
-    with pytest.raises(TabnasError, match="must tell when each row was"):
+    with pytest.raises(TabNASError, match="must tell when each row was"):
         prepare(labelled(table), settings(order="time", order_column="colour"))
 
 
@@ -175,7 +175,7 @@ def test_balanced_classes_weigh_the_same(table: Table) -> None:
     assert weight.sum() == pytest.approx(len(truth), rel=1e-5)
     assert parts.test is not None
     assert parts.test.weight is None  # scores count rows as they come
-    with pytest.raises(TabnasError, match="is a quantity"):
+    with pytest.raises(TabNASError, match="is a quantity"):
         prepare(labelled(table, "value"), settings(class_weight="balanced"))
 
 
@@ -250,10 +250,10 @@ def test_own_validation_and_test_rows_replace_the_shares() -> None:
 def test_own_rows_must_fit_the_table() -> None:
     train = labelled(made_table(300), "kind")
     nothing = Labelled(train.features.take(np.arange(0)), train.target, train.truth[:0])
-    with pytest.raises(TabnasError, match="the test part must have rows"):
+    with pytest.raises(TabNASError, match="the test part must have rows"):
         prepare(train, settings(), test=nothing)
     other = Labelled.of(made_table(50).drop(["kind"]), "value")
-    with pytest.raises(TabnasError, match="must have the target of the table"):
+    with pytest.raises(TabNASError, match="must have the target of the table"):
         prepare(train, settings(), validation=other)
 
 
@@ -270,7 +270,7 @@ def test_weights_of_one_part_survive_another_without() -> None:
 
 def test_unscaled_columns_beyond_what_networks_bear_are_named(table: Table) -> None:
     arrow = table.arrow.set_column(0, "size", pa.array(np.full(400, 1e20) * np.arange(400)))
-    with pytest.raises(TabnasError, match="the column 'size' must stay below 1e"):
+    with pytest.raises(TabNASError, match="the column 'size' must stay below 1e"):
         prepare(labelled(Table(arrow)), settings(scaling="none"))
 
 
@@ -304,13 +304,13 @@ def test_rows_without_a_target_are_left_out() -> None:
     ],
 )
 def test_refusals(columns: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         prepare(Labelled.of(Table.of(columns), "y"), settings())
 
 
 def test_training_rows_of_one_class_are_refused() -> None:
     table = Table.of({"x": range(100), "t": range(100), "y": ["a"] * 60 + ["b"] * 40})
-    with pytest.raises(TabnasError, match="must show at least two values of the target"):
+    with pytest.raises(TabNASError, match="must show at least two values of the target"):
         prepare(Labelled.of(table, "y"), settings(order="time", order_column="t"))
 
 
@@ -328,5 +328,5 @@ def test_training_rows_of_one_class_are_refused() -> None:
     ],
 )
 def test_settings_are_checked_when_made(said: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         RunSettings(**({"limits": LIMITS} | said))

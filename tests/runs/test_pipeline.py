@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.data import Table, load_dataset
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model import load_model, probabilities, score
 from tabnas.nets import SuperNet
 from tabnas.runs import (
@@ -126,7 +126,7 @@ def test_the_metric_chooses() -> None:
     assert found.metric.name == "auc"
     facts = describe_outcome(found)
     assert all(0.5 < one["auc"] <= 1 for one in facts["candidates"])
-    with pytest.raises(TabnasError, match="must be one of"):
+    with pytest.raises(TabNASError, match="must be one of"):
         outcome(labelled("value"), metric="auc")
 
 
@@ -179,11 +179,11 @@ def test_what_is_not_finished_leaves_nothing(tmp_path) -> None:
 
 def test_occupied_folders_are_refused(tmp_path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(TabnasError, match="new or empty"):
+    with pytest.raises(TabNASError, match="new or empty"):
         RunFolder(tmp_path)
-    with pytest.raises(TabnasError, match="is a file"):
+    with pytest.raises(TabNASError, match="is a file"):
         RunFolder(tmp_path / "file")
-    with pytest.raises(TabnasError, match="cannot be written"):
+    with pytest.raises(TabNASError, match="cannot be written"):
         RunFolder(tmp_path / "file" / "below")
 
 
@@ -253,7 +253,7 @@ def test_a_metric_that_the_rows_do_not_define_is_refused_before_the_work() -> No
         {"x": np.arange(rows) % 17, "t": np.arange(rows), "y": ["a", "b"] * 1_200 + ["a"] * 1_600}
     )
     settings = RunSettings(limits={"parameters": 300}, metric="auc", order="time", order_column="t")
-    with pytest.raises(TabnasError, match="auc must be defined"):
+    with pytest.raises(TabNASError, match="auc must be defined"):
         plan_run(Labelled.of(table, "y"), settings)
 
 

@@ -18,7 +18,7 @@ from pyarrow import csv, parquet
 
 from tabnas.cli import _main as cli
 from tabnas.data import _spool, _stored, read_table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import (
     Labelled,
     Ledger,
@@ -115,7 +115,7 @@ def test_other_runs_are_refused(change: Callable[[], object], named: str, tmp_pa
     run = planned(300)
     with pytest.raises(Stopped):
         run.execute(ledger=StopsAt(tmp_path, run, 5))
-    with pytest.raises(TabnasError, match=rf"only as it began, however the.*{named}"):
+    with pytest.raises(TabNASError, match=rf"only as it began, however the.*{named}"):
         Ledger(tmp_path, identity=change().identity())
 
 
@@ -152,7 +152,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(how: str, tmp_path: P
     assert facts == {"n": 1}
     assert "000002.checkpoint is damaged" in note
     (tmp_path / "000001.checkpoint").unlink()
-    with pytest.raises(TabnasError, match=r"every checkpoint .* is damaged"):
+    with pytest.raises(TabNASError, match=r"every checkpoint .* is damaged"):
         read_checkpoint(tmp_path)
 
 
@@ -192,7 +192,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_one_process_to_a_folder(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run"), pytest.raises(TabnasError, match="another process"):
+    with RunFolder(tmp_path / "run"), pytest.raises(TabNASError, match="another process"):
         RunFolder(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -203,14 +203,14 @@ def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
         folder.write_config({"settings": {}})
         write(folder.checkpoint, 1)
     assert (path / "config.toml").exists()
-    with pytest.raises(TabnasError, match="not finished; go on with tabnas resume"):
+    with pytest.raises(TabNASError, match="not finished; go on with tabnas resume"):
         RunFolder(path)
-    with RunFolder(path, resume=True) as folder, pytest.raises(TabnasError, match="another proc"):
+    with RunFolder(path, resume=True) as folder, pytest.raises(TabNASError, match="another proc"):
         RunFolder(path, resume=True)
     (path / "result.json").write_text("{}")
-    with pytest.raises(TabnasError, match="is finished"):
+    with pytest.raises(TabNASError, match="is finished"):
         RunFolder(path, resume=True)
-    with pytest.raises(TabnasError, match="that was stopped"):
+    with pytest.raises(TabNASError, match="that was stopped"):
         RunFolder(tmp_path / "other", resume=True)
 
 
@@ -257,7 +257,7 @@ def test_a_refused_resume_leaves_the_folder_as_it_was(
     data = Labelled.of(table.take(np.arange(rows)), "kind")
     asked = {"limits": LIMITS, "candidates": 2, "baselines": False}
     before = (stopped / "config.toml").read_bytes()
-    with pytest.raises(TabnasError, match=rf"only as it began, however {named}"):
+    with pytest.raises(TabNASError, match=rf"only as it began, however {named}"):
         run_in_folder(stopped, data, RunSettings(**(asked | said)))
     assert (stopped / "config.toml").read_bytes() == before
     assert cli.run(["resume", str(stopped), "--quiet"]) == 0
@@ -283,7 +283,7 @@ def test_other_settings_are_refused_before_the_first_checkpoint_too(tmp_path: Pa
     data = Labelled.of(made_table(300).drop(["value"]), "kind")
     folder = begun(tmp_path / "run", tmp_path / "t.csv", RunSettings(limits=LIMITS), SHORT)
     before = (folder / "config.toml").read_bytes()
-    with pytest.raises(TabnasError, match="the setting seed was 0 and is 1"):
+    with pytest.raises(TabNASError, match="the setting seed was 0 and is 1"):
         run_in_folder(folder, data, RunSettings(limits=LIMITS, seed=1))
     assert (folder / "config.toml").read_bytes() == before
 
@@ -303,7 +303,7 @@ def test_the_config_of_something_else_is_not_overwritten(
 ) -> None:
     (tmp_path / "config.toml").write_text(config)
     data = Labelled.of(made_table(300).drop(["value"]), "kind")
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         run_in_folder(tmp_path, data, RunSettings(limits=LIMITS))
     assert (tmp_path / "config.toml").read_text() == config
 
@@ -311,7 +311,7 @@ def test_the_config_of_something_else_is_not_overwritten(
 @pytest.mark.parametrize("place", ["file/run", "/proc/nowhere/run"])
 def test_folders_that_cannot_be_made_are_refused(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(TabnasError, match=r"cannot be written .*name another with --out"):
+    with pytest.raises(TabNASError, match=r"cannot be written .*name another with --out"):
         RunFolder(tmp_path / place)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
@@ -320,7 +320,7 @@ def test_checkpoints_that_cannot_be_written_end_the_run_in_a_sentence(tmp_path: 
     run = planned(300)
     (tmp_path / "checkpoint").touch()  # in the way of the folder
     ledger = Ledger(tmp_path / "checkpoint", identity=run.identity(), every=0)
-    with pytest.raises(TabnasError, match=r"no checkpoint can be written.*none before it.*begin"):
+    with pytest.raises(TabNASError, match=r"no checkpoint can be written.*none before it.*begin"):
         run.execute(ledger=ledger)
 
 
@@ -333,11 +333,11 @@ def test_a_disk_that_is_full_speaks_of_a_last_checkpoint_only_if_there_is_one(
     ledger = Ledger(tmp_path / "checkpoint")
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(TabnasError, match="there was none before it: make room and begin ag"):
+        with pytest.raises(TabNASError, match="there was none before it: make room and begin ag"):
             ledger.save()
     ledger.save()
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(TabnasError, match="the last one is whole: make room and go on from it"):
+    with pytest.raises(TabNASError, match="the last one is whole: make room and go on from it"):
         ledger.save()
 
 
@@ -409,7 +409,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_named(
     parquet.write_table(made_table(300).arrow, path)
     table = read_table(path)
     os.truncate(path, 100)
-    with pytest.raises(TabnasError, match=r"the column 'kind' of 'table.parquet' cannot be read"):
+    with pytest.raises(TabNASError, match=r"the column 'kind' of 'table.parquet' cannot be read"):
         Labelled.of(table, "kind")
 
 

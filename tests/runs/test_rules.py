@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import Budget, TabnasError
+from tabnas import Budget, TabNASError
 from tabnas.data import Table, TableEncoder
 from tabnas.runs import Labelled, RunSettings, _plan, plan_run
 from tabnas.runs._embedding_rule import fit_embeddings
@@ -210,5 +210,5 @@ def test_widths_of_a_users_own_stay_and_the_shortage_is_told() -> None:
 def test_a_room_that_cannot_be_is_refused(room: object) -> None:
     data = Labelled.of(made_table(100).drop(["value"]), "kind")
     numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "room": room}
-    with pytest.raises(TabnasError, match="room must be a share of the limits"):
+    with pytest.raises(TabNASError, match="room must be a share of the limits"):
         plan_run(data, RunSettings(limits={"parameters": 500}, time=1.0), resolved=numbers)

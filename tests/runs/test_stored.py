@@ -10,7 +10,7 @@ import pytest
 from pyarrow import csv
 
 from tabnas.data import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingSettings
 from tabnas.runs import ALONE, Ledger, Ranks, RunSettings, network_bytes, plan_run, prepare
 from tabnas.runs._stored_parts import StoredParts
@@ -162,7 +162,7 @@ def test_a_training_goes_on_in_the_middle_of_a_window(store: Store) -> None:
     with pytest.raises(Enough):
         stopped.run(on_step=stop)
     later = trainer()
-    later.load_state(stopped.state())
+    later.load_state_dict(stopped.state_dict())
     later.run()
     whole.run()
     for name, weights in whole.net.weights().items():
@@ -201,7 +201,7 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
 def test_what_a_store_cannot_do_is_refused(
     store: Store, settings: dict[str, object], said: str
 ) -> None:
-    with pytest.raises(TabnasError, match=said):
+    with pytest.raises(TabNASError, match=said):
         parts_of(store, **settings)
 
 
@@ -214,7 +214,7 @@ def test_memory_of_embeddings_is_known_before_it_is_taken(tmp_path: Path) -> Non
         kinds={"city": "hashed"},
         buckets=1 << 28,
     )
-    with pytest.raises(TabnasError, match=r"embeddings would take 25.8 GB .* fewer --buckets"):
+    with pytest.raises(TabNASError, match=r"embeddings would take 25.8 GB .* fewer --buckets"):
         plan_run(store, RunSettings(limits={"flops": 10_000}))
     within = plan_run(store, RunSettings(limits=LIMITS))  # by which the buckets are folded
     taken = network_bytes(within.plan.feasible.space, within.parts.task, within.plan.optimizer)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.cli import _main as cli
 from tabnas.data import Table
 from tabnas.errors import InfeasibleError
@@ -169,7 +169,7 @@ def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> 
         assert load_run_model(run).costs["parameters"] <= limit
         assert (run / "report.html").exists()
     assert (path / "tradeoff.html").exists()
-    with pytest.raises(TabnasError, match="finished"):
+    with pytest.raises(TabNASError, match="finished"):
         TradeoffFolder(path, resume=True)
 
 
@@ -235,14 +235,14 @@ def test_a_process_that_ended_before_the_page_is_finished_by_resume(
 
 @pytest.mark.parametrize("limits", [(), (100,), (100, 100), tuple(range(100, 200))])
 def test_too_few_or_too_many_limits_are_refused(limits) -> None:
-    with pytest.raises(TabnasError, match="2 to 50 different limits"):
+    with pytest.raises(TabNASError, match="2 to 50 different limits"):
         planned(limits)
 
 
 def test_a_limit_that_nothing_keeps_is_refused_before_the_work() -> None:
     with pytest.raises(InfeasibleError, match="raise the limit"):
         planned((2, 100))
-    with pytest.raises(TabnasError, match="time"):
+    with pytest.raises(TabNASError, match="time"):
         planned(time=3.0)
 
 
@@ -311,12 +311,12 @@ def test_what_was_too_slow_for_a_tight_limit_is_there_for_a_looser_one(latency_f
 
 @pytest.mark.parametrize("cost", ["parameters", "dense_parameters", "flops", "bytes"])
 def test_what_is_counted_has_whole_limits(cost) -> None:
-    with pytest.raises(TabnasError, match=rf"limits on {cost} must be whole.* 150.5 was given"):
+    with pytest.raises(TabNASError, match=rf"limits on {cost} must be whole.* 150.5 was given"):
         plan_tradeoff(table(), RunSettings(limits={cost: 150}), (150.5, 300), cost=cost)
 
 
 def test_an_unknown_cost_is_told_of_all_that_are_known() -> None:
-    with pytest.raises(TabnasError, match=r"known: batch_latency_us, .*flops, latency_us"):
+    with pytest.raises(TabNASError, match=r"known: batch_latency_us, .*flops, latency_us"):
         plan_tradeoff(table(), RunSettings(limits={"flops": 1_000}), (1, 2), cost="xyz")
 
 

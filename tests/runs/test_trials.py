@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import Labelled, Ledger, PlannedRun, RunSettings, plan_run
 from tabnas.runs._candidates import Candidate
 from tabnas.runs._trials import ranked, tried_alone
@@ -41,10 +41,10 @@ class FakeTrial:
     def run(self, observe: object, tick: object) -> Candidate:
         return self.outcome
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state_dict(self) -> dict[str, np.ndarray]:
         return {}
 
-    def load_state(self, state: object) -> None:
+    def load_state_dict(self, state: object) -> None:
         pass
 
 
@@ -82,5 +82,5 @@ def test_the_best_keeps_its_weights(
 
 
 def test_if_all_diverge_there_is_nothing_to_rank(run: PlannedRun) -> None:
-    with pytest.raises(TabnasError, match="every candidate diverged, of 2"):
+    with pytest.raises(TabNASError, match="every candidate diverged, of 2"):
         ranked(run, [candidate(0, inf), candidate(1, inf)])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.policy import Policy
 from tabnas.search import (
     CHILD_SAMPLERS,
@@ -130,9 +130,9 @@ def test_several_limits_come_by_turns() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TabnasError, match="`start` must be at least 1"):
+    with pytest.raises(TabNASError, match="`start` must be at least 1"):
         TighteningSampler(FEASIBLE, warmup=WARMUP, start=0.5)
-    with pytest.raises(TabnasError, match="`until` must be in"):
+    with pytest.raises(TabNASError, match="`until` must be in"):
         TighteningSampler(FEASIBLE, warmup=WARMUP, until=0)
-    with pytest.raises(TabnasError, match="'uniform' or 'depth'"):
+    with pytest.raises(TabNASError, match="'uniform' or 'depth'"):
         FeasibleSampler(FEASIBLE, warmup=WARMUP, by="chance")

@@ -45,7 +45,7 @@ def search(training: Examples, validation: Examples | None = None, **settings: o
 
 
 def finite(done: Search) -> bool:
-    held = done.state().items()
+    held = done.state_dict().items()
     return all(np.isfinite(value).all() for name, value in held if name != "history/quality")
 
 
@@ -129,14 +129,14 @@ def test_skipped_steps_survive_a_stop(workers: int) -> None:
 
     whole = made()
     states: list[dict[str, np.ndarray]] = []
-    whole.run(lambda round: states.append(whole.state()))
-    final = whole.state()
+    whole.run(lambda round: states.append(whole.state_dict()))
+    final = whole.state_dict()
     assert whole.history.skipped > 5
     for stopped in states[::4]:
         resumed = made()
-        resumed.load_state({name: np.array(value) for name, value in stopped.items()})
+        resumed.load_state_dict({name: np.array(value) for name, value in stopped.items()})
         resumed.run()
-        again = resumed.state()
+        again = resumed.state_dict()
         assert again.keys() == final.keys()
         for name, value in final.items():
             np.testing.assert_array_equal(again[name], value)
@@ -148,9 +148,9 @@ def test_a_row_in_a_row_survives_a_stop() -> None:
     first = search(examples(0, bad))
     states: list[dict[str, np.ndarray]] = []
     with pytest.raises(SearchDivergedError):
-        first.run(lambda round: states.append(first.state()))
+        first.run(lambda round: states.append(first.state_dict()))
     again = search(examples(0, bad))
-    again.load_state(states[-1])
+    again.load_state_dict(states[-1])
     with pytest.raises(SearchDivergedError):
         again.run()
     assert again.step == first.step == 20

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.nets import SGD, Examples, Inputs, Task
 from tabnas.policy import Adam
 from tabnas.search import CHILD_SAMPLERS, Search, SearchSettings, StepRecord
@@ -189,7 +189,7 @@ def test_the_paper_settings() -> None:
     ],
 )
 def test_bad_settings(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         search(**settings)
 
 
@@ -206,13 +206,13 @@ def test_a_search_resumes_from_a_state(children: str, workers: int) -> None:
     }
     whole = search(**settings)
     states: list[dict[str, np.ndarray]] = []
-    whole.run(lambda round: states.append(whole.state()))
-    final = whole.state()
+    whole.run(lambda round: states.append(whole.state_dict()))
+    final = whole.state_dict()
     for stopped in states[::5]:
         resumed = search(**settings)
-        resumed.load_state({name: np.array(value) for name, value in stopped.items()})
+        resumed.load_state_dict({name: np.array(value) for name, value in stopped.items()})
         resumed.run()
-        again = resumed.state()
+        again = resumed.state_dict()
         assert again.keys() == final.keys()
         for name, value in final.items():
             np.testing.assert_array_equal(again[name], value)

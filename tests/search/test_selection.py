@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.search import (
     SELECTIONS,
@@ -113,9 +113,9 @@ def test_another_set_is_chosen_from_alone(
 
 
 def test_unknown_rules_are_refused(finished: Search) -> None:
-    with pytest.raises(TabnasError, match="did you mean 'one_shot'"):
+    with pytest.raises(TabNASError, match="did you mean 'one_shot'"):
         select(finished, 3, by="oneshot")
-    with pytest.raises(TabnasError, match="n must be"):
+    with pytest.raises(TabNASError, match="n must be"):
         select(finished, 0)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import Architecture, Budget, Limit, SearchSpace, TabnasError
+from tabnas import Architecture, Budget, Limit, SearchSpace, TabNASError
 from tabnas.space import COSTS, ChainCost, DenseParameters
 from tests.problems import spaces, valid_choices
 
@@ -58,25 +58,25 @@ def test_absent_layers_cannot_be_followed() -> None:
 
 
 def test_unknown_cost_suggests_the_nearest() -> None:
-    with pytest.raises(TabnasError, match="did you mean 'parameters'"):
+    with pytest.raises(TabNASError, match="did you mean 'parameters'"):
         Budget(paramters=5)
 
 
 @pytest.mark.parametrize("at_most", [-1, float("nan"), float("inf"), "5", True, None])
 def test_limits_must_be_numbers(at_most: object) -> None:
-    with pytest.raises(TabnasError, match="the limit on parameters must be a finite number"):
+    with pytest.raises(TabNASError, match="the limit on parameters must be a finite number"):
         Budget(parameters=at_most)
 
 
 def test_a_limit_names_its_cost() -> None:
-    with pytest.raises(TabnasError, match=r"like Budget\(parameters=20_000\).* got 20000"):
+    with pytest.raises(TabNASError, match=r"like Budget\(parameters=20_000\).* got 20000"):
         Budget(20_000)  # type: ignore[arg-type]
-    with pytest.raises(TabnasError, match=r"got 'flops'; to limit a cost by its name, write B"):
+    with pytest.raises(TabNASError, match=r"got 'flops'; to limit a cost by its name, write B"):
         Limit("flops", 5)  # type: ignore[arg-type]
 
 
 def test_a_cost_is_limited_once() -> None:
-    with pytest.raises(TabnasError, match="limits parameters more than once"):
+    with pytest.raises(TabNASError, match="limits parameters more than once"):
         Budget(Limit(COSTS["parameters"], 3), parameters=5)
 
 

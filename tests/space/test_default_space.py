@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.space import COSTS, default_space, relax
 from tabnas.space._default_space import LADDER
 
@@ -78,5 +78,5 @@ def test_relaxing_spares_what_no_architecture_can_change() -> None:
 
 
 def test_layers_are_checked() -> None:
-    with pytest.raises(TabnasError, match="layers must be"):
+    with pytest.raises(TabNASError, match="layers must be"):
         default_space(Budget(parameters=10), inputs=1, outputs=1, layers=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tabnas import Architecture, SearchSpace, TabnasError
+from tabnas import Architecture, SearchSpace, TabNASError
 from tests.problems import spaces, valid_choices
 
 
@@ -52,14 +52,14 @@ def test_no_layer_at_all_is_linear() -> None:
     ],
 )
 def test_bad_candidates_are_refused(candidates: list[list[int]], message: str) -> None:
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         SearchSpace(candidates, inputs=4, outputs=1)
 
 
 @pytest.mark.parametrize("name", ["inputs", "outputs", "layers"])
 def test_zero_inputs_outputs_and_layers_are_refused(name: str) -> None:
     sizes = {"inputs": 4, "outputs": 1, "layers": 2} | {name: 0}
-    with pytest.raises(TabnasError, match=f"{name} must be an integer of at least 1, however 0"):
+    with pytest.raises(TabNASError, match=f"{name} must be an integer of at least 1, however 0"):
         SearchSpace.uniform(**sizes)
 
 
@@ -77,6 +77,6 @@ def test_zero_inputs_outputs_and_layers_are_refused(name: str) -> None:
 )
 def test_strings_that_are_not_of_the_space_are_refused(text: str, message: str) -> None:
     space = SearchSpace([[8, 16], [0, 8]], inputs=4, outputs=1)
-    with pytest.raises(TabnasError, match=message):
+    with pytest.raises(TabNASError, match=message):
         space.choices(text)
     assert text not in space

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import ClassTarget, NumberTarget
 from tabnas.data.reading import RowError
 from tabnas.stores._answers import MOST_CLASSES, Labels, Moments, typed_labels
@@ -30,18 +30,18 @@ def test_moments_merge(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
 
 
 def test_answers_that_cannot_be_learned() -> None:
-    with pytest.raises(TabnasError, match="two different values, however it has one"):
+    with pytest.raises(TabNASError, match="two different values, however it has one"):
         Moments.of(np.array([3.0, 3.0])).fit("y")
-    with pytest.raises(TabnasError, match="two different values, however it has none"):
+    with pytest.raises(TabNASError, match="two different values, however it has none"):
         Moments().fit("y")
     huge = Moments.of(np.array([1e308, -1e308])).merged(Moments.of(np.array([1e308])))
-    with pytest.raises(TabnasError, match="a deviation that floats can hold"):
+    with pytest.raises(TabNASError, match="a deviation that floats can hold"):
         huge.fit("y")
     labels = Labels.of(pa.chunked_array([["a", "b"]]), pa.chunked_array([["a"]]))
-    with pytest.raises(TabnasError, match="the training rows must show at least two"):
+    with pytest.raises(TabNASError, match="the training rows must show at least two"):
         labels.fit("y")
     many = pa.chunked_array([np.arange(MOST_CLASSES + 1)])
-    with pytest.raises(TabnasError, match="'y' must have at most 10,000 classes"):
+    with pytest.raises(TabNASError, match="'y' must have at most 10,000 classes"):
         Labels.of(many, many).refuse_many("y")
 
 
@@ -53,8 +53,8 @@ def test_labels_are_those_of_the_whole(given_labels: list[str | None]) -> None:
     merged = parts[0].merged(parts[1])
     try:
         expected = ClassTarget.fit("y", column)
-    except TabnasError:
-        with pytest.raises(TabnasError):
+    except TabNASError:
+        with pytest.raises(TabNASError):
             merged.fit("y")
     else:
         assert merged.fit("y") == expected

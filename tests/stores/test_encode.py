@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data import (
     DataWarning,
     NumberTarget,
@@ -71,7 +71,7 @@ def test_a_store_is_the_table_in_memory(
         path = write_csv(Path(folder) / "table.csv", columns)
         try:
             encoder, arrays = in_memory(read_table(path), target, scaling=scaling)
-        except TabnasError:
+        except TabNASError:
             assume(False)
         assume(target == "value" or len(np.unique(arrays["train"][2])) > 1)
         store = encode_store(path, Path(folder) / "store", target=target, scaling=scaling)
@@ -168,7 +168,7 @@ def test_a_link_tells_what_its_file_does_not(tmp_path: Path) -> None:
     assert_holds(store, arrays)
     again = tmp_path / "test.csv"
     again.symlink_to(hidden)
-    with pytest.raises(TabnasError, match=r"'test\.csv' is twice"):
+    with pytest.raises(TabNASError, match=r"'test\.csv' is twice"):
         encode_store(link, tmp_path / "other", target="kind", test=[again])
 
 
@@ -249,7 +249,7 @@ def test_contradictions_name_file_and_row(
     columns = mixed_columns(ROWS)
     columns[column][389] = value
     path = write_csv(tmp_path / "table.csv", columns)
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         encode_store(path, tmp_path / "store", target="value", drop=("kind",))
 
 
@@ -258,7 +258,7 @@ def test_numbers_with_remarks_are_refused_at_once(tmp_path: Path) -> None:
     columns["size"][7] = "broken"
     path = write_csv(tmp_path / "table.csv", columns)
     with pytest.raises(
-        TabnasError, match=r"'table.csv': .*'size' must hold numbers only.*row 8 is"
+        TabNASError, match=r"'table.csv': .*'size' must hold numbers only.*row 8 is"
     ):
         encode_store(path, tmp_path / "store", target="kind")
     assert not (tmp_path / "store").exists()  # nothing was begun
@@ -339,7 +339,7 @@ def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_tables_that_cannot_be(content: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text(content)
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         encode_store(path, tmp_path / "store", target="kind")
 
 
@@ -356,7 +356,7 @@ def test_files_must_be_alike(tmp_path: Path) -> None:
         (stored, r"'first.csv' is .csv and 'fourth.parquet' .parquet"),
         (first, "'first.csv' is twice"),
     ):
-        with pytest.raises(TabnasError, match=sentence):
+        with pytest.raises(TabNASError, match=sentence):
             encode_store([first, path], tmp_path / "store", target="kind")
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.stores import _head
 from tabnas.stores._head import read_head
 from tabnas.stores._sources import find_sources
@@ -51,5 +51,5 @@ def test_rows_are_bounded(here: None, paths: list[Path], monkeypatch: pytest.Mon
     other = paths[-1]
     WRITE[other.suffix](pa.table({"z": [1.0]}), str(other))
     for size in (300, 1 << 30):
-        with pytest.raises(TabnasError, match=rf"'{other.name}' must have the columns"):
+        with pytest.raises(TabNASError, match=rf"'{other.name}' must have the columns"):
             read_head(find_sources(paths), size)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.stores import encode_store
 
 ROWS = 100
@@ -64,7 +64,7 @@ def test_columns_that_cannot_be_the_same_are_named(
     column: pa.Array, type_: str, tmp_path: Path
 ) -> None:
     paths = written(tmp_path, NUMBERS, NUMBERS, column)
-    with pytest.raises(TabnasError) as raised:
+    with pytest.raises(TabNASError) as raised:
         encode_store(paths, tmp_path / "store", target="y")
     assert str(raised.value) == (
         "'2.parquet' must have columns of the types of the files before it, however 'x' is "

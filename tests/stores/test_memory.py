@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.stores import parse_bytes
 from tabnas.stores._memory import Sizes
 
@@ -63,5 +63,5 @@ def test_sizes() -> None:
     assert large.sampled_rows(100.0) == 1 << 18
     assert small.sampled_rows(1e9) == 1 << 12
     for text in ("", "1", "GB", "1 XB", "-1GB", "1GB2", "٣GB", "9" * 30 + "MB"):
-        with pytest.raises(TabnasError):
+        with pytest.raises(TabNASError):
             Sizes.within(parse_bytes(text))

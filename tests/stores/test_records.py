@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.data.reading import separated_form
 from tabnas.stores._kernels import scan_records
 from tabnas.stores._sources import Source
@@ -92,5 +92,5 @@ def test_lines_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + '"' + "x\n" * 200)
     reader = TextReader(form=separated_form(path), size=20)
-    with pytest.raises(TabnasError, match=r"'t\.csv' must close every quote"):
+    with pytest.raises(TabNASError, match=r"'t\.csv' must close every quote"):
         list(reader.records(Source.of(path)))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.locks import FolderLock
 from tabnas.stores import EncodingProgress, _checkpoint, encode_store, open_store
 from tabnas.stores._summary import Summary
@@ -51,7 +51,7 @@ def test_an_interrupted_encoding_goes_on(after: int, paths: list[Path], tmp_path
     whole = encode_store(paths, tmp_path / "whole", target="kind")
     with pytest.raises(Interruption):
         encode_store(paths, tmp_path / "store", target="kind", observe=interrupting(after))
-    with pytest.raises(TabnasError, match=r"go on with: tabnas encode .*--target kind --out"):
+    with pytest.raises(TabNASError, match=r"go on with: tabnas encode .*--target kind --out"):
         open_store(tmp_path / "store")
     seen: list[EncodingProgress] = []
     store = encode_store(paths, tmp_path / "store", target="kind", observe=seen.append)
@@ -137,13 +137,13 @@ def test_another_command_is_refused(paths: list[Path], tmp_path: Path) -> None:
         ({"kinds": {"user": "hashed"}, "drop": ("same",)}, "however kinds, drop differ"),
         ({"target": "value"}, "however target differ"),
     ):
-        with pytest.raises(TabnasError, match=sentence):
+        with pytest.raises(TabNASError, match=sentence):
             encode_store(paths, tmp_path / "store", **({"target": "kind"} | changes))
-    with pytest.raises(TabnasError, match="however the files differ"):
+    with pytest.raises(TabNASError, match="however the files differ"):
         encode_store(paths[:1], tmp_path / "store", target="kind")
     with paths[1].open("a") as file:
         file.write("\n")
-    with pytest.raises(TabnasError, match=r"'1\.csv' must be as it was when the store"):
+    with pytest.raises(TabNASError, match=r"'1\.csv' must be as it was when the store"):
         encode_store(paths, tmp_path / "store", target="kind")
 
 
@@ -156,7 +156,7 @@ def test_a_file_must_not_change_meanwhile(paths: list[Path], tmp_path: Path) -> 
         if told == 15:
             os.utime(paths[1], (1, 1))
 
-    with pytest.raises(TabnasError, match=r"'1\.csv' must stay as it is while it is encoded"):
+    with pytest.raises(TabNASError, match=r"'1\.csv' must stay as it is while it is encoded"):
         encode_store(paths, tmp_path / "store", target="kind", observe=observe)
 
 
@@ -167,22 +167,22 @@ def test_damaged_beginnings_are_refused(paths: list[Path], tmp_path: Path) -> No
     content = bytearray(data.read_bytes())
     content[len(content) // 2] ^= 1
     data.write_bytes(content)
-    with pytest.raises(TabnasError, match=r"learned-.*must be as it was written"):
+    with pytest.raises(TabNASError, match=r"learned-.*must be as it was written"):
         encode_store(paths, tmp_path / "store", target="kind")
 
 
 def test_one_process_to_a_store(paths: list[Path], tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     lock = FolderLock(tmp_path / "store")
-    with pytest.raises(TabnasError, match="another process is working in"):
+    with pytest.raises(TabNASError, match="another process is working in"):
         encode_store(paths, tmp_path / "store", target="kind")
     lock.release()
     encode_store(paths, tmp_path / "store", target="kind")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(TabnasError, match="must be new, empty or a store"):
+    with pytest.raises(TabNASError, match="must be new, empty or a store"):
         encode_store(paths, tmp_path / "other", target="kind")
-    with pytest.raises(TabnasError, match="must be a folder, however"):
+    with pytest.raises(TabNASError, match="must be a folder, however"):
         encode_store(paths, tmp_path / "other" / "thesis.tex", target="kind")
 
 
@@ -229,6 +229,6 @@ def test_a_full_disk_ends_in_a_sentence(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(TabnasError, match=r"cannot be written \(No space left on device\)"):
+        with pytest.raises(TabNASError, match=r"cannot be written \(No space left on device\)"):
             encode_store(paths, tmp_path / "store", target="kind")
     assert encode_store(paths, tmp_path / "store", target="kind").rows

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas import TabnasError
+from tabnas import TabNASError
 from tabnas.stores import Store, encode_store, open_store
 from tabnas.stores._document import _digest
 from tests.mutations import mutated_bytes, mutated_values
@@ -98,7 +98,7 @@ def test_types_are_those_of_a_table_in_memory(made: Store) -> None:
 def test_rows_that_are_not_there(
     made: Store, ask: Callable[[Store], object], sentence: str
 ) -> None:
-    with pytest.raises(TabnasError, match=sentence):
+    with pytest.raises(TabNASError, match=sentence):
         ask(made)
 
 
@@ -110,7 +110,7 @@ def test_a_flipped_bit_is_found(copy: Path) -> None:
     path.write_bytes(content)
     store = open_store(copy)  # which looks at sizes only
     with pytest.raises(
-        TabnasError, match=r"pieces/000001/train\.numeric must be as it was written"
+        TabNASError, match=r"pieces/000001/train\.numeric must be as it was written"
     ):
         store.verify()
 
@@ -119,13 +119,13 @@ def test_what_is_cut_short_or_elsewhere_is_refused(copy: Path, tmp_path: Path) -
     path = copy / "pieces" / "000000" / "test.target"
     content = path.read_bytes()
     path.write_bytes(content[:-4])
-    with pytest.raises(TabnasError, match=r"pieces/000000/test\.target must be a file of .* bytes"):
+    with pytest.raises(TabNASError, match=r"pieces/000000/test\.target must be a file of .* bytes"):
         open_store(copy)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_bytes(content)
     path.unlink()
     path.symlink_to(elsewhere)
-    with pytest.raises(TabnasError, match="the store is damaged"):
+    with pytest.raises(TabNASError, match="the store is damaged"):
         open_store(copy)
 
 
@@ -134,22 +134,22 @@ def test_a_piece_that_vanishes_is_named(copy: Path) -> None:
     (copy / "pieces" / "000001" / "train.numeric").unlink()
     for ask in (lambda: store.read("train", 0, store.rows["train"]), store.verify):
         with pytest.raises(
-            TabnasError, match=r"pieces/000001/train\.numeric must be there .*\(No such file or"
+            TabNASError, match=r"pieces/000001/train\.numeric must be there .*\(No such file or"
         ):
             ask()
 
 
 def test_no_store(tmp_path: Path, copy: Path) -> None:
-    with pytest.raises(TabnasError, match=r"there is no store .*; name a file, or make a store"):
+    with pytest.raises(TabNASError, match=r"there is no store .*; name a file, or make a store"):
         open_store(tmp_path / "nothing")
     (copy / "store.json").unlink()
     with pytest.raises(
-        TabnasError, match=r"must be complete.* go on with: tabnas encode .*table\.csv"
+        TabNASError, match=r"must be complete.* go on with: tabnas encode .*table\.csv"
     ):
         open_store(copy)
     document = json.loads((copy / "plan.json").read_text()) | {"format": 2}
     (copy / "plan.json").write_text(json.dumps(document))
-    with pytest.raises(TabnasError, match="must have format 1, however it has 2"):
+    with pytest.raises(TabNASError, match="must have format 1, however it has 2"):
         open_store(copy)
 
 
@@ -167,7 +167,7 @@ def test_any_damage_ends_in_a_sentence(seed: int, copy: Path) -> None:
         path.write_text(json.dumps(document))
     try:
         store = open_store(copy)
-    except TabnasError:
+    except TabNASError:
         return
     for part, rows in store.rows.items():
         assert len(store.read(part, 0, rows).truth) == rows

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.strategies import BayesianOptimization, RandomSearch, optimize
 from tabnas.strategies._batch_strategy import to_tuples
 from tabnas.testing._strategies import check_recommendations
@@ -102,9 +102,9 @@ def test_evaluations_of_others_are_learned_from() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(TabnasError, match="`length_scale` must be positive or None"):
+    with pytest.raises(TabNASError, match="`length_scale` must be positive or None"):
         BayesianOptimization(LISTED, rng=0, length_scale=0.0)
-    with pytest.raises(TabnasError, match="`noise` must be at least 1e-06 or None"):
+    with pytest.raises(TabNASError, match="`noise` must be at least 1e-06 or None"):
         BayesianOptimization(LISTED, rng=0, noise=0.0)
-    with pytest.raises(TabnasError, match="`recommend_by` must be 'seen' or 'model'"):
+    with pytest.raises(TabNASError, match="`recommend_by` must be 'seen' or 'model'"):
         BayesianOptimization(LISTED, rng=0, recommend_by="best")  # type: ignore[arg-type]

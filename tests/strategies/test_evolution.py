@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.strategies import Evolution, optimize
 from tabnas.strategies._batch_strategy import to_tuples
 from tabnas.types import FloatArray, IntArray
@@ -66,7 +66,7 @@ def test_all_of_it_is_feasible_and_new(
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(TabnasError, match="`mutation` must be in"):
+    with pytest.raises(TabNASError, match="`mutation` must be in"):
         Evolution(FEASIBLE, rng=0, mutation=0.0)
-    with pytest.raises(TabnasError, match="population must be an integer of at least 2"):
+    with pytest.raises(TabNASError, match="population must be an integer of at least 2"):
         Evolution(FEASIBLE, rng=0, population=1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.strategies import Guided, RandomSearch, Strategy, optimize
 from tabnas.strategies._guided import log_gain
 from tabnas.testing._strategies import check_recommendations, check_suggestions
@@ -153,5 +153,5 @@ def test_the_gain_tells_the_hopeless_apart() -> None:
     ("option", "value"), [("initial", 0), ("batch", 0), ("degree", 0), ("initial_repeats", -1)]
 )
 def test_impossible_options_are_refused(option: str, value: int) -> None:
-    with pytest.raises(TabnasError, match=f"{option} must be"):
+    with pytest.raises(TabNASError, match=f"{option} must be"):
         Guided(FEASIBLE, rng=0, **{option: value})

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, Limit, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, Limit, SearchSpace, TabNASError
 from tabnas.space import CallableCost
 from tabnas.strategies import Layerwise, optimize
 from tabnas.types import FloatArray, IntArray
@@ -110,5 +110,5 @@ def test_a_sampled_set_is_searched_as_well_as_a_known_one() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(TabnasError, match="buckets must be an integer of at least 1"):
+    with pytest.raises(TabNASError, match="buckets must be an integer of at least 1"):
         Layerwise(FEASIBLE, rng=0, buckets=0)

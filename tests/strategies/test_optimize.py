@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.strategies import (
     Evolution,
     PolicyGradient,
@@ -61,5 +61,5 @@ def test_a_strategy_that_needs_no_evaluation_is_stopped(monkeypatch: pytest.Monk
 
 
 def test_the_number_of_evaluations_must_be_positive() -> None:
-    with pytest.raises(TabnasError, match="n_evaluations must be an integer of at least 1"):
+    with pytest.raises(TabNASError, match="n_evaluations must be an integer of at least 1"):
         optimize(RandomSearch(FEASIBLE, rng=0), widest, 0)

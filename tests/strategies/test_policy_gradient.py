@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.policy import REWARDS, Adam, Controller
 from tabnas.strategies import PolicyGradient, optimize
 from tabnas.types import FloatArray, IntArray
@@ -75,7 +75,7 @@ def test_monte_carlo_where_the_set_is_not_exact() -> None:
 
 
 def test_what_is_not_known_is_refused() -> None:
-    with pytest.raises(TabnasError, match="did you mean 'rejection'"):
+    with pytest.raises(TabNASError, match="did you mean 'rejection'"):
         PolicyGradient(TOY, rng=0, reward="rejektion")
-    with pytest.raises(TabnasError, match="`recommend_by` must be"):
+    with pytest.raises(TabNASError, match="`recommend_by` must be"):
         PolicyGradient(TOY, rng=0, recommend_by="best")  # type: ignore[arg-type]

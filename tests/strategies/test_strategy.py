@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.strategies import STRATEGIES, RandomSearch
 
 SPACE = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
@@ -33,7 +33,7 @@ def test_nothing_seen_is_nothing_recommended() -> None:
 
 
 def test_other_shapes_are_refused() -> None:
-    with pytest.raises(TabnasError, match=r"`choices` must have the shape \(1, 2\)"):
+    with pytest.raises(TabNASError, match=r"`choices` must have the shape \(1, 2\)"):
         RandomSearch(TOY, rng=0).update(np.array([[0, 0, 0]]), np.array([1.0]))
 
 
@@ -41,5 +41,5 @@ def test_at_least_one_must_be_asked_for() -> None:
     for name, strategy in STRATEGIES.items():
         if name == "tpe":
             continue  # needs an extra
-        with pytest.raises(TabnasError, match="n must be an integer of at least 1"):
+        with pytest.raises(TabNASError, match="n must be an integer of at least 1"):
             strategy(TOY, rng=0).recommend(0)

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from tabnas import Budget, FeasibleSet, SearchSpace, TabnasError
+from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.strategies import TPE, StuckError, _tpe, optimize
 from tabnas.types import FloatArray, IntArray
 
@@ -19,7 +19,7 @@ def widest(choices: IntArray) -> FloatArray:
 
 def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(TabnasError, match=r"pip install 'tabnas\[paper\]'"):
+    with pytest.raises(TabNASError, match=r"pip install 'tabnas\[paper\]'"):
         TPE(FEASIBLE, rng=0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import ENGINES, Child, EngineFactory, Examples, Inputs, Rows, State, SuperNet, Task
 from tabnas.space import Architecture
 from tabnas.testing import ReferenceEngine, check_engine
@@ -73,16 +73,16 @@ class _Weightless(ReferenceEngine):
 class _Shares(ReferenceEngine):
     """Hands out its own arrays for a state."""
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         return self._state
 
 
 class _Forgets(ReferenceEngine):
     """Loads the weights and nothing else."""
 
-    def load_state(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         weights = {name: array for name, array in state.items() if name.startswith("weight/")}
-        super().load_state(self._state | weights)
+        super().load_state_dict(self._state | weights)
 
 
 class _Leaks(ReferenceEngine):
@@ -130,12 +130,12 @@ class _Sorts(ReferenceEngine):
         (_Dense, "must not move all of"),
         (_CountsTheNetworksSteps, "the state after steps of Adam"),
         (_Reckless, "a step that is not finite must move nothing"),
-        (_Weightless, "loss must raise TabnasError"),
+        (_Weightless, "loss must raise TabNASError"),
         (_Shares, "a state must not change"),
         (_Forgets, "must go on with the same bits"),
         (_Leaks, "beside broken weights"),
         (_Moody, "the same"),
-        (_Wraps, "logits must raise TabnasError"),
+        (_Wraps, "logits must raise TabNASError"),
         (_Sorts, "logits must be"),
     ],
 )
@@ -148,7 +148,7 @@ def test_an_engine_of_ones_own_has_a_name_once_it_is_entered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     task = Task(inputs=Inputs(numeric=2), loss="logistic")
-    with pytest.raises(TabnasError, match="unknown engine 'plain'"):
+    with pytest.raises(TabNASError, match="unknown engine 'plain'"):
         SuperNet.standalone("4", task, engine="plain")
     monkeypatch.setitem(ENGINES, "plain", ReferenceEngine)
     net = SuperNet.standalone("4", task, engine="plain")

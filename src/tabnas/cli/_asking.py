@@ -19,7 +19,7 @@ from tabnas.cli._values import (
     some_limits,
     with_named,
 )
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.runs import RunSettings
@@ -86,7 +86,7 @@ class Question:
         from tabnas.runs import RunSettings
 
         if self.time_column and self.group_column:
-            raise TabnasError(
+            raise TabNASError(
                 "rows must be split in one way, however both --time-column and --group-column "
                 "were given; remove one"
             )

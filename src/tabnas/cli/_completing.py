@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 METRICS = ("accuracy", "balanced_error", "log_loss", "auc", "rmse", "mae", "r2")
 MEASURED = ("latency_us", "batch_latency_us")
@@ -71,7 +71,7 @@ def data(incomplete: str) -> list[str]:
     if not {"/", "."} & set(incomplete):
         from tabnas.data import list_datasets
 
-        with suppress(TabnasError):  # where the folder of tables is none
+        with suppress(TabNASError):  # where the folder of tables is none
             found += [listing.name for listing in list_datasets()]
     return sorted(name for name in found if name.startswith(incomplete))
 

@@ -126,7 +126,7 @@ def describe(feasible: FeasibleSet) -> dict[str, Any]:
         "outputs": space.outputs,
         "layers": space.depth,
         "widths": list(space.candidates[0]),
-        "limits": {limit.cost.name: limit.at_most for limit in budget.limits},
+        "limits": {limit.cost.name: limit.upper for limit in budget.limits},
         "architectures": space.size,
         "method": feasible.method,
         "exact": feasible.is_exact,

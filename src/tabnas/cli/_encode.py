@@ -17,7 +17,7 @@ from tabnas.cli._options import COLUMNS, GIGABYTE, ROWS, WORK
 from tabnas.cli._ranks import refuse_ranks
 from tabnas.cli._text import terminal
 from tabnas.cli._values import declared_kinds, given_memory, parse_names, share_or_file
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 SHARE = 0.2
 
@@ -151,7 +151,7 @@ def encode(
     silent = quiet or as_json
     if check is not None:
         if files or target is not None or out is not None:
-            raise TabnasError(
+            raise TabNASError(
                 "--check STORE must stand alone, however there are files, a target or a folder to "
                 "write; check first, or encode first"
             )
@@ -159,7 +159,7 @@ def encode(
         return
     if not files or target is None or out is None:
         missing = "FILE" if not files else "--target" if target is None else "--out"
-        raise TabnasError(
+        raise TabNASError(
             "encoding must be told which files, which target and where to, like tabnas encode "
             f"FILE --target NAME --out FOLDER, however {missing} was not given"
         )
@@ -204,7 +204,7 @@ def _parts(validation: list[str] | None, test: list[str] | None) -> tuple[Any, d
         said = [share_or_file(f"--{name}", text, SHARE) for text in texts]
         own[name] = [file for _, file in said if file is not None]
         if len(said) > 1 and len(own[name]) < len(said):
-            raise TabnasError(
+            raise TabNASError(
                 f"--{name} must be one share of the rows or files, however both were given"
             )
         shares[name] = said[0][0]

@@ -13,7 +13,7 @@ from tabnas.cli._folders import finished
 from tabnas.cli._options import FinishedRun, Json
 from tabnas.cli._standard_input import input_file
 from tabnas.cli._text import terminal
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
     target = model.target
     table = read_table(file, text=model.text_columns, observe=progress.read)
     if target.name not in table:
-        raise TabnasError(
+        raise TabNASError(
             f"{file.name!r} must have the target {target.name!r} to be judged by, however it "
             "has no such column; use tabnas predict for rows without"
         )
@@ -106,7 +106,7 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
         read, count = read + len(piece), here.stop
     progress.count(read, len(table))
     if not count:
-        raise TabnasError(
+        raise TabNASError(
             f"{file.name!r} must have rows with a target to be judged by, however "
             f"{target.name!r} is missing in all; use tabnas predict for rows without"
         )

@@ -14,7 +14,7 @@ from tabnas.cli._numbers import at_least, number
 from tabnas.cli._options import FinishedRun, Json
 from tabnas.cli._standard_input import input_file
 from tabnas.cli._text import plain, shown, terminal
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.cli._run_rows import JudgedRows
@@ -96,7 +96,7 @@ def export(
             rows = read_table(checked, text=model.text_columns)
         judged = JudgedRows(rows=rows, words=f"rows of {checked.name}")
     if int8 and judged.rows is None:
-        raise TabnasError(
+        raise TabNASError(
             f"--int8 must be measured on rows with the target {plain(model.target.name)!r}, "
             f"however there are none: {judged.words}; name some with --check FILE"
         )
@@ -119,13 +119,13 @@ def export(
 def _one_of(file: Path | None, out: Path | None) -> Path:
     """The file to write, which may be said in two ways."""
     if file is not None and out is not None:
-        raise TabnasError(
+        raise TabNASError(
             f"one file must be named, however both {plain(file)!r} and --out {plain(out)!r} were "
             "given; leave one out"
         )
     path = file or out
     if path is None:
-        raise TabnasError(
+        raise TabNASError(
             "export must be told where to write, however no file was named; give one that ends in "
             ".onnx: tabnas export RUN FILE"
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tabnas.cli._completing import all_runs, finished_runs, reported_runs, stopped_runs
 from tabnas.cli._text import plain
-from tabnas.errors import TabnasError, nearest
+from tabnas.errors import TabNASError, find_nearest
 
 FINALS = ("result.json", "tradeoff.json")
 LONGEST = 200
@@ -21,7 +21,7 @@ def finished(run: Path, *, tradeoff: bool = False) -> Path:
     ends = ["result.json", "model", "model.json", *(["tradeoff.json"] if tradeoff else [])]
     if any((run / end).exists() for end in ends):
         return run
-    raise TabnasError(
+    raise TabNASError(
         f"{_shown(run)} must be the folder of a finished run, however {_problem(run, tradeoff)}"
     )
 
@@ -31,7 +31,7 @@ def begun(run: Path) -> Path:
     if (run / "config.toml").exists() or is_finished(run):
         return run
     found = "it holds no config.toml" if run.is_dir() else "there is none"
-    raise TabnasError(
+    raise TabNASError(
         f"{_shown(run)} must be the folder of a run that was stopped, however {found}; "
         f"{_one_of(str(run), stopped_runs(''))}"
     )
@@ -71,7 +71,7 @@ def _one_of(name: str, runs: list[str]) -> str:
     """Which to name instead."""
     if not runs:
         return "name one that a search has written: what --out was, or runs/NAME"
-    near = nearest(name, runs, cutoff=0.8) if name else None
+    near = find_nearest(name, runs, cutoff=0.8) if name else None
     if near is not None:
         return f"did you mean {plain(near)!r}?"
     named = ", ".join(repr(plain(run)) for run in sorted(runs)[:MOST_NAMED])

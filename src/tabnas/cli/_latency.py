@@ -16,7 +16,7 @@ from tabnas.cli._numbers import at_least
 from tabnas.cli._numbers import seconds as seconds_of
 from tabnas.cli._options import Json
 from tabnas.cli._text import plain, shown, terminal
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.latency import CallTable, LatencyTable
@@ -68,7 +68,7 @@ def latency(
 
     if show is not None:
         if out is not None:
-            raise TabnasError(
+            raise TabNASError(
                 "a table must be shown or measured, however both --show and --out were given; "
                 "remove one"
             )

@@ -35,7 +35,7 @@ from tabnas.cli._search import search
 from tabnas.cli._text import is_text, plain
 from tabnas.cli._tradeoff import tradeoff
 from tabnas.cli._watch import watch
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 DONE, FAULT = 0, 1
 LONGEST_MESSAGE = 2_000
@@ -124,7 +124,7 @@ def run(arguments: Sequence[str]) -> int:
             if said:
                 say(said)
             return error.exit_code
-        except TabnasError as error:
+        except TabNASError as error:
             say(str(error))
             return MISTAKE
         except EndedError as ended:

@@ -8,7 +8,7 @@ from typing import Any
 from typer import TyperException
 
 from tabnas.cli._text import plain
-from tabnas.errors import nearest
+from tabnas.errors import find_nearest
 
 OURS = "Value error, "
 """What a complaint of our own parsers begins with, by the time it comes here."""
@@ -80,7 +80,7 @@ def _no_such_option(option: str, command: Any, arguments: Sequence[str], advice:
         if not option.startswith("--") and argument.startswith(option) and len(argument) > 2:
             option = argument.partition("=")[0]
     known = [name for one in command.params for name in one.opts if name.startswith("--")]
-    near = nearest(f"--{option.lstrip('-')}", known, cutoff=0.7) if len(option) > 2 else None
+    near = find_nearest(f"--{option.lstrip('-')}", known, cutoff=0.7) if len(option) > 2 else None
     return f"there is no option {option!r}; {f'did you mean {near!r}?' if near else advice}"
 
 

@@ -14,7 +14,7 @@ from tabnas.cli._commands import Group, add
 from tabnas.cli._numbers import at_least, whole
 from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_config
 from tabnas.cli._text import terminal
-from tabnas.files import write_whole
+from tabnas.files import atomic_write
 
 EXAMPLES = """\
 # a small form, in seconds, of an experiment that needs no data
@@ -180,7 +180,7 @@ def claims(
     from tabnas.paper import claims_page
 
     page = claims_page(results)
-    write_whole(results / "README.md", page)
+    atomic_write(results / "README.md", page)
     typer.echo(f"Written: {results / 'README.md'}")
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tabnas.cli._text import plain
 from tabnas.data import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.files import atomic_file
 from tabnas.model import Model
 
@@ -56,13 +56,13 @@ def column_names(target: str, classes: Sequence[object]) -> list[str]:
 def refuse_unwritable(path: Path, source: Path) -> None:
     """Refuse a place that predictions cannot or should not go to, before any work is done."""
     if path.is_dir():
-        raise TabnasError(f"--out must be a file, however {str(path)!r} is a folder; name a file")
+        raise TabNASError(f"--out must be a file, however {str(path)!r} is a folder; name a file")
     if path.suffix.lower() not in WRITERS:
-        raise TabnasError(
+        raise TabNASError(
             f"--out must end in one of {', '.join(WRITERS)}, however {path.name!r} was given"
         )
     if path.exists() and source.exists() and path.samefile(source):
-        raise TabnasError(
+        raise TabNASError(
             f"--out must be another file than the rows are read from, however both are "
             f"{str(path)!r}; name another"
         )
@@ -74,7 +74,7 @@ def write_predictions(pieces: Iterator[pa.Table], path: Path) -> None:
         with _folder_made(path.parent), atomic_file(path, sync=False) as file:
             _write(WRITERS[path.suffix.lower()], file, pieces)
     except OSError as error:
-        raise TabnasError(
+        raise TabNASError(
             f"{str(path)!r} cannot be written ({error.strerror or error}); name another with --out"
         ) from None
 

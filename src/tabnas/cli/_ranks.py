@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tabnas.cli._ending import MISTAKE, EndedError
 from tabnas.cli._text import plain
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.runs import Ranks
@@ -31,7 +31,7 @@ def launched() -> tuple[int, int]:
 def refuse_ranks(command: str) -> None:
     """For commands that several processes would only do several times."""
     if launched()[1] > 1:
-        raise TabnasError(
+        raise TabNASError(
             f"tabnas {command} must run in one process, however torchrun has started several; "
             "start it without torchrun"
         )
@@ -48,7 +48,7 @@ def together() -> Iterator[Ranks]:
     with joined() as ranks:
         try:
             yield ranks
-        except TabnasError as error:
+        except TabNASError as error:
             if ranks.speaks():
                 where = "" if ranks.first else f"rank {ranks.rank}: "
                 line = plain(" ".join(f"{where}{error}".splitlines()), longest=LONGEST)

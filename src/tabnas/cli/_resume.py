@@ -15,7 +15,7 @@ from tabnas.cli._options import CheckpointSeconds, Json, Quiet
 from tabnas.cli._ranks import refuse_ranks, together
 from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_config
 from tabnas.cli._text import plain, terminal
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.cli._running import Manner
@@ -84,13 +84,13 @@ def _go_on(run: Path, manner: Manner, job_config: JobConfig, ranks: Ranks) -> No
         return
     before = load_config(run) if (run / "config.toml").exists() else {}
     if "member" in before:
-        raise TabnasError(
+        raise TabNASError(
             f"{str(run)!r} is a part of a trade-off and cannot be gone on with by itself; resume "
             "the folder that it lies in"
         )
     several = tradeoff_of(before)
     if several is None and not job_config.in_process:
-        raise TabnasError(
+        raise TabNASError(
             "--processes and --backend must go on with a trade-off, however "
             f"{str(run)!r} is a run of one limit, which is done in order; leave them out"
         )
@@ -147,7 +147,7 @@ def _has_events(folder: Path) -> bool:
         return False
     try:
         refuse_without_tensorboard()
-    except TabnasError as error:
+    except TabNASError as error:
         warnings.warn(f"no more events are written: {error}", stacklevel=2)
         return False
     return True

@@ -11,7 +11,7 @@ from tabnas.cli._source import Source
 from tabnas.cli._tables import is_at_hand
 from tabnas.cli._tradeoff import tradeoff_of
 from tabnas.data import Table, rows_with_target
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model import EncodedRows
 from tabnas.runs import (
     RunSettings,
@@ -54,7 +54,7 @@ def judged_rows(run: Path) -> JudgedRows:
         config = load_config(run)
         source = Source.from_dict(config.get("data", {}))
         settings = RunSettings.from_dict(config.get("settings", {}))
-    except TabnasError:
+    except TabNASError:
         return JudgedRows(rows=None, words="the folder names no table")
     stored = Path(source.data).is_dir()
     if source.from_standard_input or not (stored or is_at_hand(source.data)):
@@ -66,7 +66,7 @@ def judged_rows(run: Path) -> JudgedRows:
             several = _settings_of_limits(settings, config)
             return _stored_rows(source, several, run, result.get("table")) or changed
         rows, digest = _read(source, settings)
-    except (TabnasError, OSError):
+    except (TabNASError, OSError):
         return changed
     if result.get("table") != digest:
         return changed
@@ -116,7 +116,7 @@ def run_metric(run: Path) -> str | None:
     """The metric that the run was told to choose by, if it was told one."""
     try:
         settings: Mapping[str, Any] = load_config(run).get("settings", {})
-    except TabnasError:  # a model's own folder
+    except TabNASError:  # a model's own folder
         return None
     metric = settings.get("metric") if isinstance(settings, Mapping) else None
     return metric if isinstance(metric, str) else None

@@ -16,7 +16,7 @@ from tabnas.cli._options import WORK
 from tabnas.cli._ranks import launched, together
 from tabnas.cli._text import terminal
 from tabnas.cli._values import given_limits, known_engine
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
 @asked
@@ -107,7 +107,7 @@ def search(
     if tensorboard and not rank:
         refuse_without_tensorboard()
     if processes > 1 and known_engine(engine) != "torch":
-        raise TabnasError(
+        raise TabNASError(
             f"a search in several processes must have the engine torch, however {engine} was "
             "given; add --engine torch"
         )

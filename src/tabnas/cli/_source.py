@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabnas.cli._standard_input import DASH, input_file
 from tabnas.cli._text import is_text, plain
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.data import Table
@@ -47,7 +47,7 @@ class Source:
         from tabnas.runs import ALONE, plan_run
 
         if ranks is not None and ranks.size > 1 and self.from_standard_input:
-            raise TabnasError(
+            raise TabNASError(
                 "the table of several processes must be a file, which each of them reads, got "
                 "standard input; write it to a file and name that"
             )
@@ -106,7 +106,7 @@ class Source:
         """Yield the same with a file in place of standard input, for as long as it is read."""
         names = self.from_standard_input
         if len(names) > 1:
-            raise TabnasError(
+            raise TabNASError(
                 f"one table at most must come from standard input, got {' and '.join(names)}; name "
                 "files for the others"
             )
@@ -137,12 +137,12 @@ class Source:
         options = {"--task": self.task, "--validation": self.validation, "--test": self.test}
         for option, given in options.items():
             if given is not None:
-                raise TabnasError(
+                raise TabNASError(
                     f"{option} was settled when the store {self.data!r} was made, however it is "
                     "given once more; leave it out, or encode the table again with it"
                 )
         if self.target not in (None, store.target.name):
-            raise TabnasError(
+            raise TabNASError(
                 f"--target must be {store.target.name!r}, for which the store {self.data!r} was "
                 f"made, however {self.target!r} was given; encode the table again with it"
             )
@@ -162,8 +162,8 @@ class Source:
                 try:
                     own = _read_alike(file, table, settings)
                     others[name] = Labelled.of(own, rows.target)
-                except TabnasError as error:
-                    raise TabnasError(f"--{name} {str(file)!r}: {error}") from None
+                except TabNASError as error:
+                    raise TabNASError(f"--{name} {str(file)!r}: {error}") from None
         return rows, others.get("validation"), others.get("test")
 
     def _refuse_same_files(self) -> None:
@@ -173,7 +173,7 @@ class Source:
             for before, other in named[:place]:
                 if file.exists() and other.exists() and file.samefile(other):
                     first = "the table" if before == "data" else f"--{before}"
-                    raise TabnasError(
+                    raise TabNASError(
                         f"--{name} must be another file than {first}, got {str(file)!r} for both; "
                         "leave it out to have a share of the table for it, or name new rows"
                     )
@@ -182,10 +182,10 @@ class Source:
     def from_dict(cls, given: Mapping[str, Any]) -> Source:
         """The inverse of `to_dict`."""
         if not isinstance(given, Mapping) or not isinstance(given.get("data"), str):
-            raise TabnasError("config.toml must say where the data is, however it does not")
+            raise TabNASError("config.toml must say where the data is, however it does not")
         for name, value in given.items():
             if name not in cls.__annotations__ or not isinstance(value, str) or "\0" in value:
-                raise TabnasError(f"config.toml, data: {name!r} is unknown or not a text")
+                raise TabNASError(f"config.toml, data: {name!r} is unknown or not a text")
 
         def file(name: str) -> Path | None:
             return Path(given[name]) if name in given else None
@@ -205,7 +205,7 @@ class Source:
             if given.get(name, DASH) != DASH and Path(given[name]).exists():
                 given[name] = str(Path(given[name]).resolve())
             if not is_text(given.get(name, "")):  # a folder above it
-                raise TabnasError(
+                raise TabNASError(
                     "the path of a table must be written in UTF-8 to stand in config.toml, got "
                     f"{plain(given[name], longest=200)!r} with other bytes; rename the folder"
                 )
@@ -228,7 +228,7 @@ def _refuse_target(target: str, settings: RunSettings) -> None:
     }
     for option, names in others.items():
         if target in names:
-            raise TabnasError(
+            raise TabNASError(
                 f"{option} must name other columns than the target, however {target!r} was given; "
                 "remove it there"
             )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 DASH = "-"
 """Stands for standard input, or standard output where something is written."""
@@ -26,13 +26,13 @@ def input_file(path: Path) -> Iterator[Path]:
         yield path
         return
     if sys.stdin is None:
-        raise TabnasError("standard input must be open to be read as a table; name a file instead")
+        raise TabNASError("standard input must be open to be read as a table; name a file instead")
     with tempfile.TemporaryDirectory(prefix="tabnas-") as folder:
         try:
             with (Path(folder) / COPY).open("wb") as copy:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
         except OSError as error:
-            raise TabnasError(
+            raise TabNASError(
                 f"standard input must fit into the folder {tempfile.gettempdir()!r} "
                 f"({error.strerror or error}); set TMPDIR to another, or name a file"
             ) from None

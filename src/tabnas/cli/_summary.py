@@ -34,7 +34,7 @@ def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
         "embedding_parameters": feasible.space.embedding_parameters,
         "network_bytes": network_bytes(feasible.space, parts.task, plan.optimizer),
         "columns": parts.encoder.describe(),
-        "limits": {limit.cost.name: limit.at_most for limit in feasible.budget.limits},
+        "limits": {limit.cost.name: limit.upper for limit in feasible.budget.limits},
         "widths": [list(layer) for layer in feasible.space.candidates],
         "architectures": feasible.space.size,
         "feasible": feasible.count() if feasible.is_exact else None,

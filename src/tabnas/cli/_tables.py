@@ -11,7 +11,7 @@ from tabnas.cli._standard_input import DASH
 from tabnas.cli._text import plain
 from tabnas.data import Table, list_datasets, load_dataset, read_table
 from tabnas.data.reading import settle_decimals
-from tabnas.errors import TabnasError, nearest
+from tabnas.errors import TabNASError, find_nearest
 
 MOST_NAMED = 12
 STANDARD_INPUT = "stdin"  # the name of a run whose table came from there
@@ -29,25 +29,25 @@ def named_table(
     is known.
     """
     if "://" in source:
-        raise TabnasError(
+        raise TabNASError(
             f"a table must be a file of this machine, however {source!r} is an address; download "
             "it, and name the file"
         )
     path = Path(source)
     if path.exists() or path.suffix:
         if target is None:
-            raise TabnasError(
+            raise TabNASError(
                 "a file must come with --target NAME: the column to be predicted"
                 f"{_to_choose_from(path)}"
             )
         return read_table(path, text=text, decimal=decimal), target
     try:
         dataset = load_dataset(source, target=target)
-    except TabnasError as error:
-        near = nearest(source, _stems())
+    except TabNASError as error:
+        near = find_nearest(source, _stems())
         if near is None or "did you mean" in str(error):
             raise
-        raise TabnasError(
+        raise TabNASError(
             f"there is no dataset {source!r}; did you mean the file {_stems()[near]!r}?"
         ) from None
     return settle_decimals(dataset.table, decimal), target or dataset.target
@@ -75,7 +75,7 @@ def is_at_hand(source: str) -> bool:
         return True
     try:
         known = [listing.name for listing in list_datasets() if listing.source in HERE]
-    except TabnasError:
+    except TabNASError:
         return False
     return any(source in (name, name.split(".")[0]) for name in known)
 

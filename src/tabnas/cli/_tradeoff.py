@@ -20,7 +20,7 @@ from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_confi
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
 from tabnas.cli._values import parse_limits
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.jobs import JobConfig
@@ -115,7 +115,7 @@ def tradeoff(
     several = parse_limits(limits)
     fixed = question.limits()
     if cost in fixed:
-        raise TabnasError(
+        raise TabNASError(
             f"--cost {cost} must have its limits from --limits alone, however "
             f"--max-{cost.replace('_', '-')} was given, too; leave one of them out"
         )
@@ -186,5 +186,5 @@ def tradeoff_of(config: Mapping[str, Any]) -> tuple[list[float], str] | None:
     cost = said.get("cost") if isinstance(said, Mapping) else None
     numbers = isinstance(limits, list) and all(type(limit) in (int, float) for limit in limits)
     if not numbers or not isinstance(cost, str):
-        raise TabnasError("config.toml, tradeoff: it must have a cost and limits in numbers")
+        raise TabNASError("config.toml, tradeoff: it must have a cost and limits in numbers")
     return list(limits or []), cost

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tabnas.cli._completing import costs, engines
 from tabnas.cli._numbers import byte_count, number_or_count
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 
 
 def with_named(
@@ -20,13 +20,13 @@ def with_named(
         name, _, most = text.partition("=")
         name = name.strip() if name.strip() in costs() else name.strip().replace("-", "_")
         if name not in costs():
-            raise TabnasError(f"--max: there is no cost {name!r}; {did_you_mean(name, costs())}")
+            raise TabNASError(f"--max: there is no cost {name!r}; {did_you_mean(name, costs())}")
         if limits.get(name) is not None:
-            raise TabnasError(f"the limit on {name} must be given once, however it is there twice")
+            raise TabNASError(f"the limit on {name} must be given once, however it is there twice")
         try:
             limits[name] = byte_count(most) if name == "bytes" else number_or_count(most)
         except ValueError:
-            raise TabnasError(
+            raise TabNASError(
                 f"--max takes the name of a cost and a number, like flops=60k; {text!r} is no such"
             ) from None
     return limits
@@ -42,7 +42,7 @@ def given_limits(**limits: float | None) -> dict[str, float]:
     given = some_limits(**limits)
     if not given:
         others = [f"--max-{name.replace('_', '-')}" for name in limits if name != "parameters"]
-        raise TabnasError(
+        raise TabNASError(
             "give at least one limit, for example --max-parameters 20000; others are "
             f"{', '.join(others[:-1])} and {others[-1]}"
         )
@@ -54,7 +54,7 @@ def given_memory(memory: int) -> int:
     from tabnas.stores import LEAST_MEMORY
 
     if memory < LEAST_MEMORY:
-        raise TabnasError(
+        raise TabNASError(
             f"--memory must be at least {LEAST_MEMORY // 10**6}MB, of which the program itself "
             f"takes most, however {memory:,} bytes were given"
         )
@@ -64,7 +64,7 @@ def given_memory(memory: int) -> int:
 def known_engine(name: str) -> str:
     """An engine that a command may name."""
     if name not in engines():
-        raise TabnasError(f"there is no engine {name!r}; {did_you_mean(name, engines())}")
+        raise TabNASError(f"there is no engine {name!r}; {did_you_mean(name, engines())}")
     return name
 
 
@@ -75,7 +75,7 @@ def parse_widths(text: str) -> list[int]:
         part = part.strip()
         digits = part.removeprefix("-")
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
-            raise TabnasError(
+            raise TabNASError(
                 f"--widths takes integers separated by commas, like 8,16,24; {part[:20]!r} is none"
             )
         widths.append(int(part))
@@ -91,7 +91,7 @@ def parse_limits(text: str) -> list[float]:
         except ValueError:
             limit = inf
         if not 0 < limit < inf:
-            raise TabnasError(
+            raise TabNASError(
                 "--limits takes positive numbers separated by commas, like 2000,5000,10k; "
                 f"{part.strip()[:20]!r} is none"
             )
@@ -110,7 +110,7 @@ def declared_kinds(drop: str | None, **named: str | None) -> dict[str, str]:
     for kind, names in (*named.items(), ("drop", drop)):
         for name in parse_names(names):
             if declared.setdefault(name, kind) != kind:
-                raise TabnasError(
+                raise TabNASError(
                     f"the column {name!r} must be of one kind, however both --{declared[name]} and "
                     f"--{kind} name it; remove one"
                 )
@@ -126,7 +126,7 @@ def share_or_file(option: str, text: str | None, default: float) -> tuple[float,
     except ValueError:
         return default, Path(text)
     if not 0 < share < 1:
-        raise TabnasError(
+        raise TabNASError(
             f"{option} takes a share of the rows between 0 and 1, or a file; {text!r} is neither"
         )
     return share, None

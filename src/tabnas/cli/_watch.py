@@ -19,7 +19,7 @@ from tabnas.cli import _completing as completing
 from tabnas.cli._ending import INTERRUPTED, EndedError
 from tabnas.cli._folders import meant
 from tabnas.cli._text import plain, shown, terminal
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.runs import Stand
@@ -74,7 +74,7 @@ def watch(
     """
     seen = look(run)
     if seen.state == "gone":
-        raise TabnasError(
+        raise TabNASError(
             f"{plain(run)!r} must be the folder of a run, however there is none; {meant(run)}"
         )
     if as_json:
@@ -184,9 +184,9 @@ def show_finished(console: Console, run: Path) -> None:
     try:
         show(console, facts, str(run))
     except MALFORMED as error:
-        if isinstance(error, TabnasError):
+        if isinstance(error, TabNASError):
             raise
-        raise TabnasError(
+        raise TabNASError(
             f"the result in {plain(run)!r} must hold the facts of a run, however it holds others"
         ) from None
 

@@ -25,7 +25,7 @@ from tabnas.data.columns import (
     Scaling,
     column_from_dict,
 )
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import IntArray
 
 FORMAT = 2
@@ -90,7 +90,7 @@ class TableEncoder:
         ignored = {table.known(name) for name in drop}
         given = len(table) if rows is None else len(rows)
         if given < 2:
-            raise TabnasError(f"learning takes at least two rows, however {given} were given")
+            raise TabNASError(f"learning takes at least two rows, however {given} were given")
         columns: list[EncodedColumn] = []
         constant = []
         notes: list[str] = []
@@ -120,7 +120,7 @@ class TableEncoder:
                     fitted = CategoricalColumn.fit(name, column, min_count=min_count)
                     columns.append(fitted.limited(max_categories))
         if not columns:
-            raise TabnasError(
+            raise TabNASError(
                 "at least one column must differ between rows, however all are constant or "
                 "dropped; give columns that tell rows apart"
             )
@@ -208,7 +208,7 @@ class TableEncoder:
         """The table with the training table's names: by name, or by position if it has none."""
         if not (table.named and self.named):
             if len(table.names) != len(self.names):
-                raise TabnasError(
+                raise TabNASError(
                     f"the table must have the {len(self.names)} columns of the training table, "
                     f"however {len(table.names)} were given"
                 )
@@ -216,7 +216,7 @@ class TableEncoder:
         missing = [column.name for column in self.columns if column.name not in table]
         if missing:
             others = f", as are {len(missing) - 1} others" if len(missing) > 1 else ""
-            raise TabnasError(
+            raise TabNASError(
                 f"the table must have the column {missing[0]!r}, as the training table had, "
                 f"however it is missing{others}; {did_you_mean(missing[0], table.names)}"
             )
@@ -244,7 +244,7 @@ class TableEncoder:
     def from_dict(cls, state: Mapping[str, Any]) -> TableEncoder:
         """The inverse of `to_dict`; what is malformed is refused."""
         if isinstance(state, Mapping) and state.get("format", FORMAT) != FORMAT:
-            raise TabnasError(
+            raise TabNASError(
                 f"the encoder must have format {FORMAT}, however it has {state['format']!r}; "
                 f"{_other_version(state['format'])}"
             )
@@ -280,6 +280,6 @@ def _as_kind(name: str, kind: Kind | str) -> Kind:
     try:
         return Kind(kind)
     except ValueError:
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} cannot be {kind!r}; {did_you_mean(str(kind), map(str, Kind))}"
         ) from None

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._values import RowError, decoded, is_moment, is_text, texts
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.types import BoolArray, IntArray
 
 ISO_8601 = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
@@ -40,7 +40,7 @@ def seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
                 f"is {values[row].as_py()!r}; write it like 2024-01-31 or leave it empty",
             ) from None
     elif not (is_moment(column.type) or pa.types.is_null(column.type)):
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} must hold dates or times, however it holds {column.type}"
         )
     moments = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())

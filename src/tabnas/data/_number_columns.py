@@ -16,7 +16,7 @@ from tabnas.data._number_text import (
     possible_marks,
 )
 from tabnas.data._values import RowError
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
 def find_number_format(
@@ -69,7 +69,7 @@ def _find_unit(name: str, units: list[str]) -> str:
     named = [unit for unit in units if unit]
     if len(named) > 1 or units == ["", "%"]:
         shown = ", ".join(repr(unit) if unit else "none" for unit in units)
-        raise TabnasError(
+        raise TabNASError(
             f"the numbers of the column {name!r} must have one unit, however they have several: "
             f"{shown}; convert them, or declare the column categorical"
         )

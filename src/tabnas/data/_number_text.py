@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.types import BoolArray
 
 NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan(\(\w*\))?)$"
@@ -82,7 +82,7 @@ ANYWHERE = DecimalContext()
 def refuse_other_marks(decimal: Any) -> None:
     """Refuse what is no decimal mark; None is none."""
     if decimal is not None and decimal not in MARKS:
-        raise TabnasError(f"decimal must be '.' or ',', got {decimal!r}")
+        raise TabNASError(f"decimal must be '.' or ',', got {decimal!r}")
 
 
 def are_number_like(values: Any) -> BoolArray:

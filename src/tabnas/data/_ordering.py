@@ -17,7 +17,7 @@ from tabnas.data._values import (
     refuse_unfit,
     texts,
 )
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.types import FloatArray, IntArray
 
 MISSING = -1
@@ -38,13 +38,13 @@ def moments(name: str, column: pa.ChunkedArray) -> FloatArray:
     elif kind is Kind.NUMERIC:
         values = numbers(name, column)
     else:
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} must tell when each row was, by dates, times or numbers, however "
             f"it is {kind}"
         )
     if np.isnan(values).any():
         row = int(np.isnan(values).argmax())
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} must tell when each row was, however row {row + 1} is missing"
         )
     return np.asarray(values, np.float64)

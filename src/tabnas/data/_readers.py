@@ -16,7 +16,7 @@ from tabnas.data._separated import SeparatedForm, find_form
 from tabnas.data._stored import read_feather, read_parquet
 from tabnas.data._table import Table, settle_decimals
 from tabnas.data._text_reader import Observer, read_separated
-from tabnas.errors import TabnasError, nearest
+from tabnas.errors import TabNASError, find_nearest
 
 MOST_NAMED = 5
 
@@ -49,25 +49,25 @@ def read_table(
     with reading(path):
         table = READERS[ending](path, text=text, decimal=decimal, observe=observe)
     if len(table) == 0 and not empty:
-        raise TabnasError(f"{path.name!r} must have rows, however it has column names only")
+        raise TabNASError(f"{path.name!r} must have rows, however it has column names only")
     return table
 
 
 def table_ending(path: Path) -> str:
     """What tells how a file is read: its ending but for .gz; what is no table is refused."""
     if not path.exists():
-        raise TabnasError(f"there is no file {str(path)!r}{_near(path)}")
+        raise TabNASError(f"there is no file {str(path)!r}{_near(path)}")
     if path.is_dir():
-        raise TabnasError(f"{str(path)!r} is a folder, not a file; name a file in it")
+        raise TabNASError(f"{str(path)!r} is a folder, not a file; name a file in it")
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
     if not endings or endings[-1] not in READERS:
-        raise TabnasError(
+        raise TabNASError(
             f"{path.name!r} must end in one of {', '.join(READERS)} to be read as a table; save it "
             "as one of them, for example as .csv"
         )
     with reading(path):
         if path.stat().st_size == 0:
-            raise TabnasError(f"{path.name!r} is empty; a table needs a line of names and rows")
+            raise TabNASError(f"{path.name!r} is empty; a table needs a line of names and rows")
     return endings[-1]
 
 
@@ -78,7 +78,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, pa.ArrowException) as error:
         problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
-        raise TabnasError(
+        raise TabNASError(
             f"{path.name!r} cannot be read: {problem}; write it once more, or name another"
         ) from None
 
@@ -100,7 +100,7 @@ def _near(path: Path) -> str:
         ]
     except OSError:
         return f", for there is no folder {str(path.parent)!r}; name another"
-    close = nearest(path.name, there, cutoff=0.75)
+    close = find_nearest(path.name, there, cutoff=0.75)
     if close is not None:
         return f"; did you mean {str(path.with_name(close))!r}?"
     where = "here" if path.parent == Path() else f"in {str(path.parent)!r}"

@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from tabnas.data._table import checked_names
 from tabnas.data._values import MISSING_MARKS
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 SEPARATORS = (",", ";", "\t", "|")
 EUROPEAN = ";"  # separates values where the comma separates decimals
@@ -36,7 +36,7 @@ def find_form(path: Path, *, separator: str, names: Sequence[str] = ()) -> Separ
     try:
         b"".join(lines[:length]).decode()
     except UnicodeDecodeError:
-        raise TabnasError(not_utf8(path, "its first line")) from None
+        raise TabNASError(not_utf8(path, "its first line")) from None
     header = checked_names(repr(path.name), [" ".join(name.split()) for name in header])
     skip = length + bool(told)
     return SeparatedForm(separator=separator, header=tuple(header), skip=skip, newlines=True)

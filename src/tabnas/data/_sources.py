@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
 def from_mapping(columns: Mapping[Any, Any]) -> pa.Table:
@@ -20,7 +20,7 @@ def from_mapping(columns: Mapping[Any, Any]) -> pa.Table:
 def from_pandas(frame: Any) -> pa.Table:
     """A pandas frame without its index; several columns of a name are left for others to refuse."""
     if frame.ndim != 2:
-        raise TabnasError(
+        raise TabNASError(
             "a table must be a frame, however a series was given; turn it into one with .to_frame()"
         )
     columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
@@ -32,7 +32,7 @@ def from_array(array: np.ndarray) -> pa.Table:
     if array.dtype.names is not None and array.ndim == 1:
         return from_mapping({name: array[name] for name in array.dtype.names})
     if array.ndim != 2:
-        raise TabnasError(
+        raise TabNASError(
             f"a table must have two dimensions, however the shape {array.shape} was given"
         )
     return from_mapping({f"x{i}": array[:, i] for i in range(array.shape[1])})
@@ -43,7 +43,7 @@ def from_rows(rows: Sequence[Any]) -> pa.Table:
     try:
         array = np.array(rows, dtype=object)
     except ValueError:  # NumPy makes a flat array of most ragged lists, but not of all
-        raise TabnasError("a table must have the same number of values in every row") from None
+        raise TabNASError("a table must have the same number of values in every row") from None
     return from_array(array)
 
 
@@ -52,7 +52,7 @@ def from_arrow(data: Any) -> pa.Table:
     try:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError):
-        raise TabnasError(
+        raise TabNASError(
             f"a table must have columns with names, however {type(data).__name__} has none; "
             "turn it into a frame"
         ) from None
@@ -88,7 +88,7 @@ def _joined(names: list[str], columns: list[Any]) -> pa.Table:
     arrays = [to_arrow(name, values) for name, values in zip(names, columns, strict=True)]
     for name, array in zip(names, arrays, strict=True):
         if len(array) != len(arrays[0]):
-            raise TabnasError(
+            raise TabNASError(
                 f"all columns must have the {len(arrays[0])} rows of {names[0]!r}, "
                 f"however {name!r} has {len(array)}"
             )
@@ -100,14 +100,14 @@ def to_arrow(name: str, values: Any) -> Any:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} must hold values, however {type(values).__name__} was given"
         )
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(values.data, mask=np.ma.getmaskarray(values))
     kind = str(getattr(values, "dtype", ""))
     if kind.startswith("complex"):
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} holds complex numbers, which are no kind of feature; "
             "give their real and imaginary parts as two columns"
         )

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.types import FloatArray, IntArray
 
 SHUFFLES = 64
@@ -34,11 +34,11 @@ class Shares:
     def __post_init__(self) -> None:
         for share in (self.validation, self.test):
             if not isinstance(share, Real) or isinstance(share, bool):
-                raise TabnasError(
+                raise TabNASError(
                     f"a share of the rows must be a number, however {share!r} is none"
                 )
         if not (self.validation > 0 and self.test >= 0 and self.validation + self.test < 1):
-            raise TabnasError(
+            raise TabNASError(
                 "the shares of validation and test must be positive and leave rows for training, "
                 f"however {self.validation} and {self.test} were given"
             )
@@ -73,7 +73,7 @@ def split_by_time(moments: FloatArray | IntArray, shares: Shares) -> Split:
     changes = np.nonzero(np.diff(np.asarray(moments)[order]))[0] + 1
     needed = 2 if shares.test else 1
     if len(changes) < needed:
-        raise TabnasError(
+        raise TabNASError(
             f"a split by time must have at least {needed + 1} different moments, one for each "
             f"part, however there are {len(changes) + 1}; split otherwise"
         )
@@ -94,7 +94,7 @@ def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.G
     `groups` are the numbers of `group_numbers`, which knows what is one group and what is missing.
     """
     if np.asarray(groups).dtype.kind not in "iu":
-        raise TabnasError(
+        raise TabNASError(
             f"groups must be integers, one for each row, got {np.asarray(groups).dtype}; "
             "group_numbers() makes them of a column"
         )
@@ -102,7 +102,7 @@ def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.G
     parts = [1 - shares.validation - shares.test, shares.validation]
     parts += [shares.test] if shares.test else []
     if len(names) < len(parts):
-        raise TabnasError(
+        raise TabNASError(
             f"a split by groups must have at least {len(parts)} of them, one for each part, "
             f"however there are {len(names)}; group the rows by another column, or split at random"
         )

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from tabnas.data._stored import LARGE, Convert, lazy_parquet
 from tabnas.data._table import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 GROUP = 16 << 20  # bytes of rows, in memory, that are written to the file together
 
@@ -88,7 +88,7 @@ class Spool:
             yield
         except OSError as error:
             problem = os.strerror(error.errno) if error.errno else error
-            raise TabnasError(
+            raise TabNASError(
                 f"{self._source.name!r} is read by way of a temporary file, since it is large, "
                 f"however there is no room for that in {tempfile.gettempdir()!r} ({problem}); "
                 "set TMPDIR to another folder"

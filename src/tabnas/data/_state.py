@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 MOST = 2**53  # no count of ours is larger
 
@@ -26,7 +26,7 @@ def checked(what: str, state: Any, checks: Mapping[str, Check]) -> dict[str, Any
     >>> checked("the column", {"scale": -1}, {"scale": positive})
     Traceback (most recent call last):
         ...
-    tabnas.errors.TabnasError: 'scale' of the column must be a positive number, however -1 was \
+    tabnas.errors.TabNASError: 'scale' of the column must be a positive number, however -1 was \
 given; the file is damaged
     """
     if not isinstance(state, Mapping):
@@ -34,23 +34,23 @@ given; the file is damaged
     for field in [*checks, *state]:
         if field not in state or field not in checks:
             trouble = "is missing" if field in checks else "has no meaning"
-            raise TabnasError(f"{field!r} of {what} {trouble}; the file is damaged")
+            raise TabNASError(f"{field!r} of {what} {trouble}; the file is damaged")
     fields = {}
     for field, check in checks.items():
         try:
             fields[field] = check.read(state[field])
-        except TabnasError:
+        except TabNASError:
             raise
         except (TypeError, ValueError, OverflowError):
             raise damaged(f"{field!r} of {what}", check.meaning, state[field]) from None
     return fields
 
 
-def damaged(what: str, meaning: str, given: Any) -> TabnasError:
+def damaged(what: str, meaning: str, given: Any) -> TabNASError:
     """The error of a file that says what no file of ours says."""
     shown = repr(given)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-    return TabnasError(f"{what} must be {meaning}, however {shown} was given; the file is damaged")
+    return TabNASError(f"{what} must be {meaning}, however {shown} was given; the file is damaged")
 
 
 def require(holds: bool) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 
 from tabnas.data._table import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 LARGE = 64 << 20
 """Bytes in memory from which on a table is read by column or in pieces, whenever it is needed."""
@@ -153,7 +153,7 @@ def _reading(what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
-        if isinstance(error, TabnasError):
+        if isinstance(error, TabNASError):
             raise
         problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
-        raise TabnasError(f"{what} cannot be read: {problem}") from None
+        raise TabNASError(f"{what} cannot be read: {problem}") from None

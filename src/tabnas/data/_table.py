@@ -13,7 +13,7 @@ import pyarrow as pa
 from tabnas.data import _sources as sources
 from tabnas.data._number_text import ANYWHERE, DecimalContext, DecimalMarks
 from tabnas.data._values import is_quantity, is_text, refuse_unfit, texts
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import IntArray
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Table:
         if origin == "pandas":
             return cls(sources.from_pandas(data))
         if origin == "scipy":
-            raise TabnasError(
+            raise TabNASError(
                 "a table must be dense, however a sparse matrix was given; "
                 "densify it with .toarray()"
             )
@@ -124,7 +124,7 @@ class Table:
             return cls(sources.from_rows(data), named=False)
         if hasattr(data, "__array__"):  # tensors, and whoever speaks NumPy
             return cls.of(np.asarray(data))
-        raise TabnasError(
+        raise TabNASError(
             "a table must be a pandas or polars frame, a pyarrow table, a mapping of columns or a "
             f"two-dimensional array, however {type(data).__name__} was given"
         )
@@ -164,7 +164,7 @@ class Table:
     def known(self, name: str) -> str:
         """The name as the table has it; one that it has not is refused, with the nearest."""
         if name not in self:
-            raise TabnasError(
+            raise TabNASError(
                 f"there is no column {name!r}; {did_you_mean(name, self.names)}{self._nameless()}"
             )
         return name.strip()
@@ -280,11 +280,11 @@ def checked_names(what: str, names: Sequence[str]) -> list[str]:
     seen: set[str] = set()
     for i, name in enumerate(stripped):
         if not name:
-            raise TabnasError(
+            raise TabNASError(
                 f"column {i + 1} of {what} has no name; give it one, "
                 "or save the table without its index if it is that"
             )
         if name in seen:
-            raise TabnasError(f"{what} has several columns called {name!r}; rename them")
+            raise TabNASError(f"{what} has several columns called {name!r}; rename them")
         seen.add(name)
     return stripped

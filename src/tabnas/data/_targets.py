@@ -42,7 +42,7 @@ from tabnas.data._values import (
     refuse_unfit,
     texts,
 )
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import FloatArray
 
 Task = Literal["binary", "multiclass", "regression"]
@@ -105,7 +105,7 @@ class ClassTarget(Target):
         found = find_labels(name, column)
         if len(found) < 2:
             only = f"only {found[0]!r}" if found else "none"
-            raise TabnasError(
+            raise TabNASError(
                 f"the target {name!r} must have at least two classes, however it has {only}; "
                 "give rows of others, or name another column"
             )
@@ -159,7 +159,7 @@ class NumberTarget(Target):
         values = numbers(name, column, form)
         present = values[~np.isnan(values)]
         if len(present) == 0 or present.min() == present.max():
-            raise TabnasError(
+            raise TabNASError(
                 f"the target {name!r} must have at least two different values, "
                 f"however it has {'one' if len(present) else 'none'}; give other rows, or name "
                 "another column"
@@ -232,10 +232,10 @@ def fit_target(
     """The target of a column: classes or a quantity, found from the values unless `task` says."""
     if task not in (None, "classification", "regression"):
         known = ("classification", "regression")
-        raise TabnasError(f"there is no task {task!r}; {did_you_mean(str(task), known)}")
+        raise TabNASError(f"there is no task {task!r}; {did_you_mean(str(task), known)}")
     refuse_unfit(name, column)
     if absent(column).all():
-        raise TabnasError(
+        raise TabNASError(
             f"the target {name!r} must have values, however all are missing; name another column"
         )
     classes = holds_classes(name, column, decimals) if task is None else task == "classification"
@@ -272,7 +272,7 @@ def refuse_lonely_classes(target: ClassTarget, codes: NDArray[np.integer[Any]]) 
     lonely = np.nonzero(np.bincount(codes, minlength=len(target.classes)) == 1)[0]
     if len(lonely):
         others = f", as have {len(lonely) - 1} others" if len(lonely) > 1 else ""
-        raise TabnasError(
+        raise TabNASError(
             f"the class {target.classes[lonely[0]]!r} of the target {target.name!r} has only one "
             f"row{others}, however learning and judging it takes at least two; remove it or merge "
             "it with another"

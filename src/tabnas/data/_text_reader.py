@@ -29,7 +29,7 @@ from tabnas.data._sources import as_chunks
 from tabnas.data._spool import Spool
 from tabnas.data._table import Table
 from tabnas.data._values import RowError, texts
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 SAMPLE = 16 << 20  # bytes of which types are found; more of them need fewer second readings
 BLOCK = 1 << 20  # bytes that are parsed at a time; Arrow holds some dozens of such blocks
@@ -135,7 +135,7 @@ def read_typed(path: Path, form: SeparatedForm, read: Callable[[SeparatedForm], 
         except pa.ArrowInvalid as error:
             found = CONTRADICTION.fullmatch(str(error))
             if found is None:
-                raise TabnasError(form.problem(path, str(error))) from None
+                raise TabNASError(form.problem(path, str(error))) from None
             column, kind, value = found.groups()
             types[form.header[int(column)]] = _wider(form, kind, value)
 
@@ -222,7 +222,7 @@ class _Found:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         for column in schema:
             if pa.types.is_binary(column.type):  # so Arrow takes a column that is no UTF-8
-                raise TabnasError(not_utf8(path, f"the column {column.name!r}"))
+                raise TabNASError(not_utf8(path, f"the column {column.name!r}"))
         self.decimals = DecimalMarks()
         self._path = path
         self._texts = [column.name for column in schema if column.type == pa.string()]
@@ -251,7 +251,7 @@ class _Found:
         with opened(self._path) as file:
             (line,) = deque((line for line in file if line.strip()), maxlen=1)
         if not line.rstrip().endswith(b'"'):
-            raise TabnasError(
+            raise TabNASError(
                 f"{self._path.name!r} must close every quote, however its row {self._rows} runs to "
                 "the end of the file; double a quote that is meant as such, and quote its value"
             )

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabnas.data._number_text import NUMBER, POINT, NumberFormat
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 POSSIBLE_LABELS = ("-", "none", "None", "NONE")
@@ -28,7 +28,7 @@ TRUTHS = ("false", "0", "true", "1")
 UNITS = {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of times and durations, in a second
 
 
-class RowError(TabnasError):
+class RowError(TabNASError):
     """A value that cannot be, and its row, which people count from 1.
 
     Whoever looked at some rows of a table only says so with `rename_rows`, and the row of the table
@@ -89,7 +89,7 @@ def refuse_unfit(name: str, column: pa.ChunkedArray) -> None:
     kind = value_type(column)
     other = pa.types.is_boolean(kind) or pa.types.is_null(kind)
     if not (other or is_text(column) or is_moment(kind) or is_quantity(kind)):
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} holds {kind}, which is no kind of feature; drop it or convert it"
         )
 
@@ -186,7 +186,7 @@ def numbers(name: str, column: pa.ChunkedArray, form: NumberFormat = POINT) -> F
     if is_text(column):
         column = _parsed(name, texts(column), form)
     if is_moment(column.type):
-        raise TabnasError(f"the column {name!r} must hold numbers, however it holds dates")
+        raise TabNASError(f"the column {name!r} must hold numbers, however it holds dates")
     # a copy of its own, for callers fill in what is missing
     array = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     infinite = np.isinf(array)

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from tabnas.data import ClassTarget, Table, Target, target_from_dict
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs import Labelled
 from tabnas.types import FloatArray, IntArray
 
@@ -26,12 +26,12 @@ def target_name(y: Any) -> str:
 def answers(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
     """One answer a row; missing ones are refused."""
     if y is None:
-        raise TabnasError(
+        raise TabNASError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
     flat: NDArray[Any] = column_or_1d(y, warn=True)
     if len(flat) != rows:
-        raise TabnasError(
+        raise TabNASError(
             f"y must have an answer for each of the {rows} rows of X, however {len(flat)} were "
             "given"
         )
@@ -44,7 +44,7 @@ def answers(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
 def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
     """Python's numbers and truth values as NumPy's; texts stay as they are."""
     if any(value is None for value in values):
-        raise TabnasError(
+        raise TabNASError(
             "y must have an answer for every row, however None was given; leave such rows out"
         )
     kinds = set(map(type, values))
@@ -57,14 +57,14 @@ def classes_of(values: NDArray[Any], name: str) -> tuple[NDArray[Any], ClassTarg
     classes, codes = np.unique(values, return_inverse=True)
     labels = tuple(str(v) if isinstance(v, str) else v for v in classes.tolist())
     if len(labels) < 2:
-        raise TabnasError(
+        raise TabNASError(
             f"y must have at least two classes, however one class was given: {labels[0]!r}"
         )
     target = ClassTarget(name=name, classes=labels)
     try:
         target_from_dict(target.to_dict())  # what could not be loaded must not be saved
-    except TabnasError:
-        raise TabnasError(
+    except TabNASError:
+        raise TabNASError(
             "the labels of y must be texts, numbers or truth values, of one type, and texts must "
             "differ in more than the spaces around them and be no marks of missing values, "
             f"however others were given: {', '.join(map(repr, labels[:5]))}"
@@ -79,7 +79,7 @@ def quantities(values: NDArray[Any]) -> FloatArray:
             raise TypeError
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise TabnasError(
+        raise TabNASError(
             f"y must hold numbers, however it holds {values.dtype}; for classes, take "
             "TabNASClassifier"
         ) from None
@@ -94,19 +94,19 @@ def row_weights(given: Any, rows: int) -> FloatArray | None:
     try:
         weight = np.array(given, np.float64)
     except (TypeError, ValueError):
-        raise TabnasError("sample_weight must hold numbers, however it holds others") from None
+        raise TabNASError("sample_weight must hold numbers, however it holds others") from None
     if weight.ndim == 0:
         weight = np.full(rows, float(weight))
     if weight.shape != (rows,):
-        raise TabnasError(
+        raise TabNASError(
             f"sample_weight must have the shape ({rows},), however {weight.shape} was given"
         )
     if not np.isfinite(weight).all() or (weight < 0).any():
-        raise TabnasError(
+        raise TabNASError(
             "sample_weight must be finite and at least zero, however other weights were given"
         )
     if not weight.any():
-        raise TabnasError(
+        raise TabNASError(
             "sample_weight must have a weight above zero, however every weight is zero"
         )
     if weight.min() == weight.max():

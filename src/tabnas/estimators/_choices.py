@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tabnas.data import Shares
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.runs import RunSettings
 
 
@@ -27,7 +27,7 @@ def run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
     limits = {name: getattr(estimator, f"max_{name}") for name in names}
     limits = {name: most for name, most in limits.items() if most is not None}
     if not limits:
-        raise TabnasError(
+        raise TabNASError(
             "at least one limit must be set, however all are None; set one of "
             + ", ".join(f"max_{name}" for name in names)
         )
@@ -58,7 +58,7 @@ def seed_of(random_state: Any) -> int:
     7
     """
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        return whole("random_state", int(random_state), least=0)
+        return check_int("random_state", int(random_state), minimum=0)
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
@@ -72,4 +72,4 @@ def workers_of(n_jobs: int | None) -> int:
         return 1
     if isinstance(n_jobs, int | np.integer) and n_jobs < 0:
         return max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
-    return whole("n_jobs", n_jobs, least=1)
+    return check_int("n_jobs", n_jobs, minimum=1)

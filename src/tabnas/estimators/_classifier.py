@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 
 from tabnas.data import ClassTarget
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.estimators._answers import answers, classes_of, labelled, row_weights, target_name
 from tabnas.estimators._base import TabNASEstimator
 from tabnas.estimators._features import checked_table
@@ -192,7 +192,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         data = labelled(table, target, codes.astype(np.int32), weight)
         shown = np.unique(data.truth)
         if len(shown) < 2:
-            raise TabnasError(
+            raise TabNASError(
                 "at least two classes must weigh something, however one class has all the weight: "
                 f"{target.classes[shown[0]]!r}"
             )
@@ -209,7 +209,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
 
     def _take(self, model: Model, folder: str) -> None:
         if not isinstance(model.target, ClassTarget):
-            raise TabnasError(
+            raise TabNASError(
                 f"the model in {folder!r} must be of classes, however it predicts a quantity; "
                 "take TabNASRegressor.load"
             )

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sklearn.utils.validation import check_array, validate_data
 
 from tabnas.data import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
 def checked_table(estimator: Any, features: Any, *, reset: bool) -> Table:
@@ -65,13 +65,13 @@ def _objects(rows: Sequence[Any]) -> Any:
     try:
         return np.array(rows, dtype=object)
     except ValueError:
-        raise TabnasError("X must have the same number of values in every row") from None
+        raise TabNASError("X must have the same number of values in every row") from None
 
 
 def _refuse_empty(table: Table) -> None:
     if not len(table) or not table.names:
         shape = (len(table), len(table.names))
-        raise TabnasError(f"X must have rows and columns, however the shape {shape} was given")
+        raise TabNASError(f"X must have rows and columns, however the shape {shape} was given")
 
 
 def categorical_kinds(table: Table, given: Any) -> dict[str, str]:
@@ -81,7 +81,7 @@ def categorical_kinds(table: Table, given: Any) -> dict[str, str]:
     wanted: list[Any] = list(given) if not isinstance(given, str) else [given]
     if wanted and all(isinstance(one, bool | np.bool_) for one in wanted):
         if len(wanted) != len(table.names):
-            raise TabnasError(
+            raise TabNASError(
                 f"categorical_features must have a value for each of the {len(table.names)} "
                 f"columns if it is a mask, however {len(wanted)} were given"
             )
@@ -94,7 +94,7 @@ def _column_name(table: Table, one: Any) -> str:
         return table.known(one)
     if isinstance(one, int | np.integer) and 0 <= one < len(table.names):
         return table.names[one]
-    raise TabnasError(
+    raise TabNASError(
         "categorical_features must be names of columns, positions from 0 to "
         f"{len(table.names) - 1}, or a mask, however {one!r} was given"
     )

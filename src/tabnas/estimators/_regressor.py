@@ -11,7 +11,7 @@ import pyarrow as pa
 from sklearn.base import RegressorMixin
 
 from tabnas.data import NumberTarget
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.estimators._answers import answers, labelled, quantities, row_weights, target_name
 from tabnas.estimators._base import TabNASEstimator
 from tabnas.estimators._features import checked_table
@@ -179,7 +179,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         values = quantities(answers(self, y, len(table)))
         weight = row_weights(sample_weight, len(table))
         if len(values) < 2:
-            raise TabnasError(
+            raise TabNASError(
                 "X must have rows to learn from and rows to choose by, however "
                 f"n_samples={len(values)} was given"
             )
@@ -189,7 +189,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
 
     def _take(self, model: Model, folder: str) -> None:
         if not isinstance(model.target, NumberTarget):
-            raise TabnasError(
+            raise TabNASError(
                 f"the model in {folder!r} must be of a quantity, however it predicts classes; "
                 "take TabNASClassifier.load"
             )

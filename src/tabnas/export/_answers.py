@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from tabnas.data import ClassTarget, NumberTarget, Target
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export._graph import Graph
 
 LABEL, PROBABILITIES, VALUE = "label", "probabilities", "value"
@@ -56,7 +56,7 @@ def label_array(target: ClassTarget) -> NDArray[Any]:
     try:
         return np.array(target.classes, dtype=np.int64)
     except OverflowError:
-        raise TabnasError(
+        raise TabNASError(
             f"the classes of {target.name!r} must be integers of 64 bits for a file to name them, "
             f"however {max(target.classes)} is one; export the weights only"
         ) from None

@@ -11,7 +11,7 @@ from typing import Any
 
 from onnx import ModelProto
 
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.export._answers import Answer, add_answers
 from tabnas.export._graph import ELEMENT_TYPES, OPSET, Graph
 from tabnas.export._inputs import column_input
@@ -60,7 +60,7 @@ def build(model: Model, weights: Mapping[str, Weight], *, weights_only: bool) ->
     """The graph of a model with these weights, which may be stored otherwise than its own."""
     _refuse_broken_limits(model)
     if model.costs["parameters"] > MOST_PARAMETERS:
-        raise TabnasError(
+        raise TabNASError(
             f"a file in one piece must have at most {MOST_PARAMETERS:,} parameters, however the "
             f"model has {model.costs['parameters']:,}; search within a smaller limit"
         )
@@ -79,7 +79,7 @@ def build(model: Model, weights: Mapping[str, Weight], *, weights_only: bool) ->
         answers.append(Answer(name=raw, role=RAW, dtype="float32", words=words))
     answers += add_answers(graph, model.target, raw, labels=not weights_only)
     if graph.parameters != model.costs["parameters"]:
-        raise TabnasError(
+        raise TabNASError(
             f"the file must hold the {model.costs['parameters']:,} parameters of the model, "
             f"however it holds {graph.parameters:,}"
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 
 EngineName = Literal["onnxruntime", "reference"]
 """What computes a file to check it: ONNX Runtime, or ONNX's own reference."""
@@ -22,12 +22,12 @@ class Engine:
 
     def __init__(self, data: bytes, name: EngineName | None = None) -> None:
         if name is not None and name not in get_args(EngineName):
-            raise TabnasError(
+            raise TabNASError(
                 f"there is no engine {name!r}; {did_you_mean(str(name), get_args(EngineName))}"
             )
         runtime = None if name == "reference" else _onnxruntime()
         if name == "onnxruntime" and runtime is None:
-            raise TabnasError(
+            raise TabNASError(
                 "the engine must be installed, however onnxruntime is not; "
                 "install it with: pip install 'tabnas[onnxruntime]'"
             )

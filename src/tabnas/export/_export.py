@@ -12,13 +12,13 @@ import onnx
 from numpy.typing import NDArray
 
 from tabnas.data import Encoded, Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export._build import Built, build
 from tabnas.export._engine import Engine, EngineName
 from tabnas.export._int8 import Quantised, meant, measured, quantise, refuse_larger, rows_with_truth
 from tabnas.export._network import Weight, centred
 from tabnas.export._parity import Parity, check_parity
-from tabnas.files import write_whole
+from tabnas.files import atomic_write
 from tabnas.model import EncodedRows, Model, default_metric, metric_named
 
 ENDING = ".onnx"
@@ -84,7 +84,7 @@ def export_onnx(
     """
     path = _refuse_unwritable(Path(path))
     if not 0 <= margin < float("inf"):
-        raise TabnasError(f"the margin must be at least 0, however {margin!r} was given")
+        raise TabNASError(f"the margin must be at least 0, however {margin!r} was given")
     task = model.target.task
     judge = default_metric(task) if metric is None else metric_named(metric, task)
     rows = _rows(check)
@@ -155,7 +155,7 @@ def _answers(model: Model, rows: Table | Encoded | None, given: Any) -> Any:
         return rows.column(name)
     column = Table.of({name: given}).column(name)
     if len(column) != len(rows):
-        raise TabnasError(
+        raise TabNASError(
             f"there must be an answer for each of the {len(rows):,} rows to check on, however "
             f"{len(column):,} were given"
         )
@@ -170,12 +170,12 @@ def _opened(built: Built, engine: EngineName | None) -> Tried:
 
 def _refuse_unwritable(path: Path) -> Path:
     if path.suffix.lower() != ENDING:
-        raise TabnasError(
+        raise TabNASError(
             f"the file must end in {ENDING}, however {path.name!r} was given; name it "
             f"{path.stem + ENDING!r}"
         )
     if path.is_dir():
-        raise TabnasError(f"the path must be a file's, however {str(path)!r} is a folder")
+        raise TabNASError(f"the path must be a file's, however {str(path)!r} is a folder")
     return path
 
 
@@ -183,8 +183,8 @@ def _write(path: Path, data: bytes) -> None:
     """The file and the folders it lies in; a refusal names the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, data)
+        atomic_write(path, data)
     except OSError as error:
-        raise TabnasError(
+        raise TabNASError(
             f"{str(path)!r} cannot be written ({error.strerror or error}); name another"
         ) from None

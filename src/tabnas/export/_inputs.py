@@ -24,7 +24,7 @@ from tabnas.data.columns import (
     HashedColumn,
     NumericColumn,
 )
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model import Model
 
 NO_INTEGER = int(np.iinfo(np.int64).min)
@@ -62,13 +62,13 @@ def column_input(column: EncodedColumn) -> ColumnInput:
         dtype, missing = "string", "the empty text"
         how = "a category, any text without spaces around it; whole numbers without a point"
     elif isinstance(column, HashedColumn):
-        raise TabnasError(
+        raise TabNASError(
             f"a file can take no hashed columns, since ONNX has no such hash, however "
             f"{column.name!r} is one; export the weights only, and encode rows with "
             "model.encoder, or take the column for categories"
         )
     else:
-        raise TabnasError(
+        raise TabNASError(
             f"a file can take numeric, categorical, boolean and datetime columns, however "
             f"{column.name!r} is {column.kind}; export the weights only, and encode it elsewhere"
         )

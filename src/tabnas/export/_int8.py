@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Encoded, Table, rows_with_target
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export._build import Built
 from tabnas.export._engine import Engine
 from tabnas.export._network import Float32Array, Int8, Weight
@@ -46,7 +46,7 @@ def refuse_larger(exact: Built, rounded: Built) -> None:
     """In a small network, scales and their nodes take more than the integers save."""
     before, after = len(exact.data), len(rounded.data)
     if after >= before:
-        raise TabnasError(
+        raise TabNASError(
             f"a file of int8 weights must be smaller than one of float32, however it would have "
             f"{after:,} bytes and float32 has {before:,}; nothing was written. Export float32"
         )
@@ -70,7 +70,7 @@ def rows_with_truth(model: Model, rows: Table | None, answers: Any) -> tuple[Tab
     """Return the rows of a table whose target is known, and their truth; refuse to have none."""
     present = np.empty(0, np.int64) if answers is None else rows_with_target(answers, model.target)
     if rows is None or not len(present):
-        raise TabnasError(
+        raise TabNASError(
             f"int8 weights must be measured on rows with the target {model.target.name!r}, however "
             "none were given; give a table that has it to be checked on"
         )
@@ -95,7 +95,7 @@ def measured(
     # the loss of a metric that is better when greater is its negative, and the other way round
     before, after = (metric.loss(loss) for loss in losses)
     if losses[1] - losses[0] > margin * abs(losses[0]):
-        raise TabnasError(
+        raise TabNASError(
             f"int8 weights must keep {metric.name} within {margin:.2%} of {before:.5g}, however "
             f"it is {after:.5g} on {len(rows):,} rows; nothing was written. Allow a larger "
             "margin, or export float32"

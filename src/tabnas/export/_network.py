@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export._graph import Graph
 from tabnas.nets import NORM_EPSILON, Task
 from tabnas.space import Architecture
@@ -72,7 +72,7 @@ def add_network(
     """Add the network to a graph; returns the name of its outputs, which is `name`."""
     missing = sorted(_needed(architecture, task) - set(weights))
     if missing:
-        raise TabnasError(
+        raise TabNASError(
             f"the weights must be those of the architecture {architecture}, however {missing[0]} "
             "is missing"
         )

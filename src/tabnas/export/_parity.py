@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Encoded, NumberTarget, Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.export._answers import LABEL, PROBABILITIES, VALUE
 from tabnas.export._build import Built
 from tabnas.export._cancellation import cancellation
@@ -112,7 +112,7 @@ def _compare(
         wrong |= _mislabelled(outputs[label], model, ours, allowed)
     if wrong.any():
         row = int(wrong.argmax())
-        raise TabnasError(
+        raise TabNASError(
             f"the file must answer as the model does, within {allowed[row]:.1g}, however row "
             f"{row + 1} of the {where} differs by {difference[row]:.2g} in {engine.name}; "
             "nothing was written. This is a fault of tabnas or of that engine, not of yours"
@@ -170,7 +170,7 @@ def _answerable(model: Model, rows: Table) -> Table:
     try:
         model.raw(rows)
         return rows
-    except TabnasError:
+    except TabNASError:
         kept = [number for number in range(len(rows)) if _answers(model, rows, number)]
         return rows.take(np.array(kept, np.int64))
 
@@ -178,6 +178,6 @@ def _answerable(model: Model, rows: Table) -> Table:
 def _answers(model: Model, rows: Table, number: int) -> bool:
     try:
         model.raw(rows.take(np.array([number])))
-    except TabnasError:
+    except TabNASError:
         return False
     return True

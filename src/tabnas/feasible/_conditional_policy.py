@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible._diagram import Diagram
 from tabnas.types import FloatArray, IntArray
 
@@ -88,7 +88,7 @@ class ExactConditionalPolicy(ConditionalPolicy):
 
     def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
         if self._batch:
-            raise TabnasError("`most_likely` must be called for one policy, got a batch")
+            raise TabNASError("`most_likely` must be called for one policy, got a batch")
         self._check_possible()
         of_choice = np.append(self._log_p.ravel(), 0.0)
         of_node = np.append(of_choice[self._diagram.choice], 0.0)
@@ -97,7 +97,7 @@ class ExactConditionalPolicy(ConditionalPolicy):
 
     def _check_possible(self) -> None:
         if not self._linear and np.isneginf(self._values[:, 0]).any():
-            raise TabnasError(
+            raise TabNASError(
                 "the policy must give a feasible architecture a positive probability, but logits "
                 "of -inf exclude all of them"
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible._limits import make_chain_limits, make_validity_limit
 from tabnas.space import Budget, ChainCost, Cost, SearchSpace
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -38,7 +38,7 @@ class CostCalculator:
             inside &= chain.admits(choices)
         for limit in self.budget.limits:
             if not isinstance(limit.cost, ChainCost):
-                inside[inside] = self.costs(limit.cost, choices[inside]) <= limit.at_most
+                inside[inside] = self.costs(limit.cost, choices[inside]) <= limit.upper
         return inside
 
     def cost_ratio(self, choices: IntArray) -> FloatArray:
@@ -47,7 +47,7 @@ class CostCalculator:
         for limit in self.budget.limits:
             costs = self.costs(limit.cost, choices)
             # only costs of 0 keep a limit of 0
-            share = costs / limit.at_most if limit.at_most else np.where(costs > 0, np.inf, 0.0)
+            share = costs / limit.upper if limit.upper else np.where(costs > 0, np.inf, 0.0)
             ratio = np.maximum(ratio, share)
         return ratio
 
@@ -89,7 +89,7 @@ class CostCalculator:
         architecture = self.space.architecture(choices)
         value = float(cost(self.space, architecture))
         if not value >= 0:
-            raise TabnasError(
+            raise TabNASError(
                 f"the cost {cost.name!r} must be at least 0, got {value} for {architecture}"
             )
         return value

@@ -14,9 +14,9 @@ from tabnas.errors import (
     InexactError,
     InexactWarning,
     InfeasibleError,
-    TabnasError,
+    TabNASError,
+    check_int,
     did_you_mean,
-    whole,
 )
 from tabnas.feasible._chain import MAX_EDGES, TooManyStatesError, compile_chain
 from tabnas.feasible._conditional_policy import ConditionalPolicy, ExactConditionalPolicy
@@ -76,12 +76,12 @@ class FeasibleSet:
         samples: int = 32_768,
     ) -> None:
         if method is not None and method not in get_args(Method):
-            raise TabnasError(
+            raise TabNASError(
                 f"there is no method {method!r}; {did_you_mean(str(method), get_args(Method))}"
             )
         self.space = space
         self.budget = budget
-        self.samples = whole("samples", samples, least=1)
+        self.samples = check_int("samples", samples, minimum=1)
         self._calculator = CostCalculator(space, budget)
         self.method, self._diagram = self._choose_method(method)
         self._check_not_empty()
@@ -97,13 +97,13 @@ class FeasibleSet:
             except TooManyStatesError:
                 reason = f"its diagram would have more than {MAX_EDGES:,} edges"
         if wanted == "chain":
-            raise TabnasError(f"the method 'chain' cannot be used: {reason}")
+            raise TabNASError(f"the method 'chain' cannot be used: {reason}")
         if wanted in (None, "enumeration"):
             if self._calculator.n_encodings <= MAX_ENUMERATED:
                 return "enumeration", compile_enumeration(self._calculator)
             too_many = f"the space has more than {MAX_ENUMERATED:,} encodings"
             if wanted == "enumeration":
-                raise TabnasError(f"the method 'enumeration' cannot be used: {too_many}")
+                raise TabNASError(f"the method 'enumeration' cannot be used: {too_many}")
             warnings.warn(
                 f"the feasible set is estimated from {self.samples:,} samples: "
                 f"{reason}, and {too_many}",
@@ -161,7 +161,7 @@ class FeasibleSet:
             except InexactError:
                 continue
             cost = limit.cost(self.space, cheapest)
-            if cost > limit.at_most:
+            if cost > limit.upper:
                 # rounded up, so that the number in the message is a limit that can be kept
                 shown = cost if cost == int(cost) or cost < 1 else ceil(10 * cost) / 10
                 raise InfeasibleError(
@@ -249,7 +249,7 @@ class FeasibleSet:
             return next(iter(limited.values()), COSTS["parameters"])
         known = COSTS | limited
         if cost not in known:
-            raise TabnasError(f"there is no cost {cost!r}; {did_you_mean(cost, known)}")
+            raise TabNASError(f"there is no cost {cost!r}; {did_you_mean(cost, known)}")
         return known[cost]
 
     # --- policies ---------------------------------------------------------------------------------
@@ -289,10 +289,10 @@ class FeasibleSet:
 
         Set `rng` to a seed or a generator for reproducible results.
         """
-        whole("n", n, least=0)
+        check_int("n", n, minimum=0)
         log_p = log_probabilities(self.space, logits)
         if log_p.ndim > 2:
-            raise TabnasError(
+            raise TabNASError(
                 "`sample` must be called for one policy, got a batch; use "
                 "`condition(logits).sample(n, rng)`"
             )
@@ -301,7 +301,7 @@ class FeasibleSet:
 
     def most_likely(self, n: int = 1, logits: Logits = None) -> list[Architecture]:
         """Return the n most likely feasible architectures, in that order; fewer if V is smaller."""
-        whole("n", n, least=0)
+        check_int("n", n, minimum=0)
         return [*map(self._to_architecture, self.condition(logits).most_likely(n))]
 
     def estimate(

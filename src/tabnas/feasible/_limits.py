@@ -63,7 +63,7 @@ def make_chain_limits(space: SearchSpace, budget: Budget) -> list[ChainLimit]:
     for limit in budget.limits:
         if not isinstance(limit.cost, ChainCost):
             continue
-        integers = _IntegerTables.from_floats(limit.cost.tables(space), limit.at_most).normalize()
+        integers = _IntegerTables.from_floats(limit.cost.tables(space), limit.upper).normalize()
         # proportional costs, such as bytes and parameters, have the same normalized form
         key = tuple(table.tobytes() for table in integers.tables)
         if integers.can_bind and (key not in normalized or integers.limit < normalized[key].limit):

@@ -8,7 +8,7 @@ from math import isnan
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.space import SearchSpace
 from tabnas.types import FloatArray
 
@@ -40,8 +40,8 @@ def log_probabilities(space: SearchSpace, logits: Logits = None) -> FloatArray:
     log_p = log_softmax(array)
     if isnan(log_p.max()):
         if np.isnan(array).any():
-            raise TabnasError("the logits of a policy must be numbers, got NaN")
-        raise TabnasError("the largest logit of each layer must be finite")
+            raise TabNASError("the logits of a policy must be numbers, got NaN")
+        raise TabNASError("the largest logit of each layer must be finite")
     return log_p
 
 
@@ -59,7 +59,7 @@ def _pad(space: SearchSpace, logits: ArrayLike | Sequence[ArrayLike]) -> FloatAr
     except (TypeError, ValueError):  # ragged, or not numbers
         array = np.empty(0)
     if array.shape[-2:] != shape or array.size == 0:
-        raise TabnasError(
+        raise TabNASError(
             f"logits must be one per candidate of each layer, for {shape[0]} layers of up to "
             f"{shape[1]} candidates, got an array of shape {array.shape}"
         )

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tabnas.errors import InfeasibleError, TabnasError, whole
+from tabnas.errors import InfeasibleError, TabNASError, check_int
 from tabnas.feasible._conditional_policy import ConditionalPolicy
 from tabnas.types import BoolArray, FloatArray, IntArray
 
@@ -67,7 +67,7 @@ def estimate(
     from q, as in the text around Equation 2, so we draw from q. By default q = p and all weights
     are 1.
     """
-    whole("samples", samples, least=1)
+    check_int("samples", samples, minimum=1)
     batch, (layers, max_choices) = log_p.shape[:-2], log_p.shape[-2:]
     flat = log_p.reshape(-1, layers, max_choices)
     proposal = flat if log_q is None else np.broadcast_to(log_q, log_p.shape).reshape(flat.shape)
@@ -157,7 +157,7 @@ class SampledConditionalPolicy(ConditionalPolicy):
     def most_likely(self, n: int = 1) -> list[tuple[int, ...]]:
         """Return the most likely of the feasible samples; P(V) is estimated from as many."""
         if self._log_p.ndim > 2:
-            raise TabnasError("`most_likely` must be called for one policy, got a batch")
+            raise TabNASError("`most_likely` must be called for one policy, got a batch")
         drawn = sample_product(self._log_p, self._samples, self._rng)
         seen = np.unique(drawn[self._contains(drawn)], axis=0)
         if len(seen) == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 
 BACKENDS = ("local", "ray", "dask")
 """Where jobs can run."""
@@ -32,15 +32,15 @@ class JobConfig:
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
-            raise TabnasError(
+            raise TabNASError(
                 f"backend must be one of {', '.join(BACKENDS)}, got {self.backend!r}; "
                 f"{did_you_mean(self.backend, BACKENDS)}"
             )
         if self.processes is not None:
-            whole("processes", self.processes, least=1)
-        whole("max_attempts", self.max_attempts, least=1)
+            check_int("processes", self.processes, minimum=1)
+        check_int("max_attempts", self.max_attempts, minimum=1)
         if self.backend == "local" and self.address is not None:
-            raise TabnasError(
+            raise TabNASError(
                 f"address must be that of a cluster, got {self.address!r} and the local backend; "
                 "set the backend to ray or dask, or leave the address out"
             )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
 from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
 from tabnas.jobs._worker import run_job
@@ -15,7 +15,7 @@ try:
     import dask
     from distributed import Client, Future, KilledWorker, WorkerPlugin, wait
 except ImportError:
-    raise TabnasError(
+    raise TabNASError(
         "the backend dask requires Dask, which is not installed; install it here with "
         'pip install "tabnas[dask]", and on all machines of the cluster with the same tabnas'
     ) from None
@@ -55,9 +55,9 @@ class DaskExecutor(Executor):
         except Exception as error:  # a plain Exception with the worker's error as text
             raise self._import_error(error) from None
 
-    def _import_error(self, error: Exception) -> TabnasError:
+    def _import_error(self, error: Exception) -> TabNASError:
         """Return the error for workers that cannot start; errors of jobs are results instead."""
-        return TabnasError(
+        return TabNASError(
             f"a worker of the Dask cluster cannot import tabnas ({str(error)[:200]}); install "
             f"tabnas {self._function.version} on all machines of the cluster"
         )
@@ -68,7 +68,7 @@ class DaskExecutor(Executor):
             wait(self._client.submit(int, pure=False), timeout=WORKER_SECONDS)
             return
         if not self._client.nthreads():  # else they are busy, and jobs wait
-            raise TabnasError(
+            raise TabNASError(
                 f"the Dask cluster must have workers, got none in {WORKER_SECONDS:.0f} seconds; "
                 f"{HOW_TO_START}"
             )
@@ -116,13 +116,13 @@ def _connect(address: str | None) -> Client:
     # without an address Dask would start a cluster
     address = address or dask.config.get("scheduler-address", None)
     if not address:
-        raise TabnasError(
+        raise TabNASError(
             "the backend dask requires the address of a scheduler, got none; " + HOW_TO_START
         )
     try:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise TabnasError(
+        raise TabNASError(
             f"no Dask scheduler answers at {address} ({error}); {HOW_TO_START}"
         ) from None
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
 from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
 from tabnas.jobs._worker import run_job
@@ -20,7 +20,7 @@ except ImportError:  # a joblib that does not include it, as in some Linux distr
     try:
         from loky import ProcessPoolExecutor
     except ImportError:
-        raise TabnasError(
+        raise TabNASError(
             "several processes require the package loky, which neither joblib includes nor is "
             "installed; install it with pip install loky"
         ) from None

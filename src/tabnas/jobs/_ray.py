@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
 from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
 from tabnas.jobs._worker import run_job
@@ -27,7 +27,7 @@ try:
         WorkerCrashedError,
     )
 except ImportError:
-    raise TabnasError(
+    raise TabNASError(
         "the backend ray requires Ray, which is not installed; install it here with "
         'pip install "tabnas[ray]", and on all machines of the cluster with the same tabnas'
     ) from None
@@ -96,7 +96,7 @@ def _connect(address: str | None) -> None:
             ray.init(address, logging_level=logging.ERROR, log_to_driver=False)
     except (OSError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise TabnasError(f"no Ray cluster answers {where} ({reason}); {HOW_TO_START}") from None
+        raise TabNASError(f"no Ray cluster answers {where} ({reason}); {HOW_TO_START}") from None
 
 
 def _check_port(address: str) -> None:
@@ -127,7 +127,7 @@ def _outcome(task: Any, version: str) -> bytes | WorkerDied:
         return WorkerDied()
     except RayTaskError as error:  # errors of jobs are results; this worker could not even start
         reason = str(error).strip().splitlines()[-1]
-        raise TabnasError(
+        raise TabNASError(
             f"a worker of the Ray cluster cannot import tabnas ({reason}); install "
             f"tabnas {version} on all machines of the cluster"
         ) from None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import TypeVar
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
 from tabnas.jobs._executor import Executor, RemoteFunction
 from tabnas.jobs._worker import unpack_result
@@ -56,7 +56,7 @@ def run_jobs(
                     continue
                 deaths[number] += outcome.workers
                 if deaths[number] >= config.max_attempts:
-                    raise TabnasError(_explain_deaths(jobs[number], deaths[number]))
+                    raise TabNASError(_explain_deaths(jobs[number], deaths[number]))
                 pending.append(number)
 
 

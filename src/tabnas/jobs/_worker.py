@@ -10,7 +10,7 @@ from traceback import format_exc
 from typing import Any
 
 from tabnas.blas import single_threaded_blas
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 Function = Callable[[Any], Any]
 _JOB_LOCK = Lock()
@@ -66,7 +66,7 @@ def _make_picklable(error: Exception) -> Exception:
 def _check_version(sender_version: str) -> None:
     here = version("tabnas")
     if here != sender_version:
-        raise TabnasError(
+        raise TabNASError(
             f"workers must have the tabnas version of the sender of jobs, {sender_version}, "
             f"got {here}; install the same version on all machines of the cluster"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency._terms import LatencyTerms
 from tabnas.model import MEASURED
 from tabnas.space import ChainCost, SearchSpace
@@ -36,7 +36,7 @@ class LatencyCost(ChainCost):
 
     def __post_init__(self) -> None:
         if self.name not in COST_NAMES:
-            raise TabnasError(f"name must be {' or '.join(COST_NAMES)}, got {self.name!r}")
+            raise TabNASError(f"name must be {' or '.join(COST_NAMES)}, got {self.name!r}")
 
     @property
     def rows(self) -> int:

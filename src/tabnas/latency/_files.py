@@ -6,15 +6,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tabnas.errors import TabnasError
-from tabnas.files import user_cache, write_whole
+from tabnas.errors import TabNASError
+from tabnas.files import atomic_write, user_cache_folder
 from tabnas.latency._machine import Machine
 from tabnas.latency._table import MAX_BYTES, LatencyTable
 
 
 def cached_table_path(machine: Machine | None = None) -> Path:
     """Return the file for a machine's table, by default this machine's, in the cache folder."""
-    return user_cache() / f"latency-{(machine or Machine.here()).key}.json"
+    return user_cache_folder() / f"latency-{(machine or Machine.here()).key}.json"
 
 
 def load_table(path: str | Path) -> LatencyTable:
@@ -26,7 +26,7 @@ def load_table(path: str | Path) -> LatencyTable:
         with file.open("rb") as opened:
             text = opened.read(MAX_BYTES + 1).decode()
     except (OSError, ValueError) as error:
-        raise TabnasError(
+        raise TabNASError(
             f"the latency table {str(path)!r} cannot be read: {error}; make one with "
             "tabnas latency --out"
         ) from None
@@ -38,9 +38,9 @@ def save_table(table: LatencyTable, path: str | Path) -> Path:
     final = Path(path)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(final, table.to_json())
+        atomic_write(final, table.to_json())
     except OSError as error:
-        raise TabnasError(
+        raise TabNASError(
             f"the latency table cannot be written to {str(path)!r} ({error.strerror or error}); "
             "choose another file"
         ) from None
@@ -55,13 +55,13 @@ def load_or_measure_table(measure: Callable[[], LatencyTable]) -> LatencyTable:
     machine.
     """
     machine = Machine.here()
-    with suppress(TabnasError, RuntimeError):  # there may be no home folder
+    with suppress(TabNASError, RuntimeError):  # there may be no home folder
         cached = load_table(cached_table_path(machine))
         if cached.machine == machine:
             return cached
     table = measure()
     if table.is_busy:
         return table
-    with suppress(TabnasError, RuntimeError):
+    with suppress(TabNASError, RuntimeError):
         save_table(table, cached_table_path(machine))
     return table

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency._terms import NetworkShape
 from tabnas.model import weight_shapes
 from tabnas.nets import Inputs, Task
@@ -25,7 +25,7 @@ def import_onnxruntime() -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise TabnasError(
+        raise TabNASError(
             "measuring latency requires onnxruntime, which is not installed; "
             'pip install "tabnas[onnxruntime]"'
         ) from None

@@ -9,7 +9,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.latency._columns import ColumnTerms
 from tabnas.latency._cost import COST_NAMES, LatencyCost
 from tabnas.latency._machine import Machine
@@ -56,7 +56,7 @@ class LatencyTable:
     def cost(self, name: str, overhead_us: float | None = None) -> LatencyCost:
         """Return the cost of that name: "latency_us" or "batch_latency_us"."""
         if name not in COST_NAMES:
-            raise TabnasError(f"name must be {' or '.join(COST_NAMES)}, got {name!r}")
+            raise TabNASError(f"name must be {' or '.join(COST_NAMES)}, got {name!r}")
         return LatencyCost(name, self.calls[COST_NAMES[name]].terms, overhead_us)
 
     @property
@@ -88,9 +88,9 @@ class LatencyTable:
             return _decode_table(_parse(text))
         except RecursionError:
             problem = "it is nested too deeply"
-        except (TabnasError, ValueError, ArithmeticError) as error:
+        except (TabNASError, ValueError, ArithmeticError) as error:
             problem = str(error)
-        raise TabnasError(
+        raise TabNASError(
             f"{name} must be a table that tabnas latency has written, but is not: {problem}"
         )
 
@@ -99,36 +99,36 @@ def _parse(text: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         items = dict(pairs)
         if len(items) < len(pairs):
-            raise TabnasError("an object has the same key twice")
+            raise TabNASError("an object has the same key twice")
         return items
 
     if len(text) > MAX_BYTES:
-        raise TabnasError(f"it has more than {MAX_BYTES:,} characters")
+        raise TabNASError(f"it has more than {MAX_BYTES:,} characters")
     return json.loads(text, object_pairs_hook=unique)
 
 
 def _decode_table(data: Any) -> LatencyTable:
     if not isinstance(data, dict) or data.get("kind") != KIND:
-        raise TabnasError(f"it is not of the kind {KIND!r}")
+        raise TabNASError(f"it is not of the kind {KIND!r}")
     version = data.get("format")
     if type(version) is not int or version < 1:
-        raise TabnasError(f"format must be a version number, got {version!r}")
+        raise TabNASError(f"format must be a version number, got {version!r}")
     if version > FORMAT:
-        raise TabnasError(f"it has format {version}, of a newer tabnas; update this one")
+        raise TabNASError(f"it has format {version}, of a newer tabnas; update this one")
     table = _section(data, "the table", ("kind", "format", *_names(LatencyTable)))
     machine = _section(table["machine"], "the machine", _names(Machine))
     rows = table["calls"]
     if not isinstance(rows, list) or len(rows) != len(COST_NAMES):
-        raise TabnasError("the calls must be one of one row and one of a batch")
+        raise TabNASError("the calls must be one of one row and one of a batch")
     calls = [_decode_call(each) for each in rows]
     if [call.rows for call in calls] != sorted(COST_NAMES.values()):
-        raise TabnasError("the calls must be one of one row and one of a batch")
+        raise TabNASError("the calls must be one of one row and one of a batch")
     return LatencyTable(
         machine=Machine(
             processor=_text(machine, "processor"),
             system=_text(machine, "system"),
             onnxruntime=_text(machine, "onnxruntime"),
-            threads=whole("threads", machine["threads"], least=1),
+            threads=check_int("threads", machine["threads"], minimum=1),
         ),
         measured=date.fromisoformat(_text(table, "measured")).isoformat(),
         tabnas=_text(table, "tabnas"),
@@ -141,14 +141,14 @@ def _decode_call(data: Any) -> CallTable:
     terms = _section(call["terms"], "the terms", _names(LatencyTerms))
     columns = _section(call["columns"], "the terms of columns", _names(ColumnTerms))
     return CallTable(
-        rows=whole("the rows of a call", call["rows"], least=1),
+        rows=check_int("the rows of a call", call["rows"], minimum=1),
         terms=LatencyTerms(**{name: _number(terms, name) for name in terms}),
         columns=ColumnTerms(**{name: _number(columns, name) for name in columns}),
-        fitted=whole("fitted", call["fitted"], least=1),
-        held_out=whole("held_out", call["held_out"], least=MIN_HELD_OUT),
+        fitted=check_int("fitted", call["fitted"], minimum=1),
+        held_out=check_int("held_out", call["held_out"], minimum=MIN_HELD_OUT),
         median_error=_number(call, "median_error"),
         p90_error=_number(call, "p90_error"),
-        tables=whole("tables", call["tables"], least=1),
+        tables=check_int("tables", call["tables"], minimum=1),
         tables_median_error=_number(call, "tables_median_error"),
         spread=_number(call, "spread"),
     )
@@ -160,21 +160,21 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 def _section(data: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(data, dict) or set(data) != set(names):
-        raise TabnasError(f"{what} must have the fields {', '.join(names)}, and no others")
+        raise TabNASError(f"{what} must have the fields {', '.join(names)}, and no others")
     return data
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:
     text = data[name]
     if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_TEXT:
-        raise TabnasError(f"{name} must be a text of at most {MAX_TEXT} printable characters")
+        raise TabNASError(f"{name} must be a text of at most {MAX_TEXT} printable characters")
     return text
 
 
 def _number(data: Mapping[str, Any], name: str) -> float:
     number = data[name]
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise TabnasError(f"{name} must be a number")
+        raise TabNASError(f"{name} must be a number")
     if not 0 <= number <= MAX_US:  # false for NaN, too
-        raise TabnasError(f"{name} must be from 0 to {MAX_US:.0e}")
+        raise TabNASError(f"{name} must be from 0 to {MAX_US:.0e}")
     return float(number)

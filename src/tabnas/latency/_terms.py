@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.space import Architecture
 from tabnas.types import FloatArray
 
@@ -77,7 +77,7 @@ def fit_nonnegative(counts: FloatArray, values: FloatArray, scale: FloatArray) -
     from scipy.optimize import nnls
 
     if not (np.isfinite(scale).all() and (scale > 0).all()):
-        raise TabnasError("latencies must be positive and finite, got others")
+        raise TabNASError("latencies must be positive and finite, got others")
     size = np.maximum(
         counts.max(axis=0), 1.0
     )  # brings numbers of weights and of layers to one scale

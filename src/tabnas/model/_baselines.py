@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import ClassTarget, Encoded, NumberTarget, Target
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.model._measures import unit_of
 from tabnas.model._tree_inputs import TreeMatrix
 from tabnas.streams import stream
@@ -105,7 +105,7 @@ def boosted_prediction(
         if isinstance(target, ClassTarget)
         else HistGradientBoostingRegressor
     )
-    rng = stream(whole("seed", seed, least=0), "trees")
+    rng = stream(check_int("seed", seed, minimum=0), "trees")
     truth, weight, kept = _weighing(train, MOST_ROWS, rng)
     if isinstance(target, ClassTarget) and len(np.unique(truth)) == 1:
         shares = [trivial_prediction(target, truth, None, len(part)) for part in parts]
@@ -190,7 +190,7 @@ def _weighing(
     """Truth and weight of the rows that weigh something, and which those are; a sample at most."""
     truth = np.asarray(rows.truth)
     if len(truth) != len(rows.inputs):
-        raise TabnasError(
+        raise TabNASError(
             f"truth must have the {len(rows.inputs)} rows of the inputs, however {len(truth)} "
             "were given"
         )
@@ -206,7 +206,7 @@ def _weighing(
 def _importance(weight: ArrayLike | None, rows: int) -> FloatArray:
     importance = np.ones(rows) if weight is None else np.asarray(weight, np.float64)
     if importance.shape != (rows,) or not (importance >= 0).all() or not importance.any():
-        raise TabnasError(
+        raise TabNASError(
             "row weights must be at least 0, not all 0 and as many as the rows, however others "
             "were given"
         )

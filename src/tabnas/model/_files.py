@@ -16,8 +16,8 @@ from typing import Any
 from uuid import uuid4
 
 from tabnas.data import TableEncoder, target_from_dict
-from tabnas.errors import InfeasibleError, TabnasError
-from tabnas.files import read_inside
+from tabnas.errors import InfeasibleError, TabNASError
+from tabnas.files import read_file
 from tabnas.model._document import digest, parse_document, render_document
 from tabnas.model._model import Model
 from tabnas.model._shapes import Shapes, weight_shapes
@@ -47,14 +47,14 @@ def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> 
         weights = pack_weights(model.weights)
         document = render_document(_content(model, digest(weights)))
         if len(document) > MAX_DOCUMENT:
-            raise TabnasError(
+            raise TabNASError(
                 f"{DOCUMENT} must be at most {MAX_DOCUMENT:,} bytes, however it would have "
                 f"{len(document):,}; allow the columns fewer categories"
             )
         final.parent.mkdir(parents=True, exist_ok=True)
         _write(final, {DOCUMENT: document, WEIGHTS: weights})
     except OSError as error:
-        raise TabnasError(f"the model cannot be written to {str(folder)!r}: {error}") from None
+        raise TabNASError(f"the model cannot be written to {str(folder)!r}: {error}") from None
 
 
 def _content(model: Model, weights_digest: str) -> dict[str, Any]:
@@ -76,12 +76,12 @@ def _refuse_to_replace(final: Path, *, overwrite: bool) -> None:
         return
     found = {path.name for path in final.iterdir()} if final.is_dir() else {""}
     if found and found != {DOCUMENT, WEIGHTS}:
-        raise TabnasError(
+        raise TabNASError(
             f"a model is written to a folder of its own, however {str(final)!r} holds something "
             "else; choose another"
         )
     if found and not overwrite:
-        raise TabnasError(
+        raise TabNASError(
             f"{str(final)!r} holds a model already; choose another folder or say overwrite=True"
         )
 
@@ -128,7 +128,7 @@ def _sync(folder: Path) -> None:
 def load_model(folder: str | Path) -> Model:
     """Read what `save_model` wrote; files from anywhere may be given, none can do harm."""
     root = Path(folder)
-    content = parse_document(read_inside(root, DOCUMENT, "model", most=MAX_DOCUMENT), DOCUMENT)
+    content = parse_document(read_file(root, DOCUMENT, "model", max_size=MAX_DOCUMENT), DOCUMENT)
     with _named("architecture"):
         architecture = Architecture.parse(_expect(content["architecture"], str))
     with _named("encoder"):
@@ -155,16 +155,16 @@ def load_model(folder: str | Path) -> Model:
 
 def _read_weights(root: Path, said: dict[str, Any], shapes: Shapes) -> dict[str, Float32Array]:
     if said.keys() != {"sha256", "shapes"}:
-        raise TabnasError(f"it must have a digest and shapes, however it has {', '.join(said)}")
+        raise TabNASError(f"it must have a digest and shapes, however it has {', '.join(said)}")
     if said["shapes"] != {name: list(shape) for name, shape in shapes.items()}:
-        raise TabnasError(
+        raise TabNASError(
             "the shapes must be those of the architecture, the encoder and the target, however "
             "others are listed"
         )
     size = sum(4 * prod(shape) for shape in shapes.values())
-    data = read_inside(root, WEIGHTS, "model", least=size, most=size + MAX_HEADER)
+    data = read_file(root, WEIGHTS, "model", min_size=size, max_size=size + MAX_HEADER)
     if digest(data) != said["sha256"]:
-        raise TabnasError(
+        raise TabNASError(
             f"{WEIGHTS} must be the file that was saved, however its digest is another; it is "
             "damaged or belongs to another model"
         )
@@ -177,14 +177,14 @@ def _named(name: str) -> Iterator[None]:
     try:
         yield
     except MALFORMED as error:
-        kind = InfeasibleError if isinstance(error, InfeasibleError) else TabnasError
-        problem = error if isinstance(error, TabnasError) else f"it is malformed ({error!r})"
+        kind = InfeasibleError if isinstance(error, InfeasibleError) else TabNASError
+        problem = error if isinstance(error, TabNASError) else f"it is malformed ({error!r})"
         raise kind(f"{DOCUMENT}, {name}: {problem}") from None
 
 
 def _expect(value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
-        raise TabnasError(
+        raise TabNASError(
             f"it must be of type {kind.__name__}, however {type(value).__name__} was given"
         )
     return value

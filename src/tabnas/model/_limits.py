@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from math import inf
 from numbers import Real
 
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.nets import Task
 from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace, compute_costs
 
@@ -39,11 +39,11 @@ def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
     for name, most in limits.items():
         number = isinstance(most, Real) and not isinstance(most, bool)
         if not isinstance(name, str) or not number or not 0 <= most < inf:
-            raise TabnasError(
+            raise TabNASError(
                 f"the limit on {name} must be a number of at least 0, however {most!r} was given"
             )
         if name not in COSTS and name not in MEASURED:
-            raise TabnasError(
+            raise TabNASError(
                 f"the limit on {name} must be one that can be checked, however there is no cost of "
                 "that name; put one of your own into tabnas.space.COSTS first"
             )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Task
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.model._measures import Area, Determination, Mean, MeanOverClasses, Measure, RootMean
 from tabnas.types import BoolArray, FloatArray
 
@@ -123,7 +123,7 @@ def default_metric(task: Task) -> Metric:
     'rmse'
     """
     if task not in get_args(Task):
-        raise TabnasError(f"there is no task {task!r}; {did_you_mean(str(task), get_args(Task))}")
+        raise TabNASError(f"there is no task {task!r}; {did_you_mean(str(task), get_args(Task))}")
     return METRICS["rmse" if task in NUMBERS else "log_loss"]
 
 
@@ -133,15 +133,15 @@ def metric_named(name: str, task: Task) -> Metric:
     >>> metric_named("rmse", "binary")
     Traceback (most recent call last):
         ...
-    tabnas.errors.TabnasError: the metric of a binary target must be one of accuracy, \
+    tabnas.errors.TabNASError: the metric of a binary target must be one of accuracy, \
 balanced_error, log_loss, auc, however 'rmse' was given
     """
     fitting = [metric.name for metric in metrics_for(task)]
     if name in fitting:
         return METRICS[name]
     if name in METRICS:
-        raise TabnasError(
+        raise TabNASError(
             f"the metric of a {task} target must be one of {', '.join(fitting)}, "
             f"however {name!r} was given"
         )
-    raise TabnasError(f"there is no metric called {name!r}; {did_you_mean(str(name), fitting)}")
+    raise TabNASError(f"there is no metric called {name!r}; {did_you_mean(str(name), fitting)}")

@@ -23,7 +23,7 @@ from tabnas.data import (
     UnseenCategories,
 )
 from tabnas.data.reading import RowError, rename_rows
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model._limits import checked_limits, costs_of, refuse_broken
 from tabnas.model._shapes import checked_weights, weight_shapes
 from tabnas.model._task import Float32Array, examples, network_task
@@ -58,7 +58,7 @@ class Model:
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, ClassTarget | NumberTarget):
-            raise TabnasError(
+            raise TabNASError(
                 "the target must be a ClassTarget or a NumberTarget, "
                 f"however {type(self.target).__name__} was given"
             )
@@ -160,7 +160,7 @@ class Model:
     def predict_proba(self, table: Any) -> FloatArray:
         """The probability of every class [rows, classes], in the order of `classes`."""
         if not self.classes:
-            raise TabnasError(
+            raise TabNASError(
                 f"probabilities must be of classes, however the target {self.target.name!r} is a "
                 "quantity; use predict"
             )

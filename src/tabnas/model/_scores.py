@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import ClassTarget, Target, Task
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.model._measures import Measure
 from tabnas.model._metrics import METRICS, Metric, metric_named, metrics_for
 from tabnas.streams import stream
@@ -102,7 +102,7 @@ def score(
     >>> scores["accuracy"].value, scores["auc"].value
     (0.75, 1.0)
     """
-    resamples = whole("resamples", resamples, least=1)
+    resamples = check_int("resamples", resamples, minimum=1)
     actual, said, importance = _checked(target, truth, prediction, weight)
     classes = said.shape[1] if said.ndim == 2 else 1
     rows, weigh = len(actual), partial(_value, weight=importance)
@@ -111,7 +111,7 @@ def score(
         values = {name: weigh(measure) for name, measure in measures.items()}
         values = {name: value for name, value in values.items() if not np.isnan(value)}
         defined = {name: measures[name] for name in values}
-        spans = _bootstrap(defined, importance, whole("seed", seed, least=0), resamples)
+        spans = _bootstrap(defined, importance, check_int("seed", seed, minimum=0), resamples)
     else:
         values, spans = {}, {}
         for metric in metrics_for(target.task):  # one at a time, for each takes memory
@@ -144,7 +144,7 @@ def primary_loss(
     actual, said, importance = _checked(target, truth, prediction, weight)
     value = _value(metric.measure(actual, said), importance)
     if np.isnan(value):
-        raise TabnasError(
+        raise TabNASError(
             f"{metric.name} must be defined on the rows to choose by it, however it is not: "
             "a class does not occur or all values are equal; give more rows or take another metric"
         )
@@ -199,26 +199,26 @@ def _checked(
     classes = len(target.classes) if isinstance(target, ClassTarget) else 0
     shape = (len(actual), classes) if classes else (len(actual),)
     if actual.ndim != 1 or said.shape != shape:
-        raise TabnasError(
+        raise TabNASError(
             f"truth must have the shape (rows,) and predictions of a {target.task} target {shape}, "
             f"however {actual.shape} and {said.shape} were given"
         )
     actual = _codes(actual, classes) if classes else np.asarray(actual, np.float64)
     if not (np.isfinite(said).all() and np.isfinite(actual).all()):
-        raise TabnasError("truth and predictions must be finite, however some are not")
+        raise TabNASError("truth and predictions must be finite, however some are not")
     if classes:
         _check_probabilities(said)
     else:
         _check_errors(actual, said)
     importance = np.ones(len(actual)) if weight is None else np.asarray(weight, np.float64)
     if importance.shape != (len(actual),) or not ((importance >= 0) & (importance < np.inf)).all():
-        raise TabnasError(
+        raise TabNASError(
             "row weights must be finite, at least 0 and as many as the rows, however others were "
             "given"
         )
     kept = importance > 0
     if not kept.any():
-        raise TabnasError("scores need rows that weigh something, however there are none")
+        raise TabNASError("scores need rows that weigh something, however there are none")
     if not kept.all():
         actual, said, importance = actual[kept], said[kept], importance[kept]
     # only proportions matter, and sums of large or tiny weights could overflow or vanish
@@ -229,7 +229,7 @@ def _codes(truth: NDArray[Any], classes: int) -> NDArray[np.int64]:
     if truth.dtype.kind not in "biu" or (
         len(truth) and not 0 <= truth.min() <= truth.max() < classes
     ):
-        raise TabnasError(
+        raise TabNASError(
             f"truth must be class numbers from 0 to {classes - 1}, as the target encodes them, "
             "however others were given"
         )
@@ -239,7 +239,7 @@ def _codes(truth: NDArray[Any], classes: int) -> NDArray[np.int64]:
 def _check_probabilities(prediction: FloatArray) -> None:
     sums = prediction.sum(axis=1)
     if (prediction < 0).any() or (np.abs(sums - 1) > SUM_TOLERANCE).any():
-        raise TabnasError(
+        raise TabNASError(
             "predictions must be probabilities, at least 0 and 1 in each row together, however "
             "others were given"
         )
@@ -249,4 +249,4 @@ def _check_errors(truth: NDArray[Any], prediction: FloatArray) -> None:
     with np.errstate(over="ignore"):
         finite = np.isfinite(truth - prediction).all()
     if not finite:
-        raise TabnasError("errors must be finite, however some are beyond the largest float")
+        raise TabNASError("errors must be finite, however some are beyond the largest float")

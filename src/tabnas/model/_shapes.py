@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model._task import Float32Array
 from tabnas.nets import Task
 from tabnas.space import Architecture
@@ -42,7 +42,7 @@ def checked_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Flo
     """Copies of exactly these arrays that nobody can write to, in order; finite, or refused."""
     wrong = sorted(map(str, set(weights) ^ set(shapes)))
     if wrong:
-        raise TabnasError(
+        raise TabNASError(
             "the weights must be the arrays of the architecture, no more and no fewer, however "
             f"{', '.join(wrong[:5])} {'is' if len(wrong) == 1 else 'are'} missing or unknown"
         )
@@ -50,14 +50,14 @@ def checked_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Flo
     for name, shape in shapes.items():
         given = np.asarray(weights[name])
         if given.shape != shape or given.dtype.kind != "f":
-            raise TabnasError(
+            raise TabNASError(
                 f"the weights {name} must be floats of the shape {shape}, "
                 f"however {given.dtype} {given.shape} was given"
             )
         with np.errstate(over="ignore"):
             copies[name] = array = np.array(given, np.float32, order="C")
         if not np.isfinite(array).all():
-            raise TabnasError(
+            raise TabNASError(
                 f"the weights {name} must be finite float32 numbers, however some are not"
             )
         array.flags.writeable = False

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import Encoded, TableEncoder, Target
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.nets import Embedding, Examples, Inputs, Loss, Task
 
 Float32Array = NDArray[np.float32]
@@ -33,12 +33,12 @@ def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int
     (5, 12, 'squared_error')
     """
     if len(dimensions) != len(encoder.categories):
-        raise TabnasError(
+        raise TabNASError(
             f"there must be one embedding dimension for each of the {len(encoder.categories)} "
             f"categorical columns, however {len(dimensions)} were given"
         )
     embeddings = [
-        Embedding(categories=categories, dimension=whole("a dimension", dimension, least=1))
+        Embedding(categories=categories, dimension=check_int("a dimension", dimension, minimum=1))
         for categories, dimension in zip(encoder.categories, dimensions, strict=True)
     ]
     inputs = Inputs(numeric=len(encoder.features), embeddings=embeddings)

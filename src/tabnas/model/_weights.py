@@ -10,7 +10,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model._shapes import Shapes
 from tabnas.model._task import Float32Array
 
@@ -30,7 +30,7 @@ def unpack_weights(data: bytes, shapes: Shapes, name: str) -> dict[str, Float32A
     try:
         weights: dict[str, Float32Array] = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise TabnasError(f"{name} must be a safetensors file, however: {error}") from None
+        raise TabNASError(f"{name} must be a safetensors file, however: {error}") from None
     return weights
 
 
@@ -39,7 +39,7 @@ def _check_header(data: bytes, shapes: Shapes, name: str) -> None:
     header.pop("__metadata__", None)
     wrong = sorted(header.keys() ^ shapes.keys())
     if wrong:
-        raise TabnasError(
+        raise TabNASError(
             f"{name} must hold the arrays of the architecture, no more and no fewer, however "
             f"{', '.join(wrong[:5])} {'is' if len(wrong) == 1 else 'are'} missing or unknown"
         )
@@ -47,9 +47,9 @@ def _check_header(data: bytes, shapes: Shapes, name: str) -> None:
     for array, shape in shapes.items():
         entry = header[array]
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-            raise TabnasError(f"{name}: the entry of {array} is malformed")
+            raise TabNASError(f"{name}: the entry of {array} is malformed")
         if entry["dtype"] != "F32" or entry["shape"] != list(shape):
-            raise TabnasError(
+            raise TabNASError(
                 f"{name}: {array} must be F32 {list(shape)}, "
                 f"however it is {entry['dtype']} {entry['shape']}"
             )
@@ -61,7 +61,7 @@ def _header(data: bytes, name: str) -> tuple[dict[str, Any], int]:
     """The header, and how many bytes there are after it."""
     length = int.from_bytes(data[:LENGTH_BYTES], "little")
     if not 2 <= length <= min(MAX_HEADER, len(data)) - LENGTH_BYTES:
-        raise TabnasError(
+        raise TabNASError(
             f"{name} must have a header within its {len(data):,} bytes, however it claims "
             f"{length:,}"
         )
@@ -70,7 +70,7 @@ def _header(data: bytes, name: str) -> tuple[dict[str, Any], int]:
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
-        raise TabnasError(f"{name} must have a JSON object as its header, however it has not")
+        raise TabNASError(f"{name} must have a JSON object as its header, however it has not")
     return header, len(data) - LENGTH_BYTES - length
 
 
@@ -85,7 +85,7 @@ def _check_spans(spans: list[tuple[Any, int]], room: int, name: str) -> None:
         if at != room:
             raise ValueError
     except (TypeError, ValueError):
-        raise TabnasError(
+        raise TabNASError(
             f"{name}: the offsets must be those of arrays side by side up to the end of the "
             "file, however they are not"
         ) from None

@@ -26,7 +26,7 @@ class Engine(Protocol):
 
     `SuperNet` is the only caller: it resolves children, checks examples and learning rates, and
     makes one call at a time. Rows are a slice without a step, or row numbers as an int64 array. An
-    engine raises a `TabnasError` if there are no rows, if one does not exist, and, where it needs a
+    engine raises a `TabNASError` if there are no rows, if one does not exist, and, where it needs a
     loss, if the weights of all rows are 0. `tabnas.testing.check_engine` tests an engine.
 
     A state consists of arrays, the same ones for every engine (see `SuperNetShape` for the names):
@@ -71,8 +71,8 @@ class Engine(Protocol):
     def weights(self) -> dict[str, Float32Array]:
         """Return every array of the SuperNet, as copies or in place; do not write to them."""
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return copies of weights, moments and step counts."""
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Load a state that any engine has returned."""

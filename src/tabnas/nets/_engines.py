@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.nets._engine import Engine
 from tabnas.nets._examples import Float32Array
 from tabnas.nets._optimizers import Optimizer
@@ -65,7 +65,7 @@ def get_engine_factory(engine: str | EngineFactory) -> EngineFactory:
     if not isinstance(engine, str):
         return engine
     if engine not in ENGINES:
-        raise TabnasError(f"unknown engine {engine!r}; {did_you_mean(engine, ENGINES)}")
+        raise TabNASError(f"unknown engine {engine!r}; {did_you_mean(engine, ENGINES)}")
     return ENGINES[engine]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
-class NonFiniteLossError(TabnasError):
+class NonFiniteLossError(TabNASError):
     """The loss or gradient of a training step overflowed float32; the step was not taken."""
 
     def __init__(self, step: int, loss: float, learning_rate: float) -> None:
@@ -18,7 +18,7 @@ class NonFiniteLossError(TabnasError):
         self.step = step
 
 
-class MissingTorchError(TabnasError):
+class MissingTorchError(TabNASError):
     """The torch engine was requested, but PyTorch is not installed."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class MissingTorchError(TabnasError):
         )
 
 
-class RankError(TabnasError):
+class RankError(TabNASError):
     """The processes of one job can no longer work together."""
 
 

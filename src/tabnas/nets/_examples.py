@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets._batches import ShuffledBatches
 from tabnas.nets._task import Inputs, Loss, Task
 
@@ -55,7 +55,7 @@ class Examples:
     ) -> None:
         first = numeric if numeric is not None else categorical
         if first is None:
-            raise TabnasError("examples must have numeric or categorical inputs, got neither")
+            raise TabNASError("examples must have numeric or categorical inputs, got neither")
         rows = len(np.asarray(first))
         set_field = object.__setattr__
         set_field(self, "task", task)
@@ -87,11 +87,11 @@ def _array(
     """Return `values` as an array of that shape and type that the kernels can read in place."""
     array = np.asarray(values)
     if array.shape != shape:
-        raise TabnasError(f"{name} must have the shape {shape}, got {array.shape}")
+        raise TabNASError(f"{name} must have the shape {shape}, got {array.shape}")
     if array.dtype.kind not in "biuf":
-        raise TabnasError(f"{name} must be numbers, got {array.dtype}")
+        raise TabNASError(f"{name} must be numbers, got {array.dtype}")
     if dtype is np.int32 and array.dtype.kind == "f" and not np.array_equal(array, np.rint(array)):
-        raise TabnasError(f"{name} must be integers, got fractions")
+        raise TabNASError(f"{name} must be integers, got fractions")
     if dtype is np.int32:
         _check_range(name, array, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
     array = np.require(array, dtype, ["C", "A", "W"])
@@ -105,7 +105,7 @@ def _check_range(name: str, array: NDArray[Any], minimum: float, maximum: float)
     if not array.size or (array.min() >= minimum and array.max() <= maximum):
         return
     where = tuple(int(i) for i in np.argwhere(~((array >= minimum) & (array <= maximum)))[0])
-    raise TabnasError(
+    raise TabNASError(
         f"{name} must lie between {minimum} and {maximum}, "
         f"got {array[where]} at {where if len(where) > 1 else where[0]}"
     )
@@ -113,7 +113,7 @@ def _check_range(name: str, array: NDArray[Any], minimum: float, maximum: float)
 
 def _check_numeric(numeric: ArrayLike | None, rows: int, inputs: Inputs) -> Float32Array:
     if numeric is None and inputs.numeric:
-        raise TabnasError(f"numeric must have {inputs.numeric} columns, as the task has, got None")
+        raise TabNASError(f"numeric must have {inputs.numeric} columns, as the task has, got None")
     numeric = np.zeros((rows, 0)) if numeric is None else numeric
     array = _array("numeric inputs", numeric, (rows, inputs.numeric), np.float32)
     largest = float(np.finfo(np.float32).max)
@@ -124,7 +124,7 @@ def _check_numeric(numeric: ArrayLike | None, rows: int, inputs: Inputs) -> Floa
 def _check_categorical(categorical: ArrayLike | None, rows: int, inputs: Inputs) -> Int32Array:
     columns = len(inputs.embeddings)
     if categorical is None and columns:
-        raise TabnasError(f"categorical must have {columns} columns, as the task has, got None")
+        raise TabNASError(f"categorical must have {columns} columns, as the task has, got None")
     categorical = np.zeros((rows, 0), np.int32) if categorical is None else categorical
     array = _array("categorical inputs", categorical, (rows, columns), np.int32)
     for column, embedding in enumerate(inputs.embeddings):

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import isfinite
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,4 +89,4 @@ def check_range(name: str, value: float, minimum: float, below: float) -> None:
     """Raise an error unless the value is a number in [minimum, below)."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not isfinite(value) or not minimum <= value < below:
-        raise TabnasError(f"{name} must be at least {minimum:g} and below {below:g}, got {value!r}")
+        raise TabNASError(f"{name} must be at least {minimum:g} and below {below:g}, got {value!r}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.types import IntArray
@@ -125,11 +125,11 @@ def _array_shapes(layer: DenseLayer, fan_in: int, fan_out: int) -> dict[str, tup
 
 def _check_ends(space: SearchSpace, task: Task) -> None:
     if space.inputs != task.inputs.width:
-        raise TabnasError(
+        raise TabNASError(
             f"the space must have as many inputs as the task, {task.inputs.width}, "
             f"got {space.inputs}"
         )
     if space.outputs != task.outputs:
-        raise TabnasError(
+        raise TabNASError(
             f"the space must have as many outputs as the task, {task.outputs}, got {space.outputs}"
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.nets._engine import Rows, State
 from tabnas.nets._engines import EngineFactory, get_engine_factory
 from tabnas.nets._errors import NonFiniteLossError
@@ -20,7 +20,7 @@ from tabnas.nets._optimizers import Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
 from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
-from tabnas.states import counts, floats
+from tabnas.states import read_counts, read_floats
 from tabnas.types import IntArray
 
 ChildLike = Architecture | Sequence[int] | IntArray
@@ -81,11 +81,11 @@ class SuperNet:
         self.optimizer = Adam() if optimizer is None else optimizer
         self._lock = Lock()  # an engine has one workspace
         self._engine_settings = {"engine": engine, "device": device}
-        self.workers = whole("workers", workers, least=1)
+        self.workers = check_int("workers", workers, minimum=1)
         self.steps = 0  # training steps taken so far
         self._shape = SuperNetShape(space, task)
         self._children: dict[tuple[int, ...], Child] = {}
-        weights = init_weights(self._shape, whole("seed", seed, least=0))
+        weights = init_weights(self._shape, check_int("seed", seed, minimum=0))
         factory = get_engine_factory(engine)
         self._engine = factory(self._shape, self.optimizer, weights, workers=workers, device=device)
 
@@ -125,7 +125,7 @@ class SuperNet:
         step.
         """
         if not 1 <= len(children) == len(rows) <= self.workers:
-            raise TabnasError(
+            raise TabNASError(
                 f"there must be as many children as batches of rows, from 1 to {self.workers} (the "
                 f"workers of this network), got {len(children)} and {len(rows)}"
             )
@@ -210,32 +210,32 @@ class SuperNet:
             f"weight/{name}": np.asarray(array, np.float32) for name, array in weights.items()
         }
         with self._lock:
-            self._engine.load_state({**self._engine.state(), **loaded})
+            self._engine.load_state_dict({**self._engine.state_dict(), **loaded})
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return weights, moments and step counts, as plain arrays."""
         with self._lock:
-            return {"steps": np.array(self.steps, np.int64), **self._engine.state()}
+            return {"steps": np.array(self.steps, np.int64), **self._engine.state_dict()}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Load the state of a network with the same space, task and kind of optimizer."""
-        current = self.state()
+        current = self.state_dict()
         _check_names("state", state, {name: array.shape for name, array in current.items()})
         # the kernels use step counts as indices, so one out of range would read other memory
         checked: State = {
-            name: counts(state, name, array.shape)
+            name: read_counts(state, name, array.shape)
             if name.startswith("steps")
-            else floats(state, name, array.shape, finite=False, dtype=np.float32)
+            else read_floats(state, name, array.shape, finite=False, dtype=np.float32)
             for name, array in current.items()
         }
         with self._lock:
-            self._engine.load_state(checked)
+            self._engine.load_state_dict(checked)
             self.steps = int(checked["steps"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the network as its settings and state."""
         settings = {"optimizer": self.optimizer, "workers": self.workers, **self._engine_settings}
-        return _rebuild, (self.space, self.task, settings, self.state())
+        return _rebuild, (self.space, self.task, settings, self.state_dict())
 
     # -- checks ----------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class SuperNet:
             return cached
         if not isinstance(child, Architecture):
             if min(child, default=0) < 0:
-                raise TabnasError(f"choices must be indices of candidates, got {child}")
+                raise TabNASError(f"choices must be indices of candidates, got {child}")
             child = self.space.architecture(child)
         if len(self._children) >= MAX_CACHED_CHILDREN:
             self._children.clear()
@@ -256,23 +256,23 @@ class SuperNet:
 
     def _check_examples(self, examples: Examples, *, target: bool) -> None:
         if examples.task is not self.task and examples.task != self.task:
-            raise TabnasError(
+            raise TabNASError(
                 f"examples must have the task of the network, {self.task}, got {examples.task}"
             )
         if target and not examples.has_target:
-            raise TabnasError("examples must have targets, got none")
+            raise TabNASError("examples must have targets, got none")
 
 
 def _rebuild(space: SearchSpace, task: Task, settings: dict[str, Any], state: State) -> SuperNet:
     net = SuperNet(space, task, **settings)
-    net.load_state(state)
+    net.load_state_dict(state)
     return net
 
 
 def _check_rows(rows: Rows) -> Rows:
     if isinstance(rows, slice):
         if rows.step not in (None, 1):
-            raise TabnasError(f"a slice of rows must have no step, got {rows.step}")
+            raise TabNASError(f"a slice of rows must have no step, got {rows.step}")
         return rows
     if (
         isinstance(rows, np.ndarray)
@@ -283,7 +283,7 @@ def _check_rows(rows: Rows) -> Rows:
         return rows
     array = np.asarray(rows)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise TabnasError(
+        raise TabNASError(
             "rows must be a slice or a one-dimensional array of integers, "
             f"got {array.dtype} {array.shape}"
         )
@@ -292,7 +292,7 @@ def _check_rows(rows: Rows) -> Rows:
 
 def _check_learning_rate(learning_rate: float) -> float:
     if not 0.0 <= learning_rate <= float(np.finfo(np.float32).max):
-        raise TabnasError(f"learning_rate must be at least 0 and finite, got {learning_rate}")
+        raise TabNASError(f"learning_rate must be at least 0 and finite, got {learning_rate}")
     return float(learning_rate)
 
 
@@ -301,10 +301,10 @@ def _check_names(
 ) -> None:
     wrong = sorted(set(arrays) ^ set(expected))
     if wrong:
-        raise TabnasError(
+        raise TabNASError(
             f"the {what} must hold exactly the arrays of this network; missing or unknown: "
             f"{', '.join(wrong[:5])}"
         )
     for name, shape in expected.items():
         if np.shape(arrays[name]) != shape:
-            raise TabnasError(f"{name} must have the shape {shape}, got {np.shape(arrays[name])}")
+            raise TabNASError(f"{name} must have the shape {shape}, got {np.shape(arrays[name])}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 
 
 class Loss(StrEnum):
@@ -28,8 +28,8 @@ class Embedding:
     dimension: int
 
     def __post_init__(self) -> None:
-        whole("the categories of an embedding", self.categories, least=1)
-        whole("the dimension of an embedding", self.dimension, least=1)
+        check_int("the categories of an embedding", self.categories, minimum=1)
+        check_int("the dimension of an embedding", self.dimension, minimum=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +45,10 @@ class Inputs:
 
     def __init__(self, *, numeric: int = 0, embeddings: Iterable[Embedding] = ()) -> None:
         object.__setattr__(
-            self, "numeric", whole("the number of numeric columns", numeric, least=0)
+            self, "numeric", check_int("the number of numeric columns", numeric, minimum=0)
         )
         object.__setattr__(self, "embeddings", tuple(embeddings))
-        whole("the width of the inputs", self.width, least=1)
+        check_int("the width of the inputs", self.width, minimum=1)
 
     @property
     def width(self) -> int:
@@ -76,12 +76,12 @@ class Task:
     def __init__(self, *, inputs: Inputs, loss: Loss | str, outputs: int = 1) -> None:
         if loss not in list(Loss):
             known = [member.value for member in Loss]
-            raise TabnasError(f"unknown loss {loss!r}; {did_you_mean(loss, known)}")
+            raise TabNASError(f"unknown loss {loss!r}; {did_you_mean(loss, known)}")
         loss = Loss(loss)
         minimum = 2 if loss is Loss.SOFTMAX else 1
-        whole(f"the outputs of a network with {loss} loss", outputs, least=minimum)
+        check_int(f"the outputs of a network with {loss} loss", outputs, minimum=minimum)
         if loss is Loss.LOGISTIC and outputs != 1:
-            raise TabnasError(
+            raise TabNASError(
                 f"the logistic loss must have 1 output, got {outputs}; "
                 "for several classes use the softmax loss"
             )

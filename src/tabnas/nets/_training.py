@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.nets._batches import TrainingRows
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._supernet import ChildLike, SuperNet
-from tabnas.states import counts, floats, part, refuse_other_names
+from tabnas.states import check_keys, read_counts, read_floats, subtree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class EarlyStopping:
     patience: int = 10
 
     def __post_init__(self) -> None:
-        whole("patience", self.patience, least=1)
+        check_int("patience", self.patience, minimum=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +45,13 @@ class TrainingSettings:
     stop_after: int | None = None
 
     def __post_init__(self) -> None:
-        whole("epochs", self.epochs, least=1)
-        whole("batch_size", self.batch_size, least=1)
-        whole("seed", self.seed, least=0)
+        check_int("epochs", self.epochs, minimum=1)
+        check_int("batch_size", self.batch_size, minimum=1)
+        check_int("seed", self.seed, minimum=0)
         if self.stop_after is not None:
-            whole("stop_after", self.stop_after, least=1)
+            check_int("stop_after", self.stop_after, minimum=1)
         if not isinstance(self.schedule, Constant | Cosine):
-            raise TabnasError(
+            raise TabNASError(
                 "schedule must be Constant(learning_rate) or Cosine(learning_rate), "
                 f"got {self.schedule!r}"
             )
@@ -84,9 +84,9 @@ class Trainer:
         validation: Examples | None = None,
     ) -> None:
         if settings.early_stopping is not None and validation is None:
-            raise TabnasError("early stopping requires validation examples, got none")
+            raise TabNASError("early stopping requires validation examples, got none")
         if not rows.total_weight > 0:
-            raise TabnasError("training requires rows with a weight above 0, got none")
+            raise TabNASError("training requires rows with a weight above 0, got none")
         self.net = net
         self.child = child
         self.rows = rows
@@ -170,9 +170,9 @@ class Trainer:
             self._best_weights = self.net.weights()
         result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return all that the training needs to continue, as plain arrays."""
-        net = {f"net/{name}": value for name, value in self.net.state().items()}
+        net = {f"net/{name}": value for name, value in self.net.state_dict().items()}
         best = {f"best/{name}": value for name, value in self._best_weights.items()}
         return (
             net
@@ -185,25 +185,25 @@ class Trainer:
             }
         )
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from the state of a training of the same network, data and settings."""
-        step = int(counts(state, "step", most=self.steps))
+        step = int(read_counts(state, "step", maximum=self.steps))
         epochs = step // self._batches.steps_per_epoch
         validated_epochs = epochs if self.validation is not None else 0
-        training_losses = floats(state, "training_losses", (epochs,)).tolist()
-        validation_losses = floats(state, "validation_losses", (validated_epochs,)).tolist()
-        total = float(floats(state, "total"))
-        best = part(state, "best")
+        training_losses = read_floats(state, "training_losses", (epochs,)).tolist()
+        validation_losses = read_floats(state, "validation_losses", (validated_epochs,)).tolist()
+        total = float(read_floats(state, "total"))
+        best = subtree(state, "best")
         shapes = (
             {name: array.shape for name, array in self.net.weights().items()}
             if validated_epochs
             else {}
         )
-        refuse_other_names(best, shapes)
+        check_keys(best, shapes)
         self._best_weights = {
-            name: floats(best, name, shape, dtype=np.float32) for name, shape in shapes.items()
+            name: read_floats(best, name, shape, dtype=np.float32) for name, shape in shapes.items()
         }
-        self.net.load_state(part(state, "net"))
+        self.net.load_state_dict(subtree(state, "net"))
         self.step = step
         self._total = total
         self.result = TrainingResult(training_losses, validation_losses)

@@ -13,7 +13,7 @@ from statistics import mean, median
 from string import Formatter
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.paper._markdown import markdown_table
 
 
@@ -44,7 +44,7 @@ class Claim:
         name = self.file if self.file.endswith(".json") else f"{self.file}/summary.json"
         path = results / name
         if not path.exists():
-            raise TabnasError(
+            raise TabNASError(
                 f"the claim {self.claim!r} must have its results in {str(path)!r}, however they "
                 "are not there; make them first"
             )
@@ -54,7 +54,7 @@ class Claim:
         )
         for said, filled in zip(self.holds, compared, strict=True):
             if not _holds(filled):
-                raise TabnasError(
+                raise TabNASError(
                     f"the verdict {self.verdict!r} on the claim {self.claim!r} must rest on "
                     f"{said!r}, however that is {filled!r}; say what is found now"
                 )
@@ -64,7 +64,7 @@ class Claim:
         try:
             return _Reader().vformat(text, (), content)
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise TabnasError(
+            raise TabNASError(
                 f"the claim {self.claim!r} must name places of {str(path)!r}, however {text!r} "
                 f"does not: {error}"
             ) from None

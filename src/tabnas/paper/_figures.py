@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def refuse_without_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise TabnasError("figures need matplotlib: pip install 'tabnas[paper]'") from None
+        raise TabNASError("figures need matplotlib: pip install 'tabnas[paper]'") from None
 
 
 def figure(rows: int, columns: int, *, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:

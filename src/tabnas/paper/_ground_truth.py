@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.paper._table_files import locate_file, sample_rows
 from tabnas.runs import Labelled, PlannedRun, RunSettings, plan_run
 from tabnas.space import COSTS, Architecture, Budget, SearchSpace
@@ -61,7 +61,7 @@ def ground_truth_table(name: str) -> GroundTruthTable:
     """One of them."""
     tables = ground_truth_tables()
     if name not in tables:
-        raise TabnasError(f"there is no ground truth {name!r}; {did_you_mean(name, tables)}")
+        raise TabNASError(f"there is no ground truth {name!r}; {did_you_mean(name, tables)}")
     return tables[name]
 
 
@@ -138,7 +138,7 @@ class GroundTruth:
         regrets = self.regrets(budget, part, chosen_by=chosen_by)
         regret = float(regrets[self.architectures.index(architecture)])
         if not isfinite(regret):
-            raise TabnasError(f"{architecture} must be within {budget}, however it is not")
+            raise TabNASError(f"{architecture} must be within {budget}, however it is not")
         return regret
 
 
@@ -160,7 +160,7 @@ def ground_truth(name: str) -> GroundTruth:
     ground_truth_table(name)  # refuses unknown names
     file = resources.files("tabnas.paper").joinpath(f"ground_truth/{name}.parquet")
     if not file.is_file():
-        raise TabnasError(
+        raise TabNASError(
             f"the ground truth {name!r} does not come with tabnas; make it with "
             f"tabnas paper ground-truth {name}"
         )

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tabnas.errors import TabnasError
-from tabnas.files import write_whole
+from tabnas.errors import TabNASError
+from tabnas.files import atomic_write
 from tabnas.jobs import JobConfig, run_jobs
 from tabnas.paper._experiment import Experiment, Job, Row, read_definition
 from tabnas.paper._figures import refuse_without_matplotlib
@@ -79,7 +79,7 @@ class _Kept:
         if lines and lines[0] == first:
             for line in lines[1:]:
                 self._read(line)
-        write_whole(file, "".join(f"{line}\n" for line in [first, *self._lines()]))
+        atomic_write(file, "".join(f"{line}\n" for line in [first, *self._lines()]))
 
     def _read(self, line: str) -> None:
         try:
@@ -112,7 +112,7 @@ def rewrite_experiment(name: str, out: Path, *, data: Path | None = None) -> dic
     refuse_without_matplotlib()
     file = out / "rows.parquet"
     if not file.exists():
-        raise TabnasError(
+        raise TabNASError(
             f"the experiment {name!r} must be done before it is written again, however "
             f"{str(file)!r} is not there"
         )
@@ -147,9 +147,9 @@ def _described(
     experiment: Experiment, rows: list[Row], out: Path, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     summary = {**facts, **experiment.summarise(rows)}
-    write_whole(out / "summary.json", json.dumps(summary, indent=1) + "\n")
+    atomic_write(out / "summary.json", json.dumps(summary, indent=1) + "\n")
     head = f"# {experiment.definition['shows']}\n\n`{facts['command']}`, {facts['date']}.\n\n"
-    write_whole(out / "README.md", head + experiment.report(rows, summary).strip() + "\n")
+    atomic_write(out / "README.md", head + experiment.report(rows, summary).strip() + "\n")
     experiment.draw(rows, summary, out)
     return summary
 
@@ -158,6 +158,6 @@ def _make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TabnasError(
+        raise TabNASError(
             f"the folder {str(out)!r} cannot be made: {error.strerror}; name another with --out"
         ) from None

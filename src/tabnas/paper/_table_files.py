@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from tabnas.data import Table, bundled_file, read_table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.streams import stream
 
 SOURCE_ROW = "source_row"
@@ -32,7 +32,7 @@ def locate_file(file: str, folder: Path | None, *, remedy: str = "") -> Path:
     path = find_file(file, folder)
     if path is None:
         place = "does not come with tabnas" if folder is None else f"is not in {str(folder)!r}"
-        raise TabnasError(
+        raise TabNASError(
             f"the table {file!r} {place}; "
             + (remedy or "name the folder that holds it with --data")
         )
@@ -53,7 +53,7 @@ def sample_rows(path: Path, rows: int, *, name: str) -> Table:
     source = table.column(SOURCE_ROW).to_numpy()
     places = np.searchsorted(source, chosen)
     if not np.array_equal(source[np.minimum(places, len(source) - 1)], chosen):
-        raise TabnasError(
+        raise TabNASError(
             f"{path.name!r} holds only the rows that the experiments use, got a sample of "
             f"{len(chosen):,} others; name a folder with the complete table with --data"
         )

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tabnas.data import Scaling, Shares, TableEncoder, Target, split_stratified
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.feasible import FeasibleSet
 from tabnas.model import examples, network_task, probabilities, score
 from tabnas.nets import (
@@ -180,5 +180,5 @@ def paper_table(name: str) -> PaperTable:
     """One of them."""
     tables = paper_tables()
     if name not in tables:
-        raise TabnasError(f"there is no table {name!r}; {did_you_mean(name, tables)}")
+        raise TabNASError(f"there is no table {name!r}; {did_you_mean(name, tables)}")
     return tables[name]

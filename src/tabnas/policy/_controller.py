@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.policy._moving_average import MovingAverage
 from tabnas.policy._optimizer import Adam, PolicyOptimizer
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards import Reward
-from tabnas.states import floats, part, refuse_other_names
-from tabnas.streams import move_to, position
+from tabnas.states import check_keys, read_floats, subtree
+from tabnas.streams import get_rng_state, set_rng_state
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 Baseline = Literal["average", "others"]
@@ -72,14 +72,14 @@ class Controller:
         batch: tuple[int, ...] = (),
     ) -> None:
         if not 0 <= decay < 1:
-            raise TabnasError(f"`decay` must be in [0, 1), got {decay}")
+            raise TabNASError(f"`decay` must be in [0, 1), got {decay}")
         if baseline not in get_args(Baseline):
-            raise TabnasError(
+            raise TabNASError(
                 f"there is no baseline {baseline!r}; {did_you_mean(baseline, get_args(Baseline))}"
             )
         self.reward = reward
         self.baseline = baseline
-        self.workers = whole("workers", workers, least=1)
+        self.workers = check_int("workers", workers, minimum=1)
         # NOTE[DIFF]: Algorithm 1 adds the current reward to the average after the update. The
         # authors' notebooks add it before, which succeeds more often (results/toy); so do we.
         self.update_baseline_first = update_baseline_first
@@ -109,7 +109,7 @@ class Controller:
         evaluated = self.reward.needs_evaluation(choices)
         quality = np.where(evaluated, quality, 0.0)
         if not np.isfinite(quality).all():
-            raise TabnasError("the quality of an architecture must be finite")
+            raise TabNASError("the quality of an architecture must be finite")
         number = evaluated.sum(axis=-1)
         if not number.any():
             none = np.zeros(number.shape)
@@ -119,7 +119,7 @@ class Controller:
 
         rewards = np.where(evaluated, self.reward.value(quality, choices), 0.0)
         if not (np.abs(rewards) <= MAX_REWARD).all():
-            raise TabnasError(
+            raise TabNASError(
                 f"the reward {self.reward.name!r} must be finite and at most {MAX_REWARD:g} for "
                 "every architecture; does one have a cost of 0?"
             )
@@ -149,20 +149,22 @@ class Controller:
         self.policy = Policy(self.reward.feasible, self._optimizer.logits)
         return PolicyUpdate(applied=active, reward=reward, baseline=baseline)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return everything that later steps depend on, as arrays."""
-        optimizer = {f"optimizer/{name}": value for name, value in self._optimizer.state().items()}
+        optimizer = {
+            f"optimizer/{name}": value for name, value in self._optimizer.state_dict().items()
+        }
         average = {"average/total": self.average.total, "average/weight": self.average.weight}
-        return optimizer | average | {"random": position(self._rng)}
+        return optimizer | average | {"random": get_rng_state(self._rng)}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state of a controller with the same settings."""
-        refuse_other_names(state, self.state())
-        self._optimizer.load_state(part(state, "optimizer"))
+        check_keys(state, self.state_dict())
+        self._optimizer.load_state_dict(subtree(state, "optimizer"))
         shape = self.average.total.shape
-        self.average.total = floats(state, "average/total", shape)
-        self.average.weight = floats(state, "average/weight", shape)
-        move_to(self._rng, state["random"])
+        self.average.total = read_floats(state, "average/total", shape)
+        self.average.weight = read_floats(state, "average/weight", shape)
+        set_rng_state(self._rng, state["random"])
         self.policy = Policy(self.reward.feasible, self._optimizer.logits)
 
     def _check(self, choices: IntArray, quality: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -172,12 +174,12 @@ class Controller:
         expected = (*batch, *choices.shape[-2:-1], space.depth)
         if choices.ndim != len(expected) or choices.shape != expected or choices.ndim < 2:
             axes = ", ".join(map(str, (*batch, "workers", space.depth)))
-            raise TabnasError(f"`choices` must have the shape ({axes}), got {choices.shape}")
+            raise TabNASError(f"`choices` must have the shape ({axes}), got {choices.shape}")
         if quality.shape != choices.shape[:-1]:
-            raise TabnasError(
+            raise TabNASError(
                 f"`quality` must have one value per architecture and the shape "
                 f"{choices.shape[:-1]}, got {quality.shape}"
             )
         if (choices < 0).any() or (choices >= [len(layer) for layer in space.candidates]).any():
-            raise TabnasError("`choices` must be indices of candidate widths, got others")
+            raise TabNASError("`choices` must be indices of candidate widths, got others")
         return choices, quality

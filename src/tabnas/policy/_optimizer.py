@@ -9,8 +9,8 @@ from math import inf, isfinite
 
 import numpy as np
 
-from tabnas.errors import TabnasError
-from tabnas.states import floats, refuse_other_names
+from tabnas.errors import TabNASError
+from tabnas.states import check_keys, read_floats
 from tabnas.types import BoolArray, FloatArray
 
 
@@ -22,7 +22,7 @@ class PolicyOptimizer(ABC):
 
     def __post_init__(self) -> None:
         if not (isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise TabnasError(f"`learning_rate` must be positive, got {self.learning_rate}")
+            raise TabNASError(f"`learning_rate` must be positive, got {self.learning_rate}")
 
     @abstractmethod
     def init(self, logits: FloatArray) -> PolicyOptimizerState:
@@ -41,16 +41,16 @@ class PolicyOptimizerState(ABC):
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
         """Move the logits of the `active` policies, [...], up along `gradient`."""
 
-    def state(self) -> dict[str, FloatArray]:
+    def state_dict(self) -> dict[str, FloatArray]:
         """Return all arrays that later steps depend on."""
         return {name: value.copy() for name, value in vars(self).items() if name != "settings"}
 
-    def load_state(self, state: Mapping[str, FloatArray]) -> None:
+    def load_state_dict(self, state: Mapping[str, FloatArray]) -> None:
         """Restore the state of an optimizer of the same kind."""
-        current = self.state()
-        refuse_other_names(state, current)
+        current = self.state_dict()
+        check_keys(state, current)
         for name, value in current.items():
-            setattr(self, name, floats(state, name, value.shape))
+            setattr(self, name, read_floats(state, name, value.shape))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Adam(PolicyOptimizer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and 0 < self.epsilon < inf):
-            raise TabnasError(
+            raise TabNASError(
                 "the betas of Adam must be in [0, 1) and its epsilon must be positive, got "
                 f"{self.beta1}, {self.beta2} and {self.epsilon}"
             )
@@ -104,10 +104,10 @@ class _AdamState(PolicyOptimizerState):
         self.square = np.zeros_like(self.logits)
         self.steps = np.zeros(self.logits.shape[:-2])
 
-    def load_state(self, state: Mapping[str, FloatArray]) -> None:
-        super().load_state(state)
+    def load_state_dict(self, state: Mapping[str, FloatArray]) -> None:
+        super().load_state_dict(state)
         if (self.square < 0).any() or (self.steps < 0).any():
-            raise TabnasError("`square` and `steps` of an optimizer state must not be negative")
+            raise TabNASError("`square` and `steps` of an optimizer state must not be negative")
 
     def step(self, gradient: FloatArray, active: BoolArray) -> None:
         from tabnas.policy import _kernels

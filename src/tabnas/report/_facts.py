@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.report._given import Given
 from tabnas.report._trust import Diagnostics
 
@@ -164,7 +164,7 @@ def read_facts(result: Mapping[str, Any], history: Sequence[Any]) -> RunFacts:
     classes, diagnostics = target.get("classes"), said.get("diagnostics")
     costs = tuple(read_cost(name, cost) for name, cost in said["costs"].items())
     if not costs:
-        raise TabnasError("result.json: costs must name a cost, however it names none")
+        raise TabNASError("result.json: costs must name a cost, however it names none")
     return RunFacts(
         architecture=architecture,
         widths=parse_widths(said["architecture"]),
@@ -209,7 +209,7 @@ def parse_widths(architecture: Given) -> tuple[int, ...]:
     fits = all(p.isascii() and p.isdigit() and len(p) < 9 and int(p) > 0 for p in parts)
     widths = tuple(map(int, parts)) if fits else ()
     if not fits or len(widths) > MOST_LAYERS or max(widths) > MOST_WIDTH:
-        raise TabnasError(
+        raise TabNASError(
             f"{architecture.where} must be widths joined by hyphens, like 32-144-24, however "
             f"{text!r} is there"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.report._facts import MOST_WIDTH, Cost, Score, parse_widths, read_cost, read_score
 from tabnas.report._given import Given
 
@@ -88,7 +88,7 @@ def read_tradeoff(tradeoff: Mapping[str, Any]) -> TradeoffFacts:
     metric, cost = said["metric"].text(), said["cost"].text()
     models = said["models"].each()
     if not 1 <= len(models) <= MOST_MODELS:
-        raise TabnasError(
+        raise TabNASError(
             f"tradeoff.json: models must be 1 to {MOST_MODELS}, however {len(models)} are there"
         )
     tested = all(_test_score(model, metric) is not None for model in models)
@@ -124,11 +124,11 @@ def read_tradeoff(tradeoff: Mapping[str, Any]) -> TradeoffFacts:
 def _member(given: Given, metric: str, cost: str, *, tested: bool) -> Member:
     costs = {name: read_cost(name, one) for name, one in given["costs"].items()}
     if cost not in costs:
-        raise TabnasError(f"{given.where}.costs must have {cost!r}, however it has not")
+        raise TabNASError(f"{given.where}.costs must have {cost!r}, however it has not")
     limit, held_out = given["limit"].number(), given["held_out"].number()
     for name, value in (("limit", limit), (f"costs.{cost}.value", costs[cost].value)):
         if not (isfinite(value) and value >= 0):
-            raise TabnasError(f"{given.where}.{name} must be a number of at least 0")
+            raise TabNASError(f"{given.where}.{name} must be a number of at least 0")
     widths = parse_widths(given["architecture"])
     judged = _test_score(given, metric) if tested else None
     return Member(
@@ -153,5 +153,5 @@ def _test_score(given: Given, metric: str) -> Given | None:
 def _folder(given: Given) -> str:
     name = given.text()
     if not FOLDER.fullmatch(name):
-        raise TabnasError(f"{given.where} must be like limit-2000, however {name!r} is there")
+        raise TabNASError(f"{given.where} must be like limit-2000, however {name!r} is there")
     return name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.report._given import Given
 
 MOST_CLASSES = 100
@@ -30,7 +30,7 @@ class Confusion:
         counts = tuple(tuple(c.count() for c in row.each()) for row in given["counts"].each())
         size = len(names)
         if not 0 < size <= MOST_CLASSES or [len(row) for row in counts] != [size] * size:
-            raise TabnasError(
+            raise TabNASError(
                 f"{given.where}.counts must be a square of the {size} classes, at most "
                 f"{MOST_CLASSES}, however it is not"
             )
@@ -86,13 +86,13 @@ class Residuals:
         edges = tuple(edge.number() for edge in histogram["edges"].each())
         counts = tuple(count.count() for count in histogram["counts"].each())
         if len(edges) != len(counts) + 1 or len(counts) > MOST_BINS:
-            raise TabnasError(
+            raise TabNASError(
                 f"{histogram.where} must have one edge more than counts, at most {MOST_BINS}, "
                 f"however it has {len(edges)} and {len(counts)}"
             )
         pairs = [given[name].each()[:MOST_PAIRS] for name in ("truth", "prediction")]
         if len(pairs[0]) != len(pairs[1]):
-            raise TabnasError(f"{given.where} must have as many predictions as truths, but has not")
+            raise TabNASError(f"{given.where} must have as many predictions as truths, but has not")
         quantiles = [(_share(name, given), v.number()) for name, v in given["quantiles"].items()]
         truth, prediction = (tuple(one.number() for one in side) for side in pairs)
         return cls(tuple(quantiles), edges, counts, truth, prediction)
@@ -156,6 +156,6 @@ def _share(name: str, given: Given) -> float:
     try:
         return float(name)
     except ValueError:
-        raise TabnasError(
+        raise TabNASError(
             f"{given.where}.quantiles must be named by shares like 0.5, however {name!r} is there"
         ) from None

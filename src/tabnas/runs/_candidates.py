@@ -29,7 +29,7 @@ from tabnas.runs._plan import Plan
 from tabnas.runs._progress import telling
 from tabnas.runs._recipe import Recipe
 from tabnas.space import Architecture
-from tabnas.states import counts, floats, part
+from tabnas.states import read_counts, read_floats, subtree
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
@@ -94,11 +94,11 @@ class Trial(ABC):
         return primary_loss(self.metric, self.parts.target, rows.truth, prediction, rows.weight)
 
     @abstractmethod
-    def state(self) -> Mapping[str, NDArray[Any]]:
+    def state_dict(self) -> Mapping[str, NDArray[Any]]:
         """All that shapes the future, as plain arrays."""
 
     @abstractmethod
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on where a trial of the same candidate stood."""
 
 
@@ -133,11 +133,11 @@ class AloneTrial(Trial):
             weights=self._trainer.net.weights(),
         )
 
-    def state(self) -> Mapping[str, NDArray[Any]]:
-        return self._trainer.state()
+    def state_dict(self) -> Mapping[str, NDArray[Any]]:
+        return self._trainer.state_dict()
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._trainer.load_state(state)
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._trainer.load_state_dict(state)
 
 
 class FoldsTrial(Trial):
@@ -214,16 +214,16 @@ class FoldsTrial(Trial):
         errors = (outputs[:, 0].astype(np.float64) - rows.examples.values[:, 0]) ** 2
         return np.asarray(errors)
 
-    def state(self) -> Mapping[str, NDArray[Any]]:
-        trainer = {f"trainer/{name}": value for name, value in self._trainer.state().items()}
+    def state_dict(self) -> Mapping[str, NDArray[Any]]:
+        trainer = {f"trainer/{name}": value for name, value in self._trainer.state_dict().items()}
         return trainer | {"fold": np.array(self._fold), "outputs": self._outputs}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._begin(int(counts(state, "fold", most=len(self._folds) - 1)))
-        self._outputs = floats(
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._begin(int(read_counts(state, "fold", maximum=len(self._folds) - 1)))
+        self._outputs = read_floats(
             state, "outputs", self._outputs.shape, finite=False, dtype=np.float32
         )
-        self._trainer.load_state(part(state, "trainer"))
+        self._trainer.load_state_dict(subtree(state, "trainer"))
 
 
 def folds(parts: Parts, plan: Recipe) -> Iterator[tuple[IntArray, IntArray]]:
@@ -262,7 +262,7 @@ def final_trainer(candidate: Candidate, rows: TrainingRows, plan: Recipe) -> Tra
 
 def finished(weights: Weights, architecture: Architecture, parts: Parts, plan: Plan) -> Model:
     """The network with its encoder; a model over a limit cannot be made."""
-    limits = {limit.cost.name: limit.at_most for limit in plan.feasible.budget.limits}
+    limits = {limit.cost.name: limit.upper for limit in plan.feasible.budget.limits}
     return Model(
         encoder=parts.encoder,
         target=parts.target,

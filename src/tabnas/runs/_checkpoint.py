@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 
 MAGIC = b"tabnas checkpoint 1\n"
@@ -29,7 +29,7 @@ KEPT = 2  # the newest, and the one before in case it is damaged
 Arrays = dict[str, NDArray[Any]]
 
 
-class DamagedCheckpointError(TabnasError):
+class DamagedCheckpointError(TabNASError):
     """A checkpoint that is not what was written."""
 
 
@@ -71,7 +71,7 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, Any], Arrays, str] | None:
         except DamagedCheckpointError as error:
             note = f"{error}; going on from the one before"
     if note:
-        raise TabnasError(
+        raise TabNASError(
             f"every checkpoint in {str(folder)!r} is damaged; make the run again from its start"
         )
     return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tabnas.errors import TabnasError
-from tabnas.files import is_aside, refuse_links, remove_asides
+from tabnas.errors import TabNASError
+from tabnas.files import is_temporary, refuse_links, remove_temporaries
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.runs._folder import CHECKPOINT, remove_progress, write_pages
@@ -30,18 +30,18 @@ def complete_folder(folder: Path, own: tuple[str, ...], pages: Pages) -> None:
         lock = FolderLock(folder)
         try:
             remove_progress(folder)
-            remove_asides(folder, *own)
+            remove_temporaries(folder, *own)
             write_pages(folder, _missing(folder, pages))
         finally:
             lock.release(remove=True)
     except OSError as error:
-        raise TabnasError(
+        raise TabNASError(
             f"the folder {str(folder)!r} cannot be written ({error.strerror or error})"
         ) from None
 
 
 def _is_incomplete(folder: Path, pages: Pages, own: tuple[str, ...]) -> bool:
-    names = [path.name for path in folder.iterdir() if is_aside(path, *own)]
+    names = [path.name for path in folder.iterdir() if is_temporary(path, *own)]
     left = [name for name in (CHECKPOINT, PROGRESS, LOCK) if (folder / name).exists()]
     return bool(names or left or _missing(folder, pages))
 

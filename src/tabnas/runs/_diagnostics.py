@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import ClassTarget, Encoded
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model import Metric, examples, primary_loss
 from tabnas.nets import SuperNet
 from tabnas.runs._importance import REPEATS, permutation_importance, rows_to_shuffle
@@ -53,7 +53,7 @@ def diagnose(
 
     prediction = predict(part.encoded)
     if not len(part) or not np.isfinite(prediction).all():
-        raise TabnasError("rows and finite predictions are needed, however there are none")
+        raise TabNASError("rows and finite predictions are needed, however there are none")
     said: dict[str, Any] = {
         "rows": "test" if parts.test is not None else "validation",
         "count": len(part),
@@ -168,7 +168,7 @@ def _importance(
 
     try:
         found = permutation_importance(part, parts.encoder, loss, seed=seed)
-    except TabnasError:
+    except TabNASError:
         return None
     return {
         "rows": len(part),

@@ -50,7 +50,7 @@ def _parameters_allowed(budget: Budget) -> float:
     numbers_in_one = {"parameters": 1, "bytes": 4}
     return min(
         (
-            limit.at_most / numbers_in_one[limit.cost.name]
+            limit.upper / numbers_in_one[limit.cost.name]
             for limit in budget.limits
             if limit.cost.name in numbers_in_one
         ),

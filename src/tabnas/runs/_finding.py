@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tabnas.errors import InfeasibleError, TabnasError, whole
+from tabnas.errors import InfeasibleError, TabNASError, check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.runs._extremes import most_extreme
 from tabnas.runs._ledger import Entries, believed
@@ -80,14 +80,14 @@ class Found:
             effects.append(recalled(LimitEffect, others, architecture=one))
         distinct = set(architectures)
         if not distinct or not len(distinct) == len(architectures) == len(one_shot):
-            raise TabnasError("there must be candidates, each once and with a loss")
+            raise TabNASError("there must be candidates, each once and with a loss")
         for one in architectures:
             if one not in feasible:
-                raise TabnasError(f"the candidate {one} is not within the limits")
+                raise TabNASError(f"the candidate {one} is not within the limits")
         for effect in effects:
             feasible.space.choices(effect.architecture)  # refuses what is not in the space
         snapshots = tuple(recalled(Snapshot, snapshot) for snapshot in facts["snapshots"])
-        skipped = whole("skipped", facts["skipped"], least=0)
+        skipped = check_int("skipped", facts["skipped"], minimum=0)
         dropped = tuple(map(parse, facts["dropped"]))
         return cls(architectures, one_shot, tuple(effects), snapshots, skipped, dropped)
 
@@ -131,7 +131,7 @@ def run_search(run: PlannedRun, tell: Observer, ledger: Entries) -> tuple[Search
     try:
         search.run(watching(search, traced.trace, tell, ledger.tick))
     except SearchDivergedError as error:
-        raise TabnasError(f"{error}; {most_extreme(parts)}") from None
+        raise TabNASError(f"{error}; {most_extreme(parts)}") from None
     return search, traced.trace
 
 
@@ -141,7 +141,7 @@ def found_by(search: PolicySearch, run: PlannedRun, trace: Trace, tell: Observer
     kept = kept_proposals(plan, parts, partial(proposals, search, plan), tell)
     one_shot = compute_one_shot_losses(search, kept.architectures)
     if not np.isfinite(one_shot).any():
-        raise TabnasError(
+        raise TabNASError(
             "the search has diverged: no candidate has a finite loss on the validation rows; "
             f"scale the columns or leave the extreme ones out: {most_extreme(parts)}"
         )

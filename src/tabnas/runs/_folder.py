@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import tomli_w
 
-from tabnas.errors import TabnasError
-from tabnas.files import is_aside, read_inside, refuse_links, remove_asides, write_whole
+from tabnas.errors import TabNASError
+from tabnas.files import atomic_write, is_temporary, read_file, refuse_links, remove_temporaries
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
@@ -88,14 +88,14 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
             refuse()  # once more: another process may have been at work here until now
-            remove_asides(self.path, *self.own)
+            remove_temporaries(self.path, *self.own)
         except OSError as error:
             self._clear()
-            raise TabnasError(
+            raise TabNASError(
                 f"the folder {self.given!r} cannot be written ({error.strerror or error}); "
                 "name another with --out"
             ) from None
-        except TabnasError:  # another process is or was at work there: nothing is ours to clear
+        except TabNASError:  # another process is or was at work there: nothing is ours to clear
             if self._lock is not None:
                 self._lock.release()
             raise
@@ -105,28 +105,28 @@ class RunFolder:
 
     def _refuse_occupied(self) -> None:
         if self.path.exists() and not self.path.is_dir():
-            raise TabnasError(
+            raise TabNASError(
                 f"{self.given!r} must be a folder, however it is a file; name another with --out"
             )
         inside = list(self.path.iterdir()) if self.path.is_dir() else []
-        held = {path.name for path in inside if not is_aside(path, *self.own)}
+        held = {path.name for path in inside if not is_temporary(path, *self.own)}
         if held <= {LOCK, PROGRESS}:
             return
         if (self.path / CONFIG).exists() and not (self.path / self.final).exists():
-            raise TabnasError(
+            raise TabNASError(
                 f"the folder {self.given!r} holds a run that is not finished; go on with "
                 f"tabnas resume {self.given}, or name another with --out"
             )
-        raise TabnasError(
+        raise TabNASError(
             f"the folder {self.given!r} must be new or empty, however it holds files; "
             "name another with --out or remove it"
         )
 
     def _refuse_unresumable(self) -> None:
         if (self.path / self.final).exists():
-            raise TabnasError(f"the run in {self.given!r} is finished: see its {self.final}")
+            raise TabNASError(f"the run in {self.given!r} is finished: see its {self.final}")
         if not (self.path / CONFIG).exists():
-            raise TabnasError(
+            raise TabNASError(
                 f"{self.given!r} must be the folder of a run that was stopped, however it holds "
                 f"no {CONFIG}; name one that a search has written"
             )
@@ -210,9 +210,9 @@ class RunFolder:
     def write(self, name: str, text: str) -> None:
         """Write one file, whole or not at all."""
         try:
-            write_whole(self.path / name, text)
+            atomic_write(self.path / name, text)
         except OSError as error:
-            raise TabnasError(
+            raise TabNASError(
                 f"the run cannot be written to {self.given!r}: {error.strerror or error}"
             ) from None
 
@@ -251,12 +251,12 @@ def _resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
     """
     config = load_config(folder.path)
     if "settings" not in config:
-        raise TabnasError(
+        raise TabNASError(
             f"{folder.given!r} must be a new folder or that of a stopped run, but its {CONFIG} has "
             "no settings of a run; name another folder"
         )
     if "tradeoff" in config:
-        raise TabnasError(
+        raise TabNASError(
             f"{folder.given!r} holds a trade-off, not a run of one limit; resume it with "
             f"tabnas resume {folder.given}, or name another folder"
         )
@@ -302,9 +302,9 @@ def write_page(folder: Path, name: str, text: str) -> Path:
     """Write one file for people into a folder that may be somebody else's."""
     refuse_links(folder, name)
     try:
-        write_whole(folder / name, text)
+        atomic_write(folder / name, text)
     except OSError as error:
-        raise TabnasError(
+        raise TabNASError(
             f"{name} cannot be written to {str(folder)!r}: {error.strerror or error}"
         ) from None
     return folder / name
@@ -315,7 +315,7 @@ def load_run_model(path: str | Path) -> Model:
     folder = Path(path)
     if not folder.is_dir():
         found = "it is a file" if folder.exists() else "there is none"
-        raise TabnasError(
+        raise TabNASError(
             f"{str(path)!r} must be the folder of a finished run, however {found}; "
             "name one that a search has written"
         )
@@ -323,14 +323,14 @@ def load_run_model(path: str | Path) -> Model:
         refuse_links(folder, MODEL)
         folder /= MODEL
     elif not (folder / MODEL_FILE).exists():
-        raise TabnasError(
+        raise TabNASError(
             f"{str(path)!r} must be the folder of a finished run, however it holds no model; "
             "name one that a search has written"
         )
     try:
         return load_model(folder)
-    except TabnasError as error:
-        raise TabnasError(
+    except TabNASError as error:
+        raise TabNASError(
             f"the model in {str(path)!r} is damaged or incomplete ({error}); copy it once more, "
             "or make the run again"
         ) from None
@@ -340,7 +340,7 @@ def load_result(path: str | Path) -> dict[str, Any]:
     """`result.json` of a finished run, as it stands there."""
     file = Path(path) / RESULT
     if not file.exists():
-        raise TabnasError(f"{str(path)!r} is no finished run: it has no {RESULT}")
+        raise TabNASError(f"{str(path)!r} is no finished run: it has no {RESULT}")
     return load_facts(file, "a run", FORMAT)
 
 
@@ -349,9 +349,9 @@ def load_facts(file: Path, of: str, newest: int) -> dict[str, Any]:
     facts = _parsed(file, json.loads, most=MOST_RESULT)
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int:
-        raise TabnasError(f"{str(file)!r} must hold the facts of {of}, however it holds others")
+        raise TabNASError(f"{str(file)!r} must hold the facts of {of}, however it holds others")
     if version > newest:
-        raise TabnasError(
+        raise TabNASError(
             f"{str(file)!r} must have at most format {newest}, however it has {version}: it was "
             "written by a newer tabnas; update this one"
         )
@@ -373,17 +373,17 @@ def load_config(path: str | Path) -> dict[str, Any]:
     """`config.toml` of a run."""
     file = Path(path) / CONFIG
     if not file.exists():
-        raise TabnasError(f"{str(path)!r} is no run: it has no {CONFIG}")
+        raise TabNASError(f"{str(path)!r} is no run: it has no {CONFIG}")
     config: dict[str, Any] = _parsed(file, tomllib.loads, most=MOST_CONFIG)
     return config
 
 
 def _parsed(file: Path, parse: Callable[[str], Any], *, most: int) -> Any:
     try:
-        return parse(read_inside(file.parent, file.name, "run", most=most).decode())
+        return parse(read_file(file.parent, file.name, "run", max_size=most).decode())
     except RecursionError:
-        raise TabnasError(f"{str(file)!r} cannot be read: it is nested too deep") from None
+        raise TabNASError(f"{str(file)!r} cannot be read: it is nested too deep") from None
     except ValueError as error:
-        if isinstance(error, TabnasError):
+        if isinstance(error, TabNASError):
             raise
-        raise TabnasError(f"{str(file)!r} cannot be read: {error}") from None
+        raise TabNASError(f"{str(file)!r} cannot be read: {error}") from None

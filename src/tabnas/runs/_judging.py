@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.model import (
     Boosted,
     Scores,
@@ -96,7 +96,7 @@ def _judge(
         scores[name] = score(
             run.parts.target, test.truth, predict(), test.weight, seed=run.settings.seed
         )
-    except (TabnasError, MemoryError) as error:
+    except (TabNASError, MemoryError) as error:
         notes.append(f"the {name} could not be judged on the test rows: {error}")
 
 
@@ -114,5 +114,5 @@ def diagnosed(
     try:
         seed = run.settings.seed
         return diagnose(net, chosen.architecture, run.parts, run.plan, run.metric, seed), []
-    except (TabnasError, MemoryError) as error:
+    except (TabNASError, MemoryError) as error:
         return None, [f"the network could not be looked at more closely: {error}"]

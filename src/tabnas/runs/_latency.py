@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency import (
     COST_NAMES,
     CallTable,
@@ -128,7 +128,7 @@ def plan_latency(
 def _is_here(machine: str) -> bool:
     try:
         return machine == str(Machine.here())
-    except TabnasError:  # without the runtime nothing can be measured
+    except TabNASError:  # without the runtime nothing can be measured
         return False
 
 
@@ -161,7 +161,7 @@ def _recalled(
     given = said if isinstance(said, Mapping) else {}
     words = [given.get("machine"), given.get("measured")]
     if set(given) != {"machine", "measured", *names} or not all(isinstance(w, str) for w in words):
-        raise TabnasError("the latencies of the run's plan are malformed; begin a new run")
+        raise TabNASError("the latencies of the run's plan are malformed; begin a new run")
     return LatencyPlan(
         costs={name: _recalled_cost(name, given[name]) for name in names},
         machine=given["machine"],
@@ -178,8 +178,8 @@ def _recalled_cost(name: str, said: Any) -> LatencyCost:
     for value in numbers.values():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 <= value < inf:
-            raise TabnasError(f"the planned {name} must be numbers of at least 0; begin a new run")
+            raise TabNASError(f"the planned {name} must be numbers of at least 0; begin a new run")
     if set(numbers) != known:
-        raise TabnasError(f"the planned {name} must have the terms of a latency; begin a new run")
+        raise TabNASError(f"the planned {name} must have the terms of a latency; begin a new run")
     overhead_us = float(numbers.pop("overhead_us"))
     return LatencyCost(name, LatencyTerms(**{n: float(v) for n, v in numbers.items()}), overhead_us)

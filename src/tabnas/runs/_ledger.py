@@ -13,10 +13,10 @@ from typing import Any, NoReturn, Protocol
 
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs._checkpoint import Arrays, has_checkpoint, read_checkpoint, write_checkpoint
 from tabnas.runs._ranks import ALONE, Ranks
-from tabnas.states import part
+from tabnas.states import subtree
 
 EVERY = 60.0  # seconds from one checkpoint to the next
 TICKS = 8
@@ -29,9 +29,9 @@ MALFORMED = (
 class Resumable(Protocol):
     """Work that can be stopped and gone on with elsewhere, bit for bit."""
 
-    def state(self) -> Mapping[str, NDArray[Any]]: ...
+    def state_dict(self) -> Mapping[str, NDArray[Any]]: ...
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None: ...
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None: ...
 
 
 class Entries(Protocol):
@@ -107,7 +107,7 @@ class Ledger:
 
     def arrays(self, name: str) -> Arrays:
         """The arrays of an entry."""
-        return part(self._arrays, name)
+        return subtree(self._arrays, name)
 
     def enter(
         self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
@@ -128,7 +128,7 @@ class Ledger:
         """Start with some work, or go on where another process left it."""
         if self._left is not None and self._left[0] == name:
             with believed():
-                work.load_state(self._left[1])
+                work.load_state_dict(self._left[1])
             self._left = None
         self._running = (name, work)
 
@@ -156,7 +156,7 @@ class Ledger:
         facts = {"identity": self._identity, "done": self._facts, "running": running}
         arrays = {f"done/{name}": array for name, array in self._arrays.items()}
         if self._running is not None:
-            state = self._running[1].state()
+            state = self._running[1].state_dict()
             arrays |= {f"running/{name}": array for name, array in state.items()}
         try:
             write_checkpoint(self._folder, facts, arrays)
@@ -166,7 +166,7 @@ class Ledger:
                 if has_checkpoint(self._folder)
                 else "there was none before it: make room and begin again"
             )
-            raise TabnasError(
+            raise TabNASError(
                 f"no checkpoint can be written to {str(self._folder)!r} "
                 f"({error.strerror or error}); {remedy}"
             ) from None
@@ -183,12 +183,12 @@ class Ledger:
             identity, done, running = (facts[name] for name in ("identity", "done", "running"))
             plain = all(isinstance(value, str | int) for value in identity.values())
             if not plain or not isinstance(done, dict) or not isinstance(running, str | None):
-                raise TabnasError("it does not say what is done and what is under way")
+                raise TabNASError("it does not say what is done and what is under way")
         refuse_other_identity(identity, self._identity)
         self._facts = done
-        self._arrays = part(arrays, "done")
+        self._arrays = subtree(arrays, "done")
         if running is not None:
-            self._left = (running, part(arrays, "running"))
+            self._left = (running, subtree(arrays, "running"))
 
     # -- being asked to stop -----------------------------------------------------------------------
 
@@ -299,8 +299,8 @@ def believed() -> Iterator[None]:
     try:
         yield
     except MALFORMED as error:
-        problem = error if isinstance(error, TabnasError) else f"it is malformed, {error!r}"
-        raise TabnasError(
+        problem = error if isinstance(error, TabNASError) else f"it is malformed, {error!r}"
+        raise TabNASError(
             "the checkpoint must be one that this run has written, however it cannot be "
             f"({_short(problem, 300)}); make the run again from its start"
         ) from None
@@ -310,7 +310,7 @@ def refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> No
     """A run goes on only with what it began with; the first difference is named."""
     for name in sorted(set(then) | set(now)):
         if then.get(name) != now.get(name):
-            raise TabnasError(
+            raise TabNASError(
                 f"a run can go on only as it began, however {name} was {_short(then.get(name))} "
                 f"and is {_short(now.get(name))}; undo the change, or begin a new run"
             )

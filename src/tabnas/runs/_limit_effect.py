@@ -45,4 +45,4 @@ def limit_effects(search: PolicySearch) -> list[LimitEffect]:
 
 
 def _times(budget: Budget, factor: float) -> Budget:
-    return Budget(*(Limit(limit.cost, factor * limit.at_most) for limit in budget.limits))
+    return Budget(*(Limit(limit.cost, factor * limit.upper) for limit in budget.limits))

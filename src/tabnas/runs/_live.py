@@ -10,8 +10,8 @@ from pathlib import Path
 from time import monotonic, time
 from typing import Any
 
-from tabnas.errors import TabnasError
-from tabnas.files import read_inside, write_whole
+from tabnas.errors import TabNASError
+from tabnas.files import atomic_write, read_file
 from tabnas.runs._pipeline import PlannedRun
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._recall import recalled
@@ -86,7 +86,7 @@ class LiveFile:
             self._stand,
             target=run.parts.target.name,
             cost=limit.cost.name,
-            limit=float(limit.at_most),
+            limit=float(limit.upper),
             widths=[list(layer) for layer in run.plan.feasible.space.candidates],
         )
 
@@ -123,7 +123,7 @@ class LiveFile:
     def _write(self) -> None:
         with suppress(OSError):  # nobody can watch then, and the run goes on
             text = json.dumps(self._stand.to_dict())
-            write_whole(self._folder / PROGRESS, text, sync=False)
+            atomic_write(self._folder / PROGRESS, text, sync=False)
 
 
 def read_stand(folder: str | Path) -> Stand | None:
@@ -135,28 +135,28 @@ def read_stand(folder: str | Path) -> Stand | None:
     if not (root / PROGRESS).exists():
         return None
     try:
-        text = read_inside(root, PROGRESS, "run", most=MOST_BYTES).decode()
+        text = read_file(root, PROGRESS, "run", max_size=MOST_BYTES).decode()
         facts = json.loads(text, parse_int=_integer)
         version = facts.get("format") if isinstance(facts, dict) else None
         if type(version) is not int:
-            raise TabnasError("it must say its format, however it does not")
+            raise TabNASError("it must say its format, however it does not")
         if version > FORMAT:
-            raise TabnasError(f"its format {version} is that of a newer tabnas; update this one")
+            raise TabNASError(f"its format {version} is that of a newer tabnas; update this one")
         said = facts.pop("snapshot", None)
         snapshot = None if said is None else recalled(Snapshot, said)
         return _fitting(recalled(Stand, facts, snapshot=snapshot))
-    except (TabnasError, ValueError, RecursionError) as error:
-        raise TabnasError(f"{str(root / PROGRESS)!r} cannot be read: {error}") from None
+    except (TabNASError, ValueError, RecursionError) as error:
+        raise TabNASError(f"{str(root / PROGRESS)!r} cannot be read: {error}") from None
 
 
 def _fitting(stand: Stand) -> Stand:
     """The parts must fit to one another, or pictures of them could not be drawn."""
     if any(len(point) != 4 for point in stand.course) or len(stand.course) > 2 * POINTS:
-        raise TabnasError(f"its course must be at most {2 * POINTS} points of four numbers")
+        raise TabNASError(f"its course must be at most {2 * POINTS} points of four numbers")
     if stand.snapshot is not None and stand.widths:
         layers = [len(layer) for layer in stand.snapshot.probabilities]
         if layers != [len(layer) for layer in stand.widths]:
-            raise TabnasError("it must have a probability for each width, however it has others")
+            raise TabNASError("it must have a probability for each width, however it has others")
     return stand
 
 
@@ -169,5 +169,5 @@ def _earlier(folder: Path) -> Stand | None:
     """What an earlier process has left, if it can be read."""
     try:
         return read_stand(folder)
-    except TabnasError:
+    except TabNASError:
         return None

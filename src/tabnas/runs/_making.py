@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Literal
 
-from tabnas.errors import InfeasibleError, TabnasError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model import Model, tempered
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs._candidates import Candidate, Weights, final_trainer, finished
@@ -99,14 +99,14 @@ def _recalled(
     with believed():
         seen = {name: dict(us) for name, us in ledger.facts(ENTRY).items()}
         if not set(seen) <= {str(one.architecture) for one in ranked}:
-            raise TabnasError("what was measured must be candidates")
+            raise TabNASError("what was measured must be candidates")
         for measured_us in seen.values():
             numbers = [
                 isinstance(us, int | float) and not isinstance(us, bool) and 0 <= us < inf
                 for us in measured_us.values()
             ]
             if not all(numbers) or set(measured_us) != set(promise.limits):
-                raise TabnasError("the latency must be one that a candidate can have")
+                raise TabNASError("the latency must be one that a candidate can have")
     return dict(seen)
 
 
@@ -157,7 +157,7 @@ def _trained_for_judging(
         return _trained_on("final training", part, run, chosen, place, tell, ledger)
     except NonFiniteLossError:
         # no second try at a lower rate: it would be a network that no fold has judged
-        raise TabnasError(
+        raise TabNASError(
             f"the final training of {chosen.architecture} diverged, which it did in no fold; scale "
             f"the columns or leave the extreme ones out: {most_extreme(run.parts)}"
         ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import Optimizer, Task
 from tabnas.space import SearchSpace
 
@@ -40,7 +40,7 @@ def refuse_beyond_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -
         else "limit parameters or bytes, by which vocabularies are cut, or drop the columns with "
         "the most categories; a store can be encoded with fewer --buckets or --max-categories"
     )
-    raise TabnasError(
+    raise TabNASError(
         f"the networks of a search must take at most {MOST_BYTES / 1e9:.1f} GB, since all share "
         f"their memory, however embeddings would take {said['embeddings']} and layers "
         f"{said['layers']}, moments included; {advice}"

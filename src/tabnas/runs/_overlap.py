@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs._part import Part
 
 Hashes = NDArray[np.uint64]
@@ -44,7 +44,7 @@ def check_overlap(
         found = int(np.isin(rows, known).sum())
         unexpected = _unexpected_share(found, len(rows), known, table_share)
         if unexpected >= REFUSED_SHARE:
-            raise TabnasError(
+            raise TabNASError(
                 f"the {name} part must have other rows than those to learn from, got {found:,} of "
                 f"{len(rows):,} rows that stand there, too, with the same target; leave it out to "
                 "have a share of the table for it, or give new rows"

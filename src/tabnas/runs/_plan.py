@@ -9,7 +9,7 @@ from math import ceil
 from time import perf_counter
 from typing import Any
 
-from tabnas.errors import InfeasibleError, TabnasError, whole
+from tabnas.errors import InfeasibleError, TabNASError, check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import Adam, Cosine, SuperNet, TrainingSettings
@@ -139,14 +139,14 @@ class Plan(Recipe):
         """The plan with the numbers of another process."""
         try:
             epochs, search_epochs, candidates = (
-                whole(f"the planned {name}", numbers[name], least=1)
+                check_int(f"the planned {name}", numbers[name], minimum=1)
                 for name in ("epochs", "search_epochs", "candidates")
             )
         except (KeyError, TypeError):
-            raise TabnasError("the plan of the run is malformed; begin a new run") from None
+            raise TabNASError("the plan of the run is malformed; begin a new run") from None
         most = max(MOST_CANDIDATES, self.candidates)
         if max(epochs, search_epochs) > MOST_EPOCHS or candidates > most:
-            raise TabnasError(
+            raise TabNASError(
                 "the plan of the run must be one that follows from its settings, at most "
                 f"{MOST_EPOCHS:,} epochs, however more work was given; begin a new run"
             )
@@ -223,7 +223,7 @@ def _room(resolved: Mapping[str, Any] | None) -> float:
     """The share of the limits that an earlier process has made the space for."""
     room = resolved.get("room", 1.0) if isinstance(resolved, Mapping) else 1.0
     if isinstance(room, bool) or not isinstance(room, int | float) or not 0 < room <= 1:
-        raise TabnasError("the planned room must be a share of the limits; begin a new run")
+        raise TabNASError("the planned room must be a share of the limits; begin a new run")
     return float(room)
 
 

@@ -22,7 +22,7 @@ from tabnas.data import (
     refuse_lonely_classes,
 )
 from tabnas.data.reading import RowError, settle_decimals
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
 from tabnas.runs._embedding_rule import fit_embeddings
@@ -77,7 +77,7 @@ def prepare_uncut(
     if not isinstance(data, Store):
         return prepare_table(data, settings, validation=validation, test=test)
     if validation is not None or test is not None:
-        raise TabnasError(
+        raise TabNASError(
             "the rows of a store were split when it was made, however validation or test rows are "
             "given besides; leave them out"
         )
@@ -103,7 +103,7 @@ def prepare_table(
     validation = None if validation is None else _matching("validation", validation, data)
     test = None if test is None else _matching("test", test, data)
     if len(data) < FEWEST_ROWS:
-        raise TabnasError(
+        raise TabNASError(
             f"the table must have at least {FEWEST_ROWS} rows with a target, "
             f"however it has {len(data)}"
         )
@@ -247,12 +247,12 @@ def _matching(name: str, own: Labelled, data: Labelled) -> Labelled:
     """A user's own rows, whose target must be that of the table."""
     own = own.weighing()
     if not len(own):
-        raise TabnasError(f"the {name} part must have rows with a target, however it has none")
+        raise TabNASError(f"the {name} part must have rows with a target, however it has none")
     same = own.target == data.target
     if isinstance(own.target, NumberTarget) and isinstance(data.target, NumberTarget):
         same = True  # their units are found from the training rows
     if not same:
-        raise TabnasError(
+        raise TabNASError(
             f"the {name} part must have the target of the table, classes in the same order, "
             "however it has another; make it with Labelled.of(table, data.target)"
         )
@@ -264,7 +264,7 @@ def _refuse_huge(encoder: TableEncoder, part: Part) -> None:
     largest = np.abs(part.encoded.numeric).max(axis=0, initial=0.0)
     for feature, value in zip(encoder.features, largest.tolist(), strict=True):
         if value > HUGE:
-            raise TabnasError(
+            raise TabNASError(
                 f"the column {feature!r} must stay below {HUGE:g} to be taken as it is, however it "
                 f"holds {value:g}; use the scaling robust, or give it in another unit"
             )

@@ -80,7 +80,7 @@ def kept_proposals(plan: Plan, parts: Parts, propose: Propose, tell: Observer) -
 def _within(plan: Plan, tight: Mapping[str, float], propose: Propose) -> list[Architecture]:
     """Candidates within tighter limits, or the fastest network if there are none."""
     limits = [
-        Limit(limit.cost, max(0.0, tight.get(limit.cost.name, limit.at_most)))
+        Limit(limit.cost, max(0.0, tight.get(limit.cost.name, limit.upper)))
         for limit in plan.feasible.budget.limits
     ]
     try:
@@ -95,7 +95,7 @@ class Promise:
     def __init__(self, plan: Plan, latency: LatencyPlan) -> None:
         self._latency = latency
         self.limits = {
-            limit.cost.name: float(limit.at_most)
+            limit.cost.name: float(limit.upper)
             for limit in plan.feasible.budget.limits
             if limit.cost.name in latency.costs
         }

@@ -12,7 +12,7 @@ from datetime import timedelta
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import MissingTorchError, RankError
 from tabnas.processes import watch_parent
 from tabnas.runs._checkpoint import Arrays, packed, unpacked
@@ -69,7 +69,7 @@ class Ranks:
         for rank, other in enumerate(said):
             for name in sorted(set(said[0]) | set(other)):
                 if said[0].get(name) != other.get(name):
-                    raise TabnasError(
+                    raise TabNASError(
                         "all processes of a run must make the same one, however rank "
                         f"{rank} has another: {name} is {_short(other.get(name))} there, and "
                         f"{_short(said[0].get(name))} on rank 0"

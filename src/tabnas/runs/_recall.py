@@ -7,7 +7,7 @@ from dataclasses import fields
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 Kind = TypeVar("Kind")
 
@@ -17,10 +17,10 @@ def recalled(kind: type[Kind], facts: Any, **known: Any) -> Kind:
     hints = get_type_hints(kind)
     expected = {each.name for each in fields(kind)} - set(known)  # type: ignore[arg-type]
     if not isinstance(facts, Mapping) or set(facts) != expected:
-        raise TabnasError(f"a {kind.__name__} must have the fields {', '.join(sorted(expected))}")
+        raise TabNASError(f"a {kind.__name__} must have the fields {', '.join(sorted(expected))}")
     for name in expected:
         if not _fits(facts[name], hints[name]):
-            raise TabnasError(
+            raise TabNASError(
                 f"{name} of a {kind.__name__} must be {getattr(hints[name], '__name__', 'other')}, "
                 f"however {type(facts[name]).__name__} was given"
             )

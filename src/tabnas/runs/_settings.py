@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from tabnas.data import Scaling, Shares
 from tabnas.data.reading import refuse_other_marks
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.latency import COST_NAMES
 from tabnas.nets import ENGINES
 from tabnas.space import COSTS, Budget, Cost, Limit
@@ -79,30 +79,30 @@ class RunSettings:
         set_field(self, "drop", tuple(self.drop))
         if not self.limits:
             known = ", ".join(f"max_{name}" for name in (*COSTS, *COST_NAMES))
-            raise TabnasError(
+            raise TabNASError(
                 f"a run must have at least one limit, however none was given: {known}"
             )
         for name in self.limits:
             _one_of("cost called", name, (*COSTS, *COST_NAMES))
         self.budget  # noqa: B018 - refuses unknown costs and impossible limits
         self._refuse_impossible_latencies()
-        whole("seed", self.seed, least=0)
-        whole("memory", self.memory, least=1)
-        if whole("workers", self.workers, least=1) > MOST_WORKERS:
-            raise TabnasError(
+        check_int("seed", self.seed, minimum=0)
+        check_int("memory", self.memory, minimum=1)
+        if check_int("workers", self.workers, minimum=1) > MOST_WORKERS:
+            raise TabNASError(
                 f"workers must be at most {MOST_WORKERS}, however {self.workers} was given; more "
                 "than there are cores only wait for one another"
             )
         for name, most in (("layers", MOST_LAYERS), ("candidates", MOST_CANDIDATES)):
             if getattr(self, name) is not None:
-                _at_most(most, name, whole(name, getattr(self, name), least=1))
+                _at_most(most, name, check_int(name, getattr(self, name), minimum=1))
         if self.widths is not None:
             set_field(self, "widths", tuple(self.widths))
             _at_most(MOST_WIDTHS, "the number of widths", len(self.widths))
             for width in self.widths:
-                _at_most(MOST_WIDTH, "a width", whole("a width", width, least=0))
+                _at_most(MOST_WIDTH, "a width", check_int("a width", width, minimum=0))
         if self.time is not None and not (_is_number(self.time) and 0 < self.time < inf):
-            raise TabnasError(f"the time must be positive seconds, however {self.time!r} was given")
+            raise TabNASError(f"the time must be positive seconds, however {self.time!r} was given")
         _one_of("order of a split", self.order, get_args(Order))
         _one_of("scaling", self.scaling, get_args(Scaling))
         refuse_other_marks(self.decimal)
@@ -110,7 +110,7 @@ class RunSettings:
         if self.class_weight is not None:
             _one_of("class weight", self.class_weight, get_args(ClassWeight))
         if (self.order == "random") != (self.order_column is None):
-            raise TabnasError(
+            raise TabNASError(
                 "a split by time or by group needs the name of its column, and a random one none"
             )
 
@@ -118,12 +118,12 @@ class RunSettings:
         limits = {name: most for name, most in self.limits.items() if name in COST_NAMES}
         for name, most in limits.items():
             if not _is_number(most) or not 0 < most < inf:
-                raise TabnasError(
+                raise TabNASError(
                     f"the limit on {name} must be a positive number of microseconds, however "
                     f"{most!r} was given"
                 )
         if self.latency_table is not None and not limits:
-            raise TabnasError(
+            raise TabNASError(
                 "a latency table must serve a limit on latency, however none was given; set "
                 + " or ".join(f"max_{name}" for name in COST_NAMES)
             )
@@ -169,12 +169,12 @@ class RunSettings:
         _typed("the settings of a run", said, Mapping, "a section of names and values")
         for name in said:
             if name not in known:
-                raise TabnasError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
+                raise TabNASError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
         try:
             shares = {"shares": Shares(**said["shares"])} if "shares" in said else {}
             return cls(**{**said, **shares})
         except (TypeError, AttributeError, ArithmeticError) as error:
-            raise TabnasError(f"the settings of the run are malformed: {error}") from None
+            raise TabNASError(f"the settings of the run are malformed: {error}") from None
 
     @property
     def budget(self) -> Budget:
@@ -194,15 +194,15 @@ def _is_number(value: Any) -> bool:
 def _typed(what: str, given: Any, kind: type, words: str) -> None:
     if not isinstance(given, kind) or (kind is Iterable and isinstance(given, str | Mapping)):
         shown = repr(given) if isinstance(given, str | Real | None) else type(given).__name__
-        raise TabnasError(f"{what} must be {words}, however {shown[:80]} was given")
+        raise TabNASError(f"{what} must be {words}, however {shown[:80]} was given")
 
 
 def _at_most(most: int, what: str, given: int) -> None:
     """More would take memory or time that nobody has; better refused than died of."""
     if given > most:
-        raise TabnasError(f"{what} must be at most {most:,}, however {given:,} was given")
+        raise TabNASError(f"{what} must be at most {most:,}, however {given:,} was given")
 
 
 def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise TabnasError(f"there is no {what} {given!r}; {did_you_mean(str(given), known)}")
+        raise TabNASError(f"there is no {what} {given!r}; {did_you_mean(str(given), known)}")

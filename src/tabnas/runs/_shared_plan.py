@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tabnas.data import Table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency import LatencyTerms, Measure
 from tabnas.model import Model
 from tabnas.runs._plan import Plan
@@ -26,7 +26,7 @@ def shared_plan(planned: Planned, resolved: Mapping[str, Any] | None, ranks: Ran
     said, _ = ranks.told(said)
     plan = own or planned(said["resolved"])
     if plan.engine != "torch":
-        raise TabnasError(
+        raise TabNASError(
             "a run in several processes must have the engine torch, however it has "
             f"{plan.engine}; give --engine torch to the search, or go on in one process"
         )

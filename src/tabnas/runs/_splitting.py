@@ -19,7 +19,7 @@ from tabnas.data import (
     split_random,
     split_stratified,
 )
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.runs._labelled import Labelled
 from tabnas.runs._settings import RunSettings
 from tabnas.streams import stream
@@ -59,7 +59,7 @@ def split_rows(
 def _refuse_one_answer(data: Labelled, train: IntArray) -> None:
     """A split by time or group can leave all of a class to one part."""
     if not len(train) or (data.truth[train] == data.truth[train[0]]).all():
-        raise TabnasError(
+        raise TabNASError(
             f"the training rows must show at least two values of the target {data.target.name!r}, "
             "however they show one; split otherwise, or give more rows"
         )
@@ -98,7 +98,7 @@ def note_rare_classes(target: Target, rows: ArrayLike, settings: RunSettings) ->
 def classes_of(target: Target) -> tuple[Label, ...]:
     """The classes that are to be weighed; a quantity has none."""
     if not isinstance(target, ClassTarget):
-        raise TabnasError(
+        raise TabNASError(
             f"classes can be weighed only where there are some, however the target "
             f"{target.name!r} is a quantity"
         )

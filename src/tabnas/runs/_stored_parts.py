@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from tabnas.data import Encoded, Shares, UnseenCategories
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.latency import COST_NAMES
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
 from tabnas.nets import Task, WindowedBatches
@@ -150,7 +150,7 @@ class StoredParts(Parts):
 
     @property
     def everything(self) -> Part:
-        raise TabnasError("the rows of a store cannot all be in memory")
+        raise TabNASError("the rows of a store cannot all be in memory")
 
     def digest(self) -> str:
         if self.uncut_digest is not None:
@@ -257,17 +257,17 @@ def _refuse_settled(settings: RunSettings) -> None:
     settled |= {"kinds": {}, "shares": Shares()}
     for name, default in settled.items():
         if getattr(settings, name) != default:
-            raise TabnasError(
+            raise TabNASError(
                 f"{name} was settled when the store was made, however it is given once more; leave "
                 "it out, or encode the table again with it"
             )
     if settings.refit:
-        raise TabnasError(
+        raise TabNASError(
             "a training on all rows, those of the test included, must have them in memory, however "
             "they are in a store; leave refit out"
         )
     if settings.limits.keys() & COST_NAMES:
-        raise TabnasError(
+        raise TabNASError(
             "a limit on latency is measured with rows of the table, however a store has encoded "
             "ones only; limit parameters, bytes or flops instead"
         )

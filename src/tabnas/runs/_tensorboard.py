@@ -11,7 +11,7 @@ from time import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 from tabnas.runs._pipeline import PlannedRun
 from tabnas.runs._progress import Observer, Progress
@@ -30,7 +30,7 @@ FLUSH_SECONDS = 2  # so that a page that is open keeps up
 def refuse_without_tensorboard() -> None:
     """Better before the work than after it."""
     if find_spec("tensorboard") is None:
-        raise TabnasError(
+        raise TabNASError(
             "events for TensorBoard need a package that is not installed; "
             'pip install "tabnas[tensorboard]"'
         )
@@ -59,7 +59,7 @@ class EventLog:
         try:
             self._writer = EventFileWriter(str(where), flush_secs=FLUSH_SECONDS)
         except OSError as error:
-            raise TabnasError(
+            raise TabNASError(
                 f"events cannot be written to {str(where)!r} ({error.strerror or error}); make "
                 "room, or leave --tensorboard out"
             ) from None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabnas.runs._recall import recalled
 from tabnas.search import PolicySearch, Search, StepRecord
-from tabnas.states import counts
+from tabnas.states import read_counts
 
 SNAPSHOTS = 100
 """How often the policy is written down over a search."""
@@ -67,16 +67,16 @@ class TracedSearch:
         self.search = search
         self.trace = Trace(search)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
         """The search's state, and the snapshots as a text in bytes."""
         taken = json.dumps([snapshot.to_dict() for snapshot in self.trace.snapshots])
-        return self.search.state() | {"snapshots": np.frombuffer(taken.encode(), np.uint8)}
+        return self.search.state_dict() | {"snapshots": np.frombuffer(taken.encode(), np.uint8)}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on where another stood."""
-        text = counts(state, "snapshots", (None,), most=255).astype(np.uint8).tobytes()
+        text = read_counts(state, "snapshots", (None,), maximum=255).astype(np.uint8).tobytes()
         self.trace.snapshots = [recalled(Snapshot, taken) for taken in json.loads(text)]
-        self.search.load_state({k: v for k, v in state.items() if k != "snapshots"})
+        self.search.load_state_dict({k: v for k, v in state.items() if k != "snapshots"})
 
 
 def describe(search: PolicySearch, round: StepRecord) -> Snapshot:

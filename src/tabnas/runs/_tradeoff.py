@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
@@ -115,7 +115,7 @@ def plan_tradeoff(
     began = perf_counter()
     ascending = _checked(limits, cost)
     if settings.time is not None:
-        raise TabnasError("a trade-off has no time to keep; leave it out")
+        raise TabNASError("a trade-off has no time to keep; leave it out")
     wanted = [replace(settings, limits={**settings.limits, cost: limit}) for limit in ascending]
     uncut = prepare_uncut(data, wanted[-1], validation=validation, test=test)
     metric = metric_of(settings, uncut)
@@ -158,7 +158,7 @@ def _resolved_of_group(resolved: Mapping[str, Any] | None, number: int) -> Mappi
         return resolved
     latencies = resolved["latencies"]
     if not isinstance(latencies, list) or number >= len(latencies):
-        raise TabnasError("the latencies of the run's plan are malformed; begin a new run")
+        raise TabNASError("the latencies of the run's plan are malformed; begin a new run")
     return {**resolved, "latency": latencies[number]}
 
 
@@ -181,12 +181,12 @@ def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
     ascending = tuple(sorted(set(limits)))
     for limit in ascending:
         if _is_counted(cost) and limit % 1:
-            raise TabnasError(
+            raise TabNASError(
                 f"limits on {cost} must be whole numbers, since it is counted, however {limit!r} "
                 "was given; round it down"
             )
     if not 2 <= len(ascending) <= MOST_LIMITS:
-        raise TabnasError(
+        raise TabNASError(
             f"a trade-off must have 2 to {MOST_LIMITS} different limits, however "
             f"{len(ascending)} {'was' if len(ascending) == 1 else 'were'} given"
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 from tabnas.report import render_tradeoff
 from tabnas.runs._completion import complete_folder
@@ -77,7 +77,7 @@ def is_tradeoff(path: str | Path) -> bool:
 def load_tradeoff(path: str | Path) -> dict[str, Any]:
     """`tradeoff.json` of a finished trade-off, as it stands there."""
     if not is_tradeoff(path):
-        raise TabnasError(f"{str(path)!r} is no finished trade-off: it has no {TRADEOFF}")
+        raise TabNASError(f"{str(path)!r} is no finished trade-off: it has no {TRADEOFF}")
     return load_facts(Path(path) / TRADEOFF, "a trade-off", FORMAT)
 
 

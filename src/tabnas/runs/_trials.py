@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs._candidates import Candidate, Observe, Tick, Trial, trial_of
 from tabnas.runs._extremes import most_extreme
@@ -74,7 +74,7 @@ def ranked(run: PlannedRun, tried: Sequence[Candidate]) -> tuple[list[int], list
     order = np.argsort([candidate.loss for candidate in tried], kind="stable").tolist()
     finite = [k for k in order if tried[k].loss < inf]
     if not finite:
-        raise TabnasError(
+        raise TabNASError(
             f"the training of every candidate diverged, of {len(tried)}: there is no model to "
             f"choose; scale the columns or leave the extreme ones out: {most_extreme(run.parts)}"
         )
@@ -91,7 +91,7 @@ def _recalled_candidate(
         facts = ledger.facts(name)
         candidate = recalled(Candidate, facts, architecture=architecture, weights=weights)
         if isnan(candidate.loss) or not 0 < candidate.temperature < inf:
-            raise TabnasError(f"loss and temperature of {name} must be ones that there can be")
+            raise TabNASError(f"loss and temperature of {name} must be ones that there can be")
         if not 1 <= candidate.stop_after <= plan.training.epochs:
-            raise TabnasError(f"{name} must have been trained for as long as the plan says")
+            raise TabNASError(f"{name} must have been trained for as long as the plan says")
     return candidate

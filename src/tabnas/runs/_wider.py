@@ -31,6 +31,6 @@ def steps_wider(
             continue
         up = (*choices[:layer], choices[layer] + 1, *choices[layer + 1 :])
         wider = space.architecture(up)
-        broken = [m.cost.name for m in budget.limits if m.cost(space, wider) > m.at_most]
+        broken = [m.cost.name for m in budget.limits if m.cost(space, wider) > m.upper]
         steps.append(Wider(wider, tuple(broken)))
     return tuple(steps)

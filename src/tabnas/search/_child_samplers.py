@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import ConditionalPolicy, FeasibleSet
 from tabnas.policy import Policy
 from tabnas.registries import by_name
@@ -97,9 +97,9 @@ class TighteningSampler(ChildSampler):
     ) -> None:
         super().__init__(feasible, warmup=warmup)
         if start < 1:
-            raise TabnasError(f"`start` must be at least 1, got {start}")
+            raise TabNASError(f"`start` must be at least 1, got {start}")
         if not 0 < until <= 1:
-            raise TabnasError(f"`until` must be in (0, 1], got {until}")
+            raise TabNASError(f"`until` must be in (0, 1], got {until}")
         self.until = until
         relaxed = [_relax(feasible, kappa) for kappa in np.geomspace(start, 1, levels)[:-1]]
         self._levels = [_SetSampler(allowed, by) for allowed in (*relaxed, feasible)]
@@ -145,7 +145,7 @@ class _SetSampler:
 
     def __init__(self, allowed: FeasibleSet, by: By) -> None:
         if by not in get_args(By):
-            raise TabnasError(f"`by` must be 'policy', 'uniform' or 'depth', got {by!r}")
+            raise TabNASError(f"`by` must be 'policy', 'uniform' or 'depth', got {by!r}")
         self._allowed = allowed
         self._fixed = {
             "policy": [],

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.space import SearchSpace
-from tabnas.states import counts, floats
+from tabnas.states import read_counts, read_floats
 from tabnas.types import FloatArray, IntArray
 
 
@@ -45,7 +45,7 @@ class History:
     def __len__(self) -> int:
         return len(self.evaluations)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return all evaluations as arrays."""
         sizes = [len(one.quality) for one in self.evaluations]
         empty = np.zeros((0, 0), np.int64)
@@ -57,16 +57,16 @@ class History:
             "skipped": np.array([self.skipped, self.skipped_in_a_row], np.int64),
         }
 
-    def load_state(self, state: Mapping[str, NDArray[Any]], space: SearchSpace) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]], space: SearchSpace) -> None:
         """Restore the state of a history of the same space."""
-        steps = counts(state, "step", (None,))
-        skipped, in_a_row = counts(state, "skipped", (2,)).tolist()
-        sizes = counts(state, "count", steps.shape)
-        quality = floats(state, "quality", (None,), finite=False)
-        choices = counts(state, "choices", (len(quality), space.depth if len(steps) else 0))
+        steps = read_counts(state, "step", (None,))
+        skipped, in_a_row = read_counts(state, "skipped", (2,)).tolist()
+        sizes = read_counts(state, "count", steps.shape)
+        quality = read_floats(state, "quality", (None,), finite=False)
+        choices = read_counts(state, "choices", (len(quality), space.depth if len(steps) else 0))
         known = [len(layer) for layer in space.candidates][: choices.shape[1]]
         if sum(sizes.tolist()) != len(quality) or (choices >= known).any():
-            raise TabnasError("the evaluations of a search must be of architectures of its space")
+            raise TabNASError("the evaluations of a search must be of architectures of its space")
         ends = np.cumsum(sizes)[:-1]
         pieces = (np.split(array, ends) for array in (choices, quality))
         evaluations = zip(steps.tolist(), *pieces, strict=True) if len(steps) else ()

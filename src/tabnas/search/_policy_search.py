@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Examples, SuperNet
 from tabnas.policy import REWARDS, Controller
@@ -38,7 +38,7 @@ class PolicySearch(ABC):
         settings: SearchSettings,
     ) -> None:
         if not len(validation):
-            raise TabnasError("a search must have validation rows, got none")
+            raise TabNASError("a search must have validation rows, got none")
         self.feasible = feasible
         self.net = net
         self.validation = validation
@@ -110,7 +110,7 @@ class FrozenSearch(PolicySearch):
         steps: int,
     ) -> None:
         super().__init__(feasible, net, validation, settings)
-        self.steps = whole("steps", steps, least=1)
+        self.steps = check_int("steps", steps, minimum=1)
         self.step = 0
 
     @property

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Batch, Examples, NonFiniteLossError, SuperNet, TrainingRows
 from tabnas.search._child_samplers import CHILD_SAMPLERS
 from tabnas.search._history import History
 from tabnas.search._policy_search import PolicySearch, StepRecord
 from tabnas.search._settings import SearchSettings
-from tabnas.states import counts, part, refuse_other_names
-from tabnas.streams import move_to, position, stream
+from tabnas.states import check_keys, read_counts, subtree
+from tabnas.streams import get_rng_state, set_rng_state, stream
 from tabnas.types import IntArray
 
 MAX_SKIPPED_IN_A_ROW = 20
@@ -26,7 +26,7 @@ MAX_SKIPPED_SHARE = 0.25
 """Share of all weight steps. A SuperNet that misses more has seen too little of the table."""
 
 
-class SearchDivergedError(TabnasError):
+class SearchDivergedError(TabNASError):
     """Too many weight steps of a search had a loss or gradient that float32 cannot hold."""
 
     def __init__(self, skipped: str, learning_rate: float) -> None:
@@ -64,7 +64,7 @@ class Search(PolicySearch):
         engine: str = "compiled",
     ) -> None:
         if not len(training):
-            raise TabnasError("a search must have training rows, got none")
+            raise TabNASError("a search must have training rows, got none")
         net = SuperNet(
             feasible.space,
             training.task,
@@ -110,29 +110,29 @@ class Search(PolicySearch):
             if callback is not None:
                 callback(StepRecord(self.step, loss, evaluation))
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return everything that later steps depend on, as arrays."""
         parts = {
-            "net": self.net.state(),
-            "controller": self.controller.state(),
-            "history": self.history.state(),
-            "stream": {name: position(rng) for name, rng in self._streams.items()},
+            "net": self.net.state_dict(),
+            "controller": self.controller.state_dict(),
+            "history": self.history.state_dict(),
+            "stream": {name: get_rng_state(rng) for name, rng in self._streams.items()},
         }
         named = {
             f"{part}/{key}": value for part, held in parts.items() for key, value in held.items()
         }
         return {"step": np.array(self.step, np.int64)} | named
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state of a search with the same data and settings."""
-        step = int(counts(state, "step", most=self.steps))
-        rng_states = part(state, "stream")
-        refuse_other_names(rng_states, self._streams)
-        self.net.load_state(part(state, "net"))
-        self.controller.load_state(part(state, "controller"))
-        self.history.load_state(part(state, "history"), self.feasible.space)
+        step = int(read_counts(state, "step", maximum=self.steps))
+        rng_states = subtree(state, "stream")
+        check_keys(rng_states, self._streams)
+        self.net.load_state_dict(subtree(state, "net"))
+        self.controller.load_state_dict(subtree(state, "controller"))
+        self.history.load_state_dict(subtree(state, "history"), self.feasible.space)
         for name, rng_state in rng_states.items():
-            move_to(self._streams[name], rng_state)
+            set_rng_state(self._streams[name], rng_state)
         self.step = step
 
     def _train(self) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.feasible import FeasibleSet
 from tabnas.search._additive_model import fit_additive_model
 from tabnas.search._policy_search import PolicySearch
@@ -130,5 +130,5 @@ def select(
     `within` is another feasible set of the same space, tighter than that of the search.
     """
     if by not in SELECTIONS:
-        raise TabnasError(f"there is no selection {by!r}; {did_you_mean(by, SELECTIONS)}")
-    return SELECTIONS[by](search, whole("n", n, least=1), within or search.feasible)
+        raise TabNASError(f"there is no selection {by!r}; {did_you_mean(by, SELECTIONS)}")
+    return SELECTIONS[by](search, check_int("n", n, minimum=1), within or search.feasible)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.nets import SGD, Constant, Cosine, Optimizer, Schedule
 from tabnas.policy import REWARDS, Baseline, PolicyOptimizer
 from tabnas.policy import Adam as PolicyAdam
@@ -64,11 +64,11 @@ class SearchSettings:
             ("validation_batch_size", 0),
             ("policy_every", 1),
         ):
-            whole(name, getattr(self, name), least=minimum)
+            check_int(name, getattr(self, name), minimum=minimum)
         if not 0 <= self.warmup < 1:
-            raise TabnasError(f"`warmup` must be in [0, 1), got {self.warmup}")
+            raise TabNASError(f"`warmup` must be in [0, 1), got {self.warmup}")
         if self.policy_start is not None and not self.warmup <= self.policy_start <= 1:
-            raise TabnasError(
+            raise TabNASError(
                 f"`policy_start` must be in [{self.warmup}, 1], from the end of the warm-up on, "
                 f"got {self.policy_start}"
             )
@@ -77,7 +77,7 @@ class SearchSettings:
             ("child sampler", self.child_sampler, CHILD_SAMPLERS),
         ):
             if name not in registry:
-                raise TabnasError(f"there is no {what} {name!r}; {did_you_mean(name, registry)}")
+                raise TabNASError(f"there is no {what} {name!r}; {did_you_mean(name, registry)}")
 
     @property
     def frozen_share(self) -> float:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 LINEAR = "linear"  # how the network without hidden layers is written
 
@@ -31,7 +31,7 @@ class Architecture:
         except TypeError:
             widths = (0,)
         if not all(width > 0 for width in widths):
-            raise TabnasError(
+            raise TabNASError(
                 f"the widths of an architecture must be positive integers, got {self.widths}"
             )
         object.__setattr__(self, "widths", widths)
@@ -45,7 +45,7 @@ class Architecture:
         # int() alone would also accept "1_6", "+16" and digits of other scripts
         parts = text.split("-")
         if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-            raise TabnasError(
+            raise TabNASError(
                 "an architecture must be written as positive widths joined by hyphens, like "
                 f"32-144-24, got {text!r}"
             )

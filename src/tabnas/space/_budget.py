@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.space._architecture import Architecture
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs import COSTS, CallableCost, Cost
@@ -21,18 +21,18 @@ class Limit:
     """
 
     cost: Cost
-    at_most: float
+    upper: float
 
     def __init__(self, cost: Cost | Callable[[Architecture], float], at_most: float) -> None:
         if not isinstance(cost, Cost) and not callable(cost):
-            raise TabnasError(
+            raise TabNASError(
                 f"a limit must be on a cost or a function of an architecture, got {cost!r}; to "
                 "limit a cost by its name, write Budget(parameters=20_000)"
             )
         cost = cost if isinstance(cost, Cost) else CallableCost(cost)
         valid = isinstance(at_most, Real) and not isinstance(at_most, bool)
         if not valid or not isfinite(at_most) or at_most < 0:
-            raise TabnasError(
+            raise TabNASError(
                 f"the limit on {cost.name} must be a finite number of at least 0, got {at_most!r}"
             )
         at_most = int(at_most) if at_most == int(at_most) else float(at_most)
@@ -40,7 +40,7 @@ class Limit:
         object.__setattr__(self, "at_most", at_most)
 
     def __str__(self) -> str:
-        return f"{self.cost.name} <= {self.at_most:,}"
+        return f"{self.cost.name} <= {self.upper:,}"
 
 
 class Budget:
@@ -63,13 +63,13 @@ class Budget:
     def __init__(self, *limits: Limit, **named: float) -> None:
         for name in named:
             if name not in COSTS:
-                raise TabnasError(
+                raise TabNASError(
                     f"there is no cost {name!r}; {did_you_mean(name, COSTS)} "
                     "(limit a custom cost with Limit(cost, at_most))"
                 )
         for limit in limits:
             if not isinstance(limit, Limit):
-                raise TabnasError(
+                raise TabNASError(
                     "a limit must have the name of its cost, like Budget(parameters=20_000), or be "
                     f"a Limit(cost, at_most), got {limit!r}"
                 )
@@ -77,7 +77,7 @@ class Budget:
         names = [limit.cost.name for limit in self.limits]
         for name in names:
             if names.count(name) > 1:
-                raise TabnasError(
+                raise TabNASError(
                     f"the budget limits {name} more than once; give custom costs different names: "
                     "CallableCost(function, name=...)"
                 )
@@ -91,7 +91,7 @@ class Budget:
 
         A `FeasibleSet` calls this for every architecture before it returns it.
         """
-        return all(limit.cost(space, architecture) <= limit.at_most for limit in self.limits)
+        return all(limit.cost(space, architecture) <= limit.upper for limit in self.limits)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Budget) and self.limits == other.limits

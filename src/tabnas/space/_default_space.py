@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from tabnas.errors import whole
+from tabnas.errors import check_int
 from tabnas.space._architecture import Architecture
 from tabnas.space._budget import Budget, Limit
 from tabnas.space._search_space import ABSENT, SearchSpace
@@ -58,7 +58,7 @@ def default_space(
         "embedding_parameters": embedding_parameters,
     }
     linear = SearchSpace([[ABSENT]], **ends)
-    depth, center = _equal_widths(budget, linear, whole("layers", layers, least=1))
+    depth, center = _equal_widths(budget, linear, check_int("layers", layers, minimum=1))
     relaxed = relax(budget, linear, REACH)
     narrowest = next(width for width in LADDER if width >= center >> OCTAVES_BELOW)
     small = [w for w in LADDER if SMALL <= w < narrowest and w.bit_count() == 1]
@@ -99,8 +99,8 @@ def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:
     limits = []
     for limit in budget.limits:
         fixed = limit.cost.fixed(space) if isinstance(limit.cost, ChainCost) else 0
-        room = max(0.0, limit.at_most - fixed)
-        limits.append(Limit(limit.cost, limit.at_most + (factor - 1) * room))
+        room = max(0.0, limit.upper - fixed)
+        limits.append(Limit(limit.cost, limit.upper + (factor - 1) * room))
     return Budget(*limits)
 
 

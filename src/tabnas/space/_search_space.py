@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.space._architecture import Architecture
 from tabnas.types import BoolArray, IntArray
 
@@ -66,14 +66,14 @@ class SearchSpace:
     ) -> None:
         layers = tuple(_layer(i, layer) for i, layer in enumerate(candidates, start=1))
         if not layers:
-            raise TabnasError("a search space must have at least one layer, got none")
+            raise TabNASError("a search space must have at least one layer, got none")
         if len(layers) > MAX_LAYERS:
-            raise TabnasError(
+            raise TabNASError(
                 f"a search space must have at most {MAX_LAYERS:,} layers, got {len(layers):,}"
             )
         for i in range(len(layers) - 1):
             if ABSENT in layers[i] and ABSENT not in layers[i + 1]:
-                raise TabnasError(
+                raise TabNASError(
                     f"only trailing layers may be absent: layer {i + 1} has the candidate width 0, "
                     f"so layer {i + 2} must have it too"
                 )
@@ -152,7 +152,7 @@ class SearchSpace:
         while widths and widths[-1] == ABSENT:
             widths.pop()
         if ABSENT in widths:
-            raise TabnasError(f"only trailing layers may be absent, got the widths {widths}")
+            raise TabNASError(f"only trailing layers may be absent, got the widths {widths}")
         return Architecture(tuple(widths))
 
     def choices(self, architecture: Architecture | str) -> tuple[int, ...]:
@@ -161,7 +161,7 @@ class SearchSpace:
             architecture = Architecture.parse(architecture)
         missing = self.depth - architecture.depth
         if missing < 0:
-            raise TabnasError(
+            raise TabNASError(
                 f"an architecture of this space must have at most {self.depth} layers, but "
                 f"{architecture} has {architecture.depth}"
             )
@@ -170,11 +170,11 @@ class SearchSpace:
             if width in layer:
                 continue
             if width == ABSENT:
-                raise TabnasError(
+                raise TabNASError(
                     f"{architecture} has {architecture.depth} layers, but layer {i} of this space "
                     "cannot be absent"
                 )
-            raise TabnasError(
+            raise TabNASError(
                 f"{architecture} is not in this space: layer {i} has no candidate width {width}, "
                 f"only {', '.join(map(str, layer))}"
             )
@@ -187,7 +187,7 @@ class SearchSpace:
             return False
         try:
             self.choices(architecture)
-        except TabnasError:
+        except TabNASError:
             return False
         return True
 
@@ -201,15 +201,15 @@ def _layer(index: int, widths: Iterable[int]) -> tuple[int, ...]:
         )
     )
     if not layer:
-        raise TabnasError(f"layer {index} must have at least one candidate width, got none")
+        raise TabNASError(f"layer {index} must have at least one candidate width, got none")
     for width, after in pairwise(layer):
         if width == after:
-            raise TabnasError(f"layer {index} lists the width {width} more than once")
+            raise TabNASError(f"layer {index} lists the width {width} more than once")
     return layer
 
 
 def _check_size(name: str, value: int, *, minimum: int, maximum: int) -> int:
-    number = whole(name, value, least=minimum)
+    number = check_int(name, value, minimum=minimum)
     if number > maximum:
-        raise TabnasError(f"{name} must be at most {maximum:,}, got {number:.6g}")
+        raise TabNASError(f"{name} must be at most {maximum:,}, got {number:.6g}")
     return number

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from tabnas.data import ClassTarget, NumberTarget, numbers, texts, truths
 from tabnas.data.reading import POINT, NumberFormat, RowError, is_text
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.types import FloatArray
 
 MOST_CLASSES = 10_000
@@ -38,7 +38,7 @@ class Labels:
         """The target, as `ClassTarget.fit` finds it from all rows."""
         target = ClassTarget.fit(name, pa.chunked_array([self.found]))
         if len(np.unique(target.encode(pa.chunked_array([self.trained])))) < 2:
-            raise TabnasError(
+            raise TabNASError(
                 f"the training rows must show at least two values of the target {name!r}, however "
                 "they show one; give more rows"
             )
@@ -47,7 +47,7 @@ class Labels:
     def refuse_many(self, name: str) -> None:
         """More labels than any network could answer with must not fill the memory."""
         if len(self.found) > MOST_CLASSES:
-            raise TabnasError(
+            raise TabNASError(
                 f"the target {name!r} must have at most {MOST_CLASSES:,} classes, however there "
                 "are more; declare it a quantity (--task regression), or name another column"
             )
@@ -90,13 +90,13 @@ class Moments:
     def fit(self, name: str, form: NumberFormat = POINT) -> NumberTarget:
         """The target; deviations that floats cannot hold are refused."""
         if self.low >= self.high:
-            raise TabnasError(
+            raise TabNASError(
                 f"the target {name!r} must have at least two different values, however it has "
                 f"{'one' if self.count else 'none'}; give other rows, or name another column"
             )
         scale = sqrt(self.squares / self.count) if isfinite(self.squares) else inf
         if not (isfinite(self.mean) and 0 < scale < inf):
-            raise TabnasError(
+            raise TabNASError(
                 f"the target {name!r} must have a deviation that floats can hold, however it "
                 f"ranges from {self.low:g} to {self.high:g}; give it in another unit"
             )

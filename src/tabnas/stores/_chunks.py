@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tabnas.data import Table
 from tabnas.data.reading import read_ahead, reading
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._sources import Source
 
 PIECE = 256 << 20
@@ -68,7 +68,7 @@ def refuse_other_columns(source: Source, names: tuple[str, ...], found: tuple[st
         return
     extra = sorted(set(found) ^ set(names))
     problem = f"{extra[0]!r} is in one of them only" if extra else "their order differs"
-    raise TabnasError(
+    raise TabNASError(
         f"{source.path.name!r} must have the columns of the first file, in the same order, "
         f"however {problem}"
     )

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tabnas.errors import TabnasError
-from tabnas.files import read_inside, refuse_links, write_whole
+from tabnas.errors import TabNASError
+from tabnas.files import atomic_write, read_file, refuse_links
 
 FORMAT = 1
 KIND = "tabnas store"
@@ -23,21 +23,21 @@ def write_document(folder: Path, name: str, content: Mapping[str, Any]) -> None:
     refuse_links(folder, name)
     whole = {"kind": KIND, "format": FORMAT, **content}
     signed = whole | {"sha256": _digest(whole)}
-    write_whole(folder / name, json.dumps(signed, allow_nan=False, indent=1) + "\n")
+    atomic_write(folder / name, json.dumps(signed, allow_nan=False, indent=1) + "\n")
 
 
 def read_document(folder: Path, name: str, fields: Iterable[str]) -> dict[str, Any]:
     """The fields of a document, undamaged and all there."""
-    data = read_inside(folder, name, "store", most=MOST_BYTES)
+    data = read_file(folder, name, "store", max_size=MOST_BYTES)
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict) or said.get("kind") != KIND:
-        raise TabnasError(f"{name} must be of the kind {KIND!r}, however it is not; encode again")
+        raise TabNASError(f"{name} must be of the kind {KIND!r}, however it is not; encode again")
     version = said.get("format")
     if type(version) is not int or version > FORMAT:
-        raise TabnasError(
+        raise TabNASError(
             f"{name} must have format {FORMAT}, however it has {version!r}; a newer tabnas may "
             "have written it"
         )
@@ -47,9 +47,9 @@ def read_document(folder: Path, name: str, fields: Iterable[str]) -> dict[str, A
     return said
 
 
-def damaged(name: str) -> TabnasError:
+def damaged(name: str) -> TabNASError:
     """The error of a file that is not what was written."""
-    return TabnasError(
+    return TabNASError(
         f"{name} must be as it was written, however it was changed or damaged; encode the table "
         "again, to another folder"
     )

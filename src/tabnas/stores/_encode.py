@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from tabnas.data.reading import label_note
-from tabnas.errors import TabnasError
-from tabnas.files import is_aside
+from tabnas.errors import TabNASError
+from tabnas.files import is_temporary
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.stores._checkpoint import DATA, Learned, load_learned, remove_learned
@@ -143,7 +143,7 @@ def _learn(work: Work, out: Path, meter: Meter) -> Learned:
         Learned(pieces=pieces, summary=summary, seconds=before + meter.seconds).save(out)
         pa.default_memory_pool().release_unused()  # what merging took is not needed for a while
     if summary is None:
-        raise TabnasError("the files must have rows, however they have none")
+        raise TabNASError("the files must have rows, however they have none")
     learned = Learned(pieces=pieces, summary=summary, seconds=before + meter.seconds, complete=True)
     learned.save(out)
     return learned
@@ -175,10 +175,10 @@ def _plan(work: Work) -> dict[str, Any]:
 def _folder(out: Path) -> Iterator[Path]:
     """The folder, this process's alone; what ends before a plan leaves nothing behind."""
     if out.exists() and not out.is_dir():
-        raise TabnasError(f"a store must be a folder, however {str(out)!r} is a file")
+        raise TabNASError(f"a store must be a folder, however {str(out)!r} is a file")
     is_new = not out.exists()
     if not is_new and not (out / PLAN).exists() and any(map(_is_foreign, out.iterdir())):
-        raise TabnasError(
+        raise TabNASError(
             f"{str(out)!r} must be new, empty or a store, however it holds something else; name "
             "another folder"
         )
@@ -193,20 +193,20 @@ def _folder(out: Path) -> Iterator[Path]:
             else:
                 lock.release()
     except OSError as error:  # whatever is read says itself what is wrong with it
-        raise TabnasError(
+        raise TabNASError(
             f"the store {str(out)!r} cannot be written ({error.strerror or error}); make room, or "
             "name another folder"
         ) from None
 
 
 def _is_foreign(path: Path) -> bool:
-    return path.name != LOCK and not is_aside(path, PLAN)
+    return path.name != LOCK and not is_temporary(path, PLAN)
 
 
 def _sweep(out: Path) -> None:
     """Remove what a process that was killed has left aside."""
     for path in out.iterdir():
-        if is_aside(path, PLAN, LEARNED, DATA, NAME):
+        if is_temporary(path, PLAN, LEARNED, DATA, NAME):
             path.unlink()
     for path in out.glob(f"{PIECES}/.*"):
         if ASIDE.fullmatch(path.name):

@@ -18,7 +18,7 @@ from tabnas.data.columns import (
     NumericColumn,
 )
 from tabnas.data.reading import Meaning, NumberFormat, RowError, meaning_of_texts
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._layout import Layout
 from tabnas.stores._settings import StoreSettings
 from tabnas.stores._summary import ColumnSummary, Summary
@@ -49,7 +49,7 @@ def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[Tabl
         else:
             columns.append(_column(name, kind, known, summary, layout, settings))
     if not columns:
-        raise TabnasError(
+        raise TabNASError(
             "at least one column must differ between rows, however all are constant or dropped; "
             "give columns that tell rows apart"
         )
@@ -106,7 +106,7 @@ def _decided(name: str, known: ColumnSummary, layout: Layout) -> Meaning:
     try:
         return meaning_of_texts(name, found, counts.to_numpy(), layout.decimals, rows=found)
     except RowError as error:
-        raise TabnasError(f"{error.before} a later row {error.after}") from None
+        raise TabNASError(f"{error.before} a later row {error.after}") from None
 
 
 def _is_written_variously(name: str, known: ColumnSummary, layout: Layout) -> bool:
@@ -119,14 +119,14 @@ def _is_written_variously(name: str, known: ColumnSummary, layout: Layout) -> bo
     try:
         values = read(name, known.counts.table.column("value"), decided.form)
     except RowError as error:
-        raise TabnasError(f"{error.before} a later row {error.after}") from None
+        raise TabNASError(f"{error.before} a later row {error.after}") from None
     return bool(values.min() == values.max())
 
 
 def _refuse_few(summary: Summary) -> None:
     train, validation, _ = summary.parts
     if train < 2 or validation < 1:
-        raise TabnasError(
+        raise TabNASError(
             "a store must have rows for training and for validation, however it has "
             f"{train} and {validation}; give more rows with a target"
         )

@@ -27,7 +27,7 @@ from tabnas.data.reading import (
     separated_form,
     settle_decimals,
 )
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._arrow import FeatherReader, ParquetReader, column_names
 from tabnas.stores._chunks import Chunk, read_chunks
 from tabnas.stores._joining import joined
@@ -72,7 +72,7 @@ def read_head(sources: Sequence[Source], size: int, decimal: str | None = None) 
     shared = tuple(source for source in sources if source.part is None)
     for source in sources:
         if (source.ending in ARROW or first.ending in ARROW) and source.ending != first.ending:
-            raise TabnasError(
+            raise TabNASError(
                 f"all files must be of one format, however {first.path.name!r} is {first.ending} "
                 f"and {source.path.name!r} {source.ending}"
             )
@@ -107,10 +107,10 @@ def _text_head(
     joined = b"".join(parts)
     plain = replace(form, skip=0)
     if joined.isspace():
-        raise TabnasError(f"{sources[0].path.name!r} must have rows, however it has none")
+        raise TabNASError(f"{sources[0].path.name!r} must have rows, however it has none")
     try:
         arrow, decimals = _as_written(sources[0], plain, joined, decimal)
-    except TabnasError:
+    except TabNASError:
         for source, part in zip(sources, parts, strict=True):
             _typed(source, plain, part)  # which names the file that it is in
         raise
@@ -187,7 +187,7 @@ def _stored_head(
             on_disk += here
             left -= sum(table.nbytes for table in tables)
     if not sum(lengths):
-        raise TabnasError(f"{sources[0].path.name!r} must have rows, however it has none")
+        raise TabNASError(f"{sources[0].path.name!r} must have rows, however it has none")
     return Head(
         table=settle_decimals(Table(joined(found)), decimal),
         sources=shared,

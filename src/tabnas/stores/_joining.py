@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from tabnas.data.reading import decoded, is_moment
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._sources import Source
 
 
@@ -47,7 +47,7 @@ def _common_type(name: str, source: Source, before: pa.DataType, here: pa.DataTy
         schemas = [pa.schema([(name, kind)]) for kind in (before, here)]
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
     except pa.ArrowException:
-        raise TabnasError(
+        raise TabNASError(
             f"{source.path.name!r} must have columns of the types of the files before it, however "
             f"{name!r} is {here} there and {before} before; write all files with the same types"
         ) from None

@@ -24,7 +24,7 @@ from tabnas.data.reading import (
     meaning_of,
     target_marks,
 )
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._chunks import Reader
 from tabnas.stores._head import Head
 from tabnas.stores._settings import StoreSettings
@@ -79,7 +79,7 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
     kinds = {name: _kind(head, name, meaning.kind) for name, meaning in meanings.items()}
     labels, form, target_notes = _labels(head, target, settings)
     if not kinds:
-        raise TabnasError(
+        raise TabNASError(
             "at least one column must be a feature, however all are dropped; drop fewer"
         )
     forms = {name: meaning.form for name, meaning in meanings.items()} | {target: form}
@@ -133,7 +133,7 @@ def _labels(
     present = rows_with_target(column)
     with head.rows_named():
         if not len(present):
-            raise TabnasError(
+            raise TabNASError(
                 f"the target {name!r} must have values, however all of the first "
                 f"{len(column):,} rows are missing; name another column"
             )

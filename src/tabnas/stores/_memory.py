@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 LEAST = 300 * 10**6
@@ -23,7 +23,7 @@ def parse_bytes(text: str) -> int:
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text, re.ASCII)
     if found is None or len(text) > 20 or found[2].upper() not in UNITS:
-        raise TabnasError(f"a size must be like 500MB or 2GB, however {text[:20]!r} was given")
+        raise TabNASError(f"a size must be like 500MB or 2GB, however {text[:20]!r} was given")
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 
@@ -39,7 +39,7 @@ class Sizes:
     def within(cls, memory: int) -> Sizes:
         """Shares of the memory; parsing and encoding a chunk takes several times its bytes."""
         if not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST:
-            raise TabnasError(
+            raise TabNASError(
                 f"memory must be at least {LEAST // 10**6} MB, of which the program itself takes "
                 f"most, however {memory!r} was given"
             )

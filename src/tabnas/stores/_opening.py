@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tabnas.data import TableEncoder, target_from_dict
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._document import counts, damaged, read_document, write_document
 from tabnas.stores._plan import PLAN, planned_command
 from tabnas.stores._splitting import PARTS
@@ -23,11 +23,11 @@ def open_store(path: str | Path) -> Store:
     path = Path(path)
     if not (path / NAME).exists():
         if not (path / PLAN).exists():
-            raise TabnasError(
+            raise TabNASError(
                 f"there is no store in the folder {str(path)!r}; name a file, or make a store with "
                 "tabnas encode"
             )
-        raise TabnasError(
+        raise TabNASError(
             f"the store {str(path)!r} must be complete, however its encoding has not come to an "
             f"end; go on with: {planned_command(path)}"
         )
@@ -39,7 +39,7 @@ def open_store(path: str | Path) -> Store:
             found = folder / name
             linked = any(one.is_symlink() for one in (found, folder, folder.parent))
             if linked or not found.is_file() or found.stat().st_size != size:
-                raise TabnasError(
+                raise TabNASError(
                     f"{PIECES}/{folder.name}/{name} must be a file of {size:,} bytes, however it "
                     "is not; the store is damaged, encode the table again to another folder"
                 )
@@ -71,7 +71,7 @@ def _checked(path: Path, said: Mapping[str, Any]) -> Store:
         sound = isinstance(said["sources"], list) and digest == said["digest"]
         tables = all(isinstance(said[name], dict) for name in ("settings", "facts"))
     except (TypeError, ValueError, LookupError, AttributeError) as error:
-        if isinstance(error, TabnasError):
+        if isinstance(error, TabNASError):
             raise
         raise damaged(NAME) from None
     if not (sound and tables):

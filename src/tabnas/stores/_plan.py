@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._document import damaged, read_document, write_document
 from tabnas.stores._settings import StoreSettings
 
@@ -25,13 +25,13 @@ def agree(folder: Path, plan: Mapping[str, Any]) -> None:
     known = read_document(folder, PLAN, FIELDS)
     for mine, theirs in zip(plan["sources"], known["sources"], strict=False):
         if mine["path"] == theirs["path"] and mine != theirs and mine["part"] == theirs["part"]:
-            raise TabnasError(
+            raise TabNASError(
                 f"{mine['name']!r} must be as it was when the store {str(folder)!r} was begun, "
                 "however its size or time has changed; encode it to another folder"
             )
     other = "the files" if known["sources"] != plan["sources"] else _difference(plan, known)
     if other:
-        raise TabnasError(
+        raise TabNASError(
             f"the store {str(folder)!r} must be gone on with by the command that began it, however "
             f"{other} differ; name another folder, or type: {encode_command(known, folder)}"
         )

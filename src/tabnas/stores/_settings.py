@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from tabnas.data import Kind, Scaling, Shares
 from tabnas.data.columns import BUCKETS, checked_buckets
 from tabnas.data.reading import refuse_other_marks
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.stores._memory import Sizes
 
 DECLARABLE = ("numeric", "categorical", "boolean", "datetime", "hashed")
@@ -38,9 +38,9 @@ class StoreSettings:
         set_field(self, "kinds", kinds)
         set_field(self, "drop", tuple(dict.fromkeys(name.strip() for name in self.drop)))
         set_field(self, "target", self.target.strip())
-        whole("min_count", self.min_count, least=1)
-        whole("max_categories", self.max_categories, least=1)
-        whole("seed", self.seed, least=0)
+        check_int("min_count", self.min_count, minimum=1)
+        check_int("max_categories", self.max_categories, minimum=1)
+        check_int("seed", self.seed, minimum=0)
         checked_buckets(self.buckets)
         refuse_other_marks(self.decimal)
         Sizes.within(self.memory)
@@ -49,12 +49,12 @@ class StoreSettings:
         for name in (self.target, *self.drop):
             if name in kinds:
                 what = "the target" if name == self.target else "dropped"
-                raise TabnasError(
+                raise TabNASError(
                     f"the column {name!r} must be of one use, however it is {what} and declared "
                     f"{kinds[name]}; remove one"
                 )
         if self.target in self.drop:
-            raise TabnasError(f"the column {self.target!r} cannot be both the target and dropped")
+            raise TabNASError(f"the column {self.target!r} cannot be both the target and dropped")
 
     @property
     def sizes(self) -> Sizes:
@@ -68,7 +68,7 @@ class StoreSettings:
 
 def _kind(name: str, kind: str) -> str:
     if kind not in DECLARABLE:
-        raise TabnasError(
+        raise TabNASError(
             f"the column {name!r} cannot be {kind!r}; {did_you_mean(str(kind), DECLARABLE)}"
         )
     return str(Kind(kind))
@@ -77,4 +77,4 @@ def _kind(name: str, kind: str) -> str:
 def _among(what: str, given: Any, known: tuple[Any, ...]) -> None:
     if given not in known:
         words = [str(one) for one in known if one is not None]
-        raise TabnasError(f"there is no {what} {given!r}; {did_you_mean(str(given), words)}")
+        raise TabNASError(f"there is no {what} {given!r}; {did_you_mean(str(given), words)}")

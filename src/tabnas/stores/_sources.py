@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tabnas.data.reading import table_ending
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._splitting import PartName
 
 
@@ -44,7 +44,7 @@ class Source:
         """A store must not be made of two states of a file."""
         now = Source.of(self.path, self.part)
         if now != self:
-            raise TabnasError(
+            raise TabNASError(
                 f"{self.path.name!r} must stay as it is while it is encoded, however its size or "
                 "time has changed; encode it once more to another folder"
             )
@@ -65,13 +65,13 @@ def find_sources(
 ) -> tuple[Source, ...]:
     """All files, those for validation and test last; each may be named once."""
     if not paths:
-        raise TabnasError("a store must be made of at least one file, however none was named")
+        raise TabNASError("a store must be made of at least one file, however none was named")
     sources = tuple(_each(paths, validation, test))
     seen: set[Path] = set()
     for source in sources:
         file = source.path.resolve()
         if file in seen:
-            raise TabnasError(
+            raise TabNASError(
                 f"each file must be named once, however {source.path.name!r} is twice; its rows "
                 "would be in two parts"
             )

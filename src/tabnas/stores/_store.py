@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Encoded, TableEncoder, Target
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.stores._document import damaged
 from tabnas.stores._splitting import PARTS
 from tabnas.stores._writing import ARRAYS, file_name, piece_name
@@ -60,7 +60,7 @@ class Store:
         """Copies of the rows of a part from one number to another."""
         _known(part)
         if not 0 <= start <= stop <= self.rows[part]:
-            raise TabnasError(
+            raise TabNASError(
                 f"rows must be among the {self.rows[part]:,} of the part {part!r}, however "
                 f"{start:,} to {stop:,} were asked for"
             )
@@ -81,12 +81,12 @@ class Store:
         not `wanted` are not read, but zeros, whose memory nobody has touched.
         """
         _known(part)
-        whole("block_rows", block_rows, least=1)
+        check_int("block_rows", block_rows, minimum=1)
         total = self.rows[part]
         spans = []
         for block in map(int, blocks):
             if not 0 <= block * block_rows < total:
-                raise TabnasError(
+                raise TabNASError(
                     f"blocks must be among the {-(-total // block_rows):,} of the part {part!r}, "
                     f"however {block:,} was asked for"
                 )
@@ -177,7 +177,7 @@ def _reachable(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TabnasError(
+        raise TabNASError(
             f"{name} must be there for as long as its store is in use, however it cannot be read "
             f"({error.strerror or error}); bring it back, and go on with the same command"
         ) from None
@@ -190,7 +190,7 @@ def _slice(rows: Rows, start: int, stop: int) -> Rows:
 
 def _known(part: str) -> str:
     if part not in PARTS:
-        raise TabnasError(f"there is no part {part!r}; {did_you_mean(str(part), PARTS)}")
+        raise TabNASError(f"there is no part {part!r}; {did_you_mean(str(part), PARTS)}")
     return part
 
 

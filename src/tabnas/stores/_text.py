@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from tabnas.data import Table
 from tabnas.data.reading import SeparatedForm, opened, reading
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._chunks import Chunk, refuse_other_columns
 from tabnas.stores._kernels import scan_records
 from tabnas.stores._sources import Source
@@ -61,7 +61,7 @@ class TextReader:
             before = start  # the header counts, too
             for data, left in self._whole(source, file, stop):
                 if b"\0" in data:
-                    raise TabnasError(
+                    raise TabNASError(
                         f"{source.path.name!r} must be text, however it holds a zero byte; save "
                         "the file as UTF-8"
                     )
@@ -118,7 +118,7 @@ class TextReader:
                 table = read_records(replace(form, types=texts), data, names, use_threads=False)
             except pa.ArrowInvalid as error:
                 problem = form.problem(source.path, str(error), rows_before=row)
-                raise TabnasError(problem) from None
+                raise TabNASError(problem) from None
         return table
 
 
@@ -138,7 +138,7 @@ def refuse_other_form(source: Source, form: SeparatedForm, found: SeparatedForm)
     """All files of a store are written alike."""
     refuse_other_columns(source, form.header, found.header)
     if found.separator != form.separator:
-        raise TabnasError(
+        raise TabNASError(
             f"{source.path.name!r} must separate values by {form.separator!r}, as the first file "
             f"does, however it has {found.separator!r}"
         )
@@ -149,14 +149,14 @@ def refuse_carriage_returns(source: Source) -> None:
     with reading(source.path), opened(source.path) as file:
         start = file.read(LOOK)
     if b"\r" in start and b"\n" not in start:
-        raise TabnasError(
+        raise TabNASError(
             f"{source.path.name!r} must end its lines with a newline, however they end with a "
             "carriage return alone; convert it, for example with: tr '\\r' '\\n'"
         )
 
 
-def _unclosed(source: Source) -> TabnasError:
-    return TabnasError(
+def _unclosed(source: Source) -> TabNASError:
+    return TabNASError(
         f"{source.path.name!r} must close every quote and end its lines, however one goes on and "
         "on; double a quote that is meant as such, and quote its value"
     )

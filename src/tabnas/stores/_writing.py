@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tabnas.data import TableEncoder, Target
 from tabnas.data.reading import DecimalContext, absent
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.stores._chunks import Chunk, Piece, read_chunks
 from tabnas.stores._document import read_document, write_document
 from tabnas.stores._learning import Work
@@ -68,7 +68,7 @@ def read_piece(folder: Path, piece: Piece) -> dict[str, Any]:
     """What was written of a piece: rows of each part, sizes and digests, and how long it took."""
     said = read_document(folder, "piece.json", FIELDS)
     if said["piece"] != asdict(piece):
-        raise TabnasError(
+        raise TabNASError(
             f"{folder.name!r} must hold the piece of that number, however it holds another; "
             "encode the table again, to another folder"
         )
@@ -109,7 +109,7 @@ def _write_arrays(
             tell(count, chunk.bytes)
         facts = {file.path.name: file.finish() for file in files.values()}
     if seen != piece.rows:
-        raise TabnasError(
+        raise TabNASError(
             f"{source.path.name!r} must stay as it is while it is encoded, however it has changed; "
             "encode it once more, to another folder"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from tabnas.blas import single_threaded_blas
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Architecture
 from tabnas.strategies._batch_strategy import BatchStrategy, to_tuples
@@ -62,13 +62,13 @@ class BayesianOptimization(BatchStrategy):
     ) -> None:
         super().__init__(feasible, rng=rng)
         if length_scale is not None and not (isfinite(length_scale) and length_scale > 0):
-            raise TabnasError(f"`length_scale` must be positive or None, got {length_scale}")
+            raise TabNASError(f"`length_scale` must be positive or None, got {length_scale}")
         if noise is not None and not (isfinite(noise) and noise >= MIN_NOISE):
-            raise TabnasError(f"`noise` must be at least {MIN_NOISE:g} or None, got {noise}")
+            raise TabNASError(f"`noise` must be at least {MIN_NOISE:g} or None, got {noise}")
         if recommend_by not in get_args(RecommendBy):
-            raise TabnasError(f"`recommend_by` must be 'seen' or 'model', got {recommend_by!r}")
-        self.initial = whole("initial", initial, least=1)
-        self.batch = whole("batch", batch, least=1)
+            raise TabNASError(f"`recommend_by` must be 'seen' or 'model', got {recommend_by!r}")
+        self.initial = check_int("initial", initial, minimum=1)
+        self.batch = check_int("batch", batch, minimum=1)
         self.recommend_by = recommend_by
         self._length_scales = LENGTH_SCALES if length_scale is None else (length_scale,)
         self._noises = NOISES if noise is None else (noise,)
@@ -95,7 +95,7 @@ class BayesianOptimization(BatchStrategy):
     def recommend(self, n: int = 1) -> list[Architecture]:
         if self.recommend_by == "seen" or self.n_evaluations == 0:
             return super().recommend(n)
-        whole("n", n, least=1)
+        check_int("n", n, minimum=1)
         with single_threaded_blas():
             fitted = self._process.hyperparameters if self._process else self._fit()
             mean = self._build_process(*fitted).predict_observed()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.strategies._batch_strategy import BatchStrategy, to_tuples
 from tabnas.strategies._candidate_pool import is_exhausted, sample_unseen
@@ -40,9 +40,9 @@ class Evolution(BatchStrategy):
     ) -> None:
         super().__init__(feasible, rng=rng)
         if not 0 < mutation <= 1:
-            raise TabnasError(f"`mutation` must be in (0, 1], got {mutation}")
-        self.population = whole("population", population, least=2)
-        self.top = whole("top", top, least=1)
+            raise TabNASError(f"`mutation` must be in (0, 1], got {mutation}")
+        self.population = check_int("population", population, minimum=2)
+        self.top = check_int("top", top, minimum=1)
         self.mutation = mutation
         self._candidates = np.array([len(layer) for layer in feasible.space.candidates])
 

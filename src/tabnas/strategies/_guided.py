@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.errors import whole
+from tabnas.errors import check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Architecture
 from tabnas.strategies._batch_strategy import BatchStrategy, to_tuples
@@ -70,13 +70,13 @@ class Guided(BatchStrategy):
         max_enumerated: int = MAX_ENUMERATED,
     ) -> None:
         super().__init__(feasible, rng=rng)
-        self.initial = whole("initial", initial, least=1)
-        self.initial_repeats = whole("initial_repeats", initial_repeats, least=0)
-        self.batch = whole("batch", batch, least=1)
-        self._basis = PolynomialBasis(feasible, whole("degree", degree, least=1))
+        self.initial = check_int("initial", initial, minimum=1)
+        self.initial_repeats = check_int("initial_repeats", initial_repeats, minimum=0)
+        self.batch = check_int("batch", batch, minimum=1)
+        self._basis = PolynomialBasis(feasible, check_int("degree", degree, minimum=1))
         self._hyperparameters = PRIOR
         self._refit_at = 0
-        self._pool = CandidatePool(feasible, whole("max_enumerated", max_enumerated, least=0))
+        self._pool = CandidatePool(feasible, check_int("max_enumerated", max_enumerated, minimum=0))
         self._terms = self._basis.terms(self._pool.members)
 
     def plan(self) -> IntArray:
@@ -113,7 +113,7 @@ class Guided(BatchStrategy):
 
     def recommend(self, n: int = 1) -> list[Architecture]:
         """Return the n best evaluated architectures by the mean of the model."""
-        whole("n", n, least=1)
+        check_int("n", n, minimum=1)
         if self.n_evaluations == 0:
             return []
         seen, observations = self._summarize()

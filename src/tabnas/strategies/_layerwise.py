@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.errors import whole
+from tabnas.errors import check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.strategies._batch_strategy import BatchStrategy, to_tuples
 from tabnas.strategies._candidate_pool import sample_unseen
@@ -47,8 +47,8 @@ class Layerwise(BatchStrategy):
         keep: int = 1,
     ) -> None:
         super().__init__(feasible, rng=rng)
-        self.buckets = whole("buckets", buckets, least=1)
-        self.keep = whole("keep", keep, least=1)
+        self.buckets = check_int("buckets", buckets, minimum=1)
+        self.keep = check_int("keep", keep, minimum=1)
         space = feasible.space
         self._base = np.array([len(layer) - 1 for layer in space.candidates])
         self._bases = {tuple(self._base.tolist())}

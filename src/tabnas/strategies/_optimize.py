@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.space import Architecture
 from tabnas.strategies._strategy import Strategy
 from tabnas.types import FloatArray, IntArray
@@ -18,7 +18,7 @@ MAX_WITHOUT_EVALUATION = 10_000
 """Consecutive suggestions that need no evaluation before `optimize` gives up."""
 
 
-class StuckError(TabnasError):
+class StuckError(TabNASError):
     """A strategy only suggests architectures that need no evaluation."""
 
 
@@ -34,7 +34,7 @@ def optimize(strategy: Strategy, objective: Objective, n_evaluations: int) -> No
     >>> strategy.recommend()
     [Architecture('4-2')]
     """
-    whole("n_evaluations", n_evaluations, least=1)
+    check_int("n_evaluations", n_evaluations, minimum=1)
     without_evaluation = 0
     while strategy.n_evaluations < n_evaluations:
         choices = strategy.suggest()

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from tabnas.errors import TabnasError, did_you_mean, whole
+from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.feasible import FeasibleSet
 from tabnas.policy import REWARDS, Adam, Controller
 from tabnas.space import Architecture
@@ -46,9 +46,9 @@ class PolicyGradient(Strategy):
         if reward is None:
             reward = "rejection" if feasible.is_exact else "rejection_monte_carlo"
         if reward not in REWARDS:
-            raise TabnasError(f"there is no reward {reward!r}; {did_you_mean(reward, REWARDS)}")
+            raise TabNASError(f"there is no reward {reward!r}; {did_you_mean(reward, REWARDS)}")
         if recommend_by not in get_args(RecommendBy):
-            raise TabnasError(
+            raise TabNASError(
                 f"`recommend_by` must be 'most likely' or 'seen', got {recommend_by!r}"
             )
         self.recommend_by = recommend_by
@@ -76,4 +76,4 @@ class PolicyGradient(Strategy):
     def recommend(self, n: int = 1) -> list[Architecture]:
         if self.recommend_by == "seen":
             return super().recommend(n)
-        return self.controller.policy.most_likely(whole("n", n, least=1))
+        return self.controller.policy.most_likely(check_int("n", n, minimum=1))

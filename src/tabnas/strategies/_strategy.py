@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Architecture
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -45,7 +45,7 @@ class Strategy(ABC):
         """
         choices, quality = np.asarray(choices), np.asarray(quality, np.float64)
         if choices.shape != (len(quality), self.feasible.space.depth):
-            raise TabnasError(
+            raise TabNASError(
                 f"`choices` must have the shape ({len(quality)}, {self.feasible.space.depth}), "
                 f"one row for each quality, got {choices.shape}"
             )
@@ -58,7 +58,7 @@ class Strategy(ABC):
 
         By default these are the ones of the highest mean quality.
         """
-        whole("n", n, least=1)
+        check_int("n", n, minimum=1)
         choices, quality = self.mean_qualities()
         inside = self.feasible.contains(choices)
         best = np.argsort(-quality[inside], kind="stable")[:n]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.strategies._batch_strategy import to_tuples
 from tabnas.strategies._optimize import StuckError
@@ -91,7 +91,7 @@ def _import_optuna() -> ModuleType:
     try:
         import optuna
     except ImportError:
-        raise TabnasError(
+        raise TabNASError(
             "the strategy 'tpe' needs Optuna, which is not installed: pip install 'tabnas[paper]'"
         ) from None
     return optuna

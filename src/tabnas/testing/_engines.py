@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import (
     SGD,
     Adam,
@@ -120,7 +120,7 @@ def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
     task = make_task(loss)
     examples = make_examples(task)
     ours, theirs = networks.build(task), networks.build(task, reference=True)
-    before = copy_arrays(ours.state())
+    before = copy_arrays(ours.state_dict())
     for child in CHILDREN:
         for rows in (slice(None), slice(4, 5), np.array([7, 7, 3])):
             assert_close(
@@ -132,7 +132,7 @@ def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
             assert_all_close(gradients, theirs.gradients(child, examples, rows), "gradients")
     alone = [ours.loss(child, examples) for child in CHILDREN]
     assert_close(ours.losses(CHILDREN, examples), alone, "losses of several children")
-    assert_identical(before, ours.state(), "evaluation must change nothing")
+    assert_identical(before, ours.state_dict(), "evaluation must change nothing")
 
 
 def check_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
@@ -154,8 +154,12 @@ def check_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
         ]
         assert losses[0] == losses[1], "the same steps must have the same losses, bit for bit"
         assert_close(losses[0], losses[2], "losses of a step")
-        assert_all_close(ours.state(), theirs.state(), f"the state after steps of {optimizer}")
-    assert_identical(ours.state(), again.state(), "the same steps must give the same bits")
+        assert_all_close(
+            ours.state_dict(), theirs.state_dict(), f"the state after steps of {optimizer}"
+        )
+    assert_identical(
+        ours.state_dict(), again.state_dict(), "the same steps must give the same bits"
+    )
 
 
 def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> None:
@@ -164,10 +168,10 @@ def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> N
     examples = make_examples(task)
     net, rows = networks.build(task, optimizer=optimizer), np.array([0, 1])
     for child in (CHILDREN[-1], Architecture.parse("3-5")):
-        before = copy_arrays(net.state())
+        before = copy_arrays(net.state_dict())
         net.train_step(child, examples, rows, 0.1)
         parts = {name: array.shape for name, array in net.child_weights(child).items()}
-        for name, array in net.state().items():
+        for name, array in net.state_dict().items():
             kind, _, array_name = name.partition("/")
             if kind.startswith("steps"):
                 continue
@@ -179,7 +183,7 @@ def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> N
             moved = array != before[name]
             assert not moved[still].any(), f"a step of {child} must not move all of {name}"
         head = f"weight/head.{child.depth}.bias"
-        assert (net.state()[head] != before[head]).any(), f"a step of {child} must move {head}"
+        assert (net.state_dict()[head] != before[head]).any(), f"a step of {child} must move {head}"
 
 
 def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
@@ -191,17 +195,17 @@ def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> No
     children, halves = [CHILDREN[2], CHILDREN[-1]], [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)]
     net = networks.build(task, optimizer=optimizer, workers=2)
     net.train_step_workers(children, make_examples(task), halves, 0.01)
-    before = copy_arrays(net.state())
+    before = copy_arrays(net.state_dict())
     for size in (1e25, 8e18):  # infinite squares; then gradients that are too large
         bad = make_examples(task, size=size)
         for child in CHILDREN:
             assert_raises(NonFiniteLossError, net.train_step, child, bad, slice(0, ROWS), 0.01)
-            assert_raises(TabnasError, net.gradients, child, bad)
+            assert_raises(TabNASError, net.gradients, child, bad)
         assert_raises(NonFiniteLossError, net.train_step_workers, children, bad, halves, 0.01)
-    assert_identical(before, net.state(), "a step that is not finite must move nothing")
+    assert_identical(before, net.state_dict(), "a step that is not finite must move nothing")
     large = make_examples(task, size=1e12)
     net.train_step(CHILDREN[2], large, slice(0, ROWS), 1e-9)
-    finite = all(np.isfinite(array).all() for array in net.state().values())
+    finite = all(np.isfinite(array).all() for array in net.state_dict().values())
     assert finite, "a large gradient that float32 can hold must leave finite numbers"
 
 
@@ -212,18 +216,22 @@ def check_states(networks: NetworkFactory) -> None:
     net, copy = networks.build(task), networks.build(task)
     reference = networks.build(task, reference=True)
     net.train_step(CHILDREN[-1], examples, slice(0, 9), 0.01)
-    saved = net.state()
+    saved = net.state_dict()
     expected = copy_arrays(saved)
-    copy.load_state(saved)
-    reference.load_state(saved)
+    copy.load_state_dict(saved)
+    reference.load_state_dict(saved)
     for each in (net, copy, reference):
         each.train_step(Architecture((8, 16)), examples, slice(3, 20), 0.01)
     assert_identical(expected, saved, "a state must not change with the network it was taken from")
-    assert_identical(net.state(), copy.state(), "a loaded state must go on with the same bits")
-    assert_all_close(net.state(), reference.state(), "the state after another engine's")
-    net.load_state(reference.state())
     assert_identical(
-        reference.state(), net.state(), "a state of another engine must be taken over as it is"
+        net.state_dict(), copy.state_dict(), "a loaded state must go on with the same bits"
+    )
+    assert_all_close(net.state_dict(), reference.state_dict(), "the state after another engine's")
+    net.load_state_dict(reference.state_dict())
+    assert_identical(
+        reference.state_dict(),
+        net.state_dict(),
+        "a state of another engine must be taken over as it is",
     )
 
 
@@ -263,8 +271,8 @@ def check_invalid_rows(networks: NetworkFactory) -> None:
     net, child = networks.build(task), CHILDREN[3]
     examples, weightless = make_examples(task), make_examples(task, weight=np.zeros(ROWS))
     for rows in (np.array([ROWS]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
-        assert_raises(TabnasError, net.train_step, child, examples, rows, 0.1)
-        assert_raises(TabnasError, net.loss, child, examples, rows)
-        assert_raises(TabnasError, net.logits, child, examples, rows)
-    assert_raises(TabnasError, net.train_step, child, weightless, slice(0, 4), 0.1)
-    assert_raises(TabnasError, net.loss, child, weightless)
+        assert_raises(TabNASError, net.train_step, child, examples, rows, 0.1)
+        assert_raises(TabNASError, net.loss, child, examples, rows)
+        assert_raises(TabNASError, net.logits, child, examples, rows)
+    assert_raises(TabNASError, net.train_step, child, weightless, slice(0, 4), 0.1)
+    assert_raises(TabNASError, net.loss, child, weightless)

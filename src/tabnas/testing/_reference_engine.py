@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import (
     MAX_GRADIENT_NORM,
     SGD,
@@ -183,7 +183,7 @@ class ReferenceEngine:
             child, examples, _row_numbers(examples, rows, weighted=True)
         )
         if not isfinite(loss):
-            raise TabnasError(f"the loss or its gradient must be finite, got {loss}")
+            raise TabNASError(f"the loss or its gradient must be finite, got {loss}")
         return {name: gradient.astype(np.float32) for name, gradient in found.items()}
 
     def _child(self, child: Child) -> Arrays:
@@ -213,11 +213,11 @@ class ReferenceEngine:
         """Return every array of the SuperNet, without copying."""
         return {name: self._state[f"weight/{name}"] for name in self._shape.shapes()}
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return copies of weights, moments and step counts."""
         return {name: array.copy() for name, array in self._state.items()}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state of any engine."""
         for name, array in self._state.items():
             array[...] = state[name]
@@ -234,11 +234,11 @@ def _row_numbers(examples: Examples, rows: Rows, *, weighted: bool) -> IntArray:
     total = len(examples)
     numbers = np.arange(total)[rows] if isinstance(rows, slice) else rows
     if not len(numbers) or numbers.min() < 0 or numbers.max() >= total:
-        raise TabnasError(
+        raise TabNASError(
             f"there must be at least one row, and rows must be between 0 and {total - 1}"
         )
     if weighted and len(examples.weight) and not examples.weight[numbers].any():
-        raise TabnasError("at least one row of a batch must have a weight above 0, got none")
+        raise TabNASError("at least one row of a batch must have a weight above 0, got none")
     return numbers
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, SuperNet, Task
 from tabnas.nets.compiled import _engine
 from tabnas.space import Architecture, SearchSpace
@@ -199,9 +199,9 @@ def test_arrays_that_change_are_noticed() -> None:
     child = net.space.architecture([0])
     for array, wrong in ((categories, 1_000_000_000), (labels, -7)):
         array[:] = wrong
-        with pytest.raises(TabnasError, match="have changed since they were checked"):
+        with pytest.raises(TabNASError, match="have changed since they were checked"):
             net.train_step(child, examples, slice(0, 4), 0.01)
-        with pytest.raises(TabnasError, match="have changed since they were checked"):
+        with pytest.raises(TabNASError, match="have changed since they were checked"):
             net.loss(child, examples)
         array[:] = 0
     assert np.isfinite(net.train_step(child, examples, slice(0, 4), 0.01))

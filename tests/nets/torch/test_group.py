@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, NonFiniteLossError, SuperNet, Task
 from tabnas.space import Architecture, SearchSpace
 from tests.ranks import in_ranks
@@ -58,7 +58,7 @@ def trained(engine: str, workers: int, optimizer: str) -> tuple[list[float], dic
     for given in (np.array([7]), np.arange(12), np.array([9, 9, 30]), slice(3, 29)):
         seen.append(net.train_step(Architecture((20, 16)), examples, given, 0.01))
     seen += net.losses([Architecture.parse(name) for name in NAMES], examples, slice(0, 31))
-    return seen, net.state()
+    return seen, net.state_dict()
 
 
 def trained_in_ranks(rank: int, *cases: tuple[int, str]) -> list[object]:
@@ -82,7 +82,7 @@ def test_ranks_train_what_the_compiled_engine_trains(ranks: int, tmp_path: Path)
 
 def exploded(rank: int) -> list[object]:
     net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2, seed=3)
-    examples, before = made_examples(huge=39), net.state()
+    examples, before = made_examples(huge=39), net.state_dict()
     children = [Architecture((3,)), Architecture((20, 16))]
     rows = [np.arange(10, 20), np.array([20, 39])]  # of rank 1 alone
     problems = []
@@ -94,7 +94,7 @@ def exploded(rank: int) -> list[object]:
             step()
         except NonFiniteLossError as error:
             problems.append(str(error))
-    moved = [name for name, array in net.state().items() if (array != before[name]).any()]
+    moved = [name for name, array in net.state_dict().items() if (array != before[name]).any()]
     return [problems, moved]
 
 
@@ -110,7 +110,7 @@ def refused(rank: int) -> str:
     batches = [np.arange(10, 20), np.arange(0, 5)]  # the second, of rank 1, weighs nothing
     try:
         net.train_step_workers([[0, 0, 0]] * 2, made_examples(), batches, 0.01)
-    except TabnasError as error:
+    except TabNASError as error:
         return str(error)
     return ""
 
@@ -151,5 +151,5 @@ def test_a_rank_that_ends_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_engine_needs_a_group() -> None:
-    with pytest.raises(TabnasError, match=r"requires a process group.*engine='torch'"):
+    with pytest.raises(TabNASError, match=r"requires a process group.*engine='torch'"):
         SuperNet(SPACE, TASK, engine="torch.distributed")

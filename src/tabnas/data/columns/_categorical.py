@@ -16,7 +16,7 @@ from tabnas.data._state import count, distinct_texts, flag, one_of
 from tabnas.data._values import coded_texts, refuse_unfit, texts
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 from tabnas.data.columns._spelling import Spelling, find_spelling, spell
-from tabnas.errors import whole
+from tabnas.errors import check_int
 
 OTHER = 0  # the code of rare and unseen categories
 
@@ -73,7 +73,7 @@ class CategoricalColumn(EncodedColumn):
         max_categories: int = 10_000,
     ) -> CategoricalColumn:
         """The same from different texts and how often each occurs, whoever has counted them."""
-        whole("min_count", min_count, least=1)
+        check_int("min_count", min_count, minimum=1)
         spelling = find_spelling(values)
         counted = pa.table({"value": spell(values, spelling), "count": counts})
         counted = counted.group_by("value").aggregate([("count", "sum")])
@@ -93,7 +93,7 @@ class CategoricalColumn(EncodedColumn):
 
     def limited(self, max_categories: int) -> CategoricalColumn:
         """The column with the most frequent categories only; the others are pooled."""
-        kept = self.vocabulary[: whole("max_categories", max_categories, least=1)]
+        kept = self.vocabulary[: check_int("max_categories", max_categories, minimum=1)]
         return replace(self, vocabulary=kept, pooled=self.pooled + len(self.vocabulary) - len(kept))
 
     def recode(self, codes: Int32Array, max_categories: int) -> None:

@@ -14,7 +14,7 @@ from tabnas.data._kinds import Kind
 from tabnas.data._state import Check, count, flag, require
 from tabnas.data._values import coded_texts, plain_categories, refuse_unfit, texts
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
-from tabnas.errors import TabnasError, whole
+from tabnas.errors import TabNASError, check_int
 
 BUCKETS = 1 << 16
 """Buckets of a column, unless somebody says how many."""
@@ -60,7 +60,7 @@ class HashedColumn(EncodedColumn):
 
     def limited(self, max_categories: int) -> HashedColumn:
         """The column with the largest power of two of buckets that is not more."""
-        most = 1 << (whole("max_categories", max_categories, least=1).bit_length() - 1)
+        most = 1 << (check_int("max_categories", max_categories, minimum=1).bit_length() - 1)
         return replace(self, buckets=min(self.buckets, most))
 
     def recode(self, codes: Int32Array, max_categories: int) -> None:
@@ -91,10 +91,10 @@ class HashedColumn(EncodedColumn):
 
 def checked_buckets(buckets: int) -> int:
     """The number of buckets, which must be a power of two."""
-    number = whole("buckets", buckets, least=1)
+    number = check_int("buckets", buckets, minimum=1)
     if number > MOST_BUCKETS or number.bit_count() != 1:
         near = min(MOST_BUCKETS, 1 << (number.bit_length() - 1))
-        raise TabnasError(
+        raise TabNASError(
             f"buckets must be a power of two of at most {MOST_BUCKETS:,}, however {number:,} was "
             f"given; take {near:,}"
         )

@@ -13,7 +13,7 @@ from tabnas.data._number_text import MARKS, POINT, NumberFormat
 from tabnas.data._state import finite, flag, one_of, positive, text
 from tabnas.data._values import numbers
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import FloatArray
 
 Scaling = Literal["robust", "standard", "none"]
@@ -65,7 +65,7 @@ class NumericColumn(EncodedColumn):
     ) -> NumericColumn:
         """Find the statistics of the training rows, whose texts are numbers of that form."""
         if scaling not in get_args(Scaling):
-            raise TabnasError(
+            raise TabNASError(
                 f"there is no scaling {scaling!r}; {did_you_mean(scaling, get_args(Scaling))}"
             )
         values = numbers(name, column, form)

@@ -10,7 +10,7 @@ from tabnas.data.datasets._bundled import bundled_file
 from tabnas.data.datasets._dataset import Dataset, Listing, NamedDataset
 from tabnas.data.datasets._folder import data_folder, files_in, table_name
 from tabnas.data.datasets._openml import openml
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.registries import by_name
 
 __all__ = [
@@ -45,17 +45,17 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
     """
     meant = [p for p in files_in(folder or data_folder()) if name in (p.name, table_name(p))]
     if len(meant) > 1:
-        raise TabnasError(
+        raise TabNASError(
             f"{name!r} must be one file, however it is {', '.join(path.name for path in meant)}; "
             "name it with its ending"
         )
     for path in meant:
         if target is None:
-            raise TabnasError(f"the file {path.name!r} needs the name of its target column")
+            raise TabNASError(f"the file {path.name!r} needs the name of its target column")
         return Dataset(name, read_table(path), target)
     if name in DATASETS:
         return DATASETS[name].load()
     if name.isdecimal():
         return openml(name, int(name))
     known = [listing.name for listing in list_datasets(folder)]
-    raise TabnasError(f"there is no dataset {name!r}; {did_you_mean(name, known)}")
+    raise TabNASError(f"there is no dataset {name!r}; {did_you_mean(name, known)}")

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tabnas.data._readers import READERS
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 FOLDER_VARIABLE = "TABNAS_DATA"
 
@@ -22,7 +22,7 @@ def files_in(folder: Path | None) -> list[Path]:
     if folder is None:
         return []
     if not folder.is_dir():
-        raise TabnasError(f"the data folder {str(folder)!r} is no folder")
+        raise TabNASError(f"the data folder {str(folder)!r} is no folder")
     return sorted(path for path in folder.iterdir() if table_name(path) != path.name)
 
 

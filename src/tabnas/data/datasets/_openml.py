@@ -7,7 +7,7 @@ from functools import partial
 from tabnas.data._table import Table
 from tabnas.data.datasets._dataset import Dataset, NamedDataset
 from tabnas.data.datasets._folder import FOLDER_VARIABLE
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 
 PAPER = {  # by their OpenML number
     "aloi": (42396, "108,000 rows, 128 numbers, 1,000 classes; of the paper"),
@@ -24,14 +24,14 @@ def openml(name: str, number: int) -> Dataset:
     try:
         bunch = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=1, delay=0.1)
     except (OSError, ValueError) as error:  # no network; no such number
-        raise TabnasError(
+        raise TabNASError(
             f"the dataset {name!r} (OpenML {number}) is not in the local cache and cannot be "
             f"fetched: {error}; put its file into a folder and name that in {FOLDER_VARIABLE}"
         ) from None
     except ImportError:
-        raise TabnasError("datasets of OpenML are read with pandas: pip install pandas") from None
+        raise TabNASError("datasets of OpenML are read with pandas: pip install pandas") from None
     if not bunch.target_names:
-        raise TabnasError(
+        raise TabNASError(
             f"the dataset {name!r} (OpenML {number}) says not which column is its target; save it "
             "as a file, and name that column"
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets._engine import Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
@@ -45,7 +45,7 @@ class CompiledEngine:
         device: str,
     ) -> None:
         if device != "cpu":
-            raise TabnasError(f"device must be 'cpu' for the compiled engine, got {device!r}")
+            raise TabNASError(f"device must be 'cpu' for the compiled engine, got {device!r}")
         self._shape = shape
         self._layout = layout = build_layout(shape)
         self._pool = WorkerPool(workers, KERNELS.count_and_poll)
@@ -187,7 +187,7 @@ class CompiledEngine:
         except KERNEL_ERRORS as error:
             raise _translate_error(error, examples) from None
         if not isfinite(loss):
-            raise TabnasError(f"the loss, or its gradient, is {loss}; it cannot be differentiated")
+            raise TabNASError(f"the loss, or its gradient, is {loss}; it cannot be differentiated")
         named = dense_views(self._shape, self._layout, self._gradients[0])
         unit = 0
         for column, (name, size) in enumerate(self._shape.embeddings.items()):
@@ -228,11 +228,11 @@ class CompiledEngine:
             begin += categories
         return state
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return copies of weights, moments and step counts."""
         return {name: np.array(array, order="C") for name, array in self._state_views().items()}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Load a state that any engine has returned."""
         for name, array in self._state_views().items():
             array[...] = state[name]
@@ -251,14 +251,14 @@ def _rows(rows: Rows, examples: Examples) -> tuple[IntArray, int, int]:
     return rows, 0, len(rows)
 
 
-def _translate_error(error: Exception, examples: Examples) -> TabnasError:
+def _translate_error(error: Exception, examples: Examples) -> TabNASError:
     if isinstance(error, IndexError):
-        return TabnasError(
+        return TabNASError(
             f"rows must be at least one, each from 0 to {len(examples) - 1}, got none or others"
         )
     if isinstance(error, ValueError):
-        return TabnasError(
+        return TabNASError(
             "a category or class label is out of range: the arrays of the examples have changed "
             "since they were checked"
         )
-    return TabnasError("at least one row of a batch must have a weight above 0, got none")
+    return TabNASError("at least one row of a batch must have a weight above 0, got none")

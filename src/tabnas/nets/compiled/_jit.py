@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from tabnas.compiling import NEWEST_TESTED_NUMBA, kept, whole
+from tabnas.compiling import NEWEST_TESTED_NUMBA, cache_on_disk, isolated_njit
 from tabnas.nets._engine import MAX_GRADIENT_NORM
 from tabnas.nets._shape import NORM_EPSILON
 
@@ -63,8 +63,10 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Function], Function]:
     """Compile a function that Python calls, for these types, and keep the machine code on disk."""
 
     def compile_(function: Function) -> Function:
-        dispatcher = whole(**OPTIONS)(function)
-        compiled: Function = kept(dispatcher, SOURCES, result(*arguments), on_compile=announce)
+        dispatcher = isolated_njit(**OPTIONS)(function)
+        compiled: Function = cache_on_disk(
+            dispatcher, SOURCES, result(*arguments), on_compile=announce
+        )
         return compiled
 
     return compile_

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets._engine import MAX_GRADIENT_NORM, Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
@@ -176,7 +176,7 @@ class TorchEngine:
         gradient = StepGradient(self._shape, blocks, [_check_weight(examples, rows)], self._device)
         computed = self._backward(child, self._batch(examples, rows))
         if not isfinite(computed[0]):
-            raise TabnasError(
+            raise TabNASError(
                 f"the loss, or its gradient, is {computed[0]}; it cannot be differentiated"
             )
         gradient.add(0, *computed, share=1.0)
@@ -238,11 +238,11 @@ class TorchEngine:
         """Return every array of the SuperNet."""
         return {name: _to_numpy(tensor) for name, tensor in self._weights.items()}
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Return copies of weights, moments and step counts."""
         return {name: _to_numpy(tensor).copy() for name, tensor in self._state_tensors().items()}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Load a state that any engine has returned."""
         for name, tensor in self._state_tensors().items():
             tensor.copy_(torch.as_tensor(np.asarray(state[name])))
@@ -279,7 +279,7 @@ def _check_rows(examples: Examples, rows: Rows) -> int:
         count = len(rows)
         valid = count > 0 and int(rows.min()) >= 0 and int(rows.max()) < total
     if not valid:
-        raise TabnasError(
+        raise TabNASError(
             f"rows must be at least one, each from 0 to {total - 1}, got none or others"
         )
     return count
@@ -289,7 +289,7 @@ def _check_weight(examples: Examples, rows: Rows) -> int:
     """Check the rows and that at least one has a weight above 0; return their number."""
     count = _check_rows(examples, rows)
     if len(examples.weight) and not examples.weight[rows].any():
-        raise TabnasError("at least one row of a batch must have a weight above 0, got none")
+        raise TabNASError("at least one row of a batch must have a weight above 0, got none")
     return count
 
 

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.nets._errors import LostRankError, RanksOutOfSyncError
 
 HEADER = 2  # numbers of an announcement: a checksum of the operation, and a message length
@@ -46,7 +46,7 @@ class Group:
 
     def __init__(self) -> None:
         if not dist.is_available() or not dist.is_initialized():
-            raise TabnasError(
+            raise TabNASError(
                 "engine='torch.distributed' requires a process group, and there is none; "
                 "call torch.distributed.init_process_group, or use engine='torch'"
             )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module, resources
 
-from tabnas.errors import TabnasError, did_you_mean
+from tabnas.errors import TabNASError, did_you_mean
 from tabnas.paper._experiment import Experiment
 
 __all__ = ["experiment_called", "experiment_names"]
@@ -22,7 +22,7 @@ def experiment_names() -> list[str]:
 def experiment_called(name: str) -> type[Experiment]:
     """The experiment of a name."""
     if name not in experiment_names():
-        raise TabnasError(
+        raise TabNASError(
             f"there is no experiment {name!r}; {did_you_mean(name, experiment_names())}"
         )
     found: type[Experiment] = import_module(f"tabnas.paper.experiments.{name}").EXPERIMENT

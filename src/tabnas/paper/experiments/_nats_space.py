@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tabnas.data import read_table
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.paper._table_files import locate_file
 from tabnas.space import Architecture, Budget, CallableCost, Limit, SearchSpace
@@ -44,7 +44,7 @@ class NatsFile:
         for kind, name in enumerate((self.mflops, self.searched, self.judged)):
             known[(kind, *places.T)] = table.column(name).to_numpy()
         if np.isnan(known).any():
-            raise TabnasError(
+            raise TabNASError(
                 f"{self.file} must tell of all {len(WIDTHS) ** LAYERS:,} networks, however it does "
                 f"not of {int(np.isnan(known).any(axis=0).sum()):,}"
             )

@@ -113,7 +113,7 @@ class ToyExperiment(Experiment):
         size = (2.3 * (len(steps) + 1), 2.3 * len(shown))
         drawn, axes = figure(len(shown), len(steps) + 1, size=size)
         load = self.toy.feasible.cost_ratio(self.toy.every)
-        costs = (load * self.toy.feasible.budget.limits[0].at_most).round()
+        costs = (load * self.toy.feasible.budget.limits[0].upper).round()
         facts = [
             f"{int(cost)}\nloss {loss:g}"
             for cost, loss in zip(costs, self.toy.losses.ravel(), strict=True)

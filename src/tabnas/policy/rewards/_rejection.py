@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards._reward import Reward
@@ -29,9 +29,9 @@ class Rejection(Reward):
     ) -> None:
         super().__init__(feasible)
         if sample_from not in ("feasible", "policy"):
-            raise TabnasError(f"`sample_from` must be 'feasible' or 'policy', got {sample_from!r}")
+            raise TabNASError(f"`sample_from` must be 'feasible' or 'policy', got {sample_from!r}")
         if not feasible.is_exact:
-            raise TabnasError(
+            raise TabNASError(
                 "the reward 'rejection' needs an exact feasible set, but this one is estimated "
                 "from samples; use the reward 'rejection_monte_carlo'"
             )

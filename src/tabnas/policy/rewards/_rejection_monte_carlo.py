@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.errors import whole
+from tabnas.errors import check_int
 from tabnas.feasible import FeasibleSet, Logits
 from tabnas.policy._policy import Policy
 from tabnas.policy.rewards._reward import Reward
@@ -25,7 +25,7 @@ class RejectionMonteCarlo(Reward):
         self, feasible: FeasibleSet, *, samples: int = 3_072, proposal: Logits = None
     ) -> None:
         super().__init__(feasible)
-        self.samples = whole("samples", samples, least=1)
+        self.samples = check_int("samples", samples, minimum=1)
         self.proposal = proposal
 
     def needs_evaluation(self, choices: IntArray) -> BoolArray:

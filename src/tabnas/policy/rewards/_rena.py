@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.policy.rewards._reward import PenaltyReward
 from tabnas.types import FloatArray, IntArray
@@ -22,7 +22,7 @@ class Rena(PenaltyReward):
     def __init__(self, feasible: FeasibleSet, *, penalty: float = 0.5) -> None:
         super().__init__(feasible)
         if not 0 <= penalty <= 1:
-            raise TabnasError(f"`penalty` must be in [0, 1], got {penalty}")
+            raise TabNASError(f"`penalty` must be in [0, 1], got {penalty}")
         self.penalty = penalty
 
     def value(self, quality: FloatArray, choices: IntArray) -> FloatArray:

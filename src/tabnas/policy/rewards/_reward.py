@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.policy._policy import Policy
 from tabnas.space import Budget
@@ -69,8 +69,8 @@ class PenaltyReward(Reward):
 
     def __init__(self, feasible: FeasibleSet) -> None:
         super().__init__(feasible)
-        if not any(limit.at_most for limit in feasible.budget.limits):
-            raise TabnasError(f"the reward {self.name!r} needs a limit above 0, got none")
+        if not any(limit.upper for limit in feasible.budget.limits):
+            raise TabNASError(f"the reward {self.name!r} needs a limit above 0, got none")
 
     def cost_ratio(self, choices: IntArray) -> FloatArray:
         """Return T(y) / T0, [...]."""
@@ -96,7 +96,7 @@ class BetaReward(PenaltyReward):
     def __init__(self, feasible: FeasibleSet, *, beta: float) -> None:
         super().__init__(feasible)
         if not np.isfinite(beta) or beta > 0:
-            raise TabnasError(f"`beta` must be finite and not positive, got {beta}")
+            raise TabNASError(f"`beta` must be finite and not positive, got {beta}")
         self.beta = beta
 
     def power(self, choices: IntArray) -> FloatArray:

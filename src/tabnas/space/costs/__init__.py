@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.registries import by_name
 from tabnas.space._architecture import Architecture
 from tabnas.space._search_space import SearchSpace
@@ -31,7 +31,7 @@ def compute_costs(
     for name, cost in COSTS.items():
         try:
             costs[name] = cost(space, architecture)
-        except TabnasError:
+        except TabNASError:
             if name in required:
                 raise
     return costs

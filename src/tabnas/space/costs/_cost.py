@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.space._architecture import Architecture
 from tabnas.space._search_space import ABSENT, SearchSpace
 from tabnas.types import FloatArray
@@ -89,11 +89,11 @@ class ChainCost(Cost):
         largest = sum(float(terms.max()) for terms in finite)
         unit = self.resolution if any((terms % 1).any() for terms in finite) else 1.0
         if frexp(unit)[0] != 0.5:
-            raise TabnasError(
+            raise TabNASError(
                 f"the resolution of the cost {self.name!r} must be a power of two, got {unit}"
             )
         if largest > MAX_EXACT_SUM * unit:
-            raise TabnasError(
+            raise TabNASError(
                 f"the cost {self.name!r} goes up to {largest:.3g}, which is too large for exact "
                 f"sums in steps of {unit:.3g}; measure it in a larger unit"
             )
@@ -107,7 +107,7 @@ class ChainCost(Cost):
 
     def _round_up(self, term: float) -> float:
         if not 0 <= term < inf:  # also rejects NaN
-            raise TabnasError(
+            raise TabNASError(
                 f"the terms of the cost {self.name!r} must be finite and at least 0, got {term}"
             )
         if isinstance(term, int | np.integer):

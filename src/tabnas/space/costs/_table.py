@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tabnas.errors import TabnasError
+from tabnas.errors import TabNASError
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._cost import ChainCost
 
@@ -44,6 +44,6 @@ class TableCost(ChainCost):
         try:
             return table[fan_in, width]
         except KeyError:
-            raise TabnasError(
+            raise TabNASError(
                 f"the cost table {self.name!r} has no entry for {what} {fan_in} -> {width}"
             ) from None
