@@ -76,14 +76,12 @@ def check_int(name: str, value: int, *, minimum: int) -> int:
     >>> whole("layers", 0, least=1)
     Traceback (most recent call last):
         ...
-    tabnas.errors.TabNASError: layers must be an integer of at least 1, however 0 was given
+    tabnas.errors.TabNASError: layers must be an integer of at least 1, got 0
     """
     try:
         number = operator.index(value)
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or number < minimum:
-        raise TabNASError(
-            f"{name} must be an integer of at least {minimum}, however {value!r} was given"
-        )
+        raise TabNASError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return number

@@ -29,21 +29,21 @@ def read_file(root: Path, name: str, owner: str, *, max_size: int, min_size: int
         path = (root / name).resolve(strict=True)
         if not path.is_relative_to(root.resolve()) or not path.is_file():
             raise TabNASError(
-                f"{name} must be a file of the {owner}'s folder, however it is a link out of it or "
+                f"{name} must be a file of the {owner}'s folder, but it is a link out of it or "
                 "no file"
             )
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if not min_size <= size <= max_size:
                 raise TabNASError(
-                    f"{name} must have {min_size:,} to {max_size:,} bytes, however it has {size:,}"
+                    f"{name} must have {min_size:,} to {max_size:,} bytes, but it has {size:,}"
                 )
             return file.read(size)
     except (OSError, RuntimeError, ValueError) as error:
         if isinstance(error, TabNASError):
             raise
         raise TabNASError(
-            f"{str(root)!r} must be the folder of a {owner}, however {name} cannot be read: {error}"
+            f"{str(root)!r} must be the folder of a {owner}, but {name} cannot be read: {error}"
         ) from None
 
 
@@ -52,7 +52,7 @@ def refuse_links(root: Path, *names: str) -> None:
     for name in names:
         if (root / name).is_symlink():
             raise TabNASError(
-                f"{name} must lie in the folder {str(root)!r} itself, however it is a link; "
+                f"{name} must lie in the folder {str(root)!r} itself, but it is a link; "
                 "remove it, or put there what it points to"
             )
 

@@ -37,7 +37,7 @@ def check_keys(state: State, expected: Collection[str]) -> None:
     wrong = sorted(set(state) ^ set(expected))
     if wrong:
         raise TabNASError(
-            "the state must hold the arrays of this work, no more and no fewer, however "
+            "the state must hold the arrays of this work, no more and no fewer, but "
             f"{', '.join(map(repr, wrong[:5]))} {'is' if len(wrong) == 1 else 'are'} missing or "
             "unknown"
         )
@@ -52,13 +52,11 @@ def read_counts(
     Traceback (most recent call last):
         ...
     tabnas.errors.TabNASError: 'n' of the state must be numbers from 0 to 9007199254740992, \
-however others were given
+got others
     """
     array = _read_array(state, name, shape, np.integer)
     if array.size and not (array.min() >= 0 and int(array.max()) <= maximum):
-        raise TabNASError(
-            f"{name!r} of the state must be numbers from 0 to {maximum}, however others were given"
-        )
+        raise TabNASError(f"{name!r} of the state must be numbers from 0 to {maximum}, got others")
     return np.array(array, np.int64)
 
 
@@ -73,13 +71,13 @@ def read_floats(
     """Floats of just this type, as a copy; finite ones unless others may be there."""
     array = np.array(_read_array(state, name, shape, dtype))
     if finite and not np.isfinite(array).all():
-        raise TabNASError(f"{name!r} of the state must be finite, however some of it is not")
+        raise TabNASError(f"{name!r} of the state must be finite, but some of it is not")
     return array
 
 
 def _read_array(state: State, name: str, shape: Shape, dtype: type[Any]) -> NDArray[Any]:
     if name not in state:
-        raise TabNASError(f"the state must hold {name!r}, however it does not")
+        raise TabNASError(f"the state must hold {name!r}, but it does not")
     array = np.asarray(state[name])
     fits = array.ndim == len(shape) and all(
         size in (None, given) for size, given in zip(shape, array.shape, strict=True)
@@ -87,7 +85,7 @@ def _read_array(state: State, name: str, shape: Shape, dtype: type[Any]) -> NDAr
     if not fits or not np.issubdtype(array.dtype, dtype):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
         raise TabNASError(
-            f"{name!r} of the state must be {dtype.__name__} of the shape ({wanted}), however "
-            f"{array.dtype} {array.shape} was given"
+            f"{name!r} of the state must be {dtype.__name__} of the shape ({wanted}), got "
+            f"{array.dtype} {array.shape}"
         )
     return array

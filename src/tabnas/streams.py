@@ -28,15 +28,15 @@ def get_rng_state(rng: np.random.Generator) -> NDArray[np.uint64]:
     """Where a stream stands, as plain numbers.
 
     >>> rng = stream(0, "example")
-    >>> here = position(rng)
+    >>> here = get_rng_state(rng)
     >>> drawn = float(rng.random())
-    >>> move_to(rng, here)
+    >>> set_rng_state(rng, here)
     >>> float(rng.random()) == drawn
     True
     """
     state = rng.bit_generator.state
     if state["bit_generator"] != "PCG64":
-        raise TypeError(f"streams are of PCG64, however {state['bit_generator']} was given")
+        raise TypeError(f"streams are of PCG64, got {state['bit_generator']}")
     whole = (state["state"]["state"], state["state"]["inc"])
     halves = [part for number in whole for part in (number & LOW, number >> HALF)]
     return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
@@ -47,9 +47,7 @@ def set_rng_state(rng: np.random.Generator, state: NDArray[np.uint64]) -> None:
     shaped = state.shape == (6,) and state.dtype == np.uint64
     low, high, step_low, step_high, held, number = state.tolist() if shaped else [LOW] * 6
     if held > 1 or number >= 1 << 32:
-        raise TabNASError(
-            "the place of a random stream must be the six numbers of one, however others were given"
-        )
+        raise TabNASError("the place of a random stream must be the six numbers of one, got others")
     rng.bit_generator.state = {
         "bit_generator": "PCG64",
         "state": {"state": high << HALF | low, "inc": step_high << HALF | step_low},

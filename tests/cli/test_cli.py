@@ -78,9 +78,9 @@ def test_mistakes_get_a_sentence(
         (["paper", "ground-truth"], "TABLE is missing; see tabnas paper ground-truth --help"),
         (
             ["datasets", "iris"],
-            "datasets takes no arguments, however 'iris' was given",
+            "datasets takes no arguments, got 'iris'",
         ),
-        (["predict", "a", "b", "c"], "predict takes RUN and FILE, however 'c' was given besides"),
+        (["predict", "a", "b", "c"], "predict takes RUN and FILE, got 'c' besides"),
         (["--vers"], "there is no option '--vers'; did you mean '--version'?"),
         (["-x"], "there is no option '-x'; see tabnas --help"),
         (

@@ -93,13 +93,13 @@ def test_a_store_is_checked(table: Path, capsys: pytest.CaptureFixture[str]) -> 
     ("arguments", "sentence"),
     [
         ([], "encoding must be told which files, which target and where to"),
-        (["train.csv", "--out", "store"], "however --target was not given"),
+        (["train.csv", "--out", "store"], "but --target was not given"),
         (["train.csv", "--target", "kind", "--check", "store"], "--check STORE must stand alone"),
         (["none.csv", "--target", "kind", "--out", "s"], "there is no file 'none.csv'"),
         (["train.csv", "--target", "kin", "--out", "s"], "did you mean 'kind'?"),
         (
             ["train.csv", "--target", "kind", "--out", "s", "--memory", "lots"],
-            "--memory must be a size, like 500MB or 2GB, however 'lots' was given",
+            "--memory must be a size, like 500MB or 2GB, got 'lots'",
         ),
         (
             ["train.csv", "--target", "kind", "--out", "s", "--memory", "10MB"],
@@ -111,7 +111,7 @@ def test_a_store_is_checked(table: Path, capsys: pytest.CaptureFixture[str]) -> 
         ),
         (
             ["train.csv", "--target", "kind", "--out", "s", "--hashed", "day", "--numeric", "day"],
-            "the column 'day' must be of one kind, however both --numeric and --hashed name it",
+            "the column 'day' must be of one kind, but both --numeric and --hashed name it",
         ),
         (
             ["train.csv", "--target", "kind", "--out", "s", "--drop", "kind"],

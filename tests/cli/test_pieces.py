@@ -158,7 +158,7 @@ def test_a_late_row_that_cannot_be_is_named_and_nothing_is_written(
     columns["kind"][:5] = [""] * 5
     write_csv(here / "words.csv", columns)
     model = str(finished / "classes")
-    sentence = "'size' must hold numbers, however row 41 is 'big'"
+    sentence = "'size' must hold numbers, but row 41 is 'big'"
     assert sentence in refused(["predict", model, "words.csv", "--out", "new/er/a.csv"], capsys)
     assert sentence in refused(["evaluate", model, "words.csv"], capsys)
     columns = made_columns()

@@ -111,7 +111,7 @@ def test_rows_without_any_row_are_refused_where_they_are_needed(
     write_csv(here / "none.csv", {name: [] for name in made_columns()})
     asked = ["search", "none.csv", "--target", "kind", "--max-parameters", "300"]
     for command in (asked, ["evaluate", str(finished / "classes"), "none.csv"]):
-        assert "must have rows, however it has column names only" in refused(command, capsys)
+        assert "must have rows, but it has column names only" in refused(command, capsys)
     write_csv(here / "bare.csv", {"size": [], "day": []})
     said = refused(["predict", str(finished / "classes"), "bare.csv"], capsys)
     assert "must have the column 'colour'" in said
@@ -134,11 +134,11 @@ def test_every_line_of_a_single_column_has_its_answer(
     ("file", "out", "sentence"),
     [
         ("bare.csv", "a.csv", "must have the column 'colour', as the training table had"),
-        ("words.csv", "a.csv", "'size' must hold numbers, however row 3 is 'big'"),
+        ("words.csv", "a.csv", "'size' must hold numbers, but row 3 is 'big'"),
         ("god.csv", "a.csv", "there is no file 'god.csv'; did you mean 'good.csv'?"),
         ("good.csv", "a.xlsx", "--out must end in one of .csv, .tsv, .parquet, .feather"),
         ("good.csv", "a", "--out must end in one of"),
-        ("good.csv", "folder", "--out must be a file, however 'folder' is a folder"),
+        ("good.csv", "folder", "--out must be a file, but 'folder' is a folder"),
         ("good.csv", "good.csv", "--out must be another file than the rows are read from"),
         ("good.csv", "good.csv/a.csv", "cannot be written"),
     ],
@@ -172,13 +172,13 @@ def test_folders_that_are_no_runs(
         (here / "several" / "limit-5" / name).touch()
         (here / "runs" / "first" / name).touch()
     for folder, sentence in (
-        ("runs/frist", "however there is none; did you mean 'runs/first'?"),
-        ("runs", "however it holds no model; did you mean 'runs/first'?"),
+        ("runs/frist", "but there is none; did you mean 'runs/first'?"),
+        ("runs", "but it holds no model; did you mean 'runs/first'?"),
         ("begun", "the run has not ended; follow it with: tabnas watch begun, or if it was"),
         ("several", "a trade-off, with a run for each limit; name one like 'several/limit-5'"),
-        ("nowhere", "must be the folder of a finished run, however there is none"),
-        ("good.csv", "must be the folder of a finished run, however it is a file"),
-        ("empty", "must be the folder of a finished run, however it holds no model"),
+        ("nowhere", "must be the folder of a finished run, but there is none"),
+        ("good.csv", "must be the folder of a finished run, but it is a file"),
+        ("empty", "must be the folder of a finished run, but it holds no model"),
     ):
         assert sentence in refused(["predict", folder, "good.csv"], capsys)
 

@@ -50,8 +50,8 @@ def test_a_run_of_one_limit_has_nothing_to_do_side_by_side(
 @pytest.mark.parametrize(
     ("folder", "sentence"),
     [
-        ("runs/begn", "however there is none; did you mean 'runs/begun'?"),
-        ("empty", "however it holds no config.toml; name one like 'runs/begun'"),
+        ("runs/begn", "but there is none; did you mean 'runs/begun'?"),
+        ("empty", "but it holds no config.toml; name one like 'runs/begun'"),
     ],
 )
 def test_folders_that_cannot_be_gone_on_with(

@@ -49,18 +49,18 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ),
         ([*KIND, "--max-parameters", "-5"], "must be a finite number of at least 0, got -5"),
         ([*KIND, "--max-parameters", "0"], "raise the limit"),
-        ([*KIND, "--max-parameters", "many"], "must be a whole number, like 20000 or 20k, however"),
-        ([*KIND, "--max-parameters=2,000"], "however '2,000' was given; did you mean 2000?"),
-        ([*KIND, "--max-parameters", "2.5"], "must be a whole number, like 20000 or 20k, however"),
-        ([*KIND, "--max-parameters"], "must be followed by a value, however none was given"),
-        ([*KIND, *LIMIT, "--quiet=1"], "--quiet takes no value, however one was given; see tabnas"),
+        ([*KIND, "--max-parameters", "many"], "must be a whole number, like 20000 or 20k, but"),
+        ([*KIND, "--max-parameters=2,000"], "got '2,000'; did you mean 2000?"),
+        ([*KIND, "--max-parameters", "2.5"], "must be a whole number, like 20000 or 20k, but"),
+        ([*KIND, "--max-parameters"], "must be followed by a value, got none"),
+        ([*KIND, *LIMIT, "--quiet=1"], "--quiet takes no value, got one; see tabnas"),
         ([*KIND, *LIMIT, "-metric", "auc"], "no option '-metric'; did you mean '--metric'?"),
         ([*KIND, *LIMIT, "--memory", "lots"], "--memory must be a size, like 500MB or 2GB"),
         ([*KIND, "--max-paramters", "9"], "no option '--max-paramters'; did you mean '--max-param"),
         ([*KIND, *LIMIT, "--xyzzy", "9"], "no option '--xyzzy'; see tabnas search --help"),
-        (["kind", *LIMIT], "search takes DATA, however 'kind' was given besides; did you mean --t"),
-        ([*KIND, *LIMIT, "--out", "full"], "must be new or empty, however it holds files"),
-        ([*KIND, *LIMIT, "--out", "good.csv"], "must be a folder, however it is a file"),
+        (["kind", *LIMIT], "search takes DATA, got 'kind' besides; did you mean --t"),
+        ([*KIND, *LIMIT, "--out", "full"], "must be new or empty, but it holds files"),
+        ([*KIND, *LIMIT, "--out", "good.csv"], "must be a folder, but it is a file"),
         ([*KIND, *LIMIT, "--out", "good.csv/deep/run"], "cannot be written (Not a directory)"),
         ([*KIND, *LIMIT, "--metric", "acuracy"], "did you mean 'accuracy'?"),
         ([*KIND, *LIMIT, "--metric", "acc"], "did you mean 'accuracy'?"),
@@ -83,7 +83,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*KIND, *LIMIT, "--drop", "kind"], "--drop must name other columns than the target"),
         ([*KIND, *LIMIT, "--time-column", "day", "--group-column", "house"], "split in one way"),
         ([*KIND, *LIMIT, "--numeric", "size", "--categorical", "size"], "must be of one kind"),
-        ([*KIND, *LIMIT, "--numeric", "colour"], "'colour' must hold numbers, however row"),
+        ([*KIND, *LIMIT, "--numeric", "colour"], "'colour' must hold numbers, but row"),
         ([*KIND, *LIMIT, "--categorical", "colur"], "did you mean 'colour'?"),
         ([*KIND, *LIMIT, "--widths", "8,x"], "'x' is none"),
         (
@@ -92,13 +92,13 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ),
         ([*KIND, *LIMIT, "--widths", ""], "--widths takes integers"),
         ([*KIND, *LIMIT, "--layers", "0"], "layers must be an integer of at least 1"),
-        ([*KIND, *LIMIT, "--workers", "0"], "--workers must be at least 1, however '0' was given"),
+        ([*KIND, *LIMIT, "--workers", "0"], "--workers must be at least 1, got '0'"),
         ([*KIND, *LIMIT, "--candidates", "0"], "candidates must be an integer of at least 1"),
         (
             [*KIND, *LIMIT, "--checkpoint-seconds", "0"],
-            "--checkpoint-seconds must be more than 0, however '0' was given",
+            "--checkpoint-seconds must be more than 0, got '0'",
         ),
-        ([*KIND, *LIMIT, "--seed", "-1"], "--seed must be at least 0, however '-1' was given"),
+        ([*KIND, *LIMIT, "--seed", "-1"], "--seed must be at least 0, got '-1'"),
         ([*KIND, *LIMIT, "--time", "0"], "must be positive seconds"),
         ([*KIND, *LIMIT, "--time", "soon"], "must be a number of seconds, like 300 or 5m"),
         ([*KIND, *LIMIT, "--time", "nan"], "must be positive seconds"),
@@ -127,22 +127,22 @@ def raw(content: bytes) -> Callable[[], bytes]:
 @pytest.mark.parametrize(
     ("made", "sentence"),
     [
-        (change("kind", ""), "'kind' must have values, however all are missing"),
-        (change("kind", "high"), "at least two classes, however it has only 'high'"),
+        (change("kind", ""), "'kind' must have values, but all are missing"),
+        (change("kind", "high"), "at least two classes, but it has only 'high'"),
         (change("kind", {3: "odd"}), "the class 'odd' of the target 'kind' has only one row"),
         (raw(b""), "'table.csv' is empty"),
         (raw(b"\n\n"), "column 1 of 'table.csv' has no name"),
-        (raw(b"a,kind\n"), "must have rows, however it has column names only"),
+        (raw(b"a,kind\n"), "must have rows, but it has column names only"),
         (raw(b"a,kind\n1,x\n"), "must have at least two classes"),
-        (raw(b"a,kind\n1,x\n2,y\n3,x\n4,y\n"), "at least 10 rows with a target, however it has 4"),
-        (raw(b"a,b,kind\n" + 9 * b"1,2,x\n2,3,y\n" + b"1,2\n"), "however row 19 has 2"),
+        (raw(b"a,kind\n1,x\n2,y\n3,x\n4,y\n"), "at least 10 rows with a target, but it has 4"),
+        (raw(b"a,b,kind\n" + 9 * b"1,2,x\n2,3,y\n" + b"1,2\n"), "but row 19 has 2"),
         (raw(b"a,a,kind\n" + 9 * b"1,2,x\n2,3,y\n"), "several columns called 'a'"),
         (raw(b"a,kind\n" + 9 * b"1,x\n1,y\n"), "all are constant or dropped"),
-        (raw(b"gr\xf6sse,kind\n" + 9 * b"1,x\n2,y\n"), "must be UTF-8, however its first line"),
-        (raw(b"a,kind\n" + 9 * b"gr\xfcn,x\nrot,y\n"), "must be UTF-8, however the column 'a'"),
-        (change("size", {5: "about three"}), "however row 6 is 'about three'"),
-        (change("size", {5: "inf"}), "must be finite, however row 6 is"),
-        (change("size", {5: "1e999"}), "must be finite, however row 6 is"),
+        (raw(b"gr\xf6sse,kind\n" + 9 * b"1,x\n2,y\n"), "must be UTF-8, but its first line"),
+        (raw(b"a,kind\n" + 9 * b"gr\xfcn,x\nrot,y\n"), "must be UTF-8, but the column 'a'"),
+        (change("size", {5: "about three"}), "but row 6 is 'about three'"),
+        (change("size", {5: "inf"}), "must be finite, but row 6 is"),
+        (change("size", {5: "1e999"}), "must be finite, but row 6 is"),
     ],
 )
 def test_tables_that_cannot_be(
@@ -172,7 +172,7 @@ def test_tables_that_cannot_be(
         ),
         (
             "https://host/good.csv",
-            "must be a file of this machine, however 'https://host/good.csv'",
+            "must be a file of this machine, got 'https://host/good.csv'",
         ),
         ("nameless.csv", "these look like values: the first line must hold the names"),
         ("god.csv", "there is no file 'god.csv'; did you mean 'good.csv'?"),
@@ -321,7 +321,7 @@ def test_mistakes_in_a_process_of_its_own(here: Path) -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        "tabnas: the target 'kind' must have values, however all are missing; name another column"
+        "tabnas: the target 'kind' must have values, but all are missing; name another column"
     ]
 
 

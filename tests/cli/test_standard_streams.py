@@ -87,7 +87,7 @@ def test_a_search_from_input_goes_on_from_input(
         assert run(["search", "-", *SEARCH]) == 143
     feed(b"\n".join(rows.splitlines()[:-1]) + b"\n", monkeypatch)
     assert run(["resume", "runs/stdin"]) == MISTAKE
-    assert "only as it began, however the table was" in capsys.readouterr().err
+    assert "only as it began, but the table was" in capsys.readouterr().err
     feed(rows, monkeypatch)
     assert run(["resume", "runs/stdin", "--quiet"]) == 0
     results = [

@@ -211,7 +211,7 @@ def test_a_stopped_tradeoff_is_gone_on_with(
     config.write_text(config.read_text() + "# a remark of mine\n")
     before = config.read_bytes()
     Path(good).write_text("".join(table.splitlines(keepends=True)[:-1]))
-    assert "only as it began, however the table was" in refused(["resume", "curve"], capsys)
+    assert "only as it began, but the table was" in refused(["resume", "curve"], capsys)
     assert config.read_bytes() == before
     Path(good).write_text(table)
     assert run(["resume", "curve", "--quiet"]) == 0
@@ -222,8 +222,8 @@ def test_a_stopped_tradeoff_is_gone_on_with(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--limits", "100"], "2 to 50 different limits, however 1 was given"),
-        (["--limits", "100,100"], "2 to 50 different limits, however 1 was given"),
+        (["--limits", "100"], "2 to 50 different limits, got 1"),
+        (["--limits", "100,100"], "2 to 50 different limits, got 1"),
         (["--limits", "2,100"], "raise the limit"),
         (["--limits", "100,many"], "'many' is none"),
         (["--limits", "100,-5"], "--limits takes positive numbers"),
@@ -249,7 +249,7 @@ def test_a_folder_that_is_no_tradeoff_any_more(
     assert "written by a newer tabnas" in refused(["report", "copy"], capsys)
     good = str(done / "good.csv")
     asked = ["tradeoff", good, *KIND, *LIMITS, "--out", "copy"]
-    assert "must be new or empty, however it holds files" in refused(asked, capsys)
+    assert "must be new or empty, but it holds files" in refused(asked, capsys)
 
 
 def test_a_member_cannot_be_gone_on_with_by_itself(

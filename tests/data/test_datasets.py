@@ -40,9 +40,7 @@ def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(load_dataset("SALES.2024", target="b", folder=tmp_path).table) == 2
     with pytest.raises(TabNASError, match="there is no dataset 'sales'"):
         load_dataset("sales", target="b", folder=tmp_path)
-    with pytest.raises(
-        TabNASError, match=r"must be one file, however it is twice\.csv, twice\.tsv"
-    ):
+    with pytest.raises(TabNASError, match=r"must be one file, but it is twice\.csv, twice\.tsv"):
         load_dataset("twice", target="b", folder=tmp_path)
     assert "mine.csv" in [listing.name for listing in list_datasets(tmp_path)]
     assert "notes.md" not in [listing.name for listing in list_datasets(tmp_path)]

@@ -182,7 +182,7 @@ def test_numbers_with_remarks_are_refused() -> None:
     remarks = {"x": [*numbers[:7], "n.a.", *numbers[7:], "broken"]}
     with pytest.raises(
         TabNASError,
-        match=r"'x' must hold numbers only or be declared categorical, however row 8 is 'n\.a\.', "
+        match=r"'x' must hold numbers only or be declared categorical, but row 8 is 'n\.a\.', "
         r"which is no number, as are 1 others; leave such values empty",
     ):
         encoder_of(remarks)
@@ -190,7 +190,7 @@ def test_numbers_with_remarks_are_refused() -> None:
     with pytest.raises(TabNASError, match="row 42 is 'broken'"):
         TableEncoder.fit(Table.of(remarks), rows=rows)
     assert encoder_of(remarks, kinds={"x": "categorical"}, min_count=1).categories == (43,)
-    with pytest.raises(TabNASError, match=r"'x' must hold numbers, however row 8 is 'n\.a\.'"):
+    with pytest.raises(TabNASError, match=r"'x' must hold numbers, but row 8 is 'n\.a\.'"):
         encoder_of(remarks, kinds={"x": "numeric"})
     objects = np.array([*range(40), "old"], object)
     with pytest.raises(TabNASError, match="row 41 is 'old', which is no number; leave"):
@@ -221,7 +221,7 @@ def test_a_few_remarks_are_less_than_a_tenth(remarks: int, refused: bool) -> Non
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_too_few_rows(rows: int) -> None:
-    with pytest.raises(TabNASError, match=f"at least two rows, however {rows} were given"):
+    with pytest.raises(TabNASError, match=f"at least two rows, got {rows}"):
         encoder_of({"a": [1.5] * rows})
 
 
@@ -251,8 +251,8 @@ def test_identifiers_are_warned_of() -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([1.0, float("inf")], "'a' must be finite, however row 2 is inf"),
-        (["1", "-inf"], "'a' must be finite, however row 2 is -inf"),
+        ([1.0, float("inf")], "'a' must be finite, but row 2 is inf"),
+        (["1", "-inf"], "'a' must be finite, but row 2 is -inf"),
         ([[1], [2]], "'a' holds list"),
         ([b"x", b"y"], "'a' holds binary"),
     ],
@@ -290,12 +290,12 @@ def test_other_tables_are_matched_by_name() -> None:
     assert (swapped.categorical == straight.categorical).all()
     with pytest.raises(TabNASError, match="must have the column 'b'"):
         encoder.encode(Table.of({"a": [1]}))
-    with pytest.raises(TabNASError, match="'a' must hold numbers, however row 2 is 'one'"):
+    with pytest.raises(TabNASError, match="'a' must hold numbers, but row 2 is 'one'"):
         encoder.encode(Table.of({"a": ["2", "one"], "b": ["x", "x"]}))
 
 
 def test_arrays_are_matched_by_position() -> None:
     encoder = TableEncoder.fit(Table.of(np.arange(6.0).reshape(3, 2)))
     assert encoder.encode(Table.of(np.zeros((4, 2)))).numeric.shape == (4, 2)
-    with pytest.raises(TabNASError, match="2 columns of the training table, however 3"):
+    with pytest.raises(TabNASError, match="2 columns of the training table, but 3"):
         encoder.encode(Table.of(np.zeros((4, 3))))

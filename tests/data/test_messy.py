@@ -134,9 +134,9 @@ def test_another_column_settles_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        (["$5", "€6"], "must have one unit, however they have several: '\\$', '€'"),
-        (["5 %", "0.06"], "must have one unit, however they have several: none, '%'"),
-        (["1,5", "2,5", "1.5"], "one decimal mark, however row 3 is '1.5' and others"),
+        (["$5", "€6"], "must have one unit, but they have several: '\\$', '€'"),
+        (["5 %", "0.06"], "must have one unit, but they have several: none, '%'"),
+        (["1,5", "2,5", "1.5"], "one decimal mark, but row 3 is '1.5' and others"),
     ],
 )
 def test_numbers_in_two_ways_are_refused(values: list[str], sentence: str) -> None:
@@ -166,7 +166,7 @@ def test_later_units_and_remarks_are_refused_with_their_row() -> None:
     with pytest.warns(DataWarning):
         encoder = TableEncoder.fit(Table.of({"x": ["$5", "$1,000"]}), scaling="none")
     assert encoder.encode(Table.of({"x": ["7", "$8"]})).numeric.tolist() == [[7], [8]]
-    with pytest.raises(TabNASError, match="the unit '\\$', however row 2 is '€6'"):
+    with pytest.raises(TabNASError, match="the unit '\\$', but row 2 is '€6'"):
         encoder.encode(Table.of({"x": ["$5", "€6"]}))
 
 

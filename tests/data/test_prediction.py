@@ -108,10 +108,10 @@ def test_tables_of_no_rows(encoder: TableEncoder) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"size": [float("inf")]}, "'size' must be finite, however row 1 is inf"),
-        ({"size": ["1e999"]}, "'size' must be finite, however row 1 is inf"),
-        ({"size": ["two"]}, "'size' must hold numbers, however row 1 is 'two'"),
-        ({"size": [datetime(2020, 1, 1)]}, "'size' must hold numbers, however it holds dates"),
+        ({"size": [float("inf")]}, "'size' must be finite, but row 1 is inf"),
+        ({"size": ["1e999"]}, "'size' must be finite, but row 1 is inf"),
+        ({"size": ["two"]}, "'size' must hold numbers, but row 1 is 'two'"),
+        ({"size": [datetime(2020, 1, 1)]}, "'size' must hold numbers, but it holds dates"),
         ({"size": [[1]]}, "'size' holds list"),
         ({"color": [[1]]}, "'color' holds list"),
         ({"paid": ["maybe"]}, "'paid' must hold true and false.*row 1 is 'maybe'"),
@@ -119,7 +119,7 @@ def test_tables_of_no_rows(encoder: TableEncoder) -> None:
         ({"paid": [[1]]}, "'paid' holds list"),
         ({"when": ["soon"]}, "'when' must hold dates or times.*row 1 is 'soon'"),
         ({"when": ["2020-13-45"]}, "'when' must hold dates or times.*row 1 is '2020-13-45'"),
-        ({"when": [3]}, "'when' must hold dates or times, however it holds int64"),
+        ({"when": [3]}, "'when' must hold dates or times, but it holds int64"),
     ],
 )
 def test_values_that_cannot_be(
@@ -143,11 +143,11 @@ def test_missing_columns_are_named(encoder: TableEncoder) -> None:
 def test_the_row_of_the_table_is_named() -> None:
     table = Table.of({"a": [1.0, 2.0, float("inf"), 4.0], "b": ["1", "2", "3", "x"]})
     rows = np.array([0, 1, 3])
-    with pytest.raises(TabNASError, match="'b' must hold numbers, however row 4 is 'x'"):
+    with pytest.raises(TabNASError, match="'b' must hold numbers, but row 4 is 'x'"):
         TableEncoder.fit(table, rows=rows, kinds={"b": "numeric"})
     encoder = TableEncoder.fit(table, rows=rows)
     assert len(encoder.encode(table, rows[::-1])) == 3
-    with pytest.raises(TabNASError, match="'a' must be finite, however row 3 is inf"):
+    with pytest.raises(TabNASError, match="'a' must be finite, but row 3 is inf"):
         encoder.encode(table, np.array([3, 2, 1]))
     moments = Table.of({"t": ["2020-01-01", "2020-01-02", "no", "2020-01-03", "2020-02-31"]})
     encoder = TableEncoder.fit(moments, rows=np.array([0, 1]))

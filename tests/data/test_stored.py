@@ -88,7 +88,7 @@ def test_columns_are_those_of_a_file_read_at_once(
 def test_problems_of_large_files_are_named_as_well(tmp_path: Path) -> None:
     path = tmp_path / "ragged.csv"
     path.write_text("a,b\n" + "1,2\n" * 9_000 + "1,2,3\n" + "1,2\n" * 10)
-    with pytest.raises(TabNASError, match="however row 9001 has 3"):
+    with pytest.raises(TabNASError, match="but row 9001 has 3"):
         read_table(path)
     path.write_bytes(b"a,b\n" + b"1,x\n" * 9_000 + b"1,\xff\n")
     with pytest.raises(TabNASError, match="must be UTF-8"):

@@ -81,17 +81,17 @@ def test_the_task_can_be_forced() -> None:
     [
         ([None, None], None, "all are missing"),
         (["?", ""], None, "all are missing"),
-        (["a", "a"], None, "at least two classes, however it has only 'a'"),
-        ([1.5, 1.5], "regression", "at least two different values, however it has one"),
-        (["a", "b"], "regression", "must hold numbers, however row 1 is 'a'"),
+        (["a", "a"], None, "at least two classes, but it has only 'a'"),
+        ([1.5, 1.5], "regression", "at least two different values, but it has one"),
+        (["a", "b"], "regression", "must hold numbers, but row 1 is 'a'"),
         ([1.0, float("inf")], "regression", "must be finite"),
-        ([1.0, float("inf")], None, "'y' must be finite, however row 2"),
-        ([7, 7, 7], None, "at least two classes, however it has only 7"),
+        ([1.0, float("inf")], None, "'y' must be finite, but row 2"),
+        ([7, 7, 7], None, "at least two classes, but it has only 7"),
         (pa.nulls(3), None, "all are missing"),
         (pa.array([float("nan"), None]), None, "all are missing"),
         ([[1], [2]], None, "'y' holds list"),
         ([[1], [2]], "classification", "'y' holds list"),
-        ([datetime(2020, 1, 1)] * 2, None, "'y' must hold numbers, however it holds dates"),
+        ([datetime(2020, 1, 1)] * 2, None, "'y' must hold numbers, but it holds dates"),
         ([*map(str, range(50)), "old"], None, "'y' must hold numbers only.*row 51 is 'old'"),
     ],
 )
@@ -193,7 +193,7 @@ def test_rows_with_target() -> None:
 def test_lonely_classes_are_refused() -> None:
     values = column(["a", "a", "b", "b", "c"])
     target = fit_target("y", values)
-    with pytest.raises(TabNASError, match="the class 'c' of the target 'y' has only one row, how"):
+    with pytest.raises(TabNASError, match="the class 'c' of the target 'y' has only one row, but"):
         refuse_lonely_classes(target, target.encode(values))
     with pytest.raises(TabNASError, match=r"'a'.*only one row, as have 2 others"):
         refuse_lonely_classes(target, np.array([0, 1, 2]))

@@ -104,10 +104,10 @@ def test_records_may_be_longer_than_a_block(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("last", "sentence"),
     [
-        (b"1,2,3\n", "must have 2 values in every row.*however row 1000 has 3"),
+        (b"1,2,3\n", "must have 2 values in every row.*but row 1000 has 3"),
         (b"1,x\0y\n", "the column 'b' in row 1000 holds a zero byte"),
-        (b"1,\xff\n", "must be UTF-8, however the column 'b' is not"),
-        (b'1,"x\n2,y\n', "must close every quote, however its row 1000 runs"),
+        (b"1,\xff\n", "must be UTF-8, but the column 'b' is not"),
+        (b'1,"x\n2,y\n', "must close every quote, but its row 1000 runs"),
     ],
 )
 def test_problems_of_late_rows_are_named(tmp_path: Path, last: bytes, sentence: str) -> None:
@@ -121,7 +121,7 @@ def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "header.csv"
     for end in ("", "\n"):
         path.write_text("a,b" + end)
-        with pytest.raises(TabNASError, match="must have rows, however it has column names only"):
+        with pytest.raises(TabNASError, match="must have rows, but it has column names only"):
             read_table(path)
 
 

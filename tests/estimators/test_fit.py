@@ -288,7 +288,7 @@ def test_answers_are_checked(birds: Any) -> None:
     features, labels = birds
     classifier, regressor = TabNASClassifier(**SMALL), TabNASRegressor(**SMALL)
     for wrong, said in (
-        (["owl"] * 60, "at least two classes, however one class was given: 'owl'"),
+        (["owl"] * 60, "at least two classes, got one class: 'owl'"),
         (labels[:50], "each of the 60 rows"),
         ([None, *labels[1:]], "None was given"),
         (np.where(labels == "owl", "a", "a "), "differ in more than the spaces"),
@@ -316,7 +316,7 @@ def test_weights_are_checked(birds: Any) -> None:
 def test_infinite_values_are_named(birds: Any) -> None:
     features, labels = birds
     wrong = features | {"wing": np.where(np.arange(60) == 4, np.inf, 1.0)}
-    with pytest.raises(TabNASError, match="the column 'wing' must be finite, however row 5"):
+    with pytest.raises(TabNASError, match="the column 'wing' must be finite, but row 5"):
         TabNASClassifier(**SMALL).fit(wrong, labels)
 
 
@@ -356,7 +356,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
     assert (tmp_path / "run" / "checkpoint").is_dir()
     config = (tmp_path / "run" / "config.toml").read_bytes()
     other = TabNASClassifier(**(SMALL | {"max_parameters": 201}))
-    with pytest.raises(TabNASError, match="only as it began, however the setting limits was"):
+    with pytest.raises(TabNASError, match="only as it began, but the setting limits was"):
         other.fit(*birds, resume=tmp_path / "run")
     assert (tmp_path / "run" / "config.toml").read_bytes() == config
     resumed = TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")

@@ -40,7 +40,7 @@ def test_a_hash_survives_saving(model: Model, tmp_path: Path) -> None:
 def test_onnx_has_no_such_hash(model: Model, tmp_path: Path) -> None:
     with pytest.raises(
         TabNASError,
-        match="a file can take no hashed columns, since ONNX has no such hash, however 'user' is "
+        match="a file can take no hashed columns, since ONNX has no such hash, but 'user' is "
         "one; export the weights only",
     ):
         export_onnx(model, tmp_path / "model.onnx")

@@ -180,6 +180,6 @@ class Odd(EncodedColumn):
 def test_a_kind_that_no_file_takes_is_refused_by_name(tmp_path: Path) -> None:
     encoder = TableEncoder((Odd(name="odd"),), (), (), ("odd",), True)
     model = untrained(encoder, YES_NO, [2])
-    with pytest.raises(TabNASError, match="however 'odd' is numeric; export the weights only"):
+    with pytest.raises(TabNASError, match="but 'odd' is numeric; export the weights only"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())

@@ -108,7 +108,7 @@ def test_no_parameters_come_or_go() -> None:
 def test_weights_of_another_architecture_are_refused() -> None:
     task = Task(inputs=Inputs(numeric=2), loss="logistic")
     weights = SuperNet.standalone(Architecture((3,)), task, optimizer=SGD()).weights()
-    with pytest.raises(TabNASError, match=r"must be those of .* 3-3, however head\.2\.bias"):
+    with pytest.raises(TabNASError, match=r"must be those of .* 3-3, but head\.2\.bias"):
         network_model(Architecture((3, 3)), task, weights)
 
 

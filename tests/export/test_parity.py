@@ -140,7 +140,7 @@ def test_disagreement_is_told_with_its_row() -> None:
     model, table = labelled(("a", "b"))
     other = untrained(model.encoder, model.target, [4], seed=1)
     built = build(other, other.weights, weights_only=False)
-    with pytest.raises(TabNASError, match=r"must answer as the model does, within 0.0001, however"):
+    with pytest.raises(TabNASError, match=r"must answer as the model does, within 0.0001, but"):
         check_parity(model, built, Engine(built.data), table)
 
 
@@ -176,7 +176,7 @@ def test_rows_given_are_compared_too_and_the_largest_difference_is_told() -> Non
 
 
 def test_values_far_from_0_may_differ_by_their_last_digit() -> None:
-    """Next to 1e12 the next float is 1e-4 away, however small the target's scale is."""
+    """Next to 1e12 the next float is 1e-4 away, but small the target's scale is."""
     model, table = labelled(("a", "b"))
     model = untrained(model.encoder, NumberTarget(name="y", center=1e12, scale=0.01), [4])
     built = build(model, model.weights, weights_only=False)

@@ -89,7 +89,7 @@ def test_the_diagram_is_the_same_as_with_small_costs(monkeypatch: pytest.MonkeyP
 
 
 def test_forbidden_transitions_of_the_deepest_space_do_not_add_up_to_less() -> None:
-    """A thousand layers, every other one absent: no architecture, however large the limit is."""
+    """A thousand layers, every other one absent: no architecture, but large the limit is."""
     space = SearchSpace([[0, 3]] * 1_000, inputs=3, outputs=1)
     term = 2**52 // 1_002
     feasible = FeasibleSet(space, Budget(Limit(_Constant(term), 1_000 * term)))

@@ -18,7 +18,7 @@ from tabnas.jobs import JobConfig
             {"backend": "rai"},
             "backend must be one of local, ray, dask, got 'rai'; did you mean 'ray'",
         ),
-        ({"processes": 0}, "processes must be an integer of at least 1, however 0"),
+        ({"processes": 0}, "processes must be an integer of at least 1, got 0"),
         ({"max_attempts": 0}, "max_attempts must be an integer of at least 1"),
         (
             {"address": "10.0.0.5:6379"},

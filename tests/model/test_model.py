@@ -116,7 +116,7 @@ def test_errors_name_the_row_of_the_whole_table(iris: Fitted, monkeypatch: pytes
     monkeypatch.setattr(_model, "PIECE_ROWS", 4)
     array = np.ones((10, 4))
     array[9, 2] = np.inf
-    with pytest.raises(TabNASError, match=r"however row 10 is inf"):
+    with pytest.raises(TabNASError, match=r"but row 10 is inf"):
         iris.model.predict(array)
 
 
@@ -145,7 +145,7 @@ def test_outputs_beyond_float32_are_refused(diabetes: Fitted):
     weights = dict(diabetes.model.weights)
     weights["head.0.weight"] = np.full_like(weights["head.0.weight"], 3e38)
     model = with_changes(diabetes.model, weights=weights)
-    with pytest.raises(TabNASError, match="outputs must be finite, however those of row"):
+    with pytest.raises(TabNASError, match="outputs must be finite, but those of row"):
         model.predict(np.full((2, 10), 1e3))
 
 
@@ -188,9 +188,7 @@ def test_limits_are_numbers(iris: Fitted, most: object):
 
 def test_weights_must_fit(iris: Fitted):
     weights = dict(iris.model.weights)
-    with pytest.raises(
-        TabNASError, match=r"no more and no fewer, however head\.2\.bias is missing"
-    ):
+    with pytest.raises(TabNASError, match=r"no more and no fewer, but head\.2\.bias is missing"):
         with_changes(iris.model, weights={k: v for k, v in weights.items() if k != "head.2.bias"})
     with pytest.raises(TabNASError, match=r"head\.2\.bias must be floats of the shape \(3,\)"):
         with_changes(iris.model, weights=weights | {"head.2.bias": np.zeros(4, np.float32)})

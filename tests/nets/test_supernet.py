@@ -330,7 +330,7 @@ def test_the_engine_is_called_by_one_thread_at_a_time(make_net, make_examples):
         lambda: net.train_step(CHILD, examples, slice(0, 4), 0.01),
         lambda: net.loss(CHILD, examples),
         net.weights,
-        net.state,
+        net.state_dict,
         lambda: net.child_weights(CHILD),
         lambda: net.load_weights(weights),
         lambda: net.load_state_dict(state),

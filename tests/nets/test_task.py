@@ -22,10 +22,10 @@ def test_losses_by_name():
     ("settings", "message"),
     [
         ({"loss": "softmaxx", "outputs": 2}, "did you mean 'softmax'"),
-        ({"loss": "softmax", "outputs": 1}, "at least 2, however 1"),
+        ({"loss": "softmax", "outputs": 1}, "at least 2, got 1"),
         ({"loss": "logistic", "outputs": 2}, "must have 1 output, got 2"),
-        ({"loss": "squared_error", "outputs": 0}, "at least 1, however 0"),
-        ({"loss": "squared_error", "outputs": True}, "however True"),
+        ({"loss": "squared_error", "outputs": 0}, "at least 1, got 0"),
+        ({"loss": "squared_error", "outputs": True}, "got True"),
     ],
 )
 def test_impossible_tasks(settings, message):

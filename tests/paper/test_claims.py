@@ -63,7 +63,7 @@ def test_places_that_are_not_there_are_named(results: Path, ours: str) -> None:
 def test_a_verdict_rests_on_what_holds(results: Path) -> None:
     rests = "{rows[name=abs][success]} < {rows[name=ours&rate=0.1][success]}"
     assert claim("yes", rests, "{course[last]} >= 0.7").found(results)[0] == "yes"
-    with pytest.raises(TabNASError, match=r"must rest on .* however that is '0.25 > 0.5'"):
+    with pytest.raises(TabNASError, match=r"must rest on .* but that is '0.25 > 0.5'"):
         claim("yes", rests, "{rows[name=abs][success]} > 0.5").found(results)
 
 

@@ -210,7 +210,7 @@ def test_words_from_files_stay_words() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "where"),
     [
-        ("models", [], "models must be 1 to 200, however 0 are there"),
+        ("models", [], "models must be 1 to 200, but 0 are there"),
         ("models", 3, "tradeoff.json: models must be a list"),
         ("cost", "bytes", r"models\[0\].costs must have 'bytes'"),
         ("greater_is_better", 1, "greater_is_better must be true or false"),

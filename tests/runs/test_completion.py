@@ -105,7 +105,7 @@ def test_nothing_outside_the_folder_is_written_or_removed(
     if (left / name).is_dir():
         shutil.rmtree(left / name)
     (left / name).symlink_to(outside)
-    with pytest.raises(TabNASError, match="however it is a link"):
+    with pytest.raises(TabNASError, match="but it is a link"):
         complete_run(left)
     assert names(outside) == {"mine"}
 

@@ -115,7 +115,7 @@ def test_other_runs_are_refused(change: Callable[[], object], named: str, tmp_pa
     run = planned(300)
     with pytest.raises(Stopped):
         run.execute(ledger=StopsAt(tmp_path, run, 5))
-    with pytest.raises(TabNASError, match=rf"only as it began, however the.*{named}"):
+    with pytest.raises(TabNASError, match=rf"only as it began, but the.*{named}"):
         Ledger(tmp_path, identity=change().identity())
 
 
@@ -257,7 +257,7 @@ def test_a_refused_resume_leaves_the_folder_as_it_was(
     data = Labelled.of(table.take(np.arange(rows)), "kind")
     asked = {"limits": LIMITS, "candidates": 2, "baselines": False}
     before = (stopped / "config.toml").read_bytes()
-    with pytest.raises(TabNASError, match=rf"only as it began, however {named}"):
+    with pytest.raises(TabNASError, match=rf"only as it began, but {named}"):
         run_in_folder(stopped, data, RunSettings(**(asked | said)))
     assert (stopped / "config.toml").read_bytes() == before
     assert cli.run(["resume", str(stopped), "--quiet"]) == 0

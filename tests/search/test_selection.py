@@ -182,7 +182,7 @@ def test_one_shot_loss_is_the_supernets(finished: Search) -> None:
 
 
 def test_one_shot_losses_are_of_rows_from_everywhere() -> None:
-    """A sample stands for all validation rows, however those are sorted."""
+    """A sample stands for all validation rows, but those are sorted."""
     task = Task(inputs=Inputs(numeric=4), loss="squared_error")
     x = np.random.default_rng(0).normal(size=(10 * MAX_VALIDATION_ROWS, 4)).astype(np.float32)
     sorted_rows = Examples(task, numeric=x, target=np.linspace(0.0, 10.0, len(x)))

@@ -43,9 +43,9 @@ def test_no_layer_at_all_is_linear() -> None:
     [
         ([], "at least one layer"),
         ([[]], "layer 1 must have at least one"),
-        ([[8], [-1]], "a width of layer 2 must be an integer of at least 0, however -1"),
-        ([[8.0]], "however 8.0 was given"),
-        ([[True]], "however True was given"),
+        ([[8], [-1]], "a width of layer 2 must be an integer of at least 0, got -1"),
+        ([[8.0]], "got 8.0"),
+        ([[True]], "got True"),
         ([[8, 8]], "layer 1 lists the width 8 more than once"),
         ([[0, 8], [8]], "only trailing layers may be absent"),
         ([[8]] * 1_001, "at most 1,000 layers, got 1,001"),
@@ -59,7 +59,7 @@ def test_bad_candidates_are_refused(candidates: list[list[int]], message: str) -
 @pytest.mark.parametrize("name", ["inputs", "outputs", "layers"])
 def test_zero_inputs_outputs_and_layers_are_refused(name: str) -> None:
     sizes = {"inputs": 4, "outputs": 1, "layers": 2} | {name: 0}
-    with pytest.raises(TabNASError, match=f"{name} must be an integer of at least 1, however 0"):
+    with pytest.raises(TabNASError, match=f"{name} must be an integer of at least 1, got 0"):
         SearchSpace.uniform(**sizes)
 
 

@@ -30,9 +30,9 @@ def test_moments_merge(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
 
 
 def test_answers_that_cannot_be_learned() -> None:
-    with pytest.raises(TabNASError, match="two different values, however it has one"):
+    with pytest.raises(TabNASError, match="two different values, but it has one"):
         Moments.of(np.array([3.0, 3.0])).fit("y")
-    with pytest.raises(TabNASError, match="two different values, however it has none"):
+    with pytest.raises(TabNASError, match="two different values, but it has none"):
         Moments().fit("y")
     huge = Moments.of(np.array([1e308, -1e308])).merged(Moments.of(np.array([1e308])))
     with pytest.raises(TabNASError, match="a deviation that floats can hold"):
@@ -65,5 +65,5 @@ def test_labels_keep_the_type_of_the_first_rows() -> None:
     assert typed_labels("y", texts, pa.int64()).to_pylist() == [1, 0, None, 1]
     truths = pa.chunked_array([["true", "False", None]])
     assert typed_labels("y", truths, pa.bool_()).to_pylist() == [True, False, None]
-    with pytest.raises(RowError, match=r"'y' must hold int64, .* however row 2 is '1\.5'"):
+    with pytest.raises(RowError, match=r"'y' must hold int64, .* but row 2 is '1\.5'"):
         typed_labels("y", pa.chunked_array([["1", "1.5"]]), pa.int64())

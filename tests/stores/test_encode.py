@@ -229,13 +229,13 @@ def test_a_column_that_changes_late_is_not_lost(
         (
             "whole",
             "seven",
-            "'table.csv': the column 'whole' must hold numbers, however row 390 is 'seven'; "
+            "'table.csv': the column 'whole' must hold numbers, but row 390 is 'seven'; "
             r"replace it or leave it empty, or declare the column categorical \(--categorical\)",
         ),
-        ("size", "inf", "'table.csv': the column 'size' must be finite, however row 390 is inf"),
-        ("day", "soon", "'day' must hold dates or times .*, however row 390 is 'soon'"),
-        ("paid", "maybe", "'paid' must hold true and false .*, however row 390 is 'maybe'"),
-        ("value", "much", "'value' must hold numbers, however row 390 is 'much'"),
+        ("size", "inf", "'table.csv': the column 'size' must be finite, but row 390 is inf"),
+        ("day", "soon", "'day' must hold dates or times .*, but row 390 is 'soon'"),
+        ("paid", "maybe", "'paid' must hold true and false .*, but row 390 is 'maybe'"),
+        ("value", "much", "'value' must hold numbers, but row 390 is 'much'"),
     ],
 )
 def test_contradictions_name_file_and_row(
@@ -326,14 +326,14 @@ def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("a,kind\n1,x\n2\n", "'table.csv' must have 2 values in every row.*row 2 has 1"),
         ('a,kind\n1,x\n"2,y\n3,x\n', "must close every quote"),
-        ("a,kind\n1,x\n\0,y\n", "must be text, however it holds a zero byte"),
-        ("a,kind\n", "'table.csv' must have rows, however it has none"),
+        ("a,kind\n1,x\n\0,y\n", "must be text, but it holds a zero byte"),
+        ("a,kind\n", "'table.csv' must have rows, but it has none"),
         ("a,kind\n1,x\n2,y\n", "must have rows for training and for validation"),
         ("a,kind\n" + "1,x\n" * 50, "all are constant or dropped"),
         ("a,kind\n" + "1,x\n2,x\n" * 50, "'kind' must have at least two classes"),
-        ("a,kind\n" + "1,\n2,\n" * 50, "'kind' must have values, however all of the first 100"),
+        ("a,kind\n" + "1,\n2,\n" * 50, "'kind' must have values, but all of the first 100"),
         ("a,b\n1,x\n2,y\n", "there is no column 'kind'"),
-        ("a,kind\r1,x\r2,y\r", "'table.csv' must end its lines with a newline, however they end"),
+        ("a,kind\r1,x\r2,y\r", "'table.csv' must end its lines with a newline, but they end"),
     ],
 )
 def test_tables_that_cannot_be(content: str, sentence: str, tmp_path: Path) -> None:

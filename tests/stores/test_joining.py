@@ -67,6 +67,6 @@ def test_columns_that_cannot_be_the_same_are_named(
     with pytest.raises(TabNASError) as raised:
         encode_store(paths, tmp_path / "store", target="y")
     assert str(raised.value) == (
-        "'2.parquet' must have columns of the types of the files before it, however 'x' is "
+        "'2.parquet' must have columns of the types of the files before it, but 'x' is "
         f"{type_} there and int64 before; write all files with the same types"
     )

@@ -133,13 +133,13 @@ def test_another_command_is_refused(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
         encode_store(paths, tmp_path / "store", target="kind", observe=interrupting(12))
     for changes, sentence in (
-        ({"min_count": 3}, "however min_count differ; name another folder, or type: tabnas enc"),
-        ({"kinds": {"user": "hashed"}, "drop": ("same",)}, "however kinds, drop differ"),
-        ({"target": "value"}, "however target differ"),
+        ({"min_count": 3}, "but min_count differ; name another folder, or type: tabnas enc"),
+        ({"kinds": {"user": "hashed"}, "drop": ("same",)}, "but kinds, drop differ"),
+        ({"target": "value"}, "but target differ"),
     ):
         with pytest.raises(TabNASError, match=sentence):
             encode_store(paths, tmp_path / "store", **({"target": "kind"} | changes))
-    with pytest.raises(TabNASError, match="however the files differ"):
+    with pytest.raises(TabNASError, match="but the files differ"):
         encode_store(paths[:1], tmp_path / "store", target="kind")
     with paths[1].open("a") as file:
         file.write("\n")
@@ -182,7 +182,7 @@ def test_one_process_to_a_store(paths: list[Path], tmp_path: Path) -> None:
     (tmp_path / "other" / "thesis.tex").touch()
     with pytest.raises(TabNASError, match="must be new, empty or a store"):
         encode_store(paths, tmp_path / "other", target="kind")
-    with pytest.raises(TabNASError, match="must be a folder, however"):
+    with pytest.raises(TabNASError, match="must be a folder, but"):
         encode_store(paths, tmp_path / "other" / "thesis.tex", target="kind")
 
 

@@ -88,8 +88,8 @@ def test_types_are_those_of_a_table_in_memory(made: Store) -> None:
     ("ask", "sentence"),
     [
         (lambda s: s.read("train", 0, 10**6), "rows must be among the .* of the part 'train'"),
-        (lambda s: s.read("train", -1, 5), "however -1 to 5 were asked for"),
-        (lambda s: s.read("train", 5, 4), "however 5 to 4 were asked for"),
+        (lambda s: s.read("train", -1, 5), "but -1 to 5 were asked for"),
+        (lambda s: s.read("train", 5, 4), "but 5 to 4 were asked for"),
         (lambda s: s.read("tests", 0, 1), "there is no part 'tests'; did you mean 'test'"),
         (lambda s: s.read_blocks("test", [0, 9], 30), "blocks must be among the 2 of the part"),
         (lambda s: s.read_blocks("test", [0], 0), "block_rows must be an integer of at least 1"),
@@ -149,7 +149,7 @@ def test_no_store(tmp_path: Path, copy: Path) -> None:
         open_store(copy)
     document = json.loads((copy / "plan.json").read_text()) | {"format": 2}
     (copy / "plan.json").write_text(json.dumps(document))
-    with pytest.raises(TabNASError, match="must have format 1, however it has 2"):
+    with pytest.raises(TabNASError, match="must have format 1, but it has 2"):
         open_store(copy)
 
 

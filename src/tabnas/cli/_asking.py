@@ -87,8 +87,8 @@ class Question:
 
         if self.time_column and self.group_column:
             raise TabNASError(
-                "rows must be split in one way, however both --time-column and --group-column "
-                "were given; remove one"
+                "rows must be split in one way, got both --time-column and --group-column"
+                "; remove one"
             )
         validation_share, validation_file = share_or_file("--validation", self.validation, SHARE)
         test_share, test_file = share_or_file("--test", self.test, SHARE)

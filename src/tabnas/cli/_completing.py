@@ -94,7 +94,7 @@ def stopped_runs(incomplete: str) -> list[str]:
 
 
 def all_runs(incomplete: str) -> list[str]:
-    """Folders of runs, however far they are."""
+    """Folders of runs, but far they are."""
     return [str(run) for run in _runs(incomplete)]
 
 

@@ -152,7 +152,7 @@ def encode(
     if check is not None:
         if files or target is not None or out is not None:
             raise TabNASError(
-                "--check STORE must stand alone, however there are files, a target or a folder to "
+                "--check STORE must stand alone, but there are files, a target or a folder to "
                 "write; check first, or encode first"
             )
         check_store(check, quiet=quiet, as_json=as_json)
@@ -161,7 +161,7 @@ def encode(
         missing = "FILE" if not files else "--target" if target is None else "--out"
         raise TabNASError(
             "encoding must be told which files, which target and where to, like tabnas encode "
-            f"FILE --target NAME --out FOLDER, however {missing} was not given"
+            f"FILE --target NAME --out FOLDER, but {missing} was not given"
         )
     from tabnas.stores import encode_store
 
@@ -204,8 +204,6 @@ def _parts(validation: list[str] | None, test: list[str] | None) -> tuple[Any, d
         said = [share_or_file(f"--{name}", text, SHARE) for text in texts]
         own[name] = [file for _, file in said if file is not None]
         if len(said) > 1 and len(own[name]) < len(said):
-            raise TabNASError(
-                f"--{name} must be one share of the rows or files, however both were given"
-            )
+            raise TabNASError(f"--{name} must be one share of the rows or files, got both")
         shares[name] = said[0][0]
     return Shares(**shares), own

@@ -84,7 +84,7 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
     table = read_table(file, text=model.text_columns, observe=progress.read)
     if target.name not in table:
         raise TabNASError(
-            f"{file.name!r} must have the target {target.name!r} to be judged by, however it "
+            f"{file.name!r} must have the target {target.name!r} to be judged by, but it "
             "has no such column; use tabnas predict for rows without"
         )
     truth = np.empty(len(table), np.int32 if model.classes else np.float64)
@@ -107,7 +107,7 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
     progress.count(read, len(table))
     if not count:
         raise TabNASError(
-            f"{file.name!r} must have rows with a target to be judged by, however "
+            f"{file.name!r} must have rows with a target to be judged by, but "
             f"{target.name!r} is missing in all; use tabnas predict for rows without"
         )
     for note in unseen.notes():

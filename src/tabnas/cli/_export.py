@@ -98,7 +98,7 @@ def export(
     if int8 and judged.rows is None:
         raise TabNASError(
             f"--int8 must be measured on rows with the target {plain(model.target.name)!r}, "
-            f"however there are none: {judged.words}; name some with --check FILE"
+            f"but there are none: {judged.words}; name some with --check FILE"
         )
     exported = export_onnx(
         model,
@@ -120,13 +120,13 @@ def _one_of(file: Path | None, out: Path | None) -> Path:
     """The file to write, which may be said in two ways."""
     if file is not None and out is not None:
         raise TabNASError(
-            f"one file must be named, however both {plain(file)!r} and --out {plain(out)!r} were "
+            f"one file must be named, but both {plain(file)!r} and --out {plain(out)!r} were "
             "given; leave one out"
         )
     path = file or out
     if path is None:
         raise TabNASError(
-            "export must be told where to write, however no file was named; give one that ends in "
+            "export must be told where to write, but no file was named; give one that ends in "
             ".onnx: tabnas export RUN FILE"
         )
     return path

@@ -22,7 +22,7 @@ def finished(run: Path, *, tradeoff: bool = False) -> Path:
     if any((run / end).exists() for end in ends):
         return run
     raise TabNASError(
-        f"{_shown(run)} must be the folder of a finished run, however {_problem(run, tradeoff)}"
+        f"{_shown(run)} must be the folder of a finished run, but {_problem(run, tradeoff)}"
     )
 
 
@@ -32,7 +32,7 @@ def begun(run: Path) -> Path:
         return run
     found = "it holds no config.toml" if run.is_dir() else "there is none"
     raise TabNASError(
-        f"{_shown(run)} must be the folder of a run that was stopped, however {found}; "
+        f"{_shown(run)} must be the folder of a run that was stopped, but {found}; "
         f"{_one_of(str(run), stopped_runs(''))}"
     )
 
@@ -43,7 +43,7 @@ def is_finished(run: Path) -> bool:
 
 
 def meant(run: Path) -> str:
-    """Which run to name instead of one that is none, however far it is."""
+    """Which run to name instead of one that is none, but far it is."""
     return _one_of(str(run), all_runs(""))
 
 

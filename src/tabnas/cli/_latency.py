@@ -69,8 +69,7 @@ def latency(
     if show is not None:
         if out is not None:
             raise TabNASError(
-                "a table must be shown or measured, however both --show and --out were given; "
-                "remove one"
+                "a table must be shown or measured, got both --show and --out; remove one"
             )
         table, kept = load_table(show), show
     else:

@@ -41,10 +41,10 @@ def _in_our_words(
     if "possibilities" in facts:
         return _no_such_option(facts["option_name"], named, arguments, advice)
     if "option_name" in facts and "not take a value" in said:
-        return f"{facts['option_name']} takes no value, however one was given; {advice}"
+        return f"{facts['option_name']} takes no value, got one; {advice}"
     if "option_name" in facts and "requires" in said:
         option = facts["option_name"]
-        return f"{option} must be followed by a value, however none was given; {advice}"
+        return f"{option} must be followed by a value, got none; {advice}"
     if parameter is None and "Did you mean" in said:
         return f"{said[0].lower()}{said[1:].replace('. Did', '; did')}"
     if parameter is None and "unexpected extra" in said:
@@ -58,7 +58,7 @@ def _in_our_words(
     must, _, hint = facts["message"].removeprefix(OURS).rstrip(".").partition("; ")
     if facts["message"].startswith(OURS):
         given = _given(parameter.opts, arguments)
-        return f"{name} {must}, however {given} was given{'; ' if hint else ''}{hint}"
+        return f"{name} {must}, got {given}{'; ' if hint else ''}{hint}"
     return f"{name}: {must}; {advice}"
 
 
@@ -93,7 +93,7 @@ def _too_many(said: str, command: Any, advice: str) -> str | None:
     takes = f"takes {' and '.join(wanted)}" if wanted else "takes no arguments"
     options = [name for one in command.params for name in one.opts]
     hint = f"did you mean --target {extra}?" if "--target" in options else advice
-    return f"{command.name} {takes}, however {extra!r} was given besides; {hint}"
+    return f"{command.name} {takes}, got {extra!r} besides; {hint}"
 
 
 def _given(options: Sequence[str], arguments: Sequence[str]) -> str:

@@ -56,14 +56,12 @@ def column_names(target: str, classes: Sequence[object]) -> list[str]:
 def refuse_unwritable(path: Path, source: Path) -> None:
     """Refuse a place that predictions cannot or should not go to, before any work is done."""
     if path.is_dir():
-        raise TabNASError(f"--out must be a file, however {str(path)!r} is a folder; name a file")
+        raise TabNASError(f"--out must be a file, but {str(path)!r} is a folder; name a file")
     if path.suffix.lower() not in WRITERS:
-        raise TabNASError(
-            f"--out must end in one of {', '.join(WRITERS)}, however {path.name!r} was given"
-        )
+        raise TabNASError(f"--out must end in one of {', '.join(WRITERS)}, got {path.name!r}")
     if path.exists() and source.exists() and path.samefile(source):
         raise TabNASError(
-            f"--out must be another file than the rows are read from, however both are "
+            f"--out must be another file than the rows are read from, but both are "
             f"{str(path)!r}; name another"
         )
 

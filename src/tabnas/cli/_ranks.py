@@ -32,7 +32,7 @@ def refuse_ranks(command: str) -> None:
     """For commands that several processes would only do several times."""
     if launched()[1] > 1:
         raise TabNASError(
-            f"tabnas {command} must run in one process, however torchrun has started several; "
+            f"tabnas {command} must run in one process, but torchrun has started several; "
             "start it without torchrun"
         )
 

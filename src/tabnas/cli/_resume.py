@@ -91,7 +91,7 @@ def _go_on(run: Path, manner: Manner, job_config: JobConfig, ranks: Ranks) -> No
     several = tradeoff_of(before)
     if several is None and not job_config.in_process:
         raise TabNASError(
-            "--processes and --backend must go on with a trade-off, however "
+            "--processes and --backend must go on with a trade-off, but "
             f"{str(run)!r} is a run of one limit, which is done in order; leave them out"
         )
     if several is not None:

@@ -108,7 +108,7 @@ def search(
         refuse_without_tensorboard()
     if processes > 1 and known_engine(engine) != "torch":
         raise TabNASError(
-            f"a search in several processes must have the engine torch, however {engine} was "
+            f"a search in several processes must have the engine torch, but {engine} was "
             "given; add --engine torch"
         )
     settings, source = question.settled(

@@ -138,13 +138,13 @@ class Source:
         for option, given in options.items():
             if given is not None:
                 raise TabNASError(
-                    f"{option} was settled when the store {self.data!r} was made, however it is "
+                    f"{option} was settled when the store {self.data!r} was made, but it is "
                     "given once more; leave it out, or encode the table again with it"
                 )
         if self.target not in (None, store.target.name):
             raise TabNASError(
                 f"--target must be {store.target.name!r}, for which the store {self.data!r} was "
-                f"made, however {self.target!r} was given; encode the table again with it"
+                f"made, got {self.target!r}; encode the table again with it"
             )
         return store
 
@@ -182,7 +182,7 @@ class Source:
     def from_dict(cls, given: Mapping[str, Any]) -> Source:
         """The inverse of `to_dict`."""
         if not isinstance(given, Mapping) or not isinstance(given.get("data"), str):
-            raise TabNASError("config.toml must say where the data is, however it does not")
+            raise TabNASError("config.toml must say where the data is, but it does not")
         for name, value in given.items():
             if name not in cls.__annotations__ or not isinstance(value, str) or "\0" in value:
                 raise TabNASError(f"config.toml, data: {name!r} is unknown or not a text")
@@ -229,6 +229,5 @@ def _refuse_target(target: str, settings: RunSettings) -> None:
     for option, names in others.items():
         if target in names:
             raise TabNASError(
-                f"{option} must name other columns than the target, however {target!r} was given; "
-                "remove it there"
+                f"{option} must name other columns than the target, got {target!r}; remove it there"
             )

@@ -30,7 +30,7 @@ def named_table(
     """
     if "://" in source:
         raise TabNASError(
-            f"a table must be a file of this machine, however {source!r} is an address; download "
+            f"a table must be a file of this machine, but {source!r} is an address; download "
             "it, and name the file"
         )
     path = Path(source)

@@ -116,8 +116,8 @@ def tradeoff(
     fixed = question.limits()
     if cost in fixed:
         raise TabNASError(
-            f"--cost {cost} must have its limits from --limits alone, however "
-            f"--max-{cost.replace('_', '-')} was given, too; leave one of them out"
+            f"--cost {cost} must have its limits from --limits alone, got "
+            f"--max-{cost.replace('_', '-')}, too; leave one of them out"
         )
     settings, source = question.settled(
         fixed | {cost: several[0]}, candidates=candidates, seed=seed

@@ -22,7 +22,7 @@ def with_named(
         if name not in costs():
             raise TabNASError(f"--max: there is no cost {name!r}; {did_you_mean(name, costs())}")
         if limits.get(name) is not None:
-            raise TabNASError(f"the limit on {name} must be given once, however it is there twice")
+            raise TabNASError(f"the limit on {name} must be given once, but it is there twice")
         try:
             limits[name] = byte_count(most) if name == "bytes" else number_or_count(most)
         except ValueError:
@@ -56,7 +56,7 @@ def given_memory(memory: int) -> int:
     if memory < LEAST_MEMORY:
         raise TabNASError(
             f"--memory must be at least {LEAST_MEMORY // 10**6}MB, of which the program itself "
-            f"takes most, however {memory:,} bytes were given"
+            f"takes most, got {memory:,} bytes"
         )
     return memory
 
@@ -111,7 +111,7 @@ def declared_kinds(drop: str | None, **named: str | None) -> dict[str, str]:
         for name in parse_names(names):
             if declared.setdefault(name, kind) != kind:
                 raise TabNASError(
-                    f"the column {name!r} must be of one kind, however both --{declared[name]} and "
+                    f"the column {name!r} must be of one kind, but both --{declared[name]} and "
                     f"--{kind} name it; remove one"
                 )
     return {name: kind for name, kind in declared.items() if kind != "drop"}

@@ -75,7 +75,7 @@ def watch(
     seen = look(run)
     if seen.state == "gone":
         raise TabNASError(
-            f"{plain(run)!r} must be the folder of a run, however there is none; {meant(run)}"
+            f"{plain(run)!r} must be the folder of a run, but there is none; {meant(run)}"
         )
     if as_json:
         typer.echo(json.dumps(_for_machines(run, seen), indent=2, allow_nan=False))
@@ -187,7 +187,7 @@ def show_finished(console: Console, run: Path) -> None:
         if isinstance(error, TabNASError):
             raise
         raise TabNASError(
-            f"the result in {plain(run)!r} must hold the facts of a run, however it holds others"
+            f"the result in {plain(run)!r} must hold the facts of a run, but it holds others"
         ) from None
 
 

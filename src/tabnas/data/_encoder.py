@@ -90,7 +90,7 @@ class TableEncoder:
         ignored = {table.known(name) for name in drop}
         given = len(table) if rows is None else len(rows)
         if given < 2:
-            raise TabNASError(f"learning takes at least two rows, however {given} were given")
+            raise TabNASError(f"learning takes at least two rows, got {given}")
         columns: list[EncodedColumn] = []
         constant = []
         notes: list[str] = []
@@ -121,7 +121,7 @@ class TableEncoder:
                     columns.append(fitted.limited(max_categories))
         if not columns:
             raise TabNASError(
-                "at least one column must differ between rows, however all are constant or "
+                "at least one column must differ between rows, but all are constant or "
                 "dropped; give columns that tell rows apart"
             )
         for note in notes:
@@ -210,7 +210,7 @@ class TableEncoder:
             if len(table.names) != len(self.names):
                 raise TabNASError(
                     f"the table must have the {len(self.names)} columns of the training table, "
-                    f"however {len(table.names)} were given"
+                    f"got {len(table.names)}"
                 )
             return table.renamed(self.names, named=self.named)
         missing = [column.name for column in self.columns if column.name not in table]
@@ -218,7 +218,7 @@ class TableEncoder:
             others = f", as are {len(missing) - 1} others" if len(missing) > 1 else ""
             raise TabNASError(
                 f"the table must have the column {missing[0]!r}, as the training table had, "
-                f"however it is missing{others}; {did_you_mean(missing[0], table.names)}"
+                f"but it is missing{others}; {did_you_mean(missing[0], table.names)}"
             )
         return table
 
@@ -245,7 +245,7 @@ class TableEncoder:
         """The inverse of `to_dict`; what is malformed is refused."""
         if isinstance(state, Mapping) and state.get("format", FORMAT) != FORMAT:
             raise TabNASError(
-                f"the encoder must have format {FORMAT}, however it has {state['format']!r}; "
+                f"the encoder must have format {FORMAT}, but it has {state['format']!r}; "
                 f"{_other_version(state['format'])}"
             )
         fields = checked("the encoder", state, CHECKS)

@@ -174,7 +174,7 @@ def _refuse_remarks(name: str, found: Any, counts: IntArray, numeric: BoolArray,
     text = found[int((~numeric).argmax())]
     others = f", as are {odd - 1} others" if odd > 1 else ""
     raise RowError(
-        f"the column {name!r} must hold numbers only or be declared categorical, however",
+        f"the column {name!r} must hold numbers only or be declared categorical, but",
         pc.index(rows, text).as_py(),
         f"is {text.as_py()!r}, which is no number{others}; leave such values empty, or declare the "
         "column categorical",

@@ -35,13 +35,13 @@ def seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
         except pa.ArrowInvalid:
             row = _first_unparsed(values)
             raise RowError(
-                f"the column {name!r} must hold dates or times (ISO 8601), however",
+                f"the column {name!r} must hold dates or times (ISO 8601), but",
                 row,
                 f"is {values[row].as_py()!r}; write it like 2024-01-31 or leave it empty",
             ) from None
     elif not (is_moment(column.type) or pa.types.is_null(column.type)):
         raise TabNASError(
-            f"the column {name!r} must hold dates or times, however it holds {column.type}"
+            f"the column {name!r} must hold dates or times, but it holds {column.type}"
         )
     moments = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
     missing = np.array(moments.is_null().to_numpy(), dtype=np.bool_)

@@ -30,7 +30,7 @@ def find_number_format(
     marks = possible_marks(found)
     if not marks:
         raise RowError(
-            f"the column {name!r} must be written with one decimal mark, however",
+            f"the column {name!r} must be written with one decimal mark, but",
             *_odd_row(found, rows),
         )
     marked = bool(pc.any(pc.match_substring_regex(found, "[.,]")).as_py())
@@ -39,7 +39,7 @@ def find_number_format(
         text = found.filter(pc.match_substring_regex(found, "[.,]"))[0]
         readings = sorted(_read(text, NumberFormat(mark, unit)) for mark in marks)
         raise RowError(
-            f"the numbers of the column {name!r} must be certain, however",
+            f"the numbers of the column {name!r} must be certain, but",
             pc.index(rows, text).as_py(),
             f"is {text.as_py()!r}, {readings[0]} or {readings[1]}; say which mark separates "
             "decimals, with --decimal , or --decimal . (in Python: decimal)",
@@ -70,7 +70,7 @@ def _find_unit(name: str, units: list[str]) -> str:
     if len(named) > 1 or units == ["", "%"]:
         shown = ", ".join(repr(unit) if unit else "none" for unit in units)
         raise TabNASError(
-            f"the numbers of the column {name!r} must have one unit, however they have several: "
+            f"the numbers of the column {name!r} must have one unit, but they have several: "
             f"{shown}; convert them, or declare the column categorical"
         )
     return named[0] if named else ""

@@ -39,13 +39,13 @@ def moments(name: str, column: pa.ChunkedArray) -> FloatArray:
         values = numbers(name, column)
     else:
         raise TabNASError(
-            f"the column {name!r} must tell when each row was, by dates, times or numbers, however "
+            f"the column {name!r} must tell when each row was, by dates, times or numbers, but "
             f"it is {kind}"
         )
     if np.isnan(values).any():
         row = int(np.isnan(values).argmax())
         raise TabNASError(
-            f"the column {name!r} must tell when each row was, however row {row + 1} is missing"
+            f"the column {name!r} must tell when each row was, but row {row + 1} is missing"
         )
     return np.asarray(values, np.float64)
 
@@ -68,7 +68,7 @@ def group_numbers(name: str, column: pa.ChunkedArray) -> IntArray:
     missing = groups == MISSING
     if missing.any():
         raise RowError(
-            f"the column {name!r} must name a group for each row, however",
+            f"the column {name!r} must name a group for each row, but",
             int(missing.argmax()),
             "is missing; fill it in, with a name of its own if the row belongs to no group, or "
             "leave the row out",

@@ -49,7 +49,7 @@ def read_table(
     with reading(path):
         table = READERS[ending](path, text=text, decimal=decimal, observe=observe)
     if len(table) == 0 and not empty:
-        raise TabNASError(f"{path.name!r} must have rows, however it has column names only")
+        raise TabNASError(f"{path.name!r} must have rows, but it has column names only")
     return table
 
 

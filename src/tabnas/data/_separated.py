@@ -131,7 +131,7 @@ class SeparatedForm:
             row = f"row {int(ragged[1]) - self.skip + rows_before}" if ragged[1] else "a row"
             return (
                 f"{path.name!r} must have {ragged[2]} values in every row, as its first line has, "
-                f"however {row} has {ragged[3]}; a value that holds the separator needs quotes"
+                f"but {row} has {ragged[3]}; a value that holds the separator needs quotes"
             )
         if "UTF8" in problem:
             column = re.search(r"In CSV column #(\d+)", problem)
@@ -142,4 +142,4 @@ class SeparatedForm:
 
 def not_utf8(path: Path, where: str) -> str:
     """The sentence about a file in another encoding."""
-    return f"{path.name!r} must be UTF-8, however {where} is not; save the file as UTF-8"
+    return f"{path.name!r} must be UTF-8, but {where} is not; save the file as UTF-8"

@@ -21,7 +21,7 @@ def from_pandas(frame: Any) -> pa.Table:
     """A pandas frame without its index; several columns of a name are left for others to refuse."""
     if frame.ndim != 2:
         raise TabNASError(
-            "a table must be a frame, however a series was given; turn it into one with .to_frame()"
+            "a table must be a frame, got a series; turn it into one with .to_frame()"
         )
     columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
     return _joined([str(name) for name in frame.columns], columns)
@@ -32,9 +32,7 @@ def from_array(array: np.ndarray) -> pa.Table:
     if array.dtype.names is not None and array.ndim == 1:
         return from_mapping({name: array[name] for name in array.dtype.names})
     if array.ndim != 2:
-        raise TabNASError(
-            f"a table must have two dimensions, however the shape {array.shape} was given"
-        )
+        raise TabNASError(f"a table must have two dimensions, got the shape {array.shape}")
     return from_mapping({f"x{i}": array[:, i] for i in range(array.shape[1])})
 
 
@@ -53,7 +51,7 @@ def from_arrow(data: Any) -> pa.Table:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError):
         raise TabNASError(
-            f"a table must have columns with names, however {type(data).__name__} has none; "
+            f"a table must have columns with names, but {type(data).__name__} has none; "
             "turn it into a frame"
         ) from None
 
@@ -90,7 +88,7 @@ def _joined(names: list[str], columns: list[Any]) -> pa.Table:
         if len(array) != len(arrays[0]):
             raise TabNASError(
                 f"all columns must have the {len(arrays[0])} rows of {names[0]!r}, "
-                f"however {name!r} has {len(array)}"
+                f"but {name!r} has {len(array)}"
             )
     return pa.Table.from_arrays(arrays, names=names)
 
@@ -100,9 +98,7 @@ def to_arrow(name: str, values: Any) -> Any:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise TabNASError(
-            f"the column {name!r} must hold values, however {type(values).__name__} was given"
-        )
+        raise TabNASError(f"the column {name!r} must hold values, got {type(values).__name__}")
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(values.data, mask=np.ma.getmaskarray(values))
     kind = str(getattr(values, "dtype", ""))

@@ -34,13 +34,11 @@ class Shares:
     def __post_init__(self) -> None:
         for share in (self.validation, self.test):
             if not isinstance(share, Real) or isinstance(share, bool):
-                raise TabNASError(
-                    f"a share of the rows must be a number, however {share!r} is none"
-                )
+                raise TabNASError(f"a share of the rows must be a number, but {share!r} is none")
         if not (self.validation > 0 and self.test >= 0 and self.validation + self.test < 1):
             raise TabNASError(
                 "the shares of validation and test must be positive and leave rows for training, "
-                f"however {self.validation} and {self.test} were given"
+                f"got {self.validation} and {self.test}"
             )
 
 
@@ -75,7 +73,7 @@ def split_by_time(moments: FloatArray | IntArray, shares: Shares) -> Split:
     if len(changes) < needed:
         raise TabNASError(
             f"a split by time must have at least {needed + 1} different moments, one for each "
-            f"part, however there are {len(changes) + 1}; split otherwise"
+            f"part, but there are {len(changes) + 1}; split otherwise"
         )
     rows = len(order)
     wanted = [rows * (1 - shares.validation - shares.test), rows * (1 - shares.test)]
@@ -104,7 +102,7 @@ def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.G
     if len(names) < len(parts):
         raise TabNASError(
             f"a split by groups must have at least {len(parts)} of them, one for each part, "
-            f"however there are {len(names)}; group the rows by another column, or split at random"
+            f"but there are {len(names)}; group the rows by another column, or split at random"
         )
     wanted = np.cumsum(parts)[:-1] * len(groups)
     best, nearest = np.zeros(len(names), np.int64), np.inf

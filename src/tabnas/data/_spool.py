@@ -90,7 +90,7 @@ class Spool:
             problem = os.strerror(error.errno) if error.errno else error
             raise TabNASError(
                 f"{self._source.name!r} is read by way of a temporary file, since it is large, "
-                f"however there is no room for that in {tempfile.gettempdir()!r} ({problem}); "
+                f"but there is no room for that in {tempfile.gettempdir()!r} ({problem}); "
                 "set TMPDIR to another folder"
             ) from None
 

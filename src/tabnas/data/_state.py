@@ -26,7 +26,7 @@ def checked(what: str, state: Any, checks: Mapping[str, Check]) -> dict[str, Any
     >>> checked("the column", {"scale": -1}, {"scale": positive})
     Traceback (most recent call last):
         ...
-    tabnas.errors.TabNASError: 'scale' of the column must be a positive number, however -1 was \
+    tabnas.errors.TabNASError: 'scale' of the column must be a positive number, but -1 was \
 given; the file is damaged
     """
     if not isinstance(state, Mapping):
@@ -50,7 +50,7 @@ def damaged(what: str, meaning: str, given: Any) -> TabNASError:
     """The error of a file that says what no file of ours says."""
     shown = repr(given)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-    return TabNASError(f"{what} must be {meaning}, however {shown} was given; the file is damaged")
+    return TabNASError(f"{what} must be {meaning}, got {shown}; the file is damaged")
 
 
 def require(holds: bool) -> None:

@@ -113,8 +113,7 @@ class Table:
             return cls(sources.from_pandas(data))
         if origin == "scipy":
             raise TabNASError(
-                "a table must be dense, however a sparse matrix was given; "
-                "densify it with .toarray()"
+                "a table must be dense, got a sparse matrix; densify it with .toarray()"
             )
         if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
             return cls(sources.from_arrow(data))
@@ -126,7 +125,7 @@ class Table:
             return cls.of(np.asarray(data))
         raise TabNASError(
             "a table must be a pandas or polars frame, a pyarrow table, a mapping of columns or a "
-            f"two-dimensional array, however {type(data).__name__} was given"
+            f"two-dimensional array, got {type(data).__name__}"
         )
 
     @classmethod

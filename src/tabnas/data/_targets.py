@@ -106,7 +106,7 @@ class ClassTarget(Target):
         if len(found) < 2:
             only = f"only {found[0]!r}" if found else "none"
             raise TabNASError(
-                f"the target {name!r} must have at least two classes, however it has {only}; "
+                f"the target {name!r} must have at least two classes, but it has {only}; "
                 "give rows of others, or name another column"
             )
         return cls(name=name, classes=found)
@@ -161,7 +161,7 @@ class NumberTarget(Target):
         if len(present) == 0 or present.min() == present.max():
             raise TabNASError(
                 f"the target {name!r} must have at least two different values, "
-                f"however it has {'one' if len(present) else 'none'}; give other rows, or name "
+                f"but it has {'one' if len(present) else 'none'}; give other rows, or name "
                 "another column"
             )
         largest = float(np.abs(present).max())  # sums of large values would overflow
@@ -236,7 +236,7 @@ def fit_target(
     refuse_unfit(name, column)
     if absent(column).all():
         raise TabNASError(
-            f"the target {name!r} must have values, however all are missing; name another column"
+            f"the target {name!r} must have values, but all are missing; name another column"
         )
     classes = holds_classes(name, column, decimals) if task is None else task == "classification"
     if classes:
@@ -274,7 +274,7 @@ def refuse_lonely_classes(target: ClassTarget, codes: NDArray[np.integer[Any]]) 
         others = f", as have {len(lonely) - 1} others" if len(lonely) > 1 else ""
         raise TabNASError(
             f"the class {target.classes[lonely[0]]!r} of the target {target.name!r} has only one "
-            f"row{others}, however learning and judging it takes at least two; remove it or merge "
+            f"row{others}, but learning and judging it takes at least two; remove it or merge "
             "it with another"
         )
 

@@ -235,7 +235,7 @@ class _Found:
             if _holds_zero_byte(batch.column(name)):
                 row = pc.index(pc.match_substring(batch.column(name), "\0"), True).as_py()
                 raise RowError(
-                    f"{self._path.name!r} must be text, however the column {name!r} in",
+                    f"{self._path.name!r} must be text, but the column {name!r} in",
                     self._rows + row,
                     "holds a zero byte; save the file as UTF-8",
                 )
@@ -252,7 +252,7 @@ class _Found:
             (line,) = deque((line for line in file if line.strip()), maxlen=1)
         if not line.rstrip().endswith(b'"'):
             raise TabNASError(
-                f"{self._path.name!r} must close every quote, however its row {self._rows} runs to "
+                f"{self._path.name!r} must close every quote, but its row {self._rows} runs to "
                 "the end of the file; double a quote that is meant as such, and quote its value"
             )
 

@@ -154,7 +154,7 @@ NOT_PLAIN = r"^\+|^-?(0\d|\d+\.)|^-0$|(?i)^(true|false)$"
 
 
 def plain_categories(values: Any) -> Any:
-    """Texts with one form for each number and truth value, however it is written.
+    """Texts with one form for each number and truth value, but it is written.
 
     >>> plain_categories(pa.array(["007", "1.0", "+2.50", "TRUE", "x1"])).to_pylist()
     ['7', '1', '2.5', 'true', 'x1']
@@ -186,14 +186,14 @@ def numbers(name: str, column: pa.ChunkedArray, form: NumberFormat = POINT) -> F
     if is_text(column):
         column = _parsed(name, texts(column), form)
     if is_moment(column.type):
-        raise TabNASError(f"the column {name!r} must hold numbers, however it holds dates")
+        raise TabNASError(f"the column {name!r} must hold numbers, but it holds dates")
     # a copy of its own, for callers fill in what is missing
     array = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     infinite = np.isinf(array)
     if infinite.any():
         row = int(infinite.argmax())
         raise RowError(
-            f"the column {name!r} must be finite, however",
+            f"the column {name!r} must be finite, but",
             row,
             f"is {array[row]} or beyond the range of floats; replace it or leave it empty",
         )
@@ -211,7 +211,7 @@ def _parsed(name: str, values: pa.ChunkedArray, form: NumberFormat) -> pa.Chunke
         unit = f" and the unit {form.unit!r}" if form.unit else ""
         how = f" with the decimal mark {form.decimal!r}{unit}" if form != POINT else ""
         raise RowError(
-            f"the column {name!r} must hold numbers{how}, however",
+            f"the column {name!r} must hold numbers{how}, but",
             row,
             f"is {values[row].as_py()!r}; replace it or leave it empty",
         )
@@ -239,7 +239,7 @@ def truths(name: str, column: pa.ChunkedArray) -> FloatArray:
         if wrong.any():
             row = int(wrong.argmax())
             raise RowError(
-                f"the column {name!r} must hold true and false (or 1 and 0), however",
+                f"the column {name!r} must hold true and false (or 1 and 0), but",
                 row,
                 f"is {values[row].as_py()!r}; replace it or leave it empty",
             )

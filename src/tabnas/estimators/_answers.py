@@ -32,8 +32,7 @@ def answers(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
     flat: NDArray[Any] = column_or_1d(y, warn=True)
     if len(flat) != rows:
         raise TabNASError(
-            f"y must have an answer for each of the {rows} rows of X, however {len(flat)} were "
-            "given"
+            f"y must have an answer for each of the {rows} rows of X, but {len(flat)} were given"
         )
     if flat.dtype == object:
         flat = _of_one_type(flat)
@@ -44,9 +43,7 @@ def answers(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
 def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
     """Python's numbers and truth values as NumPy's; texts stay as they are."""
     if any(value is None for value in values):
-        raise TabNASError(
-            "y must have an answer for every row, however None was given; leave such rows out"
-        )
+        raise TabNASError("y must have an answer for every row, got None; leave such rows out")
     kinds = set(map(type, values))
     return np.array(values.tolist()) if kinds in ({int}, {float}, {bool}) else values
 
@@ -57,9 +54,7 @@ def classes_of(values: NDArray[Any], name: str) -> tuple[NDArray[Any], ClassTarg
     classes, codes = np.unique(values, return_inverse=True)
     labels = tuple(str(v) if isinstance(v, str) else v for v in classes.tolist())
     if len(labels) < 2:
-        raise TabNASError(
-            f"y must have at least two classes, however one class was given: {labels[0]!r}"
-        )
+        raise TabNASError(f"y must have at least two classes, got one class: {labels[0]!r}")
     target = ClassTarget(name=name, classes=labels)
     try:
         target_from_dict(target.to_dict())  # what could not be loaded must not be saved
@@ -67,7 +62,7 @@ def classes_of(values: NDArray[Any], name: str) -> tuple[NDArray[Any], ClassTarg
         raise TabNASError(
             "the labels of y must be texts, numbers or truth values, of one type, and texts must "
             "differ in more than the spaces around them and be no marks of missing values, "
-            f"however others were given: {', '.join(map(repr, labels[:5]))}"
+            f"got others: {', '.join(map(repr, labels[:5]))}"
         ) from None
     return classes, target, np.asarray(codes, np.int64)
 
@@ -80,8 +75,7 @@ def quantities(values: NDArray[Any]) -> FloatArray:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise TabNASError(
-            f"y must hold numbers, however it holds {values.dtype}; for classes, take "
-            "TabNASClassifier"
+            f"y must hold numbers, but it holds {values.dtype}; for classes, take TabNASClassifier"
         ) from None
     assert_all_finite(numbers, input_name="y")
     return numbers
@@ -94,21 +88,15 @@ def row_weights(given: Any, rows: int) -> FloatArray | None:
     try:
         weight = np.array(given, np.float64)
     except (TypeError, ValueError):
-        raise TabNASError("sample_weight must hold numbers, however it holds others") from None
+        raise TabNASError("sample_weight must hold numbers, but it holds others") from None
     if weight.ndim == 0:
         weight = np.full(rows, float(weight))
     if weight.shape != (rows,):
-        raise TabNASError(
-            f"sample_weight must have the shape ({rows},), however {weight.shape} was given"
-        )
+        raise TabNASError(f"sample_weight must have the shape ({rows},), got {weight.shape}")
     if not np.isfinite(weight).all() or (weight < 0).any():
-        raise TabNASError(
-            "sample_weight must be finite and at least zero, however other weights were given"
-        )
+        raise TabNASError("sample_weight must be finite and at least zero, got other weights")
     if not weight.any():
-        raise TabNASError(
-            "sample_weight must have a weight above zero, however every weight is zero"
-        )
+        raise TabNASError("sample_weight must have a weight above zero, but every weight is zero")
     if weight.min() == weight.max():
         return None
     return np.asarray(weight / weight.max())

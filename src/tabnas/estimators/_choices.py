@@ -28,7 +28,7 @@ def run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
     limits = {name: most for name, most in limits.items() if most is not None}
     if not limits:
         raise TabNASError(
-            "at least one limit must be set, however all are None; set one of "
+            "at least one limit must be set, but all are None; set one of "
             + ", ".join(f"max_{name}" for name in names)
         )
     class_weight = getattr(estimator, "class_weight", None)

@@ -193,7 +193,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         shown = np.unique(data.truth)
         if len(shown) < 2:
             raise TabNASError(
-                "at least two classes must weigh something, however one class has all the weight: "
+                "at least two classes must weigh something, but one class has all the weight: "
                 f"{target.classes[shown[0]]!r}"
             )
         self._search(data, resume)
@@ -210,7 +210,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
     def _take(self, model: Model, folder: str) -> None:
         if not isinstance(model.target, ClassTarget):
             raise TabNASError(
-                f"the model in {folder!r} must be of classes, however it predicts a quantity; "
+                f"the model in {folder!r} must be of classes, but it predicts a quantity; "
                 "take TabNASRegressor.load"
             )
         self.classes_ = np.array(model.classes)

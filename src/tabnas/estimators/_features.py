@@ -71,7 +71,7 @@ def _objects(rows: Sequence[Any]) -> Any:
 def _refuse_empty(table: Table) -> None:
     if not len(table) or not table.names:
         shape = (len(table), len(table.names))
-        raise TabNASError(f"X must have rows and columns, however the shape {shape} was given")
+        raise TabNASError(f"X must have rows and columns, got the shape {shape}")
 
 
 def categorical_kinds(table: Table, given: Any) -> dict[str, str]:
@@ -83,7 +83,7 @@ def categorical_kinds(table: Table, given: Any) -> dict[str, str]:
         if len(wanted) != len(table.names):
             raise TabNASError(
                 f"categorical_features must have a value for each of the {len(table.names)} "
-                f"columns if it is a mask, however {len(wanted)} were given"
+                f"columns if it is a mask, got {len(wanted)}"
             )
         wanted = [k for k, chosen in enumerate(wanted) if chosen]
     return {_column_name(table, one): "categorical" for one in wanted}
@@ -96,5 +96,5 @@ def _column_name(table: Table, one: Any) -> str:
         return table.names[one]
     raise TabNASError(
         "categorical_features must be names of columns, positions from 0 to "
-        f"{len(table.names) - 1}, or a mask, however {one!r} was given"
+        f"{len(table.names) - 1}, or a mask, got {one!r}"
     )

@@ -180,8 +180,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         weight = row_weights(sample_weight, len(table))
         if len(values) < 2:
             raise TabNASError(
-                "X must have rows to learn from and rows to choose by, however "
-                f"n_samples={len(values)} was given"
+                f"X must have rows to learn from and rows to choose by, got n_samples={len(values)}"
             )
         target = NumberTarget.fit(target_name(y), pa.chunked_array([values]))
         self._search(labelled(table, target, values, weight), resume)
@@ -190,7 +189,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
     def _take(self, model: Model, folder: str) -> None:
         if not isinstance(model.target, NumberTarget):
             raise TabNASError(
-                f"the model in {folder!r} must be of a quantity, however it predicts classes; "
+                f"the model in {folder!r} must be of a quantity, but it predicts classes; "
                 "take TabNASClassifier.load"
             )
 

@@ -58,7 +58,7 @@ def label_array(target: ClassTarget) -> NDArray[Any]:
     except OverflowError:
         raise TabNASError(
             f"the classes of {target.name!r} must be integers of 64 bits for a file to name them, "
-            f"however {max(target.classes)} is one; export the weights only"
+            f"but {max(target.classes)} is one; export the weights only"
         ) from None
 
 

@@ -61,7 +61,7 @@ def build(model: Model, weights: Mapping[str, Weight], *, weights_only: bool) ->
     _refuse_broken_limits(model)
     if model.costs["parameters"] > MOST_PARAMETERS:
         raise TabNASError(
-            f"a file in one piece must have at most {MOST_PARAMETERS:,} parameters, however the "
+            f"a file in one piece must have at most {MOST_PARAMETERS:,} parameters, but the "
             f"model has {model.costs['parameters']:,}; search within a smaller limit"
         )
     if weights_only:
@@ -81,7 +81,7 @@ def build(model: Model, weights: Mapping[str, Weight], *, weights_only: bool) ->
     if graph.parameters != model.costs["parameters"]:
         raise TabNASError(
             f"the file must hold the {model.costs['parameters']:,} parameters of the model, "
-            f"however it holds {graph.parameters:,}"
+            f"but it holds {graph.parameters:,}"
         )
     int8 = any(isinstance(array, Int8) for array in weights.values())
     metadata = _metadata(model, answers, weights_only=weights_only, int8=int8)
@@ -93,7 +93,7 @@ def _refuse_broken_limits(model: Model) -> None:
     for name, most in model.limits.items():
         if name in model.costs and model.costs[name] > most:
             raise InfeasibleError(
-                f"the limit on {name} must be kept, at most {most:,}, however the model needs "
+                f"the limit on {name} must be kept, at most {most:,}, but the model needs "
                 f"{model.costs[name]:,}"
             )
 

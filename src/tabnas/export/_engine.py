@@ -28,7 +28,7 @@ class Engine:
         runtime = None if name == "reference" else _onnxruntime()
         if name == "onnxruntime" and runtime is None:
             raise TabNASError(
-                "the engine must be installed, however onnxruntime is not; "
+                "the engine must be installed, but onnxruntime is not; "
                 "install it with: pip install 'tabnas[onnxruntime]'"
             )
         self._session: Any

@@ -84,7 +84,7 @@ def export_onnx(
     """
     path = _refuse_unwritable(Path(path))
     if not 0 <= margin < float("inf"):
-        raise TabNASError(f"the margin must be at least 0, however {margin!r} was given")
+        raise TabNASError(f"the margin must be at least 0, got {margin!r}")
     task = model.target.task
     judge = default_metric(task) if metric is None else metric_named(metric, task)
     rows = _rows(check)
@@ -156,8 +156,8 @@ def _answers(model: Model, rows: Table | Encoded | None, given: Any) -> Any:
     column = Table.of({name: given}).column(name)
     if len(column) != len(rows):
         raise TabNASError(
-            f"there must be an answer for each of the {len(rows):,} rows to check on, however "
-            f"{len(column):,} were given"
+            f"there must be an answer for each of the {len(rows):,} rows to check on, got "
+            f"{len(column):,}"
         )
     return column
 
@@ -171,11 +171,10 @@ def _opened(built: Built, engine: EngineName | None) -> Tried:
 def _refuse_unwritable(path: Path) -> Path:
     if path.suffix.lower() != ENDING:
         raise TabNASError(
-            f"the file must end in {ENDING}, however {path.name!r} was given; name it "
-            f"{path.stem + ENDING!r}"
+            f"the file must end in {ENDING}, got {path.name!r}; name it {path.stem + ENDING!r}"
         )
     if path.is_dir():
-        raise TabNASError(f"the path must be a file's, however {str(path)!r} is a folder")
+        raise TabNASError(f"the path must be a file's, but {str(path)!r} is a folder")
     return path
 
 

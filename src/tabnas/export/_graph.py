@@ -36,7 +36,7 @@ class Graph:
         self._inputs: list[ValueInfoProto] = []
         self._outputs: list[ValueInfoProto] = []
         self.parameters = 0
-        """Trained numbers so far, however they are stored."""
+        """Trained numbers so far, but they are stored."""
 
     def free(self, name: str) -> str:
         """The name, with as many underscores behind it as it takes to be nobody else's."""

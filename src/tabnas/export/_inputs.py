@@ -63,13 +63,13 @@ def column_input(column: EncodedColumn) -> ColumnInput:
         how = "a category, any text without spaces around it; whole numbers without a point"
     elif isinstance(column, HashedColumn):
         raise TabNASError(
-            f"a file can take no hashed columns, since ONNX has no such hash, however "
+            f"a file can take no hashed columns, since ONNX has no such hash, but "
             f"{column.name!r} is one; export the weights only, and encode rows with "
             "model.encoder, or take the column for categories"
         )
     else:
         raise TabNASError(
-            f"a file can take numeric, categorical, boolean and datetime columns, however "
+            f"a file can take numeric, categorical, boolean and datetime columns, but "
             f"{column.name!r} is {column.kind}; export the weights only, and encode it elsewhere"
         )
     return ColumnInput(

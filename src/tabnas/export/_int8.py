@@ -47,7 +47,7 @@ def refuse_larger(exact: Built, rounded: Built) -> None:
     before, after = len(exact.data), len(rounded.data)
     if after >= before:
         raise TabNASError(
-            f"a file of int8 weights must be smaller than one of float32, however it would have "
+            f"a file of int8 weights must be smaller than one of float32, but it would have "
             f"{after:,} bytes and float32 has {before:,}; nothing was written. Export float32"
         )
 
@@ -71,8 +71,8 @@ def rows_with_truth(model: Model, rows: Table | None, answers: Any) -> tuple[Tab
     present = np.empty(0, np.int64) if answers is None else rows_with_target(answers, model.target)
     if rows is None or not len(present):
         raise TabNASError(
-            f"int8 weights must be measured on rows with the target {model.target.name!r}, however "
-            "none were given; give a table that has it to be checked on"
+            f"int8 weights must be measured on rows with the target {model.target.name!r}, got "
+            "none; give a table that has it to be checked on"
         )
     return rows.take(present), model.target.truth(answers.take(present))
 
@@ -96,7 +96,7 @@ def measured(
     before, after = (metric.loss(loss) for loss in losses)
     if losses[1] - losses[0] > margin * abs(losses[0]):
         raise TabNASError(
-            f"int8 weights must keep {metric.name} within {margin:.2%} of {before:.5g}, however "
+            f"int8 weights must keep {metric.name} within {margin:.2%} of {before:.5g}, but "
             f"it is {after:.5g} on {len(rows):,} rows; nothing was written. Allow a larger "
             "margin, or export float32"
         )

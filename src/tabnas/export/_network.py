@@ -73,7 +73,7 @@ def add_network(
     missing = sorted(_needed(architecture, task) - set(weights))
     if missing:
         raise TabNASError(
-            f"the weights must be those of the architecture {architecture}, however {missing[0]} "
+            f"the weights must be those of the architecture {architecture}, but {missing[0]} "
             "is missing"
         )
     x, order = _inputs(graph, task, weights, numeric, codes)

@@ -113,7 +113,7 @@ def _compare(
     if wrong.any():
         row = int(wrong.argmax())
         raise TabNASError(
-            f"the file must answer as the model does, within {allowed[row]:.1g}, however row "
+            f"the file must answer as the model does, within {allowed[row]:.1g}, but row "
             f"{row + 1} of the {where} differs by {difference[row]:.2g} in {engine.name}; "
             "nothing was written. This is a fault of tabnas or of that engine, not of yours"
         )

@@ -89,7 +89,7 @@ class _IntegerTables:
     limit: int
 
     @classmethod
-    def from_floats(cls, tables: Sequence[FloatArray], at_most: float) -> _IntegerTables:
+    def from_floats(cls, tables: Sequence[FloatArray], upper: float) -> _IntegerTables:
         """Convert exactly: the terms of a chain cost are multiples of a power of two."""
         finite = np.concatenate([table[np.isfinite(table)] for table in tables])
         scale = 1.0
@@ -101,7 +101,7 @@ class _IntegerTables:
         )
         last = integers[-1]
         integers[-1] = np.where(last == FORBIDDEN, FORBIDDEN, last + head[:, 0])
-        return cls(tuple(integers), floor(Fraction(at_most) * Fraction(scale)))
+        return cls(tuple(integers), floor(Fraction(upper) * Fraction(scale)))
 
     @property
     def can_bind(self) -> bool:

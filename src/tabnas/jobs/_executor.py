@@ -13,7 +13,7 @@ from uuid import uuid4
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteFunction:
-    """A pickled function. A worker receives and unpickles it once, however many jobs it runs."""
+    """A pickled function. A worker receives and unpickles it once, but many jobs it runs."""
 
     name: str  # unique
     version: str  # of tabnas here; workers must have the same

@@ -191,8 +191,7 @@ def _weighing(
     truth = np.asarray(rows.truth)
     if len(truth) != len(rows.inputs):
         raise TabNASError(
-            f"truth must have the {len(rows.inputs)} rows of the inputs, however {len(truth)} "
-            "were given"
+            f"truth must have the {len(rows.inputs)} rows of the inputs, got {len(truth)}"
         )
     weight = _importance(rows.weight, len(truth))
     if len(truth) <= most and (weight > 0).all():
@@ -207,7 +206,6 @@ def _importance(weight: ArrayLike | None, rows: int) -> FloatArray:
     importance = np.ones(rows) if weight is None else np.asarray(weight, np.float64)
     if importance.shape != (rows,) or not (importance >= 0).all() or not importance.any():
         raise TabNASError(
-            "row weights must be at least 0, not all 0 and as many as the rows, however others "
-            "were given"
+            "row weights must be at least 0, not all 0 and as many as the rows, got others"
         )
     return importance

@@ -27,7 +27,7 @@ def render_document(content: Mapping[str, Any]) -> bytes:
         text = json.dumps(signed, allow_nan=False, indent=1, sort_keys=True)
     except (TypeError, ValueError) as error:
         raise TabNASError(
-            "a model must be of texts, numbers and truth values to be saved, however it is not: "
+            "a model must be of texts, numbers and truth values to be saved, but it is not: "
             f"{error}"
         ) from None
     return text.encode() + b"\n"
@@ -37,26 +37,26 @@ def parse_document(data: bytes, name: str) -> dict[str, Any]:
     """The fields of a document, undamaged and all there; `name` is what errors call it."""
     document = _parsed(data, name)
     if document.get("kind") != KIND:
-        raise TabNASError(f"{name} must be of the kind {KIND!r}, however it is not")
+        raise TabNASError(f"{name} must be of the kind {KIND!r}, but it is not")
     version = document.get("format")
     if type(version) is not int or version < 1:
-        raise TabNASError(f"{name}: the format must be a version, however {version!r} was given")
+        raise TabNASError(f"{name}: the format must be a version, got {version!r}")
     if version > FORMAT:
         raise TabNASError(
-            f"{name} must have at most format {FORMAT}, however it has {version}: it was written "
+            f"{name} must have at most format {FORMAT}, but it has {version}: it was written "
             "by a newer tabnas; update this one"
         )
     wrong = sorted(document.keys() ^ {"kind", "format", "sha256", *FIELDS})
     if wrong:
         raise TabNASError(
-            f"{name} must have the fields of format {FORMAT}, no more and no fewer, however "
+            f"{name} must have the fields of format {FORMAT}, no more and no fewer, but "
             f"{', '.join(map(repr, wrong[:5]))} {'is' if len(wrong) == 1 else 'are'} missing or "
             "unknown"
         )
     said = document.pop("sha256")
     if said != digest(_canonical(document)):  # _parsed has been through it: it has such a form
         raise TabNASError(
-            f"{name} must be as it was saved, however its digest says that it was changed or "
+            f"{name} must be as it was saved, but its digest says that it was changed or "
             "damaged; save the model again"
         )
     return {field: document[field] for field in FIELDS}
@@ -71,11 +71,11 @@ def _parsed(data: bytes, name: str) -> dict[str, Any]:
         document = json.loads(data, object_pairs_hook=_unique, parse_constant=_refused)
         _canonical(document)  # refuses numbers beyond the floats, such as 1e999
     except RecursionError:
-        raise TabNASError(f"{name} must be a model's JSON, however it is nested too deep") from None
+        raise TabNASError(f"{name} must be a model's JSON, but it is nested too deep") from None
     except ValueError as error:
-        raise TabNASError(f"{name} must be a model's JSON, however it is not: {error}") from None
+        raise TabNASError(f"{name} must be a model's JSON, but it is not: {error}") from None
     if not isinstance(document, dict):
-        raise TabNASError(f"{name} must be a JSON object, however it is another value")
+        raise TabNASError(f"{name} must be a JSON object, but it is another value")
     return document
 
 

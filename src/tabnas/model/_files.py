@@ -48,7 +48,7 @@ def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> 
         document = render_document(_content(model, digest(weights)))
         if len(document) > MAX_DOCUMENT:
             raise TabNASError(
-                f"{DOCUMENT} must be at most {MAX_DOCUMENT:,} bytes, however it would have "
+                f"{DOCUMENT} must be at most {MAX_DOCUMENT:,} bytes, but it would have "
                 f"{len(document):,}; allow the columns fewer categories"
             )
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _refuse_to_replace(final: Path, *, overwrite: bool) -> None:
     found = {path.name for path in final.iterdir()} if final.is_dir() else {""}
     if found and found != {DOCUMENT, WEIGHTS}:
         raise TabNASError(
-            f"a model is written to a folder of its own, however {str(final)!r} holds something "
+            f"a model is written to a folder of its own, but {str(final)!r} holds something "
             "else; choose another"
         )
     if found and not overwrite:
@@ -155,17 +155,17 @@ def load_model(folder: str | Path) -> Model:
 
 def _read_weights(root: Path, said: dict[str, Any], shapes: Shapes) -> dict[str, Float32Array]:
     if said.keys() != {"sha256", "shapes"}:
-        raise TabNASError(f"it must have a digest and shapes, however it has {', '.join(said)}")
+        raise TabNASError(f"it must have a digest and shapes, but it has {', '.join(said)}")
     if said["shapes"] != {name: list(shape) for name, shape in shapes.items()}:
         raise TabNASError(
-            "the shapes must be those of the architecture, the encoder and the target, however "
+            "the shapes must be those of the architecture, the encoder and the target, but "
             "others are listed"
         )
     size = sum(4 * prod(shape) for shape in shapes.values())
     data = read_file(root, WEIGHTS, "model", min_size=size, max_size=size + MAX_HEADER)
     if digest(data) != said["sha256"]:
         raise TabNASError(
-            f"{WEIGHTS} must be the file that was saved, however its digest is another; it is "
+            f"{WEIGHTS} must be the file that was saved, but its digest is another; it is "
             "damaged or belongs to another model"
         )
     return unpack_weights(data, shapes, WEIGHTS)
@@ -184,7 +184,5 @@ def _named(name: str) -> Iterator[None]:
 
 def _expect(value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
-        raise TabNASError(
-            f"it must be of type {kind.__name__}, however {type(value).__name__} was given"
-        )
+        raise TabNASError(f"it must be of type {kind.__name__}, got {type(value).__name__}")
     return value

@@ -39,12 +39,10 @@ def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
     for name, most in limits.items():
         number = isinstance(most, Real) and not isinstance(most, bool)
         if not isinstance(name, str) or not number or not 0 <= most < inf:
-            raise TabNASError(
-                f"the limit on {name} must be a number of at least 0, however {most!r} was given"
-            )
+            raise TabNASError(f"the limit on {name} must be a number of at least 0, got {most!r}")
         if name not in COSTS and name not in MEASURED:
             raise TabNASError(
-                f"the limit on {name} must be one that can be checked, however there is no cost of "
+                f"the limit on {name} must be one that can be checked, but there is no cost of "
                 "that name; put one of your own into tabnas.space.COSTS first"
             )
         checked[name] = int(most) if most == int(most) else float(most)
@@ -58,6 +56,6 @@ def refuse_broken(
     for name, most in limits.items():
         if name in costs and costs[name] > most:
             raise InfeasibleError(
-                f"the limit on {name} must be kept, at most {most:,}, however the architecture "
+                f"the limit on {name} must be kept, at most {most:,}, but the architecture "
                 f"{architecture} needs {costs[name]:,}; choose one within the limit"
             )

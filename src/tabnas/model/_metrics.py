@@ -134,14 +134,13 @@ def metric_named(name: str, task: Task) -> Metric:
     Traceback (most recent call last):
         ...
     tabnas.errors.TabNASError: the metric of a binary target must be one of accuracy, \
-balanced_error, log_loss, auc, however 'rmse' was given
+balanced_error, log_loss, auc, got 'rmse'
     """
     fitting = [metric.name for metric in metrics_for(task)]
     if name in fitting:
         return METRICS[name]
     if name in METRICS:
         raise TabNASError(
-            f"the metric of a {task} target must be one of {', '.join(fitting)}, "
-            f"however {name!r} was given"
+            f"the metric of a {task} target must be one of {', '.join(fitting)}, got {name!r}"
         )
     raise TabNASError(f"there is no metric called {name!r}; {did_you_mean(str(name), fitting)}")

@@ -60,7 +60,7 @@ class Model:
         if not isinstance(self.target, ClassTarget | NumberTarget):
             raise TabNASError(
                 "the target must be a ClassTarget or a NumberTarget, "
-                f"however {type(self.target).__name__} was given"
+                f"got {type(self.target).__name__}"
             )
         task = network_task(self.encoder, self.target, self.dimensions)
         set_field = object.__setattr__
@@ -161,7 +161,7 @@ class Model:
         """The probability of every class [rows, classes], in the order of `classes`."""
         if not self.classes:
             raise TabNASError(
-                f"probabilities must be of classes, however the target {self.target.name!r} is a "
+                f"probabilities must be of classes, but the target {self.target.name!r} is a "
                 "quantity; use predict"
             )
         table = Table.of(table)
@@ -199,7 +199,7 @@ class Model:
         raw = self._net.logits(self.architecture, examples(self.task, encoded))
         if not np.isfinite(raw).all():
             raise RowError(
-                "the network's outputs must be finite, however those of",
+                "the network's outputs must be finite, but those of",
                 int((~np.isfinite(raw)).any(axis=1).argmax()),
                 "are not: its weights are too large for float32",
             )

@@ -145,7 +145,7 @@ def primary_loss(
     value = _value(metric.measure(actual, said), importance)
     if np.isnan(value):
         raise TabNASError(
-            f"{metric.name} must be defined on the rows to choose by it, however it is not: "
+            f"{metric.name} must be defined on the rows to choose by it, but it is not: "
             "a class does not occur or all values are equal; give more rows or take another metric"
         )
     return metric.loss(value)
@@ -201,11 +201,11 @@ def _checked(
     if actual.ndim != 1 or said.shape != shape:
         raise TabNASError(
             f"truth must have the shape (rows,) and predictions of a {target.task} target {shape}, "
-            f"however {actual.shape} and {said.shape} were given"
+            f"got {actual.shape} and {said.shape}"
         )
     actual = _codes(actual, classes) if classes else np.asarray(actual, np.float64)
     if not (np.isfinite(said).all() and np.isfinite(actual).all()):
-        raise TabNASError("truth and predictions must be finite, however some are not")
+        raise TabNASError("truth and predictions must be finite, but some are not")
     if classes:
         _check_probabilities(said)
     else:
@@ -213,12 +213,11 @@ def _checked(
     importance = np.ones(len(actual)) if weight is None else np.asarray(weight, np.float64)
     if importance.shape != (len(actual),) or not ((importance >= 0) & (importance < np.inf)).all():
         raise TabNASError(
-            "row weights must be finite, at least 0 and as many as the rows, however others were "
-            "given"
+            "row weights must be finite, at least 0 and as many as the rows, but others were given"
         )
     kept = importance > 0
     if not kept.any():
-        raise TabNASError("scores need rows that weigh something, however there are none")
+        raise TabNASError("scores need rows that weigh something, but there are none")
     if not kept.all():
         actual, said, importance = actual[kept], said[kept], importance[kept]
     # only proportions matter, and sums of large or tiny weights could overflow or vanish
@@ -231,7 +230,7 @@ def _codes(truth: NDArray[Any], classes: int) -> NDArray[np.int64]:
     ):
         raise TabNASError(
             f"truth must be class numbers from 0 to {classes - 1}, as the target encodes them, "
-            "however others were given"
+            "got others"
         )
     return truth.astype(np.int64)
 
@@ -240,8 +239,7 @@ def _check_probabilities(prediction: FloatArray) -> None:
     sums = prediction.sum(axis=1)
     if (prediction < 0).any() or (np.abs(sums - 1) > SUM_TOLERANCE).any():
         raise TabNASError(
-            "predictions must be probabilities, at least 0 and 1 in each row together, however "
-            "others were given"
+            "predictions must be probabilities, at least 0 and 1 in each row together, got others"
         )
 
 
@@ -249,4 +247,4 @@ def _check_errors(truth: NDArray[Any], prediction: FloatArray) -> None:
     with np.errstate(over="ignore"):
         finite = np.isfinite(truth - prediction).all()
     if not finite:
-        raise TabNASError("errors must be finite, however some are beyond the largest float")
+        raise TabNASError("errors must be finite, but some are beyond the largest float")

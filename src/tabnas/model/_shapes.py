@@ -43,7 +43,7 @@ def checked_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Flo
     wrong = sorted(map(str, set(weights) ^ set(shapes)))
     if wrong:
         raise TabNASError(
-            "the weights must be the arrays of the architecture, no more and no fewer, however "
+            "the weights must be the arrays of the architecture, no more and no fewer, but "
             f"{', '.join(wrong[:5])} {'is' if len(wrong) == 1 else 'are'} missing or unknown"
         )
     copies = {}
@@ -52,13 +52,13 @@ def checked_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Flo
         if given.shape != shape or given.dtype.kind != "f":
             raise TabNASError(
                 f"the weights {name} must be floats of the shape {shape}, "
-                f"however {given.dtype} {given.shape} was given"
+                f"got {given.dtype} {given.shape}"
             )
         with np.errstate(over="ignore"):
             copies[name] = array = np.array(given, np.float32, order="C")
         if not np.isfinite(array).all():
             raise TabNASError(
-                f"the weights {name} must be finite float32 numbers, however some are not"
+                f"the weights {name} must be finite float32 numbers, but some are not"
             )
         array.flags.writeable = False
     return copies

@@ -35,7 +35,7 @@ def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int
     if len(dimensions) != len(encoder.categories):
         raise TabNASError(
             f"there must be one embedding dimension for each of the {len(encoder.categories)} "
-            f"categorical columns, however {len(dimensions)} were given"
+            f"categorical columns, got {len(dimensions)}"
         )
     embeddings = [
         Embedding(categories=categories, dimension=check_int("a dimension", dimension, minimum=1))

@@ -30,7 +30,7 @@ def unpack_weights(data: bytes, shapes: Shapes, name: str) -> dict[str, Float32A
     try:
         weights: dict[str, Float32Array] = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise TabNASError(f"{name} must be a safetensors file, however: {error}") from None
+        raise TabNASError(f"{name} must be a safetensors file, but: {error}") from None
     return weights
 
 
@@ -40,7 +40,7 @@ def _check_header(data: bytes, shapes: Shapes, name: str) -> None:
     wrong = sorted(header.keys() ^ shapes.keys())
     if wrong:
         raise TabNASError(
-            f"{name} must hold the arrays of the architecture, no more and no fewer, however "
+            f"{name} must hold the arrays of the architecture, no more and no fewer, but "
             f"{', '.join(wrong[:5])} {'is' if len(wrong) == 1 else 'are'} missing or unknown"
         )
     spans = []
@@ -51,7 +51,7 @@ def _check_header(data: bytes, shapes: Shapes, name: str) -> None:
         if entry["dtype"] != "F32" or entry["shape"] != list(shape):
             raise TabNASError(
                 f"{name}: {array} must be F32 {list(shape)}, "
-                f"however it is {entry['dtype']} {entry['shape']}"
+                f"but it is {entry['dtype']} {entry['shape']}"
             )
         spans.append((entry["data_offsets"], 4 * prod(shape)))
     _check_spans(spans, room, name)
@@ -62,15 +62,14 @@ def _header(data: bytes, name: str) -> tuple[dict[str, Any], int]:
     length = int.from_bytes(data[:LENGTH_BYTES], "little")
     if not 2 <= length <= min(MAX_HEADER, len(data)) - LENGTH_BYTES:
         raise TabNASError(
-            f"{name} must have a header within its {len(data):,} bytes, however it claims "
-            f"{length:,}"
+            f"{name} must have a header within its {len(data):,} bytes, but it claims {length:,}"
         )
     try:
         header = json.loads(data[LENGTH_BYTES : LENGTH_BYTES + length])
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
-        raise TabNASError(f"{name} must have a JSON object as its header, however it has not")
+        raise TabNASError(f"{name} must have a JSON object as its header, but it has not")
     return header, len(data) - LENGTH_BYTES - length
 
 
@@ -87,5 +86,5 @@ def _check_spans(spans: list[tuple[Any, int]], room: int, name: str) -> None:
     except (TypeError, ValueError):
         raise TabNASError(
             f"{name}: the offsets must be those of arrays side by side up to the end of the "
-            "file, however they are not"
+            "file, but they are not"
         ) from None

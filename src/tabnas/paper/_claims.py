@@ -45,7 +45,7 @@ class Claim:
         path = results / name
         if not path.exists():
             raise TabNASError(
-                f"the claim {self.claim!r} must have its results in {str(path)!r}, however they "
+                f"the claim {self.claim!r} must have its results in {str(path)!r}, but they "
                 "are not there; make them first"
             )
         content = json.loads(path.read_text())
@@ -56,7 +56,7 @@ class Claim:
             if not _holds(filled):
                 raise TabNASError(
                     f"the verdict {self.verdict!r} on the claim {self.claim!r} must rest on "
-                    f"{said!r}, however that is {filled!r}; say what is found now"
+                    f"{said!r}, but that is {filled!r}; say what is found now"
                 )
         return ours, why, content
 
@@ -65,7 +65,7 @@ class Claim:
             return _Reader().vformat(text, (), content)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise TabNASError(
-                f"the claim {self.claim!r} must name places of {str(path)!r}, however {text!r} "
+                f"the claim {self.claim!r} must name places of {str(path)!r}, but {text!r} "
                 f"does not: {error}"
             ) from None
 

@@ -138,7 +138,7 @@ class GroundTruth:
         regrets = self.regrets(budget, part, chosen_by=chosen_by)
         regret = float(regrets[self.architectures.index(architecture)])
         if not isfinite(regret):
-            raise TabNASError(f"{architecture} must be within {budget}, however it is not")
+            raise TabNASError(f"{architecture} must be within {budget}, but it is not")
         return regret
 
 

@@ -113,7 +113,7 @@ def rewrite_experiment(name: str, out: Path, *, data: Path | None = None) -> dic
     file = out / "rows.parquet"
     if not file.exists():
         raise TabNASError(
-            f"the experiment {name!r} must be done before it is written again, however "
+            f"the experiment {name!r} must be done before it is written again, but "
             f"{str(file)!r} is not there"
         )
     table = pq.read_table(file)

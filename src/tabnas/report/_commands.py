@@ -235,7 +235,7 @@ def _joined(given: Given, word: Any) -> str:
 
 def _text(given: Given) -> str:
     if not isinstance(given.value, str):
-        raise TabNASError(f"{given.where} must be a text, however it is not")
+        raise TabNASError(f"{given.where} must be a text, but it is not")
     return given.value
 
 
@@ -265,5 +265,5 @@ def _count(value: Any) -> str:
 
 def _mapping(given: Given) -> Mapping[str, Any]:
     if not isinstance(given.value, Mapping):
-        raise TabNASError(f"{given.where} must be names with values, however it is not")
+        raise TabNASError(f"{given.where} must be names with values, but it is not")
     return given.value

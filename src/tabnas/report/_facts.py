@@ -164,7 +164,7 @@ def read_facts(result: Mapping[str, Any], history: Sequence[Any]) -> RunFacts:
     classes, diagnostics = target.get("classes"), said.get("diagnostics")
     costs = tuple(read_cost(name, cost) for name, cost in said["costs"].items())
     if not costs:
-        raise TabNASError("result.json: costs must name a cost, however it names none")
+        raise TabNASError("result.json: costs must name a cost, but it names none")
     return RunFacts(
         architecture=architecture,
         widths=parse_widths(said["architecture"]),
@@ -210,7 +210,7 @@ def parse_widths(architecture: Given) -> tuple[int, ...]:
     widths = tuple(map(int, parts)) if fits else ()
     if not fits or len(widths) > MOST_LAYERS or max(widths) > MOST_WIDTH:
         raise TabNASError(
-            f"{architecture.where} must be widths joined by hyphens, like 32-144-24, however "
+            f"{architecture.where} must be widths joined by hyphens, like 32-144-24, but "
             f"{text!r} is there"
         )
     return widths

@@ -28,7 +28,7 @@ class Given:
         """An entry that must be there."""
         entries = self._mapping()
         if name not in entries:
-            raise TabNASError(f"{self.where} must have {name!r}, however it has not")
+            raise TabNASError(f"{self.where} must have {name!r}, but it has not")
         return self._below(name, entries[name])
 
     def get(self, name: str) -> Given | None:
@@ -62,7 +62,7 @@ class Given:
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             raise self._wrong("a whole number")
         if not 0 <= self.value <= most:
-            raise TabNASError(f"{self.where} must be from 0 to {most:.6g}, however it is not")
+            raise TabNASError(f"{self.where} must be from 0 to {most:.6g}, but it is not")
         return self.value
 
     def flag(self) -> bool:
@@ -100,7 +100,7 @@ class Given:
 
     def _wrong(self, wanted: str) -> TabNASError:
         kind = type(self.value).__name__
-        return TabNASError(f"{self.where} must be {wanted}, however it is of type {kind}")
+        return TabNASError(f"{self.where} must be {wanted}, but it is of type {kind}")
 
 
 def shown(words: object, *, longest: int = LONGEST_SHOWN) -> str:

@@ -89,7 +89,7 @@ def read_tradeoff(tradeoff: Mapping[str, Any]) -> TradeoffFacts:
     models = said["models"].each()
     if not 1 <= len(models) <= MOST_MODELS:
         raise TabNASError(
-            f"tradeoff.json: models must be 1 to {MOST_MODELS}, however {len(models)} are there"
+            f"tradeoff.json: models must be 1 to {MOST_MODELS}, but {len(models)} are there"
         )
     tested = all(_test_score(model, metric) is not None for model in models)
     members = [_member(model, metric, cost, tested=tested) for model in models]
@@ -124,7 +124,7 @@ def read_tradeoff(tradeoff: Mapping[str, Any]) -> TradeoffFacts:
 def _member(given: Given, metric: str, cost: str, *, tested: bool) -> Member:
     costs = {name: read_cost(name, one) for name, one in given["costs"].items()}
     if cost not in costs:
-        raise TabNASError(f"{given.where}.costs must have {cost!r}, however it has not")
+        raise TabNASError(f"{given.where}.costs must have {cost!r}, but it has not")
     limit, held_out = given["limit"].number(), given["held_out"].number()
     for name, value in (("limit", limit), (f"costs.{cost}.value", costs[cost].value)):
         if not (isfinite(value) and value >= 0):
@@ -153,5 +153,5 @@ def _test_score(given: Given, metric: str) -> Given | None:
 def _folder(given: Given) -> str:
     name = given.text()
     if not FOLDER.fullmatch(name):
-        raise TabNASError(f"{given.where} must be like limit-2000, however {name!r} is there")
+        raise TabNASError(f"{given.where} must be like limit-2000, but {name!r} is there")
     return name

@@ -32,7 +32,7 @@ class Confusion:
         if not 0 < size <= MOST_CLASSES or [len(row) for row in counts] != [size] * size:
             raise TabNASError(
                 f"{given.where}.counts must be a square of the {size} classes, at most "
-                f"{MOST_CLASSES}, however it is not"
+                f"{MOST_CLASSES}, but it is not"
             )
         return cls(tuple(names), counts, pooled)
 
@@ -88,7 +88,7 @@ class Residuals:
         if len(edges) != len(counts) + 1 or len(counts) > MOST_BINS:
             raise TabNASError(
                 f"{histogram.where} must have one edge more than counts, at most {MOST_BINS}, "
-                f"however it has {len(edges)} and {len(counts)}"
+                f"but it has {len(edges)} and {len(counts)}"
             )
         pairs = [given[name].each()[:MOST_PAIRS] for name in ("truth", "prediction")]
         if len(pairs[0]) != len(pairs[1]):
@@ -157,5 +157,5 @@ def _share(name: str, given: Given) -> float:
         return float(name)
     except ValueError:
         raise TabNASError(
-            f"{given.where}.quantiles must be named by shares like 0.5, however {name!r} is there"
+            f"{given.where}.quantiles must be named by shares like 0.5, but {name!r} is there"
         ) from None

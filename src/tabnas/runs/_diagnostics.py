@@ -53,7 +53,7 @@ def diagnose(
 
     prediction = predict(part.encoded)
     if not len(part) or not np.isfinite(prediction).all():
-        raise TabNASError("rows and finite predictions are needed, however there are none")
+        raise TabNASError("rows and finite predictions are needed, but there are none")
     said: dict[str, Any] = {
         "rows": "test" if parts.test is not None else "validation",
         "count": len(part),

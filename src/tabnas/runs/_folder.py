@@ -106,7 +106,7 @@ class RunFolder:
     def _refuse_occupied(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise TabNASError(
-                f"{self.given!r} must be a folder, however it is a file; name another with --out"
+                f"{self.given!r} must be a folder, but it is a file; name another with --out"
             )
         inside = list(self.path.iterdir()) if self.path.is_dir() else []
         held = {path.name for path in inside if not is_temporary(path, *self.own)}
@@ -118,7 +118,7 @@ class RunFolder:
                 f"tabnas resume {self.given}, or name another with --out"
             )
         raise TabNASError(
-            f"the folder {self.given!r} must be new or empty, however it holds files; "
+            f"the folder {self.given!r} must be new or empty, but it holds files; "
             "name another with --out or remove it"
         )
 
@@ -127,7 +127,7 @@ class RunFolder:
             raise TabNASError(f"the run in {self.given!r} is finished: see its {self.final}")
         if not (self.path / CONFIG).exists():
             raise TabNASError(
-                f"{self.given!r} must be the folder of a run that was stopped, however it holds "
+                f"{self.given!r} must be the folder of a run that was stopped, but it holds "
                 f"no {CONFIG}; name one that a search has written"
             )
 
@@ -316,7 +316,7 @@ def load_run_model(path: str | Path) -> Model:
     if not folder.is_dir():
         found = "it is a file" if folder.exists() else "there is none"
         raise TabNASError(
-            f"{str(path)!r} must be the folder of a finished run, however {found}; "
+            f"{str(path)!r} must be the folder of a finished run, but {found}; "
             "name one that a search has written"
         )
     if (folder / MODEL).is_dir():
@@ -324,7 +324,7 @@ def load_run_model(path: str | Path) -> Model:
         folder /= MODEL
     elif not (folder / MODEL_FILE).exists():
         raise TabNASError(
-            f"{str(path)!r} must be the folder of a finished run, however it holds no model; "
+            f"{str(path)!r} must be the folder of a finished run, but it holds no model; "
             "name one that a search has written"
         )
     try:
@@ -349,10 +349,10 @@ def load_facts(file: Path, of: str, newest: int) -> dict[str, Any]:
     facts = _parsed(file, json.loads, most=MOST_RESULT)
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int:
-        raise TabNASError(f"{str(file)!r} must hold the facts of {of}, however it holds others")
+        raise TabNASError(f"{str(file)!r} must hold the facts of {of}, but it holds others")
     if version > newest:
         raise TabNASError(
-            f"{str(file)!r} must have at most format {newest}, however it has {version}: it was "
+            f"{str(file)!r} must have at most format {newest}, but it has {version}: it was "
             "written by a newer tabnas; update this one"
         )
     return dict(facts)

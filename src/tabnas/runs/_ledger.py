@@ -301,7 +301,7 @@ def believed() -> Iterator[None]:
     except MALFORMED as error:
         problem = error if isinstance(error, TabNASError) else f"it is malformed, {error!r}"
         raise TabNASError(
-            "the checkpoint must be one that this run has written, however it cannot be "
+            "the checkpoint must be one that this run has written, but it cannot be "
             f"({_short(problem, 300)}); make the run again from its start"
         ) from None
 
@@ -311,7 +311,7 @@ def refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> No
     for name in sorted(set(then) | set(now)):
         if then.get(name) != now.get(name):
             raise TabNASError(
-                f"a run can go on only as it began, however {name} was {_short(then.get(name))} "
+                f"a run can go on only as it began, but {name} was {_short(then.get(name))} "
                 f"and is {_short(now.get(name))}; undo the change, or begin a new run"
             )
 

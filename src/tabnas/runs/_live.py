@@ -139,7 +139,7 @@ def read_stand(folder: str | Path) -> Stand | None:
         facts = json.loads(text, parse_int=_integer)
         version = facts.get("format") if isinstance(facts, dict) else None
         if type(version) is not int:
-            raise TabNASError("it must say its format, however it does not")
+            raise TabNASError("it must say its format, but it does not")
         if version > FORMAT:
             raise TabNASError(f"its format {version} is that of a newer tabnas; update this one")
         said = facts.pop("snapshot", None)
@@ -156,7 +156,7 @@ def _fitting(stand: Stand) -> Stand:
     if stand.snapshot is not None and stand.widths:
         layers = [len(layer) for layer in stand.snapshot.probabilities]
         if layers != [len(layer) for layer in stand.widths]:
-            raise TabNASError("it must have a probability for each width, however it has others")
+            raise TabNASError("it must have a probability for each width, but it has others")
     return stand
 
 

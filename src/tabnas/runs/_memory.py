@@ -42,6 +42,6 @@ def refuse_beyond_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -
     )
     raise TabNASError(
         f"the networks of a search must take at most {MOST_BYTES / 1e9:.1f} GB, since all share "
-        f"their memory, however embeddings would take {said['embeddings']} and layers "
+        f"their memory, but embeddings would take {said['embeddings']} and layers "
         f"{said['layers']}, moments included; {advice}"
     )

@@ -148,7 +148,7 @@ class Plan(Recipe):
         if max(epochs, search_epochs) > MOST_EPOCHS or candidates > most:
             raise TabNASError(
                 "the plan of the run must be one that follows from its settings, at most "
-                f"{MOST_EPOCHS:,} epochs, however more work was given; begin a new run"
+                f"{MOST_EPOCHS:,} epochs, got more work; begin a new run"
             )
         return replace(
             self,

@@ -78,7 +78,7 @@ def prepare_uncut(
         return prepare_table(data, settings, validation=validation, test=test)
     if validation is not None or test is not None:
         raise TabNASError(
-            "the rows of a store were split when it was made, however validation or test rows are "
+            "the rows of a store were split when it was made, but validation or test rows are "
             "given besides; leave them out"
         )
     return prepare_stored(data, settings, ranks)
@@ -104,8 +104,7 @@ def prepare_table(
     test = None if test is None else _matching("test", test, data)
     if len(data) < FEWEST_ROWS:
         raise TabNASError(
-            f"the table must have at least {FEWEST_ROWS} rows with a target, "
-            f"however it has {len(data)}"
+            f"the table must have at least {FEWEST_ROWS} rows with a target, but it has {len(data)}"
         )
     judged = test is not None or settings.shares.test > 0
     if judged and isinstance(data.target, ClassTarget):
@@ -247,14 +246,14 @@ def _matching(name: str, own: Labelled, data: Labelled) -> Labelled:
     """A user's own rows, whose target must be that of the table."""
     own = own.weighing()
     if not len(own):
-        raise TabNASError(f"the {name} part must have rows with a target, however it has none")
+        raise TabNASError(f"the {name} part must have rows with a target, but it has none")
     same = own.target == data.target
     if isinstance(own.target, NumberTarget) and isinstance(data.target, NumberTarget):
         same = True  # their units are found from the training rows
     if not same:
         raise TabNASError(
             f"the {name} part must have the target of the table, classes in the same order, "
-            "however it has another; make it with Labelled.of(table, data.target)"
+            "but it has another; make it with Labelled.of(table, data.target)"
         )
     return own
 
@@ -265,7 +264,7 @@ def _refuse_huge(encoder: TableEncoder, part: Part) -> None:
     for feature, value in zip(encoder.features, largest.tolist(), strict=True):
         if value > HUGE:
             raise TabNASError(
-                f"the column {feature!r} must stay below {HUGE:g} to be taken as it is, however it "
+                f"the column {feature!r} must stay below {HUGE:g} to be taken as it is, but it "
                 f"holds {value:g}; use the scaling robust, or give it in another unit"
             )
 

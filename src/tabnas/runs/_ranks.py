@@ -70,7 +70,7 @@ class Ranks:
             for name in sorted(set(said[0]) | set(other)):
                 if said[0].get(name) != other.get(name):
                     raise TabNASError(
-                        "all processes of a run must make the same one, however rank "
+                        "all processes of a run must make the same one, but rank "
                         f"{rank} has another: {name} is {_short(other.get(name))} there, and "
                         f"{_short(said[0].get(name))} on rank 0"
                     )

@@ -22,7 +22,7 @@ def recalled(kind: type[Kind], facts: Any, **known: Any) -> Kind:
         if not _fits(facts[name], hints[name]):
             raise TabNASError(
                 f"{name} of a {kind.__name__} must be {getattr(hints[name], '__name__', 'other')}, "
-                f"however {type(facts[name]).__name__} was given"
+                f"got {type(facts[name]).__name__}"
             )
     return kind(**facts, **known)
 

@@ -40,7 +40,7 @@ class RunSettings:
     metric: str | None = None
     """What candidates are chosen by. Without it, log loss for classes and RMSE for quantities."""
     class_weight: ClassWeight | None = None
-    """"balanced": every class weighs the same in training, however rare."""
+    """"balanced": every class weighs the same in training, but rare."""
     shares: Shares = field(default_factory=Shares)
     """How much of the table is for validation and for the final test."""
     order: Order = "random"
@@ -79,9 +79,7 @@ class RunSettings:
         set_field(self, "drop", tuple(self.drop))
         if not self.limits:
             known = ", ".join(f"max_{name}" for name in (*COSTS, *COST_NAMES))
-            raise TabNASError(
-                f"a run must have at least one limit, however none was given: {known}"
-            )
+            raise TabNASError(f"a run must have at least one limit, got none: {known}")
         for name in self.limits:
             _one_of("cost called", name, (*COSTS, *COST_NAMES))
         self.budget  # noqa: B018 - refuses unknown costs and impossible limits
@@ -90,7 +88,7 @@ class RunSettings:
         check_int("memory", self.memory, minimum=1)
         if check_int("workers", self.workers, minimum=1) > MOST_WORKERS:
             raise TabNASError(
-                f"workers must be at most {MOST_WORKERS}, however {self.workers} was given; more "
+                f"workers must be at most {MOST_WORKERS}, got {self.workers}; more "
                 "than there are cores only wait for one another"
             )
         for name, most in (("layers", MOST_LAYERS), ("candidates", MOST_CANDIDATES)):
@@ -102,7 +100,7 @@ class RunSettings:
             for width in self.widths:
                 _at_most(MOST_WIDTH, "a width", check_int("a width", width, minimum=0))
         if self.time is not None and not (_is_number(self.time) and 0 < self.time < inf):
-            raise TabNASError(f"the time must be positive seconds, however {self.time!r} was given")
+            raise TabNASError(f"the time must be positive seconds, got {self.time!r}")
         _one_of("order of a split", self.order, get_args(Order))
         _one_of("scaling", self.scaling, get_args(Scaling))
         refuse_other_marks(self.decimal)
@@ -119,12 +117,11 @@ class RunSettings:
         for name, most in limits.items():
             if not _is_number(most) or not 0 < most < inf:
                 raise TabNASError(
-                    f"the limit on {name} must be a positive number of microseconds, however "
-                    f"{most!r} was given"
+                    f"the limit on {name} must be a positive number of microseconds, got {most!r}"
                 )
         if self.latency_table is not None and not limits:
             raise TabNASError(
-                "a latency table must serve a limit on latency, however none was given; set "
+                "a latency table must serve a limit on latency, got none; set "
                 + " or ".join(f"max_{name}" for name in COST_NAMES)
             )
 
@@ -194,13 +191,13 @@ def _is_number(value: Any) -> bool:
 def _typed(what: str, given: Any, kind: type, words: str) -> None:
     if not isinstance(given, kind) or (kind is Iterable and isinstance(given, str | Mapping)):
         shown = repr(given) if isinstance(given, str | Real | None) else type(given).__name__
-        raise TabNASError(f"{what} must be {words}, however {shown[:80]} was given")
+        raise TabNASError(f"{what} must be {words}, got {shown[:80]}")
 
 
 def _at_most(most: int, what: str, given: int) -> None:
     """More would take memory or time that nobody has; better refused than died of."""
     if given > most:
-        raise TabNASError(f"{what} must be at most {most:,}, however {given:,} was given")
+        raise TabNASError(f"{what} must be at most {most:,}, got {given:,}")
 
 
 def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:

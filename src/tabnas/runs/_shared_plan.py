@@ -27,7 +27,7 @@ def shared_plan(planned: Planned, resolved: Mapping[str, Any] | None, ranks: Ran
     plan = own or planned(said["resolved"])
     if plan.engine != "torch":
         raise TabNASError(
-            "a run in several processes must have the engine torch, however it has "
+            "a run in several processes must have the engine torch, but it has "
             f"{plan.engine}; give --engine torch to the search, or go on in one process"
         )
     latency = plan.latency

@@ -61,7 +61,7 @@ def _refuse_one_answer(data: Labelled, train: IntArray) -> None:
     if not len(train) or (data.truth[train] == data.truth[train[0]]).all():
         raise TabNASError(
             f"the training rows must show at least two values of the target {data.target.name!r}, "
-            "however they show one; split otherwise, or give more rows"
+            "but they show one; split otherwise, or give more rows"
         )
 
 
@@ -99,7 +99,7 @@ def classes_of(target: Target) -> tuple[Label, ...]:
     """The classes that are to be weighed; a quantity has none."""
     if not isinstance(target, ClassTarget):
         raise TabNASError(
-            f"classes can be weighed only where there are some, however the target "
+            f"classes can be weighed only where there are some, but the target "
             f"{target.name!r} is a quantity"
         )
     return target.classes

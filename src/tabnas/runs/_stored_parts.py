@@ -30,7 +30,7 @@ from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 BLOCKS = 512
-"""Blocks of a window, so that it has rows from all over the table, however little memory there is:
+"""Blocks of a window, so that it has rows from all over the table, but little memory there is:
 with 22 of them, rows of a sorted table were learned from far worse."""
 FEWEST_BLOCK_ROWS, MOST_BLOCK_ROWS = 8, 512
 """Rows that are read together, wherever they stand: some tens of kilobytes, if memory bears it."""
@@ -258,16 +258,16 @@ def _refuse_settled(settings: RunSettings) -> None:
     for name, default in settled.items():
         if getattr(settings, name) != default:
             raise TabNASError(
-                f"{name} was settled when the store was made, however it is given once more; leave "
+                f"{name} was settled when the store was made, but it is given once more; leave "
                 "it out, or encode the table again with it"
             )
     if settings.refit:
         raise TabNASError(
-            "a training on all rows, those of the test included, must have them in memory, however "
+            "a training on all rows, those of the test included, must have them in memory, but "
             "they are in a store; leave refit out"
         )
     if settings.limits.keys() & COST_NAMES:
         raise TabNASError(
-            "a limit on latency is measured with rows of the table, however a store has encoded "
+            "a limit on latency is measured with rows of the table, but a store has encoded "
             "ones only; limit parameters, bytes or flops instead"
         )

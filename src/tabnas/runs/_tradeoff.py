@@ -182,12 +182,12 @@ def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
     for limit in ascending:
         if _is_counted(cost) and limit % 1:
             raise TabNASError(
-                f"limits on {cost} must be whole numbers, since it is counted, however {limit!r} "
-                "was given; round it down"
+                f"limits on {cost} must be whole numbers, since it is counted, got {limit!r}"
+                "; round it down"
             )
     if not 2 <= len(ascending) <= MOST_LIMITS:
         raise TabNASError(
-            f"a trade-off must have 2 to {MOST_LIMITS} different limits, however "
+            f"a trade-off must have 2 to {MOST_LIMITS} different limits, but "
             f"{len(ascending)} {'was' if len(ascending) == 1 else 'were'} given"
         )
     return ascending

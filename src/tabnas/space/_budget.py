@@ -23,21 +23,21 @@ class Limit:
     cost: Cost
     upper: float
 
-    def __init__(self, cost: Cost | Callable[[Architecture], float], at_most: float) -> None:
+    def __init__(self, cost: Cost | Callable[[Architecture], float], upper: float) -> None:
         if not isinstance(cost, Cost) and not callable(cost):
             raise TabNASError(
                 f"a limit must be on a cost or a function of an architecture, got {cost!r}; to "
                 "limit a cost by its name, write Budget(parameters=20_000)"
             )
         cost = cost if isinstance(cost, Cost) else CallableCost(cost)
-        valid = isinstance(at_most, Real) and not isinstance(at_most, bool)
-        if not valid or not isfinite(at_most) or at_most < 0:
+        valid = isinstance(upper, Real) and not isinstance(upper, bool)
+        if not valid or not isfinite(upper) or upper < 0:
             raise TabNASError(
-                f"the limit on {cost.name} must be a finite number of at least 0, got {at_most!r}"
+                f"the limit on {cost.name} must be a finite number of at least 0, got {upper!r}"
             )
-        at_most = int(at_most) if at_most == int(at_most) else float(at_most)
+        upper = int(upper) if upper == int(upper) else float(upper)
         object.__setattr__(self, "cost", cost)
-        object.__setattr__(self, "at_most", at_most)
+        object.__setattr__(self, "upper", upper)
 
     def __str__(self) -> str:
         return f"{self.cost.name} <= {self.upper:,}"
@@ -65,13 +65,13 @@ class Budget:
             if name not in COSTS:
                 raise TabNASError(
                     f"there is no cost {name!r}; {did_you_mean(name, COSTS)} "
-                    "(limit a custom cost with Limit(cost, at_most))"
+                    "(limit a custom cost with Limit(cost, upper))"
                 )
         for limit in limits:
             if not isinstance(limit, Limit):
                 raise TabNASError(
                     "a limit must have the name of its cost, like Budget(parameters=20_000), or be "
-                    f"a Limit(cost, at_most), got {limit!r}"
+                    f"a Limit(cost, upper), got {limit!r}"
                 )
         self.limits = (*limits, *(Limit(COSTS[name], bound) for name, bound in named.items()))
         names = [limit.cost.name for limit in self.limits]

@@ -39,7 +39,7 @@ class Labels:
         target = ClassTarget.fit(name, pa.chunked_array([self.found]))
         if len(np.unique(target.encode(pa.chunked_array([self.trained])))) < 2:
             raise TabNASError(
-                f"the training rows must show at least two values of the target {name!r}, however "
+                f"the training rows must show at least two values of the target {name!r}, but "
                 "they show one; give more rows"
             )
         return target
@@ -48,7 +48,7 @@ class Labels:
         """More labels than any network could answer with must not fill the memory."""
         if len(self.found) > MOST_CLASSES:
             raise TabNASError(
-                f"the target {name!r} must have at most {MOST_CLASSES:,} classes, however there "
+                f"the target {name!r} must have at most {MOST_CLASSES:,} classes, but there "
                 "are more; declare it a quantity (--task regression), or name another column"
             )
 
@@ -91,13 +91,13 @@ class Moments:
         """The target; deviations that floats cannot hold are refused."""
         if self.low >= self.high:
             raise TabNASError(
-                f"the target {name!r} must have at least two different values, however it has "
+                f"the target {name!r} must have at least two different values, but it has "
                 f"{'one' if self.count else 'none'}; give other rows, or name another column"
             )
         scale = sqrt(self.squares / self.count) if isfinite(self.squares) else inf
         if not (isfinite(self.mean) and 0 < scale < inf):
             raise TabNASError(
-                f"the target {name!r} must have a deviation that floats can hold, however it "
+                f"the target {name!r} must have a deviation that floats can hold, but it "
                 f"ranges from {self.low:g} to {self.high:g}; give it in another unit"
             )
         written = {"decimal": form.decimal, "unit": form.unit}
@@ -131,7 +131,7 @@ def typed_labels(
     except pa.ArrowInvalid:
         row = next(i for i, value in enumerate(values) if not _casts(value, wanted))
         raise RowError(
-            f"the target {name!r} must hold {wanted}, as its first rows do, however",
+            f"the target {name!r} must hold {wanted}, as its first rows do, but",
             row,
             f"is {values[row].as_py()!r}; replace it, or leave the row out",
         ) from None

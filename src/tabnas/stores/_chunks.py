@@ -70,5 +70,5 @@ def refuse_other_columns(source: Source, names: tuple[str, ...], found: tuple[st
     problem = f"{extra[0]!r} is in one of them only" if extra else "their order differs"
     raise TabNASError(
         f"{source.path.name!r} must have the columns of the first file, in the same order, "
-        f"however {problem}"
+        f"but {problem}"
     )

@@ -34,11 +34,11 @@ def read_document(folder: Path, name: str, fields: Iterable[str]) -> dict[str, A
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict) or said.get("kind") != KIND:
-        raise TabNASError(f"{name} must be of the kind {KIND!r}, however it is not; encode again")
+        raise TabNASError(f"{name} must be of the kind {KIND!r}, but it is not; encode again")
     version = said.get("format")
     if type(version) is not int or version > FORMAT:
         raise TabNASError(
-            f"{name} must have format {FORMAT}, however it has {version!r}; a newer tabnas may "
+            f"{name} must have format {FORMAT}, but it has {version!r}; a newer tabnas may "
             "have written it"
         )
     digest = said.pop("sha256", None)
@@ -50,7 +50,7 @@ def read_document(folder: Path, name: str, fields: Iterable[str]) -> dict[str, A
 def damaged(name: str) -> TabNASError:
     """The error of a file that is not what was written."""
     return TabNASError(
-        f"{name} must be as it was written, however it was changed or damaged; encode the table "
+        f"{name} must be as it was written, but it was changed or damaged; encode the table "
         "again, to another folder"
     )
 

@@ -143,7 +143,7 @@ def _learn(work: Work, out: Path, meter: Meter) -> Learned:
         Learned(pieces=pieces, summary=summary, seconds=before + meter.seconds).save(out)
         pa.default_memory_pool().release_unused()  # what merging took is not needed for a while
     if summary is None:
-        raise TabNASError("the files must have rows, however they have none")
+        raise TabNASError("the files must have rows, but they have none")
     learned = Learned(pieces=pieces, summary=summary, seconds=before + meter.seconds, complete=True)
     learned.save(out)
     return learned
@@ -175,11 +175,11 @@ def _plan(work: Work) -> dict[str, Any]:
 def _folder(out: Path) -> Iterator[Path]:
     """The folder, this process's alone; what ends before a plan leaves nothing behind."""
     if out.exists() and not out.is_dir():
-        raise TabNASError(f"a store must be a folder, however {str(out)!r} is a file")
+        raise TabNASError(f"a store must be a folder, but {str(out)!r} is a file")
     is_new = not out.exists()
     if not is_new and not (out / PLAN).exists() and any(map(_is_foreign, out.iterdir())):
         raise TabNASError(
-            f"{str(out)!r} must be new, empty or a store, however it holds something else; name "
+            f"{str(out)!r} must be new, empty or a store, but it holds something else; name "
             "another folder"
         )
     try:

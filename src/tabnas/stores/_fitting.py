@@ -50,7 +50,7 @@ def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[Tabl
             columns.append(_column(name, kind, known, summary, layout, settings))
     if not columns:
         raise TabNASError(
-            "at least one column must differ between rows, however all are constant or dropped; "
+            "at least one column must differ between rows, but all are constant or dropped; "
             "give columns that tell rows apart"
         )
     names = layout.names
@@ -127,6 +127,6 @@ def _refuse_few(summary: Summary) -> None:
     train, validation, _ = summary.parts
     if train < 2 or validation < 1:
         raise TabNASError(
-            "a store must have rows for training and for validation, however it has "
+            "a store must have rows for training and for validation, but it has "
             f"{train} and {validation}; give more rows with a target"
         )

@@ -73,7 +73,7 @@ def read_head(sources: Sequence[Source], size: int, decimal: str | None = None) 
     for source in sources:
         if (source.ending in ARROW or first.ending in ARROW) and source.ending != first.ending:
             raise TabNASError(
-                f"all files must be of one format, however {first.path.name!r} is {first.ending} "
+                f"all files must be of one format, but {first.path.name!r} is {first.ending} "
                 f"and {source.path.name!r} {source.ending}"
             )
         if source.ending not in ARROW:
@@ -107,7 +107,7 @@ def _text_head(
     joined = b"".join(parts)
     plain = replace(form, skip=0)
     if joined.isspace():
-        raise TabNASError(f"{sources[0].path.name!r} must have rows, however it has none")
+        raise TabNASError(f"{sources[0].path.name!r} must have rows, but it has none")
     try:
         arrow, decimals = _as_written(sources[0], plain, joined, decimal)
     except TabNASError:
@@ -187,7 +187,7 @@ def _stored_head(
             on_disk += here
             left -= sum(table.nbytes for table in tables)
     if not sum(lengths):
-        raise TabNASError(f"{sources[0].path.name!r} must have rows, however it has none")
+        raise TabNASError(f"{sources[0].path.name!r} must have rows, but it has none")
     return Head(
         table=settle_decimals(Table(joined(found)), decimal),
         sources=shared,

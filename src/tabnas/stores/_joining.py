@@ -48,6 +48,6 @@ def _common_type(name: str, source: Source, before: pa.DataType, here: pa.DataTy
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
     except pa.ArrowException:
         raise TabNASError(
-            f"{source.path.name!r} must have columns of the types of the files before it, however "
+            f"{source.path.name!r} must have columns of the types of the files before it, but "
             f"{name!r} is {here} there and {before} before; write all files with the same types"
         ) from None

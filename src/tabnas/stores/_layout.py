@@ -79,9 +79,7 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
     kinds = {name: _kind(head, name, meaning.kind) for name, meaning in meanings.items()}
     labels, form, target_notes = _labels(head, target, settings)
     if not kinds:
-        raise TabNASError(
-            "at least one column must be a feature, however all are dropped; drop fewer"
-        )
+        raise TabNASError("at least one column must be a feature, but all are dropped; drop fewer")
     forms = {name: meaning.form for name, meaning in meanings.items()} | {target: form}
     types = {
         name: _read_as(kind, table.column(name).type, forms[name]) for name, kind in kinds.items()
@@ -134,7 +132,7 @@ def _labels(
     with head.rows_named():
         if not len(present):
             raise TabNASError(
-                f"the target {name!r} must have values, however all of the first "
+                f"the target {name!r} must have values, but all of the first "
                 f"{len(column):,} rows are missing; name another column"
             )
         classes = settings.task == "classification" or (

@@ -23,7 +23,7 @@ def parse_bytes(text: str) -> int:
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text, re.ASCII)
     if found is None or len(text) > 20 or found[2].upper() not in UNITS:
-        raise TabNASError(f"a size must be like 500MB or 2GB, however {text[:20]!r} was given")
+        raise TabNASError(f"a size must be like 500MB or 2GB, got {text[:20]!r}")
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 
@@ -41,7 +41,7 @@ class Sizes:
         if not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST:
             raise TabNASError(
                 f"memory must be at least {LEAST // 10**6} MB, of which the program itself takes "
-                f"most, however {memory!r} was given"
+                f"most, got {memory!r}"
             )
         chunk = min(memory // 100, MOST_CHUNK)
         return cls(chunk=chunk, counts=memory // 20, sample=memory // 32)

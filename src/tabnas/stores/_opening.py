@@ -28,7 +28,7 @@ def open_store(path: str | Path) -> Store:
                 "tabnas encode"
             )
         raise TabNASError(
-            f"the store {str(path)!r} must be complete, however its encoding has not come to an "
+            f"the store {str(path)!r} must be complete, but its encoding has not come to an "
             f"end; go on with: {planned_command(path)}"
         )
     # as a whole path, since other processes may have other working folders
@@ -40,7 +40,7 @@ def open_store(path: str | Path) -> Store:
             linked = any(one.is_symlink() for one in (found, folder, folder.parent))
             if linked or not found.is_file() or found.stat().st_size != size:
                 raise TabNASError(
-                    f"{PIECES}/{folder.name}/{name} must be a file of {size:,} bytes, however it "
+                    f"{PIECES}/{folder.name}/{name} must be a file of {size:,} bytes, but it "
                     "is not; the store is damaged, encode the table again to another folder"
                 )
     return store

@@ -27,12 +27,12 @@ def agree(folder: Path, plan: Mapping[str, Any]) -> None:
         if mine["path"] == theirs["path"] and mine != theirs and mine["part"] == theirs["part"]:
             raise TabNASError(
                 f"{mine['name']!r} must be as it was when the store {str(folder)!r} was begun, "
-                "however its size or time has changed; encode it to another folder"
+                "but its size or time has changed; encode it to another folder"
             )
     other = "the files" if known["sources"] != plan["sources"] else _difference(plan, known)
     if other:
         raise TabNASError(
-            f"the store {str(folder)!r} must be gone on with by the command that began it, however "
+            f"the store {str(folder)!r} must be gone on with by the command that began it, but "
             f"{other} differ; name another folder, or type: {encode_command(known, folder)}"
         )
 

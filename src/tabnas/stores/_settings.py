@@ -50,7 +50,7 @@ class StoreSettings:
             if name in kinds:
                 what = "the target" if name == self.target else "dropped"
                 raise TabNASError(
-                    f"the column {name!r} must be of one use, however it is {what} and declared "
+                    f"the column {name!r} must be of one use, but it is {what} and declared "
                     f"{kinds[name]}; remove one"
                 )
         if self.target in self.drop:

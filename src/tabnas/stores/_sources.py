@@ -45,7 +45,7 @@ class Source:
         now = Source.of(self.path, self.part)
         if now != self:
             raise TabNASError(
-                f"{self.path.name!r} must stay as it is while it is encoded, however its size or "
+                f"{self.path.name!r} must stay as it is while it is encoded, but its size or "
                 "time has changed; encode it once more to another folder"
             )
 
@@ -65,14 +65,14 @@ def find_sources(
 ) -> tuple[Source, ...]:
     """All files, those for validation and test last; each may be named once."""
     if not paths:
-        raise TabNASError("a store must be made of at least one file, however none was named")
+        raise TabNASError("a store must be made of at least one file, but none was named")
     sources = tuple(_each(paths, validation, test))
     seen: set[Path] = set()
     for source in sources:
         file = source.path.resolve()
         if file in seen:
             raise TabNASError(
-                f"each file must be named once, however {source.path.name!r} is twice; its rows "
+                f"each file must be named once, but {source.path.name!r} is twice; its rows "
                 "would be in two parts"
             )
         seen.add(file)

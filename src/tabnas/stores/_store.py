@@ -61,7 +61,7 @@ class Store:
         _known(part)
         if not 0 <= start <= stop <= self.rows[part]:
             raise TabNASError(
-                f"rows must be among the {self.rows[part]:,} of the part {part!r}, however "
+                f"rows must be among the {self.rows[part]:,} of the part {part!r}, but "
                 f"{start:,} to {stop:,} were asked for"
             )
         rows = self._empty(stop - start)
@@ -88,7 +88,7 @@ class Store:
             if not 0 <= block * block_rows < total:
                 raise TabNASError(
                     f"blocks must be among the {-(-total // block_rows):,} of the part {part!r}, "
-                    f"however {block:,} was asked for"
+                    f"but {block:,} was asked for"
                 )
             spans.append((block * block_rows, min((block + 1) * block_rows, total)))
         rows = self._empty(sum(stop - start for start, stop in spans))
@@ -178,7 +178,7 @@ def _reachable(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise TabNASError(
-            f"{name} must be there for as long as its store is in use, however it cannot be read "
+            f"{name} must be there for as long as its store is in use, but it cannot be read "
             f"({error.strerror or error}); bring it back, and go on with the same command"
         ) from None
 

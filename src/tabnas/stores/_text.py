@@ -62,7 +62,7 @@ class TextReader:
             for data, left in self._whole(source, file, stop):
                 if b"\0" in data:
                     raise TabNASError(
-                        f"{source.path.name!r} must be text, however it holds a zero byte; save "
+                        f"{source.path.name!r} must be text, but it holds a zero byte; save "
                         "the file as UTF-8"
                     )
                 now = disk.tell() if source.is_zipped else disk.tell() - left
@@ -140,7 +140,7 @@ def refuse_other_form(source: Source, form: SeparatedForm, found: SeparatedForm)
     if found.separator != form.separator:
         raise TabNASError(
             f"{source.path.name!r} must separate values by {form.separator!r}, as the first file "
-            f"does, however it has {found.separator!r}"
+            f"does, but it has {found.separator!r}"
         )
 
 
@@ -150,13 +150,13 @@ def refuse_carriage_returns(source: Source) -> None:
         start = file.read(LOOK)
     if b"\r" in start and b"\n" not in start:
         raise TabNASError(
-            f"{source.path.name!r} must end its lines with a newline, however they end with a "
+            f"{source.path.name!r} must end its lines with a newline, but they end with a "
             "carriage return alone; convert it, for example with: tr '\\r' '\\n'"
         )
 
 
 def _unclosed(source: Source) -> TabNASError:
     return TabNASError(
-        f"{source.path.name!r} must close every quote and end its lines, however one goes on and "
+        f"{source.path.name!r} must close every quote and end its lines, but one goes on and "
         "on; double a quote that is meant as such, and quote its value"
     )

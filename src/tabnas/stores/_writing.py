@@ -69,7 +69,7 @@ def read_piece(folder: Path, piece: Piece) -> dict[str, Any]:
     said = read_document(folder, "piece.json", FIELDS)
     if said["piece"] != asdict(piece):
         raise TabNASError(
-            f"{folder.name!r} must hold the piece of that number, however it holds another; "
+            f"{folder.name!r} must hold the piece of that number, but it holds another; "
             "encode the table again, to another folder"
         )
     return {name: said[name] for name in ("rows", "files", "seconds")}
@@ -110,7 +110,7 @@ def _write_arrays(
         facts = {file.path.name: file.finish() for file in files.values()}
     if seen != piece.rows:
         raise TabNASError(
-            f"{source.path.name!r} must stay as it is while it is encoded, however it has changed; "
+            f"{source.path.name!r} must stay as it is while it is encoded, but it has changed; "
             "encode it once more, to another folder"
         )
     return facts, rows

@@ -1,4 +1,4 @@
-"""What is one category, however files and frames write it."""
+"""What is one category, but files and frames write it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
     meant = [p for p in files_in(folder or data_folder()) if name in (p.name, table_name(p))]
     if len(meant) > 1:
         raise TabNASError(
-            f"{name!r} must be one file, however it is {', '.join(path.name for path in meant)}; "
+            f"{name!r} must be one file, but it is {', '.join(path.name for path in meant)}; "
             "name it with its ending"
         )
     for path in meant:

@@ -45,7 +45,7 @@ class NatsFile:
             known[(kind, *places.T)] = table.column(name).to_numpy()
         if np.isnan(known).any():
             raise TabNASError(
-                f"{self.file} must tell of all {len(WIDTHS) ** LAYERS:,} networks, however it does "
+                f"{self.file} must tell of all {len(WIDTHS) ** LAYERS:,} networks, but it does "
                 f"not of {int(np.isnan(known).any(axis=0).sum()):,}"
             )
         return NatsSpace(*known, limit=limit)
