@@ -53,7 +53,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def find_nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The word that `name` begins, if only one does, or the most alike; capitals do not count.
 
-    >>> nearest("acc", ["accuracy", "auc"]), nearest("nwe.csv", ["one.csv", "new.csv"])
+    >>> find_nearest("acc", ["accuracy", "auc"]), find_nearest("nwe.csv", ["one.csv", "new.csv"])
     ('accuracy', 'new.csv')
     """
     given, words = name.casefold(), {word.casefold(): word for word in known}
@@ -73,7 +73,7 @@ def _similarity(given: str, word: str) -> tuple[float, bool]:
 def check_int(name: str, value: int, *, minimum: int) -> int:
     """The value as an integer of at least `least`, or an error that names it.
 
-    >>> whole("layers", 0, least=1)
+    >>> check_int("layers", 0, minimum=1)
     Traceback (most recent call last):
         ...
     tabnas.errors.TabNASError: layers must be an integer of at least 1, got 0

@@ -25,7 +25,7 @@ MAX_COUNT = 2**53
 def subtree(state: State, name: str) -> dict[str, NDArray[Any]]:
     """What stands under `name/`, without that beginning.
 
-    >>> part({"net/steps": np.array(3), "step": np.array(1)}, "net")
+    >>> subtree({"net/steps": np.array(3), "step": np.array(1)}, "net")
     {'steps': array(3)}
     """
     begin = f"{name}/"
@@ -48,7 +48,7 @@ def read_counts(
 ) -> IntArray:
     """Whole numbers from 0 to `most`, as a copy.
 
-    >>> counts({"n": np.array([1, 2**63], np.uint64)}, "n", (2,))
+    >>> read_counts({"n": np.array([1, 2**63], np.uint64)}, "n", (2,))
     Traceback (most recent call last):
         ...
     tabnas.errors.TabNASError: 'n' of the state must be numbers from 0 to 9007199254740992, \

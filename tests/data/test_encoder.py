@@ -297,5 +297,5 @@ def test_other_tables_are_matched_by_name() -> None:
 def test_arrays_are_matched_by_position() -> None:
     encoder = TableEncoder.fit(Table.of(np.arange(6.0).reshape(3, 2)))
     assert encoder.encode(Table.of(np.zeros((4, 2)))).numeric.shape == (4, 2)
-    with pytest.raises(TabNASError, match="2 columns of the training table, but 3"):
+    with pytest.raises(TabNASError, match="2 columns of the training table, got 3"):
         encoder.encode(Table.of(np.zeros((4, 3))))

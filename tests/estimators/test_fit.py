@@ -290,7 +290,7 @@ def test_answers_are_checked(birds: Any) -> None:
     for wrong, said in (
         (["owl"] * 60, "at least two classes, got one class: 'owl'"),
         (labels[:50], "each of the 60 rows"),
-        ([None, *labels[1:]], "None was given"),
+        ([None, *labels[1:]], "got None"),
         (np.where(labels == "owl", "a", "a "), "differ in more than the spaces"),
     ):
         with pytest.raises(TabNASError, match=said):

@@ -166,7 +166,7 @@ def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("m.pb", {}, "must end in .onnx, but 'm.pb'"),
+        ("m.pb", {}, "must end in .onnx, got 'm.pb'"),
         ("folder.onnx", {}, "is a folder"),
         ("file/m.onnx", {}, "cannot be written"),
         ("m.onnx", {"margin": -1}, "margin must be at least 0"),

@@ -156,7 +156,7 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         ({"format": "1"}, "the format must be a version, got '1'"),
         ({"format": True}, "the format must be a version"),
         ({"extra": 1}, "'extra' is missing or unknown"),
-        ({"architecture": 8}, "architecture: it must be of type str, but int"),
+        ({"architecture": 8}, "architecture: it must be of type str, got int"),
         ({"architecture": "8-x"}, "architecture: an architecture must be written as"),
         ({"architecture": "9" * 5000}, "architecture: it is malformed"),
         ({"architecture": "1000000-1000000"}, "weights: the shapes must be those of the"),

@@ -250,7 +250,7 @@ def test_primary_loss_orders_candidates():
 @pytest.mark.parametrize(
     ("truth", "prediction", "weight", "sentence"),
     [
-        ([0, 1], [0.2, 0.8], None, r"predictions of a binary target \(2, 2\), but"),
+        ([0, 1], [0.2, 0.8], None, r"predictions of a binary target \(2, 2\), got"),
         ([0, 2], [[0.5, 0.5]] * 2, None, "class numbers from 0 to 1"),
         ([0.5, 1], [[0.5, 0.5]] * 2, None, "class numbers from 0 to 1"),
         ([0, 1], [[0.5, 0.6]] * 2, None, "must be probabilities"),

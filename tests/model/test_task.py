@@ -28,7 +28,7 @@ def test_categorical_columns_become_embeddings(mixed: Fitted):
     task = mixed.model.task
     assert [e.categories for e in task.inputs.embeddings] == list(mixed.model.encoder.categories)
     assert [e.dimension for e in task.inputs.embeddings] == [3, 3]
-    with pytest.raises(TabNASError, match="each of the 2 categorical columns, but 1 were"):
+    with pytest.raises(TabNASError, match="each of the 2 categorical columns, got 1"):
         network_task(mixed.model.encoder, mixed.model.target, [3])
     with pytest.raises(TabNASError, match="a dimension must be an integer of at least 1"):
         network_task(mixed.model.encoder, mixed.model.target, [3, 0])

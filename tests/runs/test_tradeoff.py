@@ -311,7 +311,7 @@ def test_what_was_too_slow_for_a_tight_limit_is_there_for_a_looser_one(latency_f
 
 @pytest.mark.parametrize("cost", ["parameters", "dense_parameters", "flops", "bytes"])
 def test_what_is_counted_has_whole_limits(cost) -> None:
-    with pytest.raises(TabNASError, match=rf"limits on {cost} must be whole.* 150.5 was given"):
+    with pytest.raises(TabNASError, match=rf"limits on {cost} must be whole.* got 150.5"):
         plan_tradeoff(table(), RunSettings(limits={cost: 150}), (150.5, 300), cost=cost)
 
 

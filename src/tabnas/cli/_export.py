@@ -120,8 +120,8 @@ def _one_of(file: Path | None, out: Path | None) -> Path:
     """The file to write, which may be said in two ways."""
     if file is not None and out is not None:
         raise TabNASError(
-            f"one file must be named, but both {plain(file)!r} and --out {plain(out)!r} were "
-            "given; leave one out"
+            f"one file must be named, got both {plain(file)!r} and --out {plain(out)!r}; "
+            "leave one out"
         )
     path = file or out
     if path is None:

@@ -108,8 +108,8 @@ def search(
         refuse_without_tensorboard()
     if processes > 1 and known_engine(engine) != "torch":
         raise TabNASError(
-            f"a search in several processes must have the engine torch, but {engine} was "
-            "given; add --engine torch"
+            f"a search in several processes must have the engine torch, got {engine}; "
+            "add --engine torch"
         )
     settings, source = question.settled(
         given_limits(**question.every_limit()),

@@ -26,8 +26,8 @@ def checked(what: str, state: Any, checks: Mapping[str, Check]) -> dict[str, Any
     >>> checked("the column", {"scale": -1}, {"scale": positive})
     Traceback (most recent call last):
         ...
-    tabnas.errors.TabNASError: 'scale' of the column must be a positive number, but -1 was \
-given; the file is damaged
+    tabnas.errors.TabNASError: 'scale' of the column must be a positive number, got -1; \
+the file is damaged
     """
     if not isinstance(state, Mapping):
         raise damaged(what, "a mapping of fields", state)

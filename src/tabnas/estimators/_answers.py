@@ -32,7 +32,7 @@ def answers(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
     flat: NDArray[Any] = column_or_1d(y, warn=True)
     if len(flat) != rows:
         raise TabNASError(
-            f"y must have an answer for each of the {rows} rows of X, but {len(flat)} were given"
+            f"y must have an answer for each of the {rows} rows of X, got {len(flat)}"
         )
     if flat.dtype == object:
         flat = _of_one_type(flat)

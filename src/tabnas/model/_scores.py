@@ -213,7 +213,7 @@ def _checked(
     importance = np.ones(len(actual)) if weight is None else np.asarray(weight, np.float64)
     if importance.shape != (len(actual),) or not ((importance >= 0) & (importance < np.inf)).all():
         raise TabNASError(
-            "row weights must be finite, at least 0 and as many as the rows, but others were given"
+            "row weights must be finite, at least 0 and as many as the rows, got others"
         )
     kept = importance > 0
     if not kept.any():

@@ -187,8 +187,7 @@ def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
             )
     if not 2 <= len(ascending) <= MOST_LIMITS:
         raise TabNASError(
-            f"a trade-off must have 2 to {MOST_LIMITS} different limits, but "
-            f"{len(ascending)} {'was' if len(ascending) == 1 else 'were'} given"
+            f"a trade-off must have 2 to {MOST_LIMITS} different limits, got {len(ascending)}"
         )
     return ascending
 

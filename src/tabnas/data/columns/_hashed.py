@@ -95,8 +95,8 @@ def checked_buckets(buckets: int) -> int:
     if number > MOST_BUCKETS or number.bit_count() != 1:
         near = min(MOST_BUCKETS, 1 << (number.bit_length() - 1))
         raise TabNASError(
-            f"buckets must be a power of two of at most {MOST_BUCKETS:,}, but {number:,} was "
-            f"given; take {near:,}"
+            f"buckets must be a power of two of at most {MOST_BUCKETS:,}, got {number:,}; take "
+            f"{near:,}"
         )
     return number
 
