@@ -71,7 +71,7 @@ def _similarity(given: str, word: str) -> tuple[float, bool]:
 
 
 def check_int(name: str, value: int, *, minimum: int) -> int:
-    """The value as an integer of at least `least`, or an error that names it.
+    """Return the value as an integer of at least `minimum`, or raise an error that names it.
 
     >>> check_int("layers", 0, minimum=1)
     Traceback (most recent call last):

@@ -46,7 +46,7 @@ def check_keys(state: State, expected: Collection[str]) -> None:
 def read_counts(
     state: State, name: str, shape: Shape = (), *, maximum: int = MAX_COUNT
 ) -> IntArray:
-    """Whole numbers from 0 to `most`, as a copy.
+    """Return integers from 0 to `maximum`, as a copy.
 
     >>> read_counts({"n": np.array([1, 2**63], np.uint64)}, "n", (2,))
     Traceback (most recent call last):

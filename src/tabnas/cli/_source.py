@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabnas.cli._standard_input import DASH, input_file
 from tabnas.cli._text import is_text, plain
+from tabnas.decoding import decode
 from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ class Source:
     """
 
     data: str
-    target: str | None
-    task: str | None
-    validation: Path | None
-    test: Path | None
+    target: str | None = None
+    task: str | None = None
+    validation: Path | None = None
+    test: Path | None = None
 
     def planned(
         self,
@@ -179,24 +180,9 @@ class Source:
                     )
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Source:
-        """The inverse of `to_dict`."""
-        if not isinstance(given, Mapping) or not isinstance(given.get("data"), str):
-            raise TabNASError("config.toml must say where the data is, but it does not")
-        for name, value in given.items():
-            if name not in cls.__annotations__ or not isinstance(value, str) or "\0" in value:
-                raise TabNASError(f"config.toml, data: {name!r} is unknown or not a text")
-
-        def file(name: str) -> Path | None:
-            return Path(given[name]) if name in given else None
-
-        return cls(
-            data=given["data"],
-            target=given.get("target"),
-            task=given.get("task"),
-            validation=file("validation"),
-            test=file("test"),
-        )
+    def from_dict(cls, values: Mapping[str, Any]) -> Source:
+        """Return the source that `to_dict` has described; refuse anything else."""
+        return decode(cls, values, source="config.toml: data")
 
     def to_dict(self) -> dict[str, str]:
         """What was given, for config.toml; files by their whole paths."""
