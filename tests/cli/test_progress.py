@@ -6,7 +6,7 @@ from rich.console import Console
 
 from tabnas.cli._progress import showing
 from tabnas.runs import Progress
-from tabnas.runs._trace import Snapshot
+from tabnas.runs.search._trace import Snapshot
 
 STAND = Snapshot(
     step=5,

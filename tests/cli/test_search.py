@@ -267,7 +267,7 @@ def test_a_dry_run_writes_and_trains_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write_csv(here / "good.csv", made_columns())
-    monkeypatch.setattr("tabnas.runs._finding.Search", None)
+    monkeypatch.setattr("tabnas.runs.search._search_step.Search", None)
     assert run(["search", "good.csv", *KIND, *LIMIT, "--dry-run", *form]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""

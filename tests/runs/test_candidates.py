@@ -12,9 +12,9 @@ from tabnas.data import ClassTarget, Shares, Table
 from tabnas.model import METRICS, default_metric, fit_temperature, primary_loss
 from tabnas.nets import Constant, SuperNet
 from tabnas.runs import Labelled, RunSettings, make_plan, prepare
-from tabnas.runs._candidates import FoldsTrial, final_trainer, folds, trial_of
-from tabnas.runs._parts import Parts
-from tabnas.runs._plan import Plan
+from tabnas.runs.candidates._training import FoldsTrial, final_trainer, folds, trial_of
+from tabnas.runs.plan._plan import Plan
+from tabnas.runs.prepare._prepared_data import Parts
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -107,7 +107,7 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
 
 
 def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.runs._preparing.SMALL_TABLE", 100)
+    monkeypatch.setattr("tabnas.runs.prepare._prepare.SMALL_TABLE", 100)
     parts = prepare(weighted(200), SETTINGS)
     plan = make_plan(parts, SETTINGS)
     assert plan.folds == 0

@@ -16,7 +16,7 @@ from tabnas.errors import TabNASError
 from tabnas.locks import FolderLock
 from tabnas.model import _files
 from tabnas.runs import RunSettings, _folder, complete_run
-from tabnas.runs._checkpoint import write_checkpoint
+from tabnas.runs.checkpoints._file import write_checkpoint
 from tests.runs.conftest import begun, written_table
 
 SETTINGS = RunSettings(limits={"parameters": 800}, candidates=2, baselines=False)

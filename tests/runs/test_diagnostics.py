@@ -11,7 +11,7 @@ from tabnas.data import Encoded
 from tabnas.model import primary_loss
 from tabnas.nets import SuperNet
 from tabnas.runs import Labelled, RunSettings, describe_outcome, plan_run, prepare
-from tabnas.runs._diagnostics import (
+from tabnas.runs.evaluation._diagnostics import (
     MOST_CLASSES,
     confusion,
     diagnose,
@@ -19,8 +19,8 @@ from tabnas.runs._diagnostics import (
     residuals,
     wilson,
 )
-from tabnas.runs._importance import permutation_importance
-from tabnas.runs._part import Part
+from tabnas.runs.evaluation._importance import permutation_importance
+from tabnas.runs.prepare._encoded_rows import Part
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -102,7 +102,7 @@ def test_importance_is_by_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatc
         found.append(loss(part.encoded))
         return []
 
-    monkeypatch.setattr("tabnas.runs._diagnostics.permutation_importance", loss_as_it_is)
+    monkeypatch.setattr("tabnas.runs.evaluation._diagnostics.permutation_importance", loss_as_it_is)
     linear = Architecture(())
     net = SuperNet.standalone(linear, parts.task)
     diagnose(net, linear, parts, run.plan, run.metric, 0)

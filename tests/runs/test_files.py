@@ -26,7 +26,7 @@ from tabnas.runs import (
     plan_run,
     run_in_folder,
 )
-from tabnas.runs._checkpoint import DIGEST, MAGIC, read_checkpoint, write_checkpoint
+from tabnas.runs.checkpoints._file import DIGEST, MAGIC, read_checkpoint, write_checkpoint
 from tests.runs.conftest import made_table
 from tests.runs.test_resume import StopsAt, planned
 

@@ -30,7 +30,7 @@ from tabnas.runs import (
     load_run_model,
     run_in_folder,
 )
-from tabnas.runs._checkpoint import _existing, read_checkpoint, write_checkpoint
+from tabnas.runs.checkpoints._file import _existing, read_checkpoint, write_checkpoint
 from tests.mutations import ODD, mutated_arrays, mutated_bytes, mutated_values
 from tests.runs.conftest import made_table
 from tests.runs.test_files import reseal

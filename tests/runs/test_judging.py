@@ -11,8 +11,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows, boosted_prediction, score, trivial_prediction
 from tabnas.runs import Labelled, PlannedRun, RunSettings, plan_run, split_rows
-from tabnas.runs._candidates import Candidate
-from tabnas.runs._judging import References, compared, references
+from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.evaluation._scores import References, compared, references
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -77,7 +77,7 @@ def test_with_folds_references_learn_from_all_development_rows(class_weight: str
 def test_without_folds_they_learn_from_training_rows_and_stop_by_validation_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tabnas.runs._preparing.SMALL_TABLE", 10)
+    monkeypatch.setattr("tabnas.runs.prepare._prepare.SMALL_TABLE", 10)
     run = planned()
     assert run.plan.folds == 0
     parts, test = run.parts, run.parts.test

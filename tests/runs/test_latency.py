@@ -24,7 +24,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs import describe_outcome as described
-from tabnas.runs._latency import LOOKS, REFERENCES
+from tabnas.runs.plan._latency import LOOKS, REFERENCES
 from tests.latency.conftest import TERMS, made_latency_table
 from tests.runs.conftest import made_table
 from tests.runs.test_resume import StopsAt, bits

@@ -10,8 +10,8 @@ import pytest
 from tabnas.model import tempered
 from tabnas.nets import TrainingRows
 from tabnas.runs import Labelled, Ledger, PlannedRun, RunSettings, plan_run
-from tabnas.runs._candidates import Candidate, final_trainer
-from tabnas.runs._making import Made, make_model
+from tabnas.runs._final_training import Made, make_model
+from tabnas.runs.candidates._training import Candidate, final_trainer
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -66,7 +66,7 @@ def test_the_network_of_the_folds_learns_from_all_of_their_rows() -> None:
 
 @pytest.fixture
 def no_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.runs._preparing.SMALL_TABLE", 10)
+    monkeypatch.setattr("tabnas.runs.prepare._prepare.SMALL_TABLE", 10)
 
 
 @pytest.mark.usefixtures("no_folds")

@@ -13,7 +13,7 @@ from tabnas.cli import _main as cli
 from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.runs import Labelled, Part, RunSettings, load_result, plan_tradeoff, prepare
-from tabnas.runs._overlap import hash_rows
+from tabnas.runs.prepare._overlap import hash_rows
 from tabnas.stores import encode_store, open_store
 from tests.runs.conftest import made_table
 

@@ -9,8 +9,8 @@ import pytest
 from tabnas.data import NumberTarget, Shares, Table, split_by_group
 from tabnas.errors import TabNASError
 from tabnas.runs import Labelled, RunSettings, make_plan, prepare
-from tabnas.runs._candidates import folds
-from tabnas.runs._parts import SMALL_TABLE
+from tabnas.runs.candidates._training import folds
+from tabnas.runs.prepare._prepared_data import SMALL_TABLE
 from tests.runs.conftest import made_table
 
 LIMITS = {"parameters": 2_000}

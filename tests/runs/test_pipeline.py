@@ -261,7 +261,7 @@ def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.Mon
     def broken(*arguments: object, **options: object) -> None:
         raise ValueError("no trees today")
 
-    monkeypatch.setattr("tabnas.runs._judging.boosted_prediction", broken)
+    monkeypatch.setattr("tabnas.runs.evaluation._scores.boosted_prediction", broken)
     found = outcome(labelled("kind"))
     assert found.boosted is None
     assert set(found.scores) == {"network", "trivial"}

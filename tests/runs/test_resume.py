@@ -30,7 +30,7 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs import describe_outcome as described
-from tabnas.runs._checkpoint import read_checkpoint, write_checkpoint
+from tabnas.runs.checkpoints._file import read_checkpoint, write_checkpoint
 from tests.processes import default_signals
 from tests.runs.conftest import Nursery, begun, made_table, written_table
 
@@ -587,7 +587,7 @@ def test_to_be_asked_to_stop_while_others_are_fitted_ends_at_once(tmp_path, monk
 
     run = planned(300, baselines=True)
     with monkeypatch.context() as patched:
-        patched.setattr("tabnas.runs._judging.boosted_prediction", asked)
+        patched.setattr("tabnas.runs.evaluation._scores.boosted_prediction", asked)
         with pytest.raises(Stopped):
             run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
     again = planned(300, baselines=True)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tabnas import Budget, TabNASError
 from tabnas.data import Table, TableEncoder
 from tabnas.runs import Labelled, RunSettings, _plan, plan_run
-from tabnas.runs._embedding_rule import fit_embeddings
-from tabnas.runs._plan import default_batch_size, default_epochs
+from tabnas.runs.plan._plan import default_batch_size, default_epochs
+from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.space import COSTS
 from tests.conftest import BRIEF, USUAL, planned_with
 from tests.runs.conftest import made_table

@@ -13,7 +13,7 @@ from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingSettings
 from tabnas.runs import ALONE, Ledger, Ranks, RunSettings, network_bytes, plan_run, prepare
-from tabnas.runs._stored_parts import StoredParts
+from tabnas.runs.prepare._stored_data import StoredParts
 from tabnas.space import Architecture
 from tabnas.stores import Store, encode_store, open_store
 from tests.ranks import in_ranks

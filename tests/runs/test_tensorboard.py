@@ -13,7 +13,7 @@ import pytest
 
 from tabnas.cli._main import MISTAKE, run
 from tabnas.runs import EventLog, Labelled, PlannedRun, Progress, RunSettings, Snapshot, plan_run
-from tabnas.runs._tensorboard import POINTS, TENSORBOARD
+from tabnas.runs.folders._tensorboard import POINTS, TENSORBOARD
 from tests.runs.conftest import Nursery, made_table, written_table
 
 pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
@@ -165,7 +165,7 @@ def test_events_of_a_whole_run_and_of_one_that_was_stopped(
 def without(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        "tabnas.runs._tensorboard.find_spec",
+        "tabnas.runs.folders._tensorboard.find_spec",
         lambda name: None if name == "tensorboard" else found(name),
     )
 

@@ -31,9 +31,9 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
-from tabnas.runs._candidates import Trial
 from tabnas.runs._pipeline import Outcome
-from tabnas.runs._tradeoff_result import describe_tradeoff, folder_name, pareto_optimal
+from tabnas.runs.candidates._training import Trial
+from tabnas.runs.folders._tradeoff_result import describe_tradeoff, folder_name, pareto_optimal
 from tabnas.space import Architecture
 from tests.cli.conftest import write_csv
 from tests.latency.conftest import made_latency_table

@@ -9,8 +9,8 @@ import pytest
 
 from tabnas.errors import TabNASError
 from tabnas.runs import Labelled, Ledger, PlannedRun, RunSettings, plan_run
-from tabnas.runs._candidates import Candidate
-from tabnas.runs._trials import ranked, tried_alone
+from tabnas.runs.candidates._train_candidates import ranked, tried_alone
+from tabnas.runs.candidates._training import Candidate
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -62,7 +62,9 @@ def test_the_best_keeps_its_weights(
 ) -> None:
     outcomes = [candidate(k, loss) for k, loss in enumerate(losses)]
     trials = iter(map(FakeTrial, outcomes))
-    monkeypatch.setattr("tabnas.runs._trials.trial_of", lambda *given: next(trials))
+    monkeypatch.setattr(
+        "tabnas.runs.candidates._train_candidates.trial_of", lambda *given: next(trials)
+    )
     ledger = Ledger()
     architectures = [one.architecture for one in outcomes]
     tried = tried_alone(run, architectures, lambda told: None, ledger)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.runs._wider import steps_wider
+from tabnas.runs.search._wider import steps_wider
 from tabnas.space import Architecture, Budget, SearchSpace
 from tests.problems import spaces, valid_choices
 

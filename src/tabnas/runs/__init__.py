@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from tabnas.locks import is_locked
-from tabnas.runs._candidates import Candidate, trial_of
-from tabnas.runs._folder import (
+from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
+from tabnas.runs._progress import Observer, Progress
+from tabnas.runs._ranks import ALONE, Ranks, joined
+from tabnas.runs._settings import RunSettings
+from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
+from tabnas.runs.candidates._training import Candidate, trial_of
+from tabnas.runs.checkpoints._run_checkpoint import Ledger, Stopped
+from tabnas.runs.folders._result import describe_outcome
+from tabnas.runs.folders._run_folder import (
     CONFIG,
     RunFolder,
     load_config,
@@ -15,32 +22,25 @@ from tabnas.runs._folder import (
     write_card,
     write_report,
 )
-from tabnas.runs._labelled import Labelled
-from tabnas.runs._ledger import Ledger, Stopped
-from tabnas.runs._limit_effect import LimitEffect
-from tabnas.runs._live import LiveFile, Stand, read_stand
-from tabnas.runs._memory import network_bytes
-from tabnas.runs._part import Part
-from tabnas.runs._parts import Parts
-from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
-from tabnas.runs._plan import Plan, make_plan
-from tabnas.runs._preparing import prepare, prepare_uncut
-from tabnas.runs._progress import Observer, Progress
-from tabnas.runs._ranks import ALONE, Ranks, joined
-from tabnas.runs._result import describe_outcome
-from tabnas.runs._settings import RunSettings
-from tabnas.runs._splitting import split_rows
-from tabnas.runs._tensorboard import TENSORBOARD, EventLog, refuse_without_tensorboard
-from tabnas.runs._trace import Snapshot
-from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
-from tabnas.runs._tradeoff_folder import (
+from tabnas.runs.folders._status import LiveFile, Stand, read_stand
+from tabnas.runs.folders._tensorboard import TENSORBOARD, EventLog, refuse_without_tensorboard
+from tabnas.runs.folders._tradeoff_folder import (
     TradeoffFolder,
     complete_run,
     is_tradeoff,
     load_tradeoff,
     write_tradeoff_page,
 )
-from tabnas.runs._tradeoff_result import describe_tradeoff
+from tabnas.runs.folders._tradeoff_result import describe_tradeoff
+from tabnas.runs.plan._memory import network_bytes
+from tabnas.runs.plan._plan import Plan, make_plan
+from tabnas.runs.prepare._encoded_rows import Part
+from tabnas.runs.prepare._labelled_table import Labelled
+from tabnas.runs.prepare._prepare import prepare, prepare_uncut
+from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.prepare._row_split import split_rows
+from tabnas.runs.search._limit_effect import LimitEffect
+from tabnas.runs.search._trace import Snapshot
 
 __all__ = [
     "ALONE",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tabnas.data import NumberTarget
-from tabnas.runs._parts import Parts
+from tabnas.runs.prepare._prepared_data import Parts
 
 
 def most_extreme(parts: Parts) -> str:

@@ -21,24 +21,24 @@ from tabnas.model import (
     trivial_prediction,
 )
 from tabnas.nets import load_engine
-from tabnas.runs._candidates import Candidate
 from tabnas.runs._extremes import most_extreme
-from tabnas.runs._finding import Found, searched
-from tabnas.runs._judging import References, compared, diagnosed, references
-from tabnas.runs._labelled import Labelled
-from tabnas.runs._ledger import Entries, Ledger
-from tabnas.runs._limit_effect import LimitEffect
-from tabnas.runs._making import make_model
-from tabnas.runs._parts import Parts
+from tabnas.runs._final_training import make_model
 from tabnas.runs._phases import timed
-from tabnas.runs._plan import Plan, make_plan
-from tabnas.runs._preparing import prepare
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._ranks import ALONE, Ranks
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._shared_plan import shared_plan
-from tabnas.runs._trace import Snapshot
-from tabnas.runs._trials import ranked, tried_alone
+from tabnas.runs.candidates._train_candidates import ranked, tried_alone
+from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.checkpoints._run_checkpoint import Entries, Ledger
+from tabnas.runs.evaluation._scores import References, compared, diagnosed, references
+from tabnas.runs.plan._plan import Plan, make_plan
+from tabnas.runs.plan._shared_plan import shared_plan
+from tabnas.runs.prepare._labelled_table import Labelled
+from tabnas.runs.prepare._prepare import prepare
+from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.search._limit_effect import LimitEffect
+from tabnas.runs.search._search_step import Found, searched
+from tabnas.runs.search._trace import Snapshot
 from tabnas.stores import Store
 
 

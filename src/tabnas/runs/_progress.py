@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Literal
 
 from tabnas.nets import Trainer
-from tabnas.runs._trace import Snapshot, Trace, describe
+from tabnas.runs.search._trace import Snapshot, Trace, describe
 from tabnas.search import Search, StepRecord
 
 Phase = Literal["measuring", "search", "candidates", "final training", "comparison", "refit"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tabnas.errors import TabNASError
 from tabnas.nets import MissingTorchError, RankError
 from tabnas.processes import watch_parent
-from tabnas.runs._checkpoint import Arrays, packed, unpacked
+from tabnas.runs.checkpoints._file import Arrays, packed, unpacked
 
 if TYPE_CHECKING:
     from tabnas.nets.torch import Group

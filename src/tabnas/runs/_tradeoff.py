@@ -13,22 +13,22 @@ from tabnas.feasible import FeasibleSet
 from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import load_engine
-from tabnas.runs._candidates import Candidate
-from tabnas.runs._embedding_rule import fit_embeddings
-from tabnas.runs._finding import Found, found_by, kept_when_refused, run_search
-from tabnas.runs._judging import references
-from tabnas.runs._labelled import Labelled
-from tabnas.runs._ledger import Entries, Ledger, Section, believed
-from tabnas.runs._parts import Parts
 from tabnas.runs._phases import timed
 from tabnas.runs._pipeline import Outcome, PlannedRun, conclude, metric_of
-from tabnas.runs._plan import Plan, make_plan
-from tabnas.runs._preparing import prepare_uncut
 from tabnas.runs._progress import Observer, Progress
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._side_by_side import train_side_by_side
-from tabnas.runs._trace import Trace
-from tabnas.runs._trials import tried_alone
+from tabnas.runs.candidates._parallel import train_side_by_side
+from tabnas.runs.candidates._train_candidates import tried_alone
+from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.checkpoints._run_checkpoint import Entries, Ledger, Section, believed
+from tabnas.runs.evaluation._scores import references
+from tabnas.runs.plan._plan import Plan, make_plan
+from tabnas.runs.prepare._embedding_rule import fit_embeddings
+from tabnas.runs.prepare._labelled_table import Labelled
+from tabnas.runs.prepare._prepare import prepare_uncut
+from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.search._search_step import Found, found_by, kept_when_refused, run_search
+from tabnas.runs.search._trace import Trace
 from tabnas.search import FrozenSearch
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
 from tabnas.stores import Store

@@ -1,0 +1,1 @@
+"""Stand-alone training of the candidates."""

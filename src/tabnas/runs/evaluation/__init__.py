@@ -1,0 +1,1 @@
+"""Scores on test rows and diagnostics of the final model."""

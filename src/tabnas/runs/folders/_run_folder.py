@@ -1,0 +1,389 @@
+"""A run as a folder: how it was made, what it saw, what it found, and the model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import tomli_w
+
+from tabnas.errors import TabNASError
+from tabnas.files import atomic_write, is_temporary, read_file, refuse_links, remove_temporaries
+from tabnas.locks import LOCK_NAME as LOCK
+from tabnas.locks import FolderLock
+from tabnas.model import Model, load_model, save_model
+from tabnas.report import render_card, render_report
+from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
+from tabnas.runs._progress import Observer
+from tabnas.runs._ranks import ALONE, Ranks
+from tabnas.runs._settings import RunSettings
+from tabnas.runs._tradeoff import PlannedTradeoff
+from tabnas.runs.checkpoints._file import has_checkpoint
+from tabnas.runs.checkpoints._run_checkpoint import EVERY, Ledger, refuse_other_identity
+from tabnas.runs.folders._result import FORMAT, describe_outcome
+from tabnas.runs.folders._status import PROGRESS, LiveFile
+from tabnas.runs.folders._tensorboard import TENSORBOARD
+from tabnas.runs.prepare._labelled_table import Labelled
+from tabnas.stores import Store
+
+CONFIG = "config.toml"
+"""The file of a run's folder that says what was asked."""
+HISTORY, RESULT, MODEL = "history.jsonl", "result.json", "model"
+REPORT, CARD = "report.html", "MODEL_CARD.md"
+CHECKPOINT = "checkpoint"
+OWN = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)
+"""What a run writes to its folder."""
+MODEL_FILE = "model.json"
+MOST_CONFIG, MOST_RESULT = 16 << 20, 256 << 20  # bytes that are read
+CONFIG_HEADING = """\
+# What was asked of this run: the rows, and every setting that was given or has a fixed default.
+# What followed from the table by rule (widths, epochs, batch size) is in result.json under "plan".
+
+"""
+
+
+class RunFolder:
+    """A place for a run, taken before the work begins so that it cannot fail for that at the end.
+
+    Used as a context, it is locked: one process to a folder. What ends before there was anything to
+    go on from leaves nothing behind. Somebody else may have made a folder that is gone on with, so
+    links in it are refused: nothing outside is ever written or removed.
+
+        config.toml     all that is needed to make the run again, or to go on with it
+        checkpoint/     where it stands, while it is not finished
+        progress.json   the same in a few numbers, for `tabnas watch`
+        tensorboard/    the same as events, if that was asked for
+        history.jsonl   one line for each snapshot of the search
+        model/          the model: `tabnas.load_model`
+        result.json     what was found; there once the run is finished
+        report.html     the same for people; made from the files above, and can be made again
+        MODEL_CARD.md   the same in short, for people to complete
+    """
+
+    final = RESULT
+    """The file that says that all is done."""
+    own: tuple[str, ...] = OWN
+    """What is written to the folder."""
+
+    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+        self.path = Path(path).absolute()
+        self.given = str(path)
+        """The path as it was given, for people."""
+        self._made: list[Path] = []
+        self._lock: FolderLock | None = None
+        self._finished = False
+        self._resumed = resume
+        refuse = self._refuse_unresumable if resume else self._refuse_occupied
+        refuse()
+        refuse_links(self.path, *self.own)
+        try:
+            self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = FolderLock(self.path)
+            refuse()  # once more: another process may have been at work here until now
+            remove_temporaries(self.path, *self.own)
+        except OSError as error:
+            self._clear()
+            raise TabNASError(
+                f"the folder {self.given!r} cannot be written ({error.strerror or error}); "
+                "name another with --out"
+            ) from None
+        except TabNASError:  # another process is or was at work there: nothing is ours to clear
+            if self._lock is not None:
+                self._lock.release()
+            raise
+        except BaseException:  # a signal came just now
+            self._clear()
+            raise
+
+    def _refuse_occupied(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise TabNASError(
+                f"{self.given!r} must be a folder, but it is a file; name another with --out"
+            )
+        inside = list(self.path.iterdir()) if self.path.is_dir() else []
+        held = {path.name for path in inside if not is_temporary(path, *self.own)}
+        if held <= {LOCK, PROGRESS}:
+            return
+        if (self.path / CONFIG).exists() and not (self.path / self.final).exists():
+            raise TabNASError(
+                f"the folder {self.given!r} holds a run that is not finished; go on with "
+                f"tabnas resume {self.given}, or name another with --out"
+            )
+        raise TabNASError(
+            f"the folder {self.given!r} must be new or empty, but it holds files; "
+            "name another with --out or remove it"
+        )
+
+    def _refuse_unresumable(self) -> None:
+        if (self.path / self.final).exists():
+            raise TabNASError(f"the run in {self.given!r} is finished: see its {self.final}")
+        if not (self.path / CONFIG).exists():
+            raise TabNASError(
+                f"{self.given!r} must be the folder of a run that was stopped, but it holds "
+                f"no {CONFIG}; name one that a search has written"
+            )
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the run's checkpoints are."""
+        return self.path / CHECKPOINT
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._finished and not has_checkpoint(self.checkpoint):
+            self._clear()
+        elif self._lock is not None:
+            self._lock.release(remove=self._finished)
+
+    def _clear(self) -> None:
+        """Take away what was made for a run that came to nothing, and let go of the folder."""
+        if self._lock is None:
+            if self.path in self._made:
+                shutil.rmtree(self.path, ignore_errors=True)
+        elif self.path in self._made:
+            self._lock.discard()
+        else:
+            if not self._resumed:  # it was there, and empty
+                for name in (CONFIG, PROGRESS):
+                    (self.path / name).unlink(missing_ok=True)
+                for name in (CHECKPOINT, TENSORBOARD):
+                    shutil.rmtree(self.path / name, ignore_errors=True)
+            self._lock.release(remove=not self._resumed)
+        for parent in self._made:
+            with suppress(OSError):
+                parent.rmdir()
+
+    def begin(
+        self,
+        run: PlannedRun | PlannedTradeoff,
+        config: Mapping[str, Any],
+        *,
+        every: float = EVERY,
+        ranks: Ranks = ALONE,
+    ) -> Ledger:
+        """Open the ledger of the run, then write what was asked of it.
+
+        A run that differs from the one of the checkpoint is refused before anything is written.
+        """
+        ledger = Ledger(self.checkpoint, identity=run.identity(), every=every, ranks=ranks)
+        self.write_config(config)
+        return ledger
+
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """Write what was asked of the run; keep the other sections of a run that is resumed."""
+        before = load_config(self.path) if self._resumed else {}
+        now = {**before, **config}
+        if now != before or not before:
+            self.write(CONFIG, CONFIG_HEADING + tomli_w.dumps(now))
+
+    def finish(self, outcome: Outcome) -> dict[str, Any]:
+        """Write everything, `result.json` last, then its report; returns what went there."""
+        result = describe_outcome(outcome)
+        snapshots = (json.dumps(snapshot.to_dict()) for snapshot in outcome.snapshots)
+        self.write(HISTORY, "".join(f"{line}\n" for line in snapshots))
+        save_model(outcome.model, self.path / MODEL, overwrite=True)
+        self.write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        self.settle()
+        write_pages(self.path, PAGES)
+        return result
+
+    def settle(self) -> None:
+        """Take away what was for going on: all is done."""
+        self._finished = True
+        remove_progress(self.path)
+
+    def write(self, name: str, text: str) -> None:
+        """Write one file, whole or not at all."""
+        try:
+            atomic_write(self.path / name, text)
+        except OSError as error:
+            raise TabNASError(
+                f"the run cannot be written to {self.given!r}: {error.strerror or error}"
+            ) from None
+
+
+def run_in_folder(
+    path: str | Path,
+    data: Labelled | Store,
+    settings: RunSettings,
+    *,
+    observe: Observer = lambda progress: None,
+    begin: Callable[[PlannedRun], None] | None = None,
+) -> Outcome:
+    """A run from Python that leaves a folder, or goes on with one that was stopped there.
+
+    `begin` is told of the plan before the work.
+    """
+    stopped = (Path(path) / CONFIG).exists()
+    with RunFolder(path, resume=stopped) as folder:
+        resolved = _resumed_plan(folder, settings) if stopped else None
+        live = LiveFile(folder.path, observe)
+        run = plan_run(data, settings, resolved=resolved, observe=live)
+        config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
+        ledger = folder.begin(run, config)
+        live.plan(run)
+        if begin is not None:
+            begin(run)
+        outcome = run.execute(live, ledger)
+        folder.finish(outcome)
+    return outcome
+
+
+def _resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
+    """Return the plan of a stopped run; refuse to resume it with other settings.
+
+    Its checkpoint is compared later and in full, but it may have been killed before the first one.
+    """
+    config = load_config(folder.path)
+    if "settings" not in config:
+        raise TabNASError(
+            f"{folder.given!r} must be a new folder or that of a stopped run, but its {CONFIG} has "
+            "no settings of a run; name another folder"
+        )
+    if "tradeoff" in config:
+        raise TabNASError(
+            f"{folder.given!r} holds a trade-off, not a run of one limit; resume it with "
+            f"tabnas resume {folder.given}, or name another folder"
+        )
+    before = RunSettings.from_dict(config["settings"])
+    refuse_other_identity(before.identity(), settings.identity())
+    return config.get("plan")
+
+
+def write_report(path: str | Path) -> Path:
+    """Make the report of a finished run from what its folder holds; returns where it is."""
+    page = render_report(load_result(path), load_history(path), load_config(path))
+    return write_page(Path(path), REPORT, page)
+
+
+def write_card(path: str | Path) -> Path:
+    """Make the model card of a finished run; one that is there may be completed, and stays."""
+    file = Path(path) / CARD
+    if file.exists():
+        return file
+    return write_page(Path(path), CARD, render_card(load_result(path), load_config(path)))
+
+
+PAGES: Mapping[str, Callable[[Path], Path]] = {REPORT: write_report, CARD: write_card}
+"""What a finished run has for people, and what makes it from the other files."""
+
+
+def write_pages(folder: Path, pages: Mapping[str, Callable[[Path], Path]]) -> None:
+    """Write the pages of a finished run; the model is there and is kept if one cannot be made."""
+    for name, write in pages.items():
+        try:
+            write(folder)
+        except Exception as error:
+            warnings.warn(f"the work is finished, but has no {name}: {error}", stacklevel=3)
+
+
+def remove_progress(folder: Path) -> None:
+    """Remove what is only for going on with a run, once it is finished."""
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    (folder / PROGRESS).unlink(missing_ok=True)
+
+
+def write_page(folder: Path, name: str, text: str) -> Path:
+    """Write one file for people into a folder that may be somebody else's."""
+    refuse_links(folder, name)
+    try:
+        atomic_write(folder / name, text)
+    except OSError as error:
+        raise TabNASError(
+            f"{name} cannot be written to {str(folder)!r}: {error.strerror or error}"
+        ) from None
+    return folder / name
+
+
+def load_run_model(path: str | Path) -> Model:
+    """The model of a finished run, or of a model's own folder."""
+    folder = Path(path)
+    if not folder.is_dir():
+        found = "it is a file" if folder.exists() else "there is none"
+        raise TabNASError(
+            f"{str(path)!r} must be the folder of a finished run, but {found}; "
+            "name one that a search has written"
+        )
+    if (folder / MODEL).is_dir():
+        refuse_links(folder, MODEL)
+        folder /= MODEL
+    elif not (folder / MODEL_FILE).exists():
+        raise TabNASError(
+            f"{str(path)!r} must be the folder of a finished run, but it holds no model; "
+            "name one that a search has written"
+        )
+    try:
+        return load_model(folder)
+    except TabNASError as error:
+        raise TabNASError(
+            f"the model in {str(path)!r} is damaged or incomplete ({error}); copy it once more, "
+            "or make the run again"
+        ) from None
+
+
+def load_result(path: str | Path) -> dict[str, Any]:
+    """`result.json` of a finished run, as it stands there."""
+    file = Path(path) / RESULT
+    if not file.exists():
+        raise TabNASError(f"{str(path)!r} is no finished run: it has no {RESULT}")
+    return load_facts(file, "a run", FORMAT)
+
+
+def load_facts(file: Path, of: str, newest: int) -> dict[str, Any]:
+    """A file of facts, of a format that is known here."""
+    facts = _parsed(file, json.loads, most=MOST_RESULT)
+    version = facts.get("format") if isinstance(facts, dict) else None
+    if type(version) is not int:
+        raise TabNASError(f"{str(file)!r} must hold the facts of {of}, but it holds others")
+    if version > newest:
+        raise TabNASError(
+            f"{str(file)!r} must have at most format {newest}, but it has {version}: it was "
+            "written by a newer tabnas; update this one"
+        )
+    return dict(facts)
+
+
+def load_history(path: str | Path) -> list[Any]:
+    """`history.jsonl` of a run, one element a line; none where there is no such file."""
+    file = Path(path) / HISTORY
+    if not file.exists():
+        return []
+    snapshots: list[Any] = _parsed(
+        file, lambda text: [json.loads(line) for line in text.splitlines()], most=MOST_RESULT
+    )
+    return snapshots
+
+
+def load_config(path: str | Path) -> dict[str, Any]:
+    """`config.toml` of a run."""
+    file = Path(path) / CONFIG
+    if not file.exists():
+        raise TabNASError(f"{str(path)!r} is no run: it has no {CONFIG}")
+    config: dict[str, Any] = _parsed(file, tomllib.loads, most=MOST_CONFIG)
+    return config
+
+
+def _parsed(file: Path, parse: Callable[[str], Any], *, most: int) -> Any:
+    try:
+        return parse(read_file(file.parent, file.name, "run", max_size=most).decode())
+    except RecursionError:
+        raise TabNASError(f"{str(file)!r} cannot be read: it is nested too deep") from None
+    except ValueError as error:
+        if isinstance(error, TabNASError):
+            raise
+        raise TabNASError(f"{str(file)!r} cannot be read: {error}") from None

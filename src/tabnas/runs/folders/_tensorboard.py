@@ -1,0 +1,213 @@
+"""The course of a run as events for TensorBoard, an extra."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from time import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tabnas.errors import TabNASError
+from tabnas.files import refuse_links
+from tabnas.runs._pipeline import PlannedRun
+from tabnas.runs._progress import Observer, Progress
+from tabnas.runs.search._trace import Snapshot
+
+if TYPE_CHECKING:
+    from tensorboard.compat.proto.summary_pb2 import Summary
+
+TENSORBOARD = "tensorboard"
+"""The folder of a run that holds its events for TensorBoard."""
+POINTS = 1_000
+"""Of the search at most, evenly over its steps: what a screen has room for."""
+FLUSH_SECONDS = 2  # so that a page that is open keeps up
+
+
+def refuse_without_tensorboard() -> None:
+    """Better before the work than after it."""
+    if find_spec("tensorboard") is None:
+        raise TabNASError(
+            "events for TensorBoard need a package that is not installed; "
+            'pip install "tabnas[tensorboard]"'
+        )
+
+
+class EventLog:
+    """An observer that writes events to the folder `tensorboard` of a run.
+
+    It passes on what it is told. Steps are those of the search's weights. A run that was stopped
+    goes on from its last checkpoint, which may lie before the last event: the first event of the
+    process that goes on tells TensorBoard to forget that step and those after it, so every step
+    is shown once. What cannot be written ends the events with a warning, and never the run.
+    """
+
+    def __init__(self, folder: Path, run: PlannedRun, observe: Observer) -> None:
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+        refuse_links(folder, TENSORBOARD)
+        self._observe = observe
+        self._widths = run.plan.feasible.space.candidates
+        self._cost = run.plan.feasible.budget.limits[0].cost.name
+        self._settings = _shaping(run)
+        self._last = -1.0  # progress of the search
+        where = folder / TENSORBOARD
+        self._goes_on = where.is_dir()
+        try:
+            self._writer = EventFileWriter(str(where), flush_secs=FLUSH_SECONDS)
+        except OSError as error:
+            raise TabNASError(
+                f"events cannot be written to {str(where)!r} ({error.strerror or error}); make "
+                "room, or leave --tensorboard out"
+            ) from None
+        self._failed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._writer.close()
+        except OSError as failure:
+            self._fail(failure)
+
+    def __call__(self, told: Progress) -> None:
+        """Write down where the search stands, and pass on what was told."""
+        self._observe(told)
+        now = told.snapshot
+        if now is None or self._failed:
+            return
+        if now.progress - self._last < 1 / POINTS and now.progress < 1:
+            return
+        if self._last < 0 and self._goes_on:
+            self._forget(now.step)
+        self._last = now.progress
+        self._add(now.step, *self._of_search(now))
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Write down what `result.json` says of candidates, scores and settings."""
+        from tensorboard.plugins.hparams.summary_v2 import hparams_pb
+        from tensorboard.plugins.text.summary_v2 import text_pb
+
+        metric = result["metric"]
+        for place, candidate in enumerate(result["candidates"], start=1):  # the best is first
+            values = {metric: candidate[metric], "one_shot_loss": candidate["one_shot_loss"]}
+            values[self._cost] = candidate["costs"][self._cost]
+            self._add(place, *_scalars("candidates", values))
+        network = result["scores"].get("network", {"metrics": {}})["metrics"]
+        costs = {name: cost["value"] for name, cost in result["costs"].items()}
+        self._add(0, *_scalars("test", {name: score["value"] for name, score in network.items()}))
+        self._add(0, *_scalars("costs", costs))
+        self._add(0, hparams_pb(self._settings), text_pb("result", _in_words(result)))
+
+    def _of_search(self, now: Snapshot) -> list[Summary]:
+        values = {
+            "training_loss": now.training_loss,
+            "quality": now.quality,
+            "feasible_probability": now.feasible_probability,
+            "entropy": now.entropy,
+            f"favourite_{self._cost}": now.favourite_cost,
+        }
+        layers = enumerate(zip(self._widths, now.probabilities, strict=True), start=1)
+        return [
+            *_scalars("search", values),
+            *(_histogram(f"widths/layer_{k}", *layer) for k, layer in layers),
+        ]
+
+    def _add(self, step: int, *summaries: Summary) -> None:
+        """All as one event, which takes half the time of many."""
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        if self._failed:
+            return
+        together = Summary(value=[value for summary in summaries for value in summary.value])
+        try:
+            self._writer.add_event(Event(wall_time=time(), step=step, summary=together))
+        except OSError as error:
+            self._fail(error)
+
+    def _forget(self, step: int) -> None:
+        """Hide what a process that came further than its checkpoint has written."""
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+
+        start = SessionLog(status=SessionLog.START)
+        try:
+            self._writer.add_event(Event(wall_time=time(), step=step, session_log=start))
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        if not self._failed:
+            self._failed = True
+            warnings.warn(
+                f"no more events are written for TensorBoard: {error.strerror or error}",
+                stacklevel=2,
+            )
+
+
+def _scalars(group: str, values: Mapping[str, float | None]) -> list[Summary]:
+    from tensorboard.compat.proto.summary_pb2 import Summary
+
+    return [
+        Summary(value=[Summary.Value(tag=f"{group}/{name}", simple_value=value)])
+        for name, value in values.items()
+        if value is not None
+    ]
+
+
+def _histogram(tag: str, widths: Sequence[int], chances: Sequence[float]) -> Summary:
+    """The probabilities of a layer's widths, each in a bin of its own around the width."""
+    from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
+
+    ends = [(a + b) / 2 for a, b in pairwise(widths)]
+    last = widths[-1] + (widths[-1] - ends[-1] if ends else 0.5)
+    drawn = HistogramProto(
+        min=widths[0],
+        max=widths[-1],
+        num=sum(chances),
+        sum=sum(p * w for p, w in zip(chances, widths, strict=True)),
+        sum_squares=sum(p * w * w for p, w in zip(chances, widths, strict=True)),
+        bucket_limit=[*ends, last],
+        bucket=chances,
+    )
+    return Summary(value=[Summary.Value(tag=tag, histo=drawn)])
+
+
+def _shaping(run: PlannedRun) -> dict[str, bool | int | float | str]:
+    """The settings that runs are compared by."""
+    limits = {f"max_{name}": float(most) for name, most in run.settings.limits.items()}
+    search, training = run.plan.search, run.plan.training
+    return {
+        **limits,
+        "seed": run.settings.seed,
+        "search_epochs": search.epochs,
+        "epochs": training.epochs,
+        "batch_size": training.batch_size,
+        "candidates": run.plan.candidates,
+    }
+
+
+def _in_words(result: Mapping[str, Any]) -> str:
+    """The result as a table of Markdown; names of costs and metrics are our own."""
+    rows = [("architecture", str(result["architecture"]))]
+    for name, cost in result["costs"].items():
+        limit = "" if cost["limit"] is None else f" of {cost['limit']:,}"
+        rows.append((name, f"{cost['value']:,}{limit}"))
+    for judge, scores in result["scores"].items():
+        rows += [
+            (
+                f"{judge}: {name}",
+                f"{score['value']:.4g} ({score['low']:.4g} to {score['high']:.4g})",
+            )
+            for name, score in scores["metrics"].items()
+        ]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {said} |" for name, said in rows)])

@@ -1,0 +1,105 @@
+"""A trade-off as a folder: the curve, and a run for every limit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tabnas.errors import TabNASError
+from tabnas.files import refuse_links
+from tabnas.report import render_tradeoff
+from tabnas.runs._pipeline import Outcome
+from tabnas.runs._tradeoff import PlannedTradeoff
+from tabnas.runs.folders._completion import complete_folder
+from tabnas.runs.folders._run_folder import (
+    PAGES,
+    RESULT,
+    RunFolder,
+    load_config,
+    load_facts,
+    write_page,
+    write_pages,
+)
+from tabnas.runs.folders._tradeoff_result import FORMAT, describe_tradeoff, folder_name
+
+TRADEOFF, PAGE = "tradeoff.json", "tradeoff.html"
+
+
+class TradeoffFolder(RunFolder):
+    """A place for a trade-off, taken before the work begins.
+
+    config.toml     all that is needed to make it again, or to go on with it
+    checkpoint/     where it stands, while it is not finished
+    limit-5000/     a finished run for each limit: its model, result and report
+    tradeoff.json   the curve; there once everything is finished
+    tradeoff.html   the same for people; made from the files above, and can be made again
+    """
+
+    final = TRADEOFF
+    own = (*RunFolder.own, TRADEOFF, PAGE)
+
+    def finish_all(
+        self,
+        tradeoff: PlannedTradeoff,
+        outcomes: Sequence[Outcome],
+        config: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Write every run, `tradeoff.json` last, then its page; returns what went there."""
+        facts = describe_tradeoff(tradeoff, outcomes)
+        for limit, run, outcome in zip(tradeoff.limits, tradeoff.runs, outcomes, strict=True):
+            name = folder_name(limit)
+            refuse_links(self.path, name)
+            path = self.path / name
+            if (path / RESULT).exists():  # an earlier process ended here, or between two of them
+                complete_folder(path, RunFolder.own, PAGES)
+                continue
+            settings = {
+                "settings": run.settings.to_dict(),
+                "plan": run.plan.resolved,
+                "member": {"limit": limit},  # it cannot be gone on with by itself
+            }
+            with RunFolder(path, resume=_begun(path)) as folder:
+                folder.write_config({**config, **settings})
+                folder.finish(outcome)
+        self.write(TRADEOFF, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        self.settle()
+        write_pages(self.path, TRADEOFF_PAGES)
+        return facts
+
+
+def is_tradeoff(path: str | Path) -> bool:
+    """Whether a folder is that of a finished trade-off."""
+    return (Path(path) / TRADEOFF).exists()
+
+
+def load_tradeoff(path: str | Path) -> dict[str, Any]:
+    """`tradeoff.json` of a finished trade-off, as it stands there."""
+    if not is_tradeoff(path):
+        raise TabNASError(f"{str(path)!r} is no finished trade-off: it has no {TRADEOFF}")
+    return load_facts(Path(path) / TRADEOFF, "a trade-off", FORMAT)
+
+
+def write_tradeoff_page(path: str | Path) -> Path:
+    """Make the page of a finished trade-off from what its folder holds; returns where it is."""
+    return write_page(Path(path), PAGE, render_tradeoff(load_tradeoff(path), load_config(path)))
+
+
+TRADEOFF_PAGES: Mapping[str, Callable[[Path], Path]] = {PAGE: write_tradeoff_page}
+
+
+def complete_run(path: str | Path) -> None:
+    """Finish the folder of a run or trade-off whose process was killed after its result was there.
+
+    Pages that are missing are written, and what was for going on is removed. Nothing is trained.
+    """
+    folder = Path(path)
+    if is_tradeoff(folder):
+        complete_folder(folder, TradeoffFolder.own, TRADEOFF_PAGES)
+    else:
+        complete_folder(folder, RunFolder.own, PAGES)
+
+
+def _begun(path: Path) -> bool:
+    return (path / "config.toml").exists()
