@@ -22,31 +22,33 @@ import numpy as np
 
 from tabnas.data import Table, load_dataset, read_table
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, Ledger, PlannedRun, RunSettings, plan_run
+from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 
 DEFAULT, OFTEN, NEVER = 60.0, 1.0, 1e9  # seconds from one checkpoint to the next
 WIDE_ROWS, WIDE_COLUMNS = 4_000, 1_500
 
 
-def wide(data: Path) -> Labelled:
+def wide(data: Path) -> LabelledTable:
     """A made table of more columns than networks are used to."""
     x = np.random.default_rng(0).normal(size=(WIDE_ROWS, WIDE_COLUMNS))
     columns = {f"x{k}": x[:, k] for k in range(WIDE_COLUMNS)}
-    return Labelled.of(Table.of(columns | {"y": np.where(x[:, 0] * x[:, 1] > 0, "a", "b")}), "y")
+    return LabelledTable.from_table(
+        Table.of(columns | {"y": np.where(x[:, 0] * x[:, 1] > 0, "a", "b")}), "y"
+    )
 
 
-def digits(data: Path) -> Labelled:
+def digits(data: Path) -> LabelledTable:
     """The small table that comes with scikit-learn; candidates are chosen in folds."""
     found = load_dataset("digits")
-    return Labelled.of(found.table, found.target)
+    return LabelledTable.from_table(found.table, found.target)
 
 
-def file(name: str, target: str) -> Callable[[Path], Labelled]:
+def file(name: str, target: str) -> Callable[[Path], LabelledTable]:
     """One of the tables in the folder."""
-    return lambda data: Labelled.of(read_table(data / f"{name}.parquet"), target)
+    return lambda data: LabelledTable.from_table(read_table(data / f"{name}.parquet"), target)
 
 
-CASES: dict[str, tuple[Callable[[Path], Labelled], int]] = {  # the table, and the limit
+CASES: dict[str, tuple[Callable[[Path], LabelledTable], int]] = {  # the table, and the limit
     "digits": (digits, 5_000),
     "letter": (file("letter", "letter"), 6_000),
     "covertype": (file("covertype", "cover_type"), 20_000),
@@ -55,8 +57,8 @@ CASES: dict[str, tuple[Callable[[Path], Labelled], int]] = {  # the table, and t
 }
 
 
-class TimedLedger(Ledger):
-    """A ledger that notes how long its checkpoints take, and how large they are."""
+class TimedLedger(RunCheckpoint):
+    """A checkpoint that notes how long its checkpoints take, and how large they are."""
 
     def __init__(self, folder: Path, run: PlannedRun, every: float) -> None:
         super().__init__(folder, identity=run.identity(), every=every)
@@ -82,19 +84,19 @@ def measured(name: str, data: Path, seconds: float, repeats: int) -> dict[str, o
     for repeat in range(repeats):
         for every in list(took)[:: (-1) ** repeat]:  # neither is always the first
             with tempfile.TemporaryDirectory() as folder:
-                ledger = TimedLedger(Path(folder), run, every)
+                checkpoint = TimedLedger(Path(folder), run, every)
                 began = perf_counter()
-                run.execute(ledger=ledger)
+                run.execute(checkpoint=checkpoint)
                 took[every].append(perf_counter() - began)
-                one += ledger.seconds
-                size = max([size, *ledger.bytes])
+                one += checkpoint.seconds
+                size = max([size, *checkpoint.bytes])
     if not one:
         raise SystemExit(f"no run of {name} lasted to a checkpoint: give it more by --seconds")
     often, never = (median(took[every]) for every in (OFTEN, NEVER))
     return {
         "case": name,
         "limit": limit,
-        "rows": len(run.parts.development),
+        "rows": len(run.data.development),
         "checkpoints": len(one),
         "largest_mb": size / 1e6,
         "checkpoint_ms": 1e3 * median(one),

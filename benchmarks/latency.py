@@ -31,7 +31,7 @@ from tabnas.latency import (
 )
 from tabnas.latency._onnx_calls import network_call
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.space import Architecture
 from tabnas.streams import stream
 
@@ -83,35 +83,35 @@ def bare_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, flo
     return errors([terms.predict_us(shape) for shape in shapes], measured)
 
 
-def rows_of(name: str, folder: Path) -> Labelled:
+def rows_of(name: str, folder: Path) -> LabelledTable:
     if name in SHIPPED:
         found = load_dataset(name)
-        return Labelled.of(found.table, found.target)
+        return LabelledTable.from_table(found.table, found.target)
     table: Table = read_table(folder / f"{name}.parquet")
     rows = stream(0, "benchmark rows").permutation(len(table))[:MOST_ROWS]
-    return Labelled.of(table.take(np.sort(rows)), TABLES[name])
+    return LabelledTable.from_table(table.take(np.sort(rows)), TABLES[name])
 
 
-def whole_files(data: Labelled, table_file: Path, rows: int, clock: Clock) -> dict[str, float]:
+def whole_files(data: LabelledTable, table_file: Path, rows: int, clock: Clock) -> dict[str, float]:
     """Files with the table's preprocessing in them."""
     settings = RunSettings(limits={CALLS[rows]: 1e6}, latency_table=str(table_file))
     run = plan_run(data, settings)
-    parts, latency = run.parts, run.plan.latency
+    prepared, latency = run.data, run.plan.latency
     assert latency is not None
     cost = latency.costs[CALLS[rows]]
-    shapes = random_shapes("benchmark files", parts.task.inputs.width, parts.task.outputs)
+    shapes = random_shapes("benchmark files", prepared.task.inputs.width, prepared.task.outputs)
     models = [
-        untrained_model(shape.architecture, parts.encoder, parts.target, parts.dimensions)
+        untrained_model(shape.architecture, prepared.encoder, prepared.target, prepared.dimensions)
         for shape in shapes
     ]
-    assert parts.sample is not None
-    measured = measure_models(models, parts.sample, rows, cost.terms, clock=clock)
+    assert prepared.sample is not None
+    measured = measure_models(models, prepared.sample, rows, cost.terms, clock=clock)
     bare = [cost.terms.predict_us(shape) - cost.terms.call_us for shape in shapes]
     found = errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
     return found | {"overhead_us": cost.overhead_us or 0.0}
 
 
-def promises(name: str, data: Labelled, table_file: Path, overhead_us: float) -> list[dict]:
+def promises(name: str, data: LabelledTable, table_file: Path, overhead_us: float) -> list[dict]:
     """Searches under limits on single rows: what was promised, and what is true."""
     found = []
     for room_us in ROOM_US:
@@ -129,9 +129,9 @@ def promises(name: str, data: Labelled, table_file: Path, overhead_us: float) ->
             found.append(said | {"refused": str(error)})
             print(found[-1], flush=True)
             continue
-        plan, parts = outcome.plan, outcome.parts
+        plan, prepared = outcome.plan, outcome.data
         assert plan.latency is not None
-        assert parts.sample is not None
+        assert prepared.sample is not None
         cost = plan.latency.costs["latency_us"]
         found.append(
             said
@@ -139,7 +139,7 @@ def promises(name: str, data: Labelled, table_file: Path, overhead_us: float) ->
                 "architecture": str(outcome.model.architecture),
                 "predicted_us": cost(plan.feasible.space, outcome.model.architecture),
                 "measured_us": outcome.measured_us["latency_us"],
-                "afterwards_us": measure_models([outcome.model], parts.sample, 1, cost.terms)[0],
+                "afterwards_us": measure_models([outcome.model], prepared.sample, 1, cost.terms)[0],
                 "notes": list(outcome.notes),
             }
         )

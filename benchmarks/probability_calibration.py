@@ -20,7 +20,7 @@ from tabnas.data import Table, load_dataset, read_table
 from tabnas.model import probabilities, score
 from tabnas.nets import SuperNet
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.streams import stream
 
 SHIPPED = {"breast_cancer": 1_000, "digits": 5_000, "iris": 200, "wine": 500}
@@ -56,22 +56,22 @@ def table_of(name: str, folder: Path, seed: int) -> tuple[Table, str, int]:
 def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
     table, target, limit = table_of(name, folder, seed)
     settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
-    run = plan_run(Labelled.of(table, target), settings)
+    run = plan_run(LabelledTable.from_table(table, target), settings)
     found = run.execute()
-    test, temperature = run.parts.test, found.chosen.temperature
-    net = SuperNet.standalone(found.model.architecture, run.parts.task)
+    test, temperature = run.data.test, found.chosen.temperature
+    net = SuperNet.standalone(found.model.architecture, run.data.task)
     net.load_weights(found.model.weights)
     logits = net.logits(found.model.architecture, test.examples)
     facts: dict[str, float | str | int] = {
         "table": name,
         "seed": seed,
         "fitted on": "folds" if run.plan.folds else "validation",
-        "rows": len(run.parts.development if run.plan.folds else run.parts.validation),
+        "rows": len(run.data.development if run.plan.folds else run.data.validation),
         "temperature": temperature,
     }
     for kind, raw in (("with", logits), ("without", logits * np.float32(temperature))):
         chances = probabilities(raw)
-        facts[f"log loss {kind}"] = score(run.parts.target, test.truth, chances)["log_loss"].value
+        facts[f"log loss {kind}"] = score(run.data.target, test.truth, chances)["log_loss"].value
         facts[f"error {kind}"] = calibration_error(chances, test.truth)
     return facts
 

@@ -23,7 +23,7 @@ import numpy as np
 from tabnas import PAPER_WIDTHS
 from tabnas.data import read_table
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, plan_run, trial_of
+from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
 from tabnas.search import Search, select
 
 TABLES = {  # target; limits: of the default space, for 5 % and for 50 % of the paper's widths
@@ -40,22 +40,22 @@ MOST_ROWS = 100_000
 
 def measured(run, seed: int) -> dict[str, float]:
     """One search and the trainings that follow it."""
-    parts, plan = run.parts, run.plan
+    prepared, plan = run.data, run.plan
     began = perf_counter()
     search = Search(
         plan.feasible,
-        parts.train.examples,
-        parts.validation.examples,
+        prepared.train.examples,
+        prepared.validation.examples,
         replace(plan.search, seed=seed),
     )
     search.run()
     chosen = select(search, plan.candidates)
     searched = perf_counter()
     plan = replace(plan, training=replace(plan.training, seed=seed))
-    first = trial_of(chosen[0], parts, plan, run.metric).run()
+    first = make_candidate_training(chosen[0], prepared, plan, run.metric).run()
     alone = perf_counter() - searched
     for other in chosen[1:]:
-        trial_of(other, parts, plan, run.metric).run()
+        make_candidate_training(other, prepared, plan, run.metric).run()
     return {
         "search": searched - began,
         "training": alone,
@@ -76,7 +76,7 @@ def main() -> None:
         target, *limits = TABLES[name]
         table = read_table(options.data / f"{name}.parquet")
         some = np.sort(np.random.default_rng(0).permutation(len(table))[:MOST_ROWS])
-        data = Labelled.of(table.take(some), target)
+        data = LabelledTable.from_table(table.take(some), target)
         for kind, limit in zip(("default", "few", "many"), limits, strict=True):
             widths = None if kind == "default" else PAPER_WIDTHS
             settings = RunSettings(limits={"parameters": limit}, widths=widths)

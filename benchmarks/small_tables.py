@@ -21,7 +21,8 @@ from typing import Any
 from tabnas.data import load_dataset
 from tabnas.files import atomic_write
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, _plan, plan_run
+from tabnas.runs import LabelledTable, RunSettings, plan_run
+from tabnas.runs.plan import _plan
 
 LIMITS = {"wine": 2_000, "iris": 2_000, "breast_cancer": 2_000, "digits": 5_000}
 TIMES = (None, 10.0)
@@ -53,7 +54,7 @@ def measure(version: str, table: str, seed: int, time: float | None) -> dict[str
     settings = RunSettings(
         limits={"parameters": LIMITS[table]}, seed=seed, time=time, baselines=False
     )
-    outcome = plan_run(Labelled.of(found.table, found.target), settings).execute()
+    outcome = plan_run(LabelledTable.from_table(found.table, found.target), settings).execute()
     scores = outcome.scores["network"]
     return {
         "version": version,
@@ -131,7 +132,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--first-seed", type=int, default=0)
     options = parser.parse_args()
-    _plan._pace = lambda *_: STEP_SECONDS  # the same work on every machine
+    _plan._time_step = lambda *_: STEP_SECONDS  # the same work on every machine
     file = options.out / "small_tables.json"
     rows = json.loads(file.read_text())["rows"] if file.exists() else []
     done = {(row["version"], row["table"], row["seed"], row["time"]) for row in rows}

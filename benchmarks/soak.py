@@ -29,7 +29,7 @@ import numpy as np
 
 from tabnas.data import Table, load_dataset
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunFolder, RunSettings, load_run_model, plan_run
+from tabnas.runs import LabelledTable, RunFolder, RunSettings, load_run_model, plan_run
 
 WORK = {"search_epochs": 6, "epochs": 6, "candidates": 2}
 CHECKPOINT_EVERY = 0.2  # seconds
@@ -48,14 +48,14 @@ class Work:
 
     def search(self, folder: Path, seed: int) -> str:
         """Run it, ask its model, and return the architecture."""
-        data = Labelled.of(self.table, "target")
+        data = LabelledTable.from_table(self.table, "target")
         given = {"limits": {"parameters": 2_000}, "baselines": False} | self.settings
         settings = RunSettings(seed=seed, **given)
         with RunFolder(folder) as place:
             run = plan_run(data, settings, resolved=WORK)
             config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
-            ledger = place.begin(run, config, every=CHECKPOINT_EVERY)
-            place.finish(run.execute(None, ledger))
+            checkpoint = place.begin(run, config, every=CHECKPOINT_EVERY)
+            place.finish(run.execute(None, checkpoint))
         model = load_run_model(folder)
         model.predict(data.features)
         return str(model.architecture)

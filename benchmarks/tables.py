@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from tabnas.data import ClassTarget, read_table
 from tabnas.model import score
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, plan_run
+from tabnas.runs import LabelledTable, RunSettings, plan_run
 
 TABLES = {
     "adult": ("income", 5_000),
@@ -38,9 +38,9 @@ TABLES = {
 }
 
 
-def inputs(parts, part, parameters: int) -> np.ndarray:
+def inputs(prepared, part, parameters: int) -> np.ndarray:
     """Numbers, and categories one-hot if a hidden layer of four units can bear it."""
-    categories = parts.encoder.categories
+    categories = prepared.encoder.categories
     numeric, codes = part.encoded.numeric, part.encoded.categorical
     width = numeric.shape[1] + sum(categories)
     if 4 * width > parameters:
@@ -53,11 +53,13 @@ def inputs(parts, part, parameters: int) -> np.ndarray:
 
 def plain_network(run, parameters: int):
     """Scikit-learn's network of about as many parameters; returns predictions and facts."""
-    parts = run.parts
-    train, test = (inputs(parts, part, parameters) for part in (parts.development, parts.test))
-    outputs = parts.task.outputs
+    prepared = run.data
+    train, test = (
+        inputs(prepared, part, parameters) for part in (prepared.development, prepared.test)
+    )
+    outputs = prepared.task.outputs
     width = max(1, int((parameters - outputs) / (train.shape[1] + 1 + outputs)))
-    classes = isinstance(parts.target, ClassTarget)
+    classes = isinstance(prepared.target, ClassTarget)
     kind = MLPClassifier if classes else MLPRegressor
     network = kind(
         hidden_layer_sizes=(width,),
@@ -65,20 +67,20 @@ def plain_network(run, parameters: int):
         max_iter=run.plan.training.epochs,
         random_state=0,
     )
-    truth = parts.development.truth
+    truth = prepared.development.truth
     if not classes:
-        truth = parts.target.scaled(truth)
+        truth = prepared.target.scaled(truth)
     began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         network.fit(train, truth)
     seconds = perf_counter() - began
     if classes:
-        shares = np.zeros((len(test), len(parts.target.classes)))
+        shares = np.zeros((len(test), len(prepared.target.classes)))
         shares[:, network.classes_] = network.predict_proba(test).astype(np.float64)
         shares /= shares.sum(axis=1, keepdims=True)
     else:
-        shares = parts.target.decode(network.predict(test))
+        shares = prepared.target.decode(network.predict(test))
     size = sum(w.size for w in network.coefs_) + sum(b.size for b in network.intercepts_)
     return shares, {"parameters": size, "width": width, "seconds": seconds}
 
@@ -93,21 +95,21 @@ def main() -> None:
     for name in options.tables:
         target, limit = TABLES[name]
         began = perf_counter()
-        data = Labelled.of(read_table(options.data / f"{name}.parquet"), target)
+        data = LabelledTable.from_table(read_table(options.data / f"{name}.parquet"), target)
         run = plan_run(data, RunSettings(limits={"parameters": limit}))
         found = run.execute()
         seconds = perf_counter() - began
-        test = run.parts.test
+        test = run.data.test
         predicted, facts = plain_network(run, int(found.model.costs["parameters"]))
         scores = {kind: scores.to_dict() for kind, scores in found.scores.items()}
-        scores["scikit-learn MLP"] = score(run.parts.target, test.truth, predicted).to_dict()
+        scores["scikit-learn MLP"] = score(run.data.target, test.truth, predicted).to_dict()
         rows.append(
             {
                 "table": name,
                 "limit": limit,
                 "architecture": str(found.model.architecture),
                 "parameters": found.model.costs["parameters"],
-                "metric": "rmse" if run.parts.target.task == "regression" else "log_loss",
+                "metric": "rmse" if run.data.target.task == "regression" else "log_loss",
                 "seconds": seconds,
                 "timings": found.seconds,
                 "mlp": facts,

@@ -20,7 +20,7 @@ import numpy as np
 
 from tabnas.data import read_table
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, Outcome, RunSettings, plan_run, plan_tradeoff
+from tabnas.runs import LabelledTable, Outcome, RunSettings, plan_run, plan_tradeoff
 from tabnas.streams import stream
 
 TABLES = {
@@ -45,7 +45,7 @@ def measure(name: str, folder: Path, seed: int) -> list[dict]:
     target, first = TABLES[name]
     table = read_table(folder / f"{name}.parquet")
     chosen = stream(seed, "benchmark rows").permutation(len(table))[:MOST_ROWS]
-    data = Labelled.of(table.take(np.sort(chosen)), target)
+    data = LabelledTable.from_table(table.take(np.sort(chosen)), target)
     limits = [first << k for k in range(LIMITS)]
     rows = []
     for candidates in (SEPARATE, *CANDIDATES):

@@ -21,7 +21,7 @@ import numpy as np
 
 from tabnas.data import read_table
 from tabnas.paper import provenance
-from tabnas.runs import Labelled, RunSettings, plan_run, trial_of
+from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
 from tabnas.search import SELECTIONS, Search, select
 
 TABLES = {  # target, limit on parameters
@@ -55,7 +55,7 @@ def planned(folder: Path, name: str):
     target, limit = TABLES[name]
     table = read_table(folder / f"{name}.parquet")
     rows = np.random.default_rng(0).permutation(len(table))[:MOST_ROWS]
-    data = Labelled.of(table.take(np.sort(rows)), target)
+    data = LabelledTable.from_table(table.take(np.sort(rows)), target)
     return plan_run(data, RunSettings(limits={"parameters": limit}))
 
 
@@ -76,15 +76,17 @@ class Alone:
         """Loss and seconds of one training."""
         plan = replace(self.run.plan, training=replace(self.run.plan.training, seed=seed))
         began = perf_counter()
-        tried = trial_of(architecture, self.run.parts, plan, self.run.metric).run()
+        tried = make_candidate_training(architecture, self.run.data, plan, self.run.metric).run()
         return [tried.loss, perf_counter() - began]
 
 
 def search_once(run, rule: str, seed: int, alone: Alone) -> dict[str, object]:
     """One search, judged by every rule of selection."""
-    parts, settings = run.parts, replace(run.plan.search, seed=seed, **RULES[rule])
+    prepared, settings = run.data, replace(run.plan.search, seed=seed, **RULES[rule])
     began = perf_counter()
-    search = Search(run.plan.feasible, parts.train.examples, parts.validation.examples, settings)
+    search = Search(
+        run.plan.feasible, prepared.train.examples, prepared.validation.examples, settings
+    )
     search.run()
     chosen = select(search, 3)
     seconds = perf_counter() - began

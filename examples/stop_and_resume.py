@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from tabnas.data import load_dataset
-from tabnas.runs import Labelled, Progress, RunSettings, Stopped, run_in_folder
+from tabnas.runs import LabelledTable, Progress, RunSettings, RunStopped, run_in_folder
 
 wine = load_dataset("wine")
-data = Labelled.of(wine.table, wine.target)
+data = LabelledTable.from_table(wine.table, wine.target)
 settings = RunSettings(limits={"parameters": 500}, candidates=2, baselines=False, seed=0)
 
 
@@ -33,8 +33,8 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = out or Path(temporary)
 
     try:
-        run_in_folder(folder / "stopped", data, settings, observe=stop)
-    except Stopped:  # a KeyboardInterrupt that has left a checkpoint
+        run_in_folder(folder / "stopped", data, settings, on_progress=stop)
+    except RunStopped:  # a KeyboardInterrupt that has left a checkpoint
         left = sorted(file.name for file in (folder / "stopped").glob("[!.]*"))
         print(f"stopped; the folder holds {', '.join(left)}")
 

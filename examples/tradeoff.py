@@ -8,7 +8,7 @@ import csv
 from pathlib import Path
 
 from tabnas.data import load_dataset
-from tabnas.runs import Labelled, RunSettings, describe_tradeoff, plan_tradeoff
+from tabnas.runs import LabelledTable, RunSettings, describe_tradeoff, plan_tradeoff
 
 LIMITS = (700, 1_000, 1_500, 3_000)
 
@@ -20,7 +20,7 @@ digits = load_dataset("digits")
 settings = RunSettings(
     limits={"parameters": LIMITS[0]}, metric="accuracy", candidates=1, baselines=False
 )
-planned = plan_tradeoff(Labelled.of(digits.table, digits.target), settings, LIMITS)
+planned = plan_tradeoff(LabelledTable.from_table(digits.table, digits.target), settings, LIMITS)
 curve = describe_tradeoff(planned, planned.execute())
 
 rows = [

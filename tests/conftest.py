@@ -8,14 +8,14 @@ import pytest
 from hypothesis import settings
 
 from tabnas.latency import _survey
-from tabnas.runs import _plan
+from tabnas.runs.plan import _plan
 
 # No deadline: the first example may have to compile. Derandomised: the same examples every time.
 settings.register_profile("tabnas", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("tabnas")
 
-USUAL = {name: getattr(_plan, name) for name in ("FEWEST_STEPS", "EPOCHS", "PACE_SECONDS")}
-BRIEF = {"FEWEST_STEPS": 200, "EPOCHS": 8, "PACE_SECONDS": 0.01}
+USUAL = {name: getattr(_plan, name) for name in ("MIN_STEPS", "EPOCHS", "TIMING_SECONDS")}
+BRIEF = {"MIN_STEPS": 200, "EPOCHS": 8, "TIMING_SECONDS": 0.01}
 ONCE = {name: cache(getattr(_survey, name)) for name in ("random_network", "random_table")}
 
 

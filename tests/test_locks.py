@@ -102,7 +102,7 @@ def test_a_finished_run_has_no_lock(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         folder.write_config({"settings": {}})
         (folder.path / "progress.json").touch()
-        folder.settle()
+        folder.remove_checkpoint()
         assert is_locked(folder.path)  # until all is written
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.toml"]
 

@@ -55,7 +55,7 @@ class Bounds:
             (self.ge is None or number >= self.ge)
             and (self.gt is None or number > self.gt)
             and (self.le is None or number <= self.le)
-            and not math.isnan(number)
+            and number == number  # math.isnan overflows for large integers
         )
 
     def __str__(self) -> str:
@@ -124,6 +124,17 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number")
+
+
+def check_format(value: Any, kind: str, newest: int, *, source: str) -> None:
+    """Check that a file is of a kind, by its field `kind`, and not of a newer format."""
+    if not isinstance(value, Mapping) or value.get("kind") != kind:
+        raise DecodeError(f"{source} must be a {kind}, but it is not")
+    version = value.get("format")
+    if type(version) is not int or version < 1:
+        raise DecodeError(f"{source}: format must be a version number, got {version!r}")
+    if version > newest:
+        raise DecodeError(f"{source} has format {version}, of a newer tabnas; update this one")
 
 
 # --- values to dataclasses ------------------------------------------------------------------------
@@ -197,10 +208,12 @@ class _Decoder:
             return self._sequence(origin or kind, arguments, value, where)
         if origin in (dict, Mapping) or kind in (dict, Mapping):
             return self._mapping(arguments or (str, Any), value, where)
+        if hasattr(kind, "from_json"):
+            return self._construct(kind.from_json, value, where)
         if is_dataclass(kind):
             return self._dataclass(kind, value, where)
-        if hasattr(kind, "from_json") or issubclass(kind, Enum):
-            return self._construct(getattr(kind, "from_json", kind), value, where)
+        if issubclass(kind, Enum):
+            return self._construct(kind, value, where)
         return self._scalar(kind, value, where)
 
     def _annotated(self, arguments: tuple[Any, ...], value: Any, where: str) -> Any:

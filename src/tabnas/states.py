@@ -6,16 +6,20 @@ compiled code indexes. So whoever loads one asks here for each array, saying wha
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
 
 from tabnas.errors import TabNASError
 from tabnas.types import IntArray
 
 State = Mapping[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 Shape = tuple[int | None, ...]
 """Sizes of the axes; None where any will do."""
 MAX_COUNT = 2**53
@@ -89,3 +93,19 @@ def _read_array(state: State, name: str, shape: Shape, dtype: type[Any]) -> NDAr
             f"{array.dtype} {array.shape}"
         )
     return array
+
+
+def pack(facts: Mapping[str, Any], arrays: State) -> bytes:
+    """Return JSON values and arrays as one piece of bytes, for files and messages."""
+    tensors = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    return bytes(save_tensors(tensors, metadata={"facts": json.dumps(facts)}))
+
+
+def unpack(payload: bytes) -> tuple[dict[str, Any], Arrays]:
+    """Return the JSON values and the arrays of `pack`."""
+    arrays = load_tensors(payload)
+    header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
+    facts = json.loads(header["__metadata__"]["facts"])
+    if not isinstance(facts, dict):
+        raise ValueError("the facts must have names")
+    return facts, arrays

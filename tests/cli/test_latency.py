@@ -12,7 +12,7 @@ import pytest
 
 from tabnas.cli._main import run
 from tabnas.latency import LatencyTable, Machine, cached_table_path, load_table, measure_machine
-from tabnas.runs import _latency as plan_of_latency
+from tabnas.runs.plan import _latency as plan_of_latency
 from tests.cli.conftest import made_columns, write_csv
 from tests.latency.conftest import made_latency_table
 
@@ -69,7 +69,7 @@ def test_a_table_of_a_busy_machine_says_so(here: Path, capsys: pytest.CaptureFix
     ("arguments", "words"),
     [
         (["--show", "none.json"], "cannot be read"),
-        (["--show", "wrong.json"], "must be a table that tabnas latency has written"),
+        (["--show", "wrong.json"], "must be a tabnas latency table"),
         (["--show", "a.json", "--out", "b.json"], "both --show and --out"),
     ],
 )

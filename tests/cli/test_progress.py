@@ -20,7 +20,7 @@ STAND = Snapshot(
     probabilities=[],
 )
 COURSE = (
-    Progress("search", 0.5, STAND, epoch=12.0, rows_a_second=1_234_567.0),
+    Progress("search", 0.5, STAND, epoch=12.0, rows_per_second=1_234_567.0),
     Progress("candidates", 0.5, note="[bold]64-64"),
     Progress("comparison", 0.5, note="boosted trees"),
 )

@@ -68,7 +68,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*KIND, *LIMIT, "--metric", "rmse"], "must be one of accuracy, balanced_error"),
         (["--target", "value", *LIMIT, "--metric", "auc"], "must be one of rmse, mae, r2"),
         ([*KIND, *LIMIT, "--class-weight", "blanced"], "did you mean 'balanced'?"),
-        (["--target", "value", *LIMIT, "--class-weight", "balanced"], "'value' is a quantity"),
+        (["--target", "value", *LIMIT, "--class-weight", "balanced"], "'value' is numeric"),
         ([*KIND, *LIMIT, "--validation", "god.csv"], "did you mean 'good.csv'?"),
         ([*KIND, *LIMIT, "--test", "none.csv"], "--test 'none.csv': there is no file"),
         ([*KIND, *LIMIT, "--validation", "aimless.csv"], "--validation 'aimless.csv': there is no"),

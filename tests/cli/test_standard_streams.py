@@ -14,7 +14,7 @@ import pytest
 
 from tabnas.cli._main import MISTAKE, run
 from tabnas.cli._predictions import column_names, print_predictions
-from tabnas.runs import Ledger
+from tabnas.runs import RunCheckpoint
 from tests.cli.conftest import BRIEF, ROWS, made_columns, write_csv
 from tests.cli.test_search import refused
 
@@ -70,19 +70,19 @@ def test_scores_and_checks_of_rows_from_input(
 def test_a_search_from_input_goes_on_from_input(
     rows: bytes, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own, ticks = Ledger.tick, 0
+    own, ticks = RunCheckpoint.on_step, 0
 
-    def stop(ledger: Ledger) -> None:
+    def stop(checkpoint: RunCheckpoint) -> None:
         nonlocal ticks
         ticks += 1
         if ticks == 20:
-            ledger._stop = signal.SIGTERM
-        own(ledger)
+            checkpoint._signal = signal.SIGTERM
+        own(checkpoint)
 
     feed(rows, monkeypatch)
     assert run(["search", "-", *SEARCH, "--out", "whole"]) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "tick", stop)
+        patched.setattr(RunCheckpoint, "on_step", stop)
         feed(rows, patched)
         assert run(["search", "-", *SEARCH]) == 143
     feed(b"\n".join(rows.splitlines()[:-1]) + b"\n", monkeypatch)

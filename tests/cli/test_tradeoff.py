@@ -15,7 +15,7 @@ from rich.console import Console
 from tabnas.cli._main import run
 from tabnas.cli._tradeoff_summary import show_tradeoff
 from tabnas.errors import TabNASError
-from tabnas.runs import Ledger, load_config, load_result, load_tradeoff
+from tabnas.runs import RunCheckpoint, load_config, load_result, load_tradeoff
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.cli.test_watch import MARKUP, obeyed
@@ -192,9 +192,9 @@ def test_a_run_says_how_to_make_all_of_them_again(done: Path, here: Path) -> Non
 def test_a_stopped_tradeoff_is_gone_on_with(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, entries = Ledger.enter, []
+    own, entries = RunCheckpoint.record, []
 
-    def enter(self: Ledger, name: str, *given: object) -> None:
+    def enter(self: RunCheckpoint, name: str, *given: object) -> None:
         own(self, name, *given)
         entries.append(name)
         if len(entries) == 2:  # the search and a candidate are done
@@ -202,7 +202,7 @@ def test_a_stopped_tradeoff_is_gone_on_with(
 
     good = shutil.copy(done / "good.csv", here)
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "enter", enter)
+        patched.setattr(RunCheckpoint, "record", enter)
         assert run(["tradeoff", good, *KIND, *SMALL, *LIMITS, "--out", "curve", "--quiet"]) == 130
     assert "stopped; go on with: tabnas resume curve" in capsys.readouterr().err
     assert not (here / "curve" / "tradeoff.json").exists()

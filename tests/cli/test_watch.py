@@ -23,8 +23,9 @@ from tabnas.cli._main import run
 from tabnas.cli._stand import COURSE, bar, frame, line, sparkline
 from tabnas.cli._summary import show_result
 from tabnas.cli._watch import STOPPED
+from tabnas.decoding import encode
 from tabnas.locks import FolderLock
-from tabnas.runs import Snapshot, Stand, load_result, read_stand
+from tabnas.runs import RunStatus, Snapshot, load_result, read_status
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.mutations import mutated_values
@@ -36,7 +37,7 @@ BLINK = "5"
 EVIL = "\x1b[31m[bold]\u202e\n\x07"
 
 
-def made_stand(**changes: Any) -> Stand:
+def made_stand(**changes: Any) -> RunStatus:
     snapshot = Snapshot(
         step=500,
         progress=0.5,
@@ -55,27 +56,27 @@ def made_stand(**changes: Any) -> Stand:
         "phase": "search",
         "done": 0.5,
         "epoch": 12.0,
-        "rows_a_second": 123_456.0,
+        "rows_per_second": 123_456.0,
         "target": "income",
         "cost": "parameters",
         "limit": 20_000.0,
         "widths": [[8, 64, 128], [0, 16, 32]],
-        "course": [[k / 50, k / 25, 0.2, 5.0] for k in range(25)],
+        "curve": [[k / 50, k / 25, 0.2, 5.0] for k in range(25)],
         "snapshot": snapshot,
     }
-    return Stand(**(said | changes))
+    return RunStatus(**(said | changes))
 
 
-def drawn(stand: Stand, width: int = 80) -> str:
+def drawn(stand: RunStatus, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=True)
     console.print(frame(stand, "runs/income", 75.0))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-def write_stand(folder: Path, stand: Stand) -> None:
+def write_stand(folder: Path, stand: RunStatus) -> None:
     folder.mkdir(exist_ok=True)
-    (folder / "progress.json").write_text(json.dumps(stand.to_dict()), encoding="utf-8")
+    (folder / "progress.json").write_text(json.dumps(encode(stand)), encoding="utf-8")
 
 
 # -- pictures ------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ def test_no_number_breaks_the_picture(number: float) -> None:
         )
     )
     stand = made_stand(
-        done=number, epoch=number, rows_a_second=number, limit=number, course=[[number] * 4],
+        done=number, epoch=number, rows_per_second=number, limit=number, curve=[[number] * 4],
         snapshot=odd,
     )  # fmt: skip
     assert max(map(len, drawn(stand).splitlines())) <= 80
@@ -195,11 +196,11 @@ def test_one_look_at_a_run(here: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_numbers_that_json_does_not_know(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_stand(here / "run", made_stand(done=nan, course=[[0.1, inf, nan, None]]))
+    write_stand(here / "run", made_stand(done=nan, curve=[[0.1, inf, nan, None]]))
     assert run(["watch", "run", "--json"]) == 0
     said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert said["done"] is None
-    assert said["course"] == [[0.1, None, None, None]]
+    assert said["curve"] == [[0.1, None, None, None]]
 
 
 def test_a_finished_run_is_summed_up_as_by_its_search(
@@ -325,4 +326,4 @@ def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:
         assert search.wait(LONGEST) == 0
     assert "next: tabnas predict run new.csv" in watched.stdout
     assert watched.stderr == ""
-    assert read_stand(tmp_path / "run") is None
+    assert read_status(tmp_path / "run") is None

@@ -15,7 +15,7 @@ from tabnas.data import ClassTarget, DataWarning, Shares, Table
 from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
 from tabnas.estimators._choices import run_settings
-from tabnas.runs import Labelled, Ledger, RunSettings, plan_run
+from tabnas.runs import LabelledTable, RunCheckpoint, RunSettings, plan_run
 from tests.estimators.conftest import SMALL
 
 # -- what is learned -------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_a_seed_fixes_the_model_bit_for_bit(birds: Any) -> None:
 def test_fit_is_the_pipeline(birds: Any) -> None:
     features, labels = birds
     target = ClassTarget(name="y", classes=("auk", "owl"))
-    data = Labelled(Table.of(features), target, (labels == "owl").astype(np.int32))
+    data = LabelledTable(Table.of(features), target, (labels == "owl").astype(np.int32))
     settings = RunSettings(
         limits={"parameters": 200},
         layers=1,
@@ -342,15 +342,15 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
     whole = TabNASClassifier(**SMALL).fit(*birds)
     ticks = 0
 
-    def tick(ledger: Ledger) -> None:
+    def on_step(checkpoint: RunCheckpoint) -> None:
         nonlocal ticks
         ticks += 1
         if ticks == 400:
-            ledger.save()
+            checkpoint.save()
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "tick", tick)
+        patched.setattr(RunCheckpoint, "on_step", on_step)
         with pytest.raises(KeyboardInterrupt):
             TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
     assert (tmp_path / "run" / "checkpoint").is_dir()

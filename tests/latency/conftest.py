@@ -19,7 +19,9 @@ COLUMNS = ColumnTerms(
 def made_latency_table(**changes: object) -> LatencyTable:
     """A table that nobody has measured."""
     said = {
-        "machine": Machine(processor="a processor", system="a system", onnxruntime="1.0"),
+        "machine": Machine(
+            processor="a processor", system="a system", onnxruntime="1.0", threads=1
+        ),
         "measured": "2025-12-31",
         "tabnas": "0.1.0",
         "calls": {

@@ -75,7 +75,7 @@ def test_no_other_value_anywhere_breaks_it(place: tuple[Any, ...], value: Any) -
 
 @given(st.text() | st.binary().map(lambda b: b.decode("latin-1")))
 def test_no_text_breaks_it(text: str) -> None:
-    with pytest.raises(TabNASError, match="must be a table that tabnas latency has written"):
+    with pytest.raises(TabNASError, match="the latency table "):
         LatencyTable.from_json(text)
 
 
@@ -95,10 +95,10 @@ def test_nothing_may_be_missing(place: tuple[Any, ...]) -> None:
     [
         ("[" * 50_000, "nested too deeply"),
         (json.dumps(SAID | {"format": 2}), "newer tabnas"),
-        (json.dumps(SAID | {"kind": "another"}), "not of the kind"),
+        (json.dumps(SAID | {"kind": "another"}), "must be a tabnas latency table"),
         ('{"kind": 1, "kind": 1}', "twice"),
-        (json.dumps(SAID | {"note": "x"}), "no others"),
-        (json.dumps(SAID | {"pad": " " * 70_000}), "more than 65,536"),
+        (json.dumps(SAID | {"note": "x"}), "note is unknown"),
+        (json.dumps(SAID | {"pad": " " * 70_000}), "at most 65,536"),
         (json.dumps(SAID | {"tabnas": "a\x1b[31m"}), "printable"),
         (json.dumps(SAID | {"calls": SAID["calls"][::-1]}), "one of one row"),
     ],
@@ -135,7 +135,7 @@ class TestKept:
 
     def test_another_machine_has_another_file(self) -> None:
         here = Machine.here()
-        other = Machine(processor=here.processor, system=here.system, onnxruntime="0.1")
+        other = Machine(processor=here.processor, system=here.system, onnxruntime="0.1", threads=1)
         assert cached_table_path(other) != cached_table_path(here)
 
     def test_a_table_of_another_machine_is_not_believed(self) -> None:

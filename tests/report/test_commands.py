@@ -24,7 +24,7 @@ from tabnas.data import Shares, read_table
 from tabnas.errors import TabNASError
 from tabnas.report import render_card, render_report
 from tabnas.report._commands import COUNTED, MEASURED, make_again
-from tabnas.runs import Labelled, RunSettings, load_result, run_in_folder
+from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
 from tabnas.space import COSTS, Flops
 from tests.cli.conftest import made_columns, write_csv
 from tests.conftest import BRIEF, planned_with
@@ -93,7 +93,7 @@ def test_a_run_from_python_is_made_again_from_its_settings(
     del columns["kind"]
     table = read_table(write_csv(tmp_path / "table.csv", columns))
     settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
-    run_in_folder(tmp_path / "run", Labelled.of(table, "value"), settings)
+    run_in_folder(tmp_path / "run", LabelledTable.from_table(table, "value"), settings)
     monkeypatch.chdir(tmp_path / "run")
     (tmp_path / "table.csv").rename("rows.csv")
     exec(code(tmp_path / "run", "again-code"), {})
@@ -290,7 +290,7 @@ def test_what_the_command_line_cannot_say_is_said_in_python(
 def test_the_code_names_the_target_as_the_table_does(name: str) -> None:
     config = made_config(baselines=False)
     result = made_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
-    quoted = f"Labelled.of(table, {name!r})"
+    quoted = f"LabelledTable.from_table(table, {name!r})"
     assert quoted in make_again(config, name)
     assert quoted in render_card(result, config)
     assert quoted in unescape(render_report(result, made_history(), config))

@@ -277,4 +277,4 @@ def test_a_tradeoff_with_a_latency_table_and_a_last_training() -> None:
 @pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])
 def test_what_the_command_has_no_option_for_is_said_in_python(settings: dict[str, Any]) -> None:
     said = make_again(tradeoff_config(**settings), "bird")
-    assert "plan_tradeoff(Labelled.of(table, 'bird'), settings, **config" in said
+    assert "plan_tradeoff(LabelledTable.from_table(table, 'bird'), settings, **config" in said

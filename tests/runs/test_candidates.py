@@ -11,74 +11,86 @@ import pytest
 from tabnas.data import ClassTarget, Shares, Table
 from tabnas.model import METRICS, default_metric, fit_temperature, primary_loss
 from tabnas.nets import Constant, SuperNet
-from tabnas.runs import Labelled, RunSettings, make_plan, prepare
-from tabnas.runs.candidates._training import FoldsTrial, final_trainer, folds, trial_of
+from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
+from tabnas.runs.candidates._training import (
+    CrossValidation,
+    make_candidate_training,
+    make_final_trainer,
+    split_folds,
+)
 from tabnas.runs.plan._plan import Plan
-from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
 SETTINGS = RunSettings(limits={"parameters": 500}, drop=("day", "house"), class_weight="balanced")
 
 
-def weighted(rows: int = 60) -> Labelled:
+def weighted(rows: int = 60) -> LabelledTable:
     """Rows of which the early ones weigh little."""
-    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
-    return Labelled(data.features, data.target, data.truth, np.linspace(0.1, 3.0, rows))
+    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
+    return LabelledTable(data.features, data.target, data.truth, np.linspace(0.1, 3.0, rows))
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "auc"])
 def test_weights_calibrate_and_choose(metric: str) -> None:
     """The temperature is fitted by what training weighs, the loss is by the user's weights."""
-    parts = prepare(weighted(), SETTINGS)
-    plan = make_plan(parts, SETTINGS)
+    prepared = prepare_data(weighted(), SETTINGS)
+    plan = make_plan(prepared, SETTINGS)
     plan = replace(plan, training=replace(plan.training, epochs=3))
     assert plan.folds == 5
-    trial = FoldsTrial(Architecture((4,)), parts, plan, METRICS[metric])
-    candidate = trial.run()
-    development = parts.development
-    outputs = trial.state_dict()["outputs"][candidate.stop_after - 1]
+    training = CrossValidation(Architecture((4,)), prepared, plan, METRICS[metric])
+    candidate = training.run()
+    development = prepared.development
+    outputs = training.state_dict()["outputs"][candidate.stop_after - 1]
     training_weight = development.examples.weight
     assert not np.allclose(training_weight, development.weight)  # classes are balanced
     assert candidate.temperature == fit_temperature(outputs, development.truth, training_weight)
-    assert isinstance(parts.target, ClassTarget)
-    truth = (metric, parts.target, development.truth, nested_predictions(trial, parts, plan))
+    assert isinstance(prepared.target, ClassTarget)
+    truth = (
+        metric,
+        prepared.target,
+        development.truth,
+        nested_predictions(training, prepared, plan),
+    )
     assert candidate.loss == primary_loss(*truth, development.weight)
     assert candidate.loss != primary_loss(*truth)
 
 
-def nested_predictions(trial: FoldsTrial, parts: Parts, plan: Plan) -> np.ndarray:
+def nested_predictions(training: CrossValidation, prepared: PreparedData, plan: Plan) -> np.ndarray:
     """Every fold's rows with the epoch and the temperature that the other folds' rows choose."""
-    every, rows = trial.state_dict()["outputs"], parts.development
+    every, rows = training.state_dict()["outputs"], prepared.development
     judged = np.empty_like(every[0])
-    for inside, outside in folds(parts, plan):
+    for inside, outside in split_folds(prepared, plan):
         truth, weight = rows.truth[inside], rows.examples.weight[inside]
         losses = []
         for outputs in every[:, inside]:
-            surprise = -np.log(parts.target_prediction(outputs))
+            surprise = -np.log(prepared.target_prediction(outputs))
             own = surprise[np.arange(len(inside)), truth]
             losses.append(np.average(own + 0.5 / len(rows) * surprise.mean(axis=1), weights=weight))
         best = int(np.argmin(losses))
         heat = np.float32(fit_temperature(every[best, inside], truth, weight))
         judged[outside] = every[best, outside] / heat
-    return parts.target_prediction(judged)
+    return prepared.target_prediction(judged)
 
 
 def test_no_row_is_judged_by_what_it_has_chosen() -> None:
     """Of many epochs of noise, one suits the rows by chance; it must not look good by that."""
-    parts = prepare(Labelled.of(made_table(60).drop(["value"]), "kind"), SETTINGS)
-    plan = make_plan(parts, SETTINGS)
+    prepared = prepare_data(
+        LabelledTable.from_table(made_table(60).drop(["value"]), "kind"), SETTINGS
+    )
+    plan = make_plan(prepared, SETTINGS)
     plan = replace(plan, training=replace(plan.training, epochs=1))
-    trial = FoldsTrial(Architecture((4,)), parts, plan, METRICS["log_loss"])
-    trial.run()
-    trial.plan = replace(plan, training=replace(plan.training, epochs=400))
+    training = CrossValidation(Architecture((4,)), prepared, plan, METRICS["log_loss"])
+    training.run()
+    training.plan = replace(plan, training=replace(plan.training, epochs=400))
     rng = np.random.default_rng(0)
-    trial._outputs = rng.normal(scale=3.0, size=(400, 48, 1)).astype(np.float32)
-    trial._trainer.training = replace(plan.training, epochs=1)
-    candidate = trial.run()
-    chosen = trial._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
-    seen = primary_loss("log_loss", parts.target, parts.development.truth,
-                        parts.target_prediction(chosen))  # fmt: skip
+    training._outputs = rng.normal(scale=3.0, size=(400, 48, 1)).astype(np.float32)
+    training._trainer.training = replace(plan.training, epochs=1)
+    candidate = training.run()
+    chosen = training._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
+    seen = primary_loss("log_loss", prepared.target, prepared.development.truth,
+                        prepared.target_prediction(chosen))  # fmt: skip
     assert seen < np.log(2)  # it looks as if something had been learned
     assert candidate.loss > np.log(2)
 
@@ -87,48 +99,50 @@ def test_no_row_is_judged_by_what_it_has_chosen() -> None:
 def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
     """The rows that weigh much are answered best after the second of three epochs."""
     other = {"kind": "value", "value": "kind"}[target]
-    data = Labelled.of(made_table(60).drop([other]), target)
+    data = LabelledTable.from_table(made_table(60).drop([other]), target)
     weight = np.where(np.arange(60) < 15, 10.0, 0.1)
     settings = replace(SETTINGS, class_weight=None)
-    parts = prepare(replace(data, weight=weight), settings)
-    plan = make_plan(parts, settings)
+    prepared = prepare_data(replace(data, weight=weight), settings)
+    plan = make_plan(prepared, settings)
     plan = replace(plan, training=replace(plan.training, epochs=3))
-    trial = trial_of(Architecture((4,)), parts, plan, default_metric(parts.target.task))
-    trial.run()
-    heavy = parts.development.weight > 1
+    training = make_candidate_training(
+        Architecture((4,)), prepared, plan, default_metric(prepared.target.task)
+    )
+    training.run()
+    heavy = prepared.development.weight > 1
     off = np.where(heavy, [[1.0], [0.5], [0.0]], [[0.0], [2.0], [0.0]])  # after each epoch
     off[2, np.nonzero(heavy)[0][::5]] = 2.0  # few and far off: worse than all by little
-    values = parts.development.examples.values[:, 0]
+    values = prepared.development.examples.values[:, 0]
     answers = (2 * values - 1) * (3 - off) if target == "kind" else values + off
     outputs = answers[:, :, None].astype(np.float32)
-    done = trial.state_dict() | {"outputs": outputs}
-    trial.load_state_dict(done)
-    assert trial.run().stop_after == 2
+    done = training.state_dict() | {"outputs": outputs}
+    training.load_state_dict(done)
+    assert training.run().stop_after == 2
 
 
 def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.runs.prepare._prepare.SMALL_TABLE", 100)
-    parts = prepare(weighted(200), SETTINGS)
-    plan = make_plan(parts, SETTINGS)
+    monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 100)
+    prepared = prepare_data(weighted(200), SETTINGS)
+    plan = make_plan(prepared, SETTINGS)
     assert plan.folds == 0
     plan = replace(plan, training=replace(plan.training, epochs=12, schedule=Constant(0.1)))
-    trial = trial_of(Architecture((16,)), parts, plan, METRICS["log_loss"])
-    candidate = trial.run()
-    losses = trial.state_dict()["validation_losses"]
+    training = make_candidate_training(Architecture((16,)), prepared, plan, METRICS["log_loss"])
+    candidate = training.run()
+    losses = training.state_dict()["validation_losses"]
     assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # it has learned by heart since
-    net = SuperNet.standalone(candidate.architecture, parts.task)
+    net = SuperNet.standalone(candidate.architecture, prepared.task)
     net.load_weights(candidate.weights)
-    validation = parts.validation
+    validation = prepared.validation
     assert net.loss(candidate.architecture, validation.examples) == pytest.approx(losses.min())
     outputs = net.logits(candidate.architecture, validation.examples)
     training_weight = validation.examples.weight
     assert candidate.temperature == fit_temperature(outputs, validation.truth, training_weight)
-    predictions = parts.target_prediction(outputs / np.float32(candidate.temperature))
+    predictions = prepared.target_prediction(outputs / np.float32(candidate.temperature))
     expected = primary_loss(
-        "log_loss", parts.target, validation.truth, predictions, validation.weight
+        "log_loss", prepared.target, validation.truth, predictions, validation.weight
     )
     assert candidate.loss == expected
-    final = final_trainer(candidate, parts.development.examples, plan)
+    final = make_final_trainer(candidate, prepared.development.examples, plan)
     assert final.run().epochs == candidate.stop_after
 
 
@@ -137,12 +151,12 @@ def test_folds_of_groups_have_as_many_rows() -> None:
     rows = made_table(55)
     house = pa.array(np.repeat(np.arange(10), np.arange(1, 11)))
     arrow = rows.arrow.set_column(rows.arrow.column_names.index("house"), "house", house)
-    data = Labelled.of(Table(arrow).drop(["value"]), "kind")
+    data = LabelledTable.from_table(Table(arrow).drop(["value"]), "kind")
     settings = replace(
         SETTINGS, drop=("day",), order="group", order_column="house", shares=Shares(test=0.0)
     )
-    parts = prepare(data, settings)
-    held_out = [outside for _, outside in folds(parts, make_plan(parts, settings))]
+    prepared = prepare_data(data, settings)
+    held_out = [outside for _, outside in split_folds(prepared, make_plan(prepared, settings))]
     assert [len(rows) for rows in held_out] == [11] * 5
 
 
@@ -150,8 +164,10 @@ def test_folds_of_groups_have_as_many_rows() -> None:
 def test_folds_have_every_class_alike(seed: int) -> None:
     """Of each class, no fold holds out more than one row more than another."""
     settings = replace(SETTINGS, seed=seed)
-    parts = prepare(Labelled.of(made_table(131).drop(["value"]), "kind"), settings)
-    held_out = [outside for _, outside in folds(parts, make_plan(parts, settings))]
-    assert sorted(np.concatenate(held_out)) == list(range(len(parts.development)))
-    counts = np.array([np.bincount(parts.development.truth[rows]) for rows in held_out])
+    prepared = prepare_data(
+        LabelledTable.from_table(made_table(131).drop(["value"]), "kind"), settings
+    )
+    held_out = [outside for _, outside in split_folds(prepared, make_plan(prepared, settings))]
+    assert sorted(np.concatenate(held_out)) == list(range(len(prepared.development)))
+    counts = np.array([np.bincount(prepared.development.truth[rows]) for rows in held_out])
     assert np.ptp(counts, axis=0).max() <= 1

@@ -15,8 +15,9 @@ from tabnas.cli import _main as cli
 from tabnas.errors import TabNASError
 from tabnas.locks import FolderLock
 from tabnas.model import _files
-from tabnas.runs import RunSettings, _folder, complete_run
+from tabnas.runs import RunSettings, complete_run
 from tabnas.runs.checkpoints._file import write_checkpoint
+from tabnas.runs.folders import _run_folder
 from tests.runs.conftest import begun, written_table
 
 SETTINGS = RunSettings(limits={"parameters": 800}, candidates=2, baselines=False)
@@ -120,7 +121,7 @@ def test_a_process_that_ends_between_result_and_report(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(_folder, moment, die)
+        patched.setattr(_run_folder, moment, die)
         with pytest.raises(Killed):
             cli.run(["resume", str(folder), "--quiet"])
     assert (folder / "result.json").exists()
@@ -153,12 +154,12 @@ DYING = """
 import os, signal, sys
 from tabnas.cli._main import run
 from tabnas.model import _files
-from tabnas.runs import _folder
+from tabnas.runs.folders import _run_folder
 
 def die(*given, **named):
     os.kill(os.getpid(), signal.SIGKILL)
 
-setattr({"_sync": _files}.get(sys.argv[1], _folder), sys.argv[1], die)
+setattr({"_sync": _files}.get(sys.argv[1], _run_folder), sys.argv[1], die)
 run(sys.argv[2:])
 """
 

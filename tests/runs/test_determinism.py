@@ -22,7 +22,7 @@ from tabnas.data import read_table
 from tabnas.model import _baselines as baselines
 from tabnas.model import boosted_prediction
 from tabnas.nets import Examples, Inputs, Task
-from tabnas.runs import Labelled, RunSettings, prepare, run_in_folder
+from tabnas.runs import LabelledTable, RunSettings, prepare_data, run_in_folder
 from tabnas.search import Evaluation, History, Search, SearchSettings, fit_additive_model
 from tests.runs.conftest import begun, made_table, written_table
 
@@ -67,7 +67,7 @@ def test_command_line_python_hashes_and_threads_make_no_difference(tmp_path: Pat
         env = os.environ | counts | {"PYTHONHASHSEED": hashes}
         processes.append(subprocess.Popen(command, env=env))
     for name, folder in folders("python").items():
-        run_in_folder(folder, Labelled.of(read_table(tables[name]), "kind"), SETTINGS)
+        run_in_folder(folder, LabelledTable.from_table(read_table(tables[name]), "kind"), SETTINGS)
     assert [process.wait() for process in processes] == [0, 0]
     for name in tables:
         one, two, python = (bits(tmp_path / f"{name}-{by}") for by in ("1", "2", "python"))
@@ -82,14 +82,16 @@ def test_boosted_trees_do_not_depend_on_threads(
     monkeypatch.setattr(baselines, "FEW_ROWS", 0)  # else one thread does it
     other = {"kind": "value", "value": "kind"}[target]
     settings = RunSettings(limits={"parameters": 800})
-    parts = prepare(Labelled.of(made_table(4_000).drop([other]), target), settings)
-    trees = parts.tree_parts()
+    prepared = prepare_data(
+        LabelledTable.from_table(made_table(4_000).drop([other]), target), settings
+    )
+    trees = prepared.tree_data()
     assert trees is not None
 
     def predicted(threads: int) -> Any:
         with threadpool_limits(threads, user_api="openmp"):
             return boosted_prediction(
-                parts.target, trees.inputs.is_category, trees.train, [trees.test]
+                prepared.target, trees.inputs.is_category, trees.train, [trees.test]
             ).predictions[0]
 
     assert np.array_equal(predicted(1), predicted(2))

@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix
 from tabnas.data import Encoded
 from tabnas.model import primary_loss
 from tabnas.nets import SuperNet
-from tabnas.runs import Labelled, RunSettings, describe_outcome, plan_run, prepare
+from tabnas.runs import LabelledTable, RunSettings, describe_outcome, plan_run, prepare_data
 from tabnas.runs.evaluation._diagnostics import (
     MOST_CLASSES,
     confusion,
@@ -20,7 +20,7 @@ from tabnas.runs.evaluation._diagnostics import (
     wilson,
 )
 from tabnas.runs.evaluation._importance import permutation_importance
-from tabnas.runs.prepare._encoded_rows import Part
+from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -30,7 +30,9 @@ SHORT = {"search_epochs": 3, "epochs": 15, "candidates": 1}
 def diagnosed(target: str, rows: int = 400, **said: object):
     table = made_table(rows).drop(["value" if target == "kind" else "kind"])
     settings = {"limits": {"parameters": 800}, "baselines": False, "candidates": 1}
-    run = plan_run(Labelled.of(table, target), RunSettings(**(settings | said)), resolved=SHORT)
+    run = plan_run(
+        LabelledTable.from_table(table, target), RunSettings(**(settings | said)), resolved=SHORT
+    )
     return describe_outcome(run.execute())
 
 
@@ -64,9 +66,9 @@ def test_columns_that_matter_are_told_from_those_that_do_not() -> None:
 
 
 def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
-    data = Labelled.of(made_table(60).drop(["value", "day", "house"]), "kind")
-    parts = prepare(data, RunSettings(limits={"parameters": 300}))
-    whole = parts.development
+    data = LabelledTable.from_table(made_table(60).drop(["value", "day", "house"]), "kind")
+    prepared = prepare_data(data, RunSettings(limits={"parameters": 300}))
+    whole = prepared.development
     losses = iter([1.0, *(1.5, 2.5, 2.0, 2.0, 2.0), *(1.0,) * 5, *(0.5,) * 5])
     seen: list[Encoded] = []
 
@@ -74,7 +76,7 @@ def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
         seen.append(Encoded(encoded.numeric.copy(), encoded.categorical.copy()))
         return next(losses)
 
-    size, warmth, colour = permutation_importance(whole, parts.encoder, loss, seed=0)
+    size, warmth, colour = permutation_importance(whole, prepared.encoder, loss, seed=0)
     assert [size.column, warmth.column, colour.column] == ["size", "warmth", "colour"]
     assert size.increase == pytest.approx(1.0)
     assert size.deviation == pytest.approx(np.std([0.5, 1.5, 1.0, 1.0, 1.0], ddof=1))
@@ -92,22 +94,24 @@ def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
 
 
 def test_importance_is_by_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = Labelled.of(made_table(120).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(120).drop(["value"]), "kind")
     weight = np.random.default_rng(0).uniform(0.1, 3.0, 120)
     run = plan_run(replace(data, weight=weight), RunSettings(limits={"parameters": 300}))
-    parts, test = run.parts, run.parts.test
+    prepared, test = run.data, run.data.test
     found: list[float] = []
 
-    def loss_as_it_is(part: Part, encoder: object, loss: Callable[..., float], seed: int) -> list:
+    def loss_as_it_is(
+        part: EncodedRows, encoder: object, loss: Callable[..., float], seed: int
+    ) -> list:
         found.append(loss(part.encoded))
         return []
 
     monkeypatch.setattr("tabnas.runs.evaluation._diagnostics.permutation_importance", loss_as_it_is)
     linear = Architecture(())
-    net = SuperNet.standalone(linear, parts.task)
-    diagnose(net, linear, parts, run.plan, run.metric, 0)
-    prediction = parts.target_prediction(net.logits(linear, test.examples))
-    expected = primary_loss(run.metric, parts.target, test.truth, prediction, test.weight)
+    net = SuperNet.standalone(linear, prepared.task)
+    diagnose(net, linear, prepared, run.plan, run.metric, 0)
+    prediction = prepared.target_prediction(net.logits(linear, test.examples))
+    expected = primary_loss(run.metric, prepared.target, test.truth, prediction, test.weight)
     assert found == [expected]
 
 

@@ -14,12 +14,12 @@ import pytest
 from tabnas.cli._source import Source
 from tabnas.errors import TabNASError
 from tabnas.runs import (
-    Labelled,
-    Ledger,
+    LabelledTable,
     PlannedRun,
+    RunCheckpoint,
     RunFolder,
     RunSettings,
-    Stopped,
+    RunStopped,
     load_config,
     load_result,
     load_run_model,
@@ -97,9 +97,9 @@ def run() -> PlannedRun:
 def done(run: PlannedRun, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, dict]:
     """The checkpoint of a run whose work is all done."""
     folder = tmp_path_factory.mktemp("done")
-    ledger = StopsAt(folder, run, -1)
-    run.execute(ledger=ledger)
-    ledger.save()
+    checkpoint = StopsAt(folder, run, -1)
+    run.execute(checkpoint=checkpoint)
+    checkpoint.save()
     facts, arrays, _ = read_checkpoint(folder)
     return facts, arrays
 
@@ -110,7 +110,7 @@ def test_a_forged_candidate_cannot_break_the_limit(run, done, tmp_path: Path) ->
         search = facts["done"]["search"] | {"architectures": [forged, "linear"]}
         write_checkpoint(tmp_path, facts | {"done": facts["done"] | {"search": search}}, arrays)
         with pytest.raises(TabNASError, match=f"the candidate {forged} is not within the limits"):
-            run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+            run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_forged_facts_of_a_candidate(change: dict, run, done, tmp_path: Path) ->
     entry = {"candidate 1": facts["done"]["candidate 1"] | change}
     write_checkpoint(tmp_path, facts | {"done": facts["done"] | entry}, arrays)
     with pytest.raises(TabNASError, match="must be one that this run has written"):
-        run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+        run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
@@ -141,11 +141,11 @@ def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
     for wrong in (np.zeros((9, 9), np.float32), np.full_like(arrays[name], np.nan)):
         write_checkpoint(tmp_path, facts, arrays | {name: wrong})
         with pytest.raises(TabNASError, match=r"must be (floats of the shape|finite)"):
-            run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+            run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 @pytest.mark.parametrize(
-    ("tick", "name", "value"),
+    ("on_step", "name", "value"),
     [
         (2, "step", np.array(-1)),
         (2, "step", np.array(10**9)),
@@ -171,15 +171,15 @@ def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
 )
 def test_forged_states(tick: int, name: str, value: Any, run, tmp_path: Path) -> None:
     """What is under way goes to buffers that compiled code indexes: nothing there is believed."""
-    with pytest.raises(Stopped):
-        run.execute(ledger=StopsAt(tmp_path, run, tick))
+    with pytest.raises(RunStopped):
+        run.execute(checkpoint=StopsAt(tmp_path, run, tick))
     facts, arrays, _ = read_checkpoint(tmp_path)
     name = f"running/{name}"
     if value is None:  # negative, to whoever takes the bits for a signed number
         value = np.full(arrays[name].shape, 2**64 - 10**12, np.uint64)
     write_checkpoint(tmp_path, facts, arrays | {name: value})
     with pytest.raises(TabNASError, match="must be one that this run has written"):
-        run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+        run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_forged_states(tick: int, name: str, value: Any, run, tmp_path: Path) ->
 def test_facts_that_say_nothing(facts: dict, tmp_path: Path) -> None:
     write_checkpoint(tmp_path, facts, {})
     with pytest.raises(TabNASError, match="must be one that this run has written"):
-        Ledger(tmp_path)
+        RunCheckpoint(tmp_path)
 
 
 # -- links ---------------------------------------------------------------------------------------
@@ -203,24 +203,24 @@ DATA = {"limits": {"parameters": 300}, "candidates": 1, "baselines": False, "tim
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Labelled, RunSettings]:
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, LabelledTable, RunSettings]:
     """A run from Python that was stopped, with its table and settings."""
     folder = tmp_path_factory.mktemp("stopped") / "run"
-    data = Labelled.of(made_table(60).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
     settings = RunSettings(**DATA)
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_in_folder(folder, data, settings, begin=lambda run: _leave(folder, run, stop))
+        run_in_folder(folder, data, settings, on_plan=lambda run: _leave(folder, run, stop))
     assert (folder / "config.toml").exists()
     return folder, data, settings
 
 
 def _leave(folder: Path, run: PlannedRun, stop: Any) -> None:
-    ledger = Ledger(folder / "checkpoint", identity=run.identity())
-    ledger.save()
+    checkpoint = RunCheckpoint(folder / "checkpoint", identity=run.identity())
+    checkpoint.save()
     stop()
 
 
@@ -384,11 +384,11 @@ def test_sources_of_any_other_kind(said: Any) -> None:
 )  # fmt: skip
 def test_plans_that_follow_from_nothing(numbers: Any, run: PlannedRun) -> None:
     with pytest.raises(TabNASError, match="plan"):
-        run.plan.resolved_to(numbers)
+        run.plan.with_resolved(numbers)
 
 
 def test_a_search_that_would_not_fit_into_memory_is_refused() -> None:
-    data = Labelled.of(made_table(60).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
     with pytest.raises(TabNASError, match="the networks of a search must take at most"):
         plan_run(data, settings)

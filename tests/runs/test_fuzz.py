@@ -20,11 +20,11 @@ import tomli_w
 from tabnas.cli._source import Source
 from tabnas.errors import TabNASError
 from tabnas.runs import (
-    Labelled,
-    Ledger,
+    LabelledTable,
     PlannedRun,
+    RunCheckpoint,
     RunSettings,
-    Stopped,
+    RunStopped,
     load_config,
     load_result,
     load_run_model,
@@ -48,19 +48,19 @@ def outcome_of(seen: list[bool]) -> Iterator[None]:
         with np.errstate(all="ignore"):
             yield
         seen.append(True)
-    except (TabNASError, Stopped):
+    except (TabNASError, RunStopped):
         seen.append(False)
 
 
-class StopsSoon(Ledger):
+class StopsSoon(RunCheckpoint):
     """Lets work begin and go on for a moment, so that its kernels see what was loaded."""
 
     left = 3
 
-    def tick(self) -> None:
+    def on_step(self) -> None:
         self.left -= 1
         if not self.left:
-            raise Stopped(0)
+            raise RunStopped(0)
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +72,11 @@ def run() -> PlannedRun:
 def checkpoint(request, run: PlannedRun, tmp_path_factory) -> tuple[dict, dict]:
     """Facts and arrays of a run that was stopped in the middle of something, or at its end."""
     folder = tmp_path_factory.mktemp("checkpoint")
-    ledger = StopsAt(folder, run, TICKS.get(request.param, -1))
+    checkpoint = StopsAt(folder, run, TICKS.get(request.param, -1))
     try:
-        run.execute(ledger=ledger)
-        ledger.save()
-    except Stopped:
+        run.execute(checkpoint=checkpoint)
+        checkpoint.save()
+    except RunStopped:
         pass
     facts, arrays, _ = read_checkpoint(folder)
     return facts, arrays
@@ -85,8 +85,8 @@ def checkpoint(request, run: PlannedRun, tmp_path_factory) -> tuple[dict, dict]:
 def go_on(run: PlannedRun, folder: Path, seen: list[bool]) -> None:
     """What `resume` does with a checkpoint, for a few steps; what comes of it is feasible."""
     with outcome_of(seen):
-        ledger = StopsSoon(folder, identity=run.identity())
-        outcome = run.execute(ledger=ledger)
+        checkpoint = StopsSoon(folder, identity=run.identity())
+        outcome = run.execute(checkpoint=checkpoint)
         for candidate in outcome.candidates:
             assert candidate.architecture in run.plan.feasible
         assert outcome.model.costs["parameters"] <= 800
@@ -119,7 +119,7 @@ def test_damaged_checkpoints(run, checkpoint, tmp_path: Path) -> None:
         damaged = mutated_bytes(rng, whole)
         path.write_bytes(reseal(damaged) if number % 2 else damaged)
         with outcome_of(seen):
-            Ledger(tmp_path, identity=run.identity())
+            RunCheckpoint(tmp_path, identity=run.identity())
     assert seen.count(False) > 200 * TIMES
 
 
@@ -129,7 +129,9 @@ def finished(tmp_path_factory) -> Path:
     settings = RunSettings(
         limits={"parameters": 800}, time=0.1, candidates=1, layers=1, baselines=False
     )
-    run_in_folder(folder, Labelled.of(made_table(100).drop(["value"]), "kind"), settings)
+    run_in_folder(
+        folder, LabelledTable.from_table(made_table(100).drop(["value"]), "kind"), settings
+    )
     return folder
 
 

@@ -10,16 +10,16 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows, boosted_prediction, score, trivial_prediction
-from tabnas.runs import Labelled, PlannedRun, RunSettings, plan_run, split_rows
+from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_rows
 from tabnas.runs.candidates._training import Candidate
-from tabnas.runs.evaluation._scores import References, compared, references
+from tabnas.runs.evaluation._scores import References, score_references, score_test_rows
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
 
-def rows_to_learn() -> Labelled:
+def rows_to_learn() -> LabelledTable:
     """Rows of which some weigh more, and a third have the wrong class: trees soon overfit."""
-    data = Labelled.of(made_table(200).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(200).drop(["value"]), "kind")
     rng = np.random.default_rng(0)
     weight, wrong = rng.uniform(0.1, 3.0, 200), rng.random(200) < 0.3
     return replace(data, truth=data.truth ^ wrong, weight=weight)
@@ -33,9 +33,9 @@ def planned(**said: object) -> PlannedRun:
 def grown(run: PlannedRun):
     """The trees of the rows as they stand in the table."""
     data = rows_to_learn()
-    split = split_rows(data, run.settings, own_validation=False, own_test=False)
-    inputs = TreeInputs(run.parts.encoder)
-    development = run.parts.development.training_weight
+    split = split_rows(data, run.settings, has_validation=False, has_test=False)
+    inputs = TreeInputs(run.data.encoder)
+    development = run.data.development.training_weight
 
     def rows(numbers: np.ndarray, weight: np.ndarray) -> TreeRows:
         matrix = inputs.encode(data.features, numbers)
@@ -60,58 +60,62 @@ def nobody(told: object) -> None:
 def test_with_folds_references_learn_from_all_development_rows(class_weight: str | None) -> None:
     run = planned(class_weight=class_weight)
     assert run.plan.folds == 5
-    parts, known, test = run.parts, run.parts.development, run.parts.test
+    prepared, known, test = run.data, run.data.development, run.data.test
     assert test is not None
-    found = references(run, nobody)
+    found = score_references(run, nobody)
     assert found.boosted is not None
     assert found.boosted.rows == len(known)
     boosted = grown(run)
     np.testing.assert_array_equal(found.boosted.predictions[0], boosted.predictions[0])
-    trivial = trivial_prediction(parts.target, known.truth, known.weight, len(test))
+    trivial = trivial_prediction(prepared.target, known.truth, known.weight, len(test))
     for name, prediction in (("trivial", trivial), ("boosted trees", boosted.predictions[0])):
-        expected = score(parts.target, test.truth, prediction, test.weight, seed=0)
+        expected = score(prepared.target, test.truth, prediction, test.weight, seed=0)
         assert found.scores[name] == expected
-        assert expected != score(parts.target, test.truth, prediction, seed=0)  # weights matter
+        assert expected != score(prepared.target, test.truth, prediction, seed=0)  # weights matter
 
 
 def test_without_folds_they_learn_from_training_rows_and_stop_by_validation_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tabnas.runs.prepare._prepare.SMALL_TABLE", 10)
+    monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 10)
     run = planned()
     assert run.plan.folds == 0
-    parts, test = run.parts, run.parts.test
+    prepared, test = run.data, run.data.test
     assert test is not None
-    found = references(run, nobody)
+    found = score_references(run, nobody)
     boosted = grown(run)
     assert found.boosted is not None
-    assert found.boosted.rows == len(parts.train)
+    assert found.boosted.rows == len(prepared.train)
     assert found.boosted.trees == boosted.trees < 100
     np.testing.assert_array_equal(found.boosted.predictions[0], boosted.predictions[0])
-    trivial = trivial_prediction(parts.target, parts.known.truth, parts.known.weight, len(test))
-    assert found.scores["trivial"] == score(parts.target, test.truth, trivial, test.weight, seed=0)
+    trivial = trivial_prediction(
+        prepared.target, prepared.train_in_memory.truth, prepared.train_in_memory.weight, len(test)
+    )
+    assert found.scores["trivial"] == score(
+        prepared.target, test.truth, trivial, test.weight, seed=0
+    )
 
 
 def test_the_network_is_scored_by_weight_too() -> None:
     run = planned(baselines=False)
-    test = run.parts.test
+    test = run.data.test
     assert test is not None
     linear = Architecture(())
     chosen = Candidate.diverged(linear)
-    width = run.parts.task.inputs.width
+    width = run.data.task.inputs.width
     tables = {
         f"embedding.{k}": np.ones((one.categories, one.dimension), np.float32)
-        for k, one in enumerate(run.parts.task.inputs.embeddings)
+        for k, one in enumerate(run.data.task.inputs.embeddings)
     }
     head = {
         "head.0.weight": np.full((width, 1), 0.3, np.float32),
         "head.0.bias": np.zeros(1, np.float32),
     }
-    scores, notes = compared(run, tables | head, chosen, References())
+    scores, notes = score_test_rows(run, tables | head, chosen, References())
     logits = 0.3 * (test.encoded.numeric.sum(axis=1) + width - test.encoded.numeric.shape[1])
     chance = 1 / (1 + np.exp(-logits.astype(np.float64)))
     prediction = np.stack([1 - chance, chance], axis=1)
-    expected = score(run.parts.target, test.truth, prediction, test.weight, seed=0)
+    expected = score(run.data.target, test.truth, prediction, test.weight, seed=0)
     assert not notes
     assert scores["network"]["log_loss"].value == pytest.approx(expected["log_loss"].value)
     assert scores["network"]["accuracy"] == expected["accuracy"]
@@ -136,11 +140,11 @@ def shops(rows: int = 600) -> Table:
 
 
 def test_trees_know_neither_limit_nor_scaling() -> None:
-    data = Labelled.of(shops(), "sales")
+    data = LabelledTable.from_table(shops(), "sales")
 
     def predictions(limit: int, **said: object) -> np.ndarray:
         run = plan_run(data, RunSettings(limits={"parameters": limit}, **said))
-        found = references(run, nobody)
+        found = score_references(run, nobody)
         assert found.boosted is not None
         return found.boosted.predictions[0]
 
@@ -150,9 +154,9 @@ def test_trees_know_neither_limit_nor_scaling() -> None:
 
 
 def test_trees_are_as_good_as_those_on_the_table_itself() -> None:
-    data = Labelled.of(shops(), "sales")
+    data = LabelledTable.from_table(shops(), "sales")
     run = plan_run(data, RunSettings(limits={"parameters": 60}))
-    split = split_rows(data, run.settings, own_validation=False, own_test=False)
+    split = split_rows(data, run.settings, has_validation=False, has_test=False)
     known = np.concatenate([split.train, split.validation])
     shop = data.features.column("shop").to_pandas().astype("category").cat.codes.to_numpy()
     matrix = np.stack([shop, data.features.column("x").to_numpy()], axis=1)
@@ -160,5 +164,5 @@ def test_trees_are_as_good_as_those_on_the_table_itself() -> None:
         random_state=0, categorical_features=[True, False], early_stopping=False
     ).fit(matrix[known], data.truth[known])
     errors = trees.predict(matrix[split.test]) - data.truth[split.test]
-    found = references(run, nobody).scores["boosted trees"]["rmse"].value
+    found = score_references(run, nobody).scores["boosted trees"]["rmse"].value
     assert found == pytest.approx(float(np.sqrt((errors**2).mean())), rel=0.05)

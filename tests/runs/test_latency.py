@@ -14,17 +14,17 @@ from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import COST_NAMES, LatencyTerms, Machine, NetworkShape
 from tabnas.model import Model, load_model, save_model
 from tabnas.runs import (
-    Labelled,
-    Ledger,
+    LabelledTable,
     Outcome,
     PlannedRun,
     Progress,
+    RunCheckpoint,
     RunSettings,
-    Stopped,
+    RunStopped,
     plan_run,
 )
 from tabnas.runs import describe_outcome as described
-from tabnas.runs.plan._latency import LOOKS, REFERENCES
+from tabnas.runs.plan._latency import REFERENCE_NETWORKS, REPEATS
 from tests.latency.conftest import TERMS, made_latency_table
 from tests.runs.conftest import made_table
 from tests.runs.test_resume import StopsAt, bits
@@ -78,7 +78,7 @@ def planned(
     **said: object,
 ) -> PlannedRun:
     """A short run: planned, and planned again from what that resolved."""
-    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
     settings = settings_of(table_file, limits, **said)
     before = plan_run(data, settings, measure=machine).plan.resolved
     return plan_run(data, settings, measure=machine, resolved=before | SHORT)
@@ -109,7 +109,7 @@ def test_a_plan_that_is_gone_on_with_measures_nothing(table_file: str) -> None:
     asked = list(machine.asked)
     Path(table_file).unlink()
     again = plan_run(
-        Labelled.of(made_table(300).drop(["value"]), "kind"),
+        LabelledTable.from_table(made_table(300).drop(["value"]), "kind"),
         run.settings,
         measure=machine,
         resolved=run.plan.resolved,
@@ -133,8 +133,8 @@ def test_a_plan_that_is_gone_on_with_measures_nothing(table_file: str) -> None:
     ],
 )
 def test_a_plan_that_was_changed_is_refused(table_file: str, wrong: object) -> None:
-    data = Labelled.of(made_table(300).drop(["value"]), "kind")
-    with pytest.raises(TabNASError, match="begin a new run"):
+    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
+    with pytest.raises(TabNASError, match="start a new run"):
         plan_run(data, settings_of(table_file, LIMITS), resolved=SHORT | {"latency": wrong})
 
 
@@ -150,21 +150,21 @@ def slow_for(calls: int, us: float) -> FakeMachine:
     """A machine that is busy at first: everything takes that much more."""
     machine = FakeMachine()
     machine.made_of = lambda model, own: (
-        own + (us if len(machine.asked) <= calls * len(REFERENCES) else 0)
+        own + (us if len(machine.asked) <= calls * len(REFERENCE_NETWORKS) else 0)
     )
     return machine
 
 
 def test_a_bad_moment_does_not_become_the_overhead(table_file: str) -> None:
-    plan = planned(slow_for(LOOKS - 1, 12.0), table_file, {"latency_us": 60}).plan
+    plan = planned(slow_for(REPEATS - 1, 12.0), table_file, {"latency_us": 60}).plan
     assert plan.latency.costs["latency_us"].overhead_us == pytest.approx(OVERHEAD[1])
 
 
 def test_before_a_limit_is_refused_all_is_measured_again(table_file: str) -> None:
-    machine = slow_for(LOOKS, 12.0)
+    machine = slow_for(REPEATS, 12.0)
     plan = planned(machine, table_file, {"latency_us": 35}).plan
     assert plan.latency.costs["latency_us"].overhead_us == pytest.approx(OVERHEAD[1])
-    assert len(machine.asked) == 2 * LOOKS * len(REFERENCES)
+    assert len(machine.asked) == 2 * REPEATS * len(REFERENCE_NETWORKS)
 
 
 @pytest.mark.parametrize(
@@ -281,11 +281,11 @@ def test_no_candidate_left_is_an_error_that_can_be_gone_on_from(
     machine = SlowWhenTrained()
     run = planned(machine, table_file)
     machine.slow = tuple(str(one.architecture) for one in run.execute().candidates)
-    ledger = Ledger(tmp_path / "run", identity=run.identity())
-    with pytest.raises(InfeasibleError, match="no network was measured to hold"):
-        run.execute(ledger=ledger)
+    checkpoint = RunCheckpoint(tmp_path / "run", identity=run.identity())
+    with pytest.raises(InfeasibleError, match="no network was measured to meet"):
+        run.execute(checkpoint=checkpoint)
     machine.slow = ()  # the machine has less to do now
-    again = run.execute(ledger=Ledger(tmp_path / "run", identity=run.identity()))
+    again = run.execute(checkpoint=RunCheckpoint(tmp_path / "run", identity=run.identity()))
     assert again.measured_us["latency_us"] <= 35
 
 
@@ -298,16 +298,16 @@ def test_a_run_that_is_gone_on_with_ends_with_the_same_bits(
     machine = FakeMachine(slower_in_layers(1.5))
     run = planned(machine, table_file, refit=True)
     whole = StopsAt(tmp_path / "whole", run, -1)
-    expected = bits(run.execute(ledger=whole))
+    expected = bits(run.execute(checkpoint=whole))
     for number, tick in enumerate((3, whole.ticks // 2, whole.ticks)):
         folder = tmp_path / str(number)
-        with pytest.raises(Stopped):
-            run.execute(ledger=StopsAt(folder, run, tick))
-        ledger = Ledger(folder, identity=run.identity())
-        left = 0 if "latency" in ledger else 1  # of candidates nothing, but the finished model
-        searched = "search" in ledger
+        with pytest.raises(RunStopped):
+            run.execute(checkpoint=StopsAt(folder, run, tick))
+        checkpoint = RunCheckpoint(folder, identity=run.identity())
+        left = 0 if "latency" in checkpoint else 1  # of candidates nothing, but the finished model
+        searched = "search" in checkpoint
         machine.asked.clear()
-        assert bits(run.execute(ledger=ledger)) == expected
+        assert bits(run.execute(checkpoint=checkpoint)) == expected
         if searched:
             assert len(machine.asked) == left
 
@@ -315,11 +315,11 @@ def test_a_run_that_is_gone_on_with_ends_with_the_same_bits(
 def test_a_finished_entry_is_not_measured_again(table_file: str, tmp_path: Path) -> None:
     machine = FakeMachine()
     run = planned(machine, table_file)
-    ledger = Ledger(tmp_path, identity=run.identity())
-    expected = bits(run.execute(ledger=ledger))
-    ledger.save()
+    checkpoint = RunCheckpoint(tmp_path, identity=run.identity())
+    expected = bits(run.execute(checkpoint=checkpoint))
+    checkpoint.save()
     machine.asked.clear()
-    again = run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+    again = run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
     assert machine.asked == []
     assert bits(again) == expected
 
@@ -341,13 +341,13 @@ def test_a_checkpoint_cannot_say_what_was_not_measured(
     table_file: str, tmp_path: Path, architecture: str, measured_us: object
 ) -> None:
     run = planned(FakeMachine(), table_file)
-    ledger = Ledger(tmp_path, identity=run.identity())
-    found = run.execute(ledger=ledger)
+    checkpoint = RunCheckpoint(tmp_path, identity=run.identity())
+    found = run.execute(checkpoint=checkpoint)
     said = str(found.model.architecture) if architecture == CHOSEN else architecture
-    ledger.enter("latency", {said: measured_us})
-    ledger.save()
+    checkpoint.record("latency", {said: measured_us})
+    checkpoint.save()
     with pytest.raises(TabNASError, match="the checkpoint must be one"):
-        run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+        run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 class KilledError(Exception):
@@ -369,7 +369,7 @@ def measured_before(machine: FakeMachine, run: PlannedRun, folder: Path, phase: 
     """What a process has measured that is killed at a phase, its checkpoints never due."""
     machine.asked.clear()
     with pytest.raises(KilledError):
-        run.execute(killed_at(phase), Ledger(folder, identity=run.identity(), every=1e9))
+        run.execute(killed_at(phase), RunCheckpoint(folder, identity=run.identity(), every=1e9))
     return [architecture for architecture, _ in machine.asked]
 
 
@@ -380,13 +380,13 @@ def test_nothing_that_was_decided_is_measured_again(table_file: str, tmp_path: P
     assert measured_before(machine, run, tmp_path, "comparison")  # the finished model alone
     assert len(machine.asked) == 1
     machine.asked.clear()
-    run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+    run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
     assert machine.asked == []
 
 
 def elsewhere(run: PlannedRun) -> PlannedRun:
     """The same run on a machine that is not the one of its latencies."""
-    latency = replace(run.plan.latency, here=False)
+    latency = replace(run.plan.latency, is_local=False)
     return replace(run, plan=replace(run.plan, latency=latency))
 
 
@@ -396,7 +396,7 @@ def test_what_was_measured_holds_on_every_machine(table_file: str, tmp_path: Pat
     best, second = (str(one.architecture) for one in run.execute().candidates[:2])
     machine.slow = (best,)
     measured_before(machine, run, tmp_path, "comparison")
-    again = elsewhere(run).execute(ledger=Ledger(tmp_path, identity=run.identity()))
+    again = elsewhere(run).execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
     assert str(again.model.architecture) == second
     assert again.measured_us["latency_us"] <= 35
     assert any(f"{best} was left out" in note for note in again.notes)
@@ -408,10 +408,10 @@ def test_a_condemned_candidate_is_never_taken_elsewhere(table_file: str, tmp_pat
     run = planned(machine, table_file)
     candidates = [str(one.architecture) for one in run.execute().candidates]
     machine.slow = (candidates[0],)
-    ledger = Ledger(tmp_path, identity=run.identity(), every=1e9)
+    checkpoint = RunCheckpoint(tmp_path, identity=run.identity(), every=1e9)
     with pytest.raises(KilledError):  # between the first measurement and the second
-        run.execute(killed_at("measuring", skip=2), ledger)
-    again = elsewhere(run).execute(ledger=Ledger(tmp_path, identity=run.identity()))
+        run.execute(killed_at("measuring", skip=2), checkpoint)
+    again = elsewhere(run).execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
     assert str(again.model.architecture) == candidates[1]
     assert any("was not measured" in note for note in again.notes)
 
@@ -421,8 +421,8 @@ def test_where_all_were_condemned_another_machine_refuses(table_file: str, tmp_p
     run = planned(machine, table_file)
     machine.slow = tuple(str(one.architecture) for one in run.execute().candidates)
     for attempt in (run, elsewhere(run)):
-        with pytest.raises(InfeasibleError, match="no network was measured to hold"):
-            attempt.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+        with pytest.raises(InfeasibleError, match="no network was measured to meet"):
+            attempt.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 def test_a_refusal_after_the_search_can_be_gone_on_from(table_file: str, tmp_path: Path) -> None:
@@ -430,11 +430,11 @@ def test_a_refusal_after_the_search_can_be_gone_on_from(table_file: str, tmp_pat
     run = planned(machine, table_file)
     expected = bits(run.execute())
     machine.made_of = lambda model, us: us + 40
-    with pytest.raises(InfeasibleError, match="go on when the machine has less to do"):
-        run.execute(ledger=Ledger(tmp_path, identity=run.identity(), every=1e9))
+    with pytest.raises(InfeasibleError, match="resume when the machine has less to do"):
+        run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity(), every=1e9))
     machine.made_of = lambda model, us: us
     told: list[Progress] = []
-    again = run.execute(told.append, Ledger(tmp_path, identity=run.identity()))
+    again = run.execute(told.append, RunCheckpoint(tmp_path, identity=run.identity()))
     assert bits(again) == expected
     assert "search" not in {progress.phase for progress in told}  # which was done
 
@@ -442,7 +442,7 @@ def test_a_refusal_after_the_search_can_be_gone_on_from(table_file: str, tmp_pat
 def test_nothing_is_waited_for_where_nothing_is_measured(table_file: str) -> None:
     latency = planned(FakeMachine(), table_file).plan.latency
     object.__setattr__(latency, "measure", None)  # would be called
-    assert latency.measured_us([]) == []
+    assert latency.measure_us([]) == []
 
 
 # -- other machines --------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tabnas.data import Table, load_dataset
-from tabnas.runs import Labelled, RunSettings, describe_outcome, plan_run, prepare
+from tabnas.runs import LabelledTable, RunSettings, describe_outcome, plan_run, prepare_data
 
 
 def notes(columns: dict[str, object], target: str = "y", **said: object) -> tuple[str, ...]:
     settings = RunSettings(limits={"parameters": 500}, baselines=False, **said)
-    return prepare(Labelled.of(Table.of(columns), target), settings).notes
+    return prepare_data(LabelledTable.from_table(Table.of(columns), target), settings).notes
 
 
 def made(rows: int = 300) -> tuple[np.random.Generator, dict[str, object]]:
@@ -25,7 +25,7 @@ def test_a_number_that_tells_the_class() -> None:
     score = np.where(truth == "yes", 5.0, 2.0) + rng.random(300)
     assert notes(columns | {"y": truth}) == ()
     (note,) = notes(columns | {"score": score, "y": truth})
-    assert "the column 'score' alone gives the target 'y'" in note
+    assert "the column 'score' alone predicts the target 'y'" in note
     assert "drop it" in note
 
 
@@ -79,10 +79,10 @@ def test_a_rare_class_needs_more_than_a_good_guess() -> None:
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "diabetes"])
 def test_ordinary_tables_raise_no_alarm(name: str) -> None:
     dataset = load_dataset(name)
-    data = Labelled.of(dataset.table, dataset.target)
+    data = LabelledTable.from_table(dataset.table, dataset.target)
     for seed in range(10):
         settings = RunSettings(limits={"parameters": 500}, baselines=False, seed=seed)
-        assert prepare(data, settings).notes == ()
+        assert prepare_data(data, settings).notes == ()
 
 
 def test_the_note_reaches_the_result() -> None:
@@ -90,5 +90,5 @@ def test_the_note_reaches_the_result() -> None:
     truth = rng.choice(["no", "yes"], 120)
     table = Table.of(columns | {"copy": truth, "y": truth})
     settings = RunSettings(limits={"parameters": 200}, baselines=False, candidates=1)
-    outcome = plan_run(Labelled.of(table, "y"), settings).execute()
-    assert any("'copy' alone gives" in note for note in describe_outcome(outcome)["notes"])
+    outcome = plan_run(LabelledTable.from_table(table, "y"), settings).execute()
+    assert any("'copy' alone predicts" in note for note in describe_outcome(outcome)["notes"])

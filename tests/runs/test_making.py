@@ -9,9 +9,9 @@ import pytest
 
 from tabnas.model import tempered
 from tabnas.nets import TrainingRows
-from tabnas.runs import Labelled, Ledger, PlannedRun, RunSettings, plan_run
-from tabnas.runs._final_training import Made, make_model
-from tabnas.runs.candidates._training import Candidate, final_trainer
+from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs._final_training import FinalModel, train_final_model
+from tabnas.runs.candidates._training import Candidate, make_final_trainer
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
 
@@ -20,7 +20,7 @@ TEMPERATURE = 2.5
 
 
 def planned(rows: int = 60, **said: object) -> PlannedRun:
-    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 500}, drop=("day", "house"), **said)
     return plan_run(data, settings, resolved=RESOLVED)
 
@@ -36,13 +36,13 @@ def candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate:
     )
 
 
-def made(run: PlannedRun, chosen: Candidate) -> Made:
-    return make_model(run, [chosen], lambda told: None, Ledger(), {})
+def made(run: PlannedRun, chosen: Candidate) -> FinalModel:
+    return train_final_model(run, [chosen], lambda told: None, RunCheckpoint(), {})
 
 
 def trained_on(run: PlannedRun, rows: TrainingRows) -> Mapping[str, np.ndarray]:
     """The weights after the candidate's two epochs, their outputs divided by its temperature."""
-    trainer = final_trainer(candidate(), rows, run.plan)
+    trainer = make_final_trainer(candidate(), rows, run.plan)
     trainer.run()
     assert trainer.result.epochs == 2
     return tempered(trainer.net.weights(), TEMPERATURE)
@@ -58,33 +58,35 @@ def test_the_network_of_the_folds_learns_from_all_of_their_rows() -> None:
     run = planned()
     assert run.plan.folds == 5
     found = made(run, candidate())
-    expected = trained_on(run, run.parts.development.examples)
-    assert_same(found.judged, expected)
+    expected = trained_on(run, run.data.development.examples)
+    assert_same(found.evaluated_weights, expected)
     assert_same(found.model.weights, expected)
     assert not found.trained_on_all
 
 
 @pytest.fixture
 def no_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.runs.prepare._prepare.SMALL_TABLE", 10)
+    monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 10)
 
 
 @pytest.mark.usefixtures("no_folds")
 def test_without_folds_the_candidates_own_weights_are_calibrated() -> None:
     run = planned()
     assert run.plan.folds == 0
-    expected = trained_on(run, run.parts.train.examples)
-    assert_same(made(run, candidate()).judged, expected)  # whose weights were let go: once more
+    expected = trained_on(run, run.data.train.examples)
+    assert_same(
+        made(run, candidate()).evaluated_weights, expected
+    )  # whose weights were let go: once more
     weights = {name: array * np.float32(3) for name, array in expected.items()}
     found = made(run, candidate(weights))
-    assert_same(found.judged, tempered(weights, TEMPERATURE))
-    assert_same(found.model.weights, found.judged)
+    assert_same(found.evaluated_weights, tempered(weights, TEMPERATURE))
+    assert_same(found.model.weights, found.evaluated_weights)
 
 
 def test_a_refit_learns_from_all_rows_and_is_calibrated_too() -> None:
     run = planned(refit=True)
     found = made(run, candidate())
-    assert len(run.parts.everything) == 60
-    assert_same(found.judged, trained_on(run, run.parts.development.examples))
-    assert_same(found.model.weights, trained_on(run, run.parts.everything.examples))
+    assert len(run.data.all_rows) == 60
+    assert_same(found.evaluated_weights, trained_on(run, run.data.development.examples))
+    assert_same(found.model.weights, trained_on(run, run.data.all_rows.examples))
     assert found.trained_on_all

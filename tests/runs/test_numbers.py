@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Constant, Examples
-from tabnas.runs import Labelled, Outcome, PlannedRun, RunSettings, describe_outcome, plan_run
+from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, describe_outcome, plan_run
 from tests.runs.conftest import made_table
 
 WORK = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
 
 def planned(table: Table, target: str, weight: object = None, **said: object) -> PlannedRun:
-    data = Labelled.of(table, target)
+    data = LabelledTable.from_table(table, target)
     if weight is not None:
         data = replace(data, weight=np.asarray(weight))
     given = {"limits": {"parameters": 400}, "baselines": False} | said
@@ -122,7 +122,7 @@ def wild(run: PlannedRun) -> PlannedRun:
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
 def test_if_all_candidates_diverge_the_error_says_where_to_look(rows: int) -> None:
     run = wild(planned(made_table(rows).drop(["kind"]), "value"))
-    with pytest.raises(TabNASError, match=r"every candidate diverged.*the largest number .* of"):
+    with pytest.raises(TabNASError, match=r"candidates diverged.*the largest number .* in"):
         run.execute()
 
 
@@ -130,7 +130,7 @@ def test_a_search_that_diverges_says_where_to_look() -> None:
     run = planned(made_table(300).drop(["kind"]), "value")
     search = replace(run.plan.search, schedule=Constant(1e25), optimizer=SGD())
     run = replace(run, plan=replace(run.plan, search=search))
-    with pytest.raises(TabNASError, match=r"search has diverged.*the largest number .* of the"):
+    with pytest.raises(TabNASError, match=r"search has diverged.*the largest number .* in the"):
         run.execute()
 
 
@@ -146,23 +146,23 @@ def spoilt(examples: Examples) -> Examples:
 def test_skipped_steps_are_told_and_noted() -> None:
     """With folds, the search alone sees the training part."""
     run = planned(made_table(300).drop(["kind"]), "value")
-    known = run.parts.known
-    parts = replace(run.parts)
-    vars(parts)["known"] = replace(known, examples=spoilt(known.examples))
+    known = run.data.train_in_memory
+    prepared = replace(run.data)
+    vars(prepared)["train_in_memory"] = replace(known, examples=spoilt(known.examples))
     told: list[str] = []
-    outcome = replace(run, parts=parts).execute(lambda progress: told.append(progress.note))
+    outcome = replace(run, data=prepared).execute(lambda progress: told.append(progress.note))
     assert "skipped steps: 3" in told  # once an epoch
-    assert any("steps that the search skipped: 3," in note for note in outcome.notes)
+    assert any("the search skipped 3 weight steps" in note for note in outcome.notes)
     assert_sound(outcome)
 
 
 def test_a_refit_that_diverges_leaves_the_model_that_was_judged() -> None:
     run = planned(made_table(300).drop(["kind"]), "value", refit=True)
-    test = run.parts.test
-    parts = replace(run.parts, test=replace(test, examples=spoilt(test.examples)))
-    outcome = replace(run, parts=parts).execute()
+    test = run.data.test
+    prepared = replace(run.data, test=replace(test, examples=spoilt(test.examples)))
+    outcome = replace(run, data=prepared).execute()
     plain = planned(made_table(300).drop(["kind"]), "value").execute()
     assert any("training on all rows diverged" in note for note in outcome.notes)
-    assert not outcome.trained_on_all
+    assert not outcome.trained_on_all_rows
     for name, array in plain.model.weights.items():
         np.testing.assert_array_equal(outcome.model.weights[name], array)

@@ -12,21 +12,28 @@ from pyarrow import concat_tables, parquet
 from tabnas.cli import _main as cli
 from tabnas.data import Table
 from tabnas.errors import TabNASError
-from tabnas.runs import Labelled, Part, RunSettings, load_result, plan_tradeoff, prepare
+from tabnas.runs import (
+    EncodedRows,
+    LabelledTable,
+    RunSettings,
+    load_result,
+    plan_tradeoff,
+    prepare_data,
+)
 from tabnas.runs.prepare._overlap import hash_rows
 from tabnas.stores import encode_store, open_store
 from tests.runs.conftest import made_table
 
 SETTINGS = RunSettings(limits={"parameters": 800})
 ASKED = ["--target", "kind", "--max-parameters", "800", "--quiet", "--candidates", "1"]
-NOTE = "stand among the rows to learn from, too"
+NOTE = "rows are training rows, too"
 
 
-def labelled(table: Table) -> Labelled:
-    return Labelled.of(table.drop(["value"]), "kind")
+def labelled(table: Table) -> LabelledTable:
+    return LabelledTable.from_table(table.drop(["value"]), "kind")
 
 
-def mixed(known: int, new: int, *, of: int = 300) -> tuple[Labelled, Labelled]:
+def mixed(known: int, new: int, *, of: int = 300) -> tuple[LabelledTable, LabelledTable]:
     """A table, and a part with so many of its rows, in another order, and so many others."""
     table = made_table(of, 1)
     rows = np.random.default_rng(0).permutation(of)[:known]
@@ -37,17 +44,17 @@ def mixed(known: int, new: int, *, of: int = 300) -> tuple[Labelled, Labelled]:
     return labelled(table), labelled(Table.of(columns))
 
 
-def notes(data: Labelled, **own: Labelled) -> list[str]:
-    return [note for note in prepare(data, SETTINGS, **own).notes if NOTE in note]
+def notes(data: LabelledTable, **own: LabelledTable) -> list[str]:
+    return [note for note in prepare_data(data, SETTINGS, **own).notes if NOTE in note]
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])
 @pytest.mark.parametrize(("known", "new"), [(300, 0), (300, 10), (60, 0), (8, 0)])
 def test_rows_of_the_table_are_no_other_part(part: str, known: int, new: int) -> None:
     data, own = mixed(known, new)
-    said = rf"the {part} part must have other rows .* got {known} of {known + new} rows"
+    said = rf"the {part} rows must not be training rows, but {known} of {known + new} are"
     with pytest.raises(TabNASError, match=said):
-        prepare(data, SETTINGS, **{part: own})
+        prepare_data(data, SETTINGS, **{part: own})
     with pytest.raises(TabNASError, match=said):
         plan_tradeoff(data, SETTINGS, [400, 800], **{part: own})
 
@@ -56,15 +63,15 @@ def test_rows_of_the_table_are_no_other_part(part: str, known: int, new: int) ->
 def test_a_large_share_is_noted_and_a_few_rows_are_not(part: str) -> None:
     data, own = mixed(100, 100)
     (note,) = notes(data, **{part: own})
-    assert note.startswith(f"100 of the 200 rows of the {part} part stand among")
+    assert note.startswith(f"100 of the 200 {part} rows are training rows, too")
     data, own = mixed(3, 100)
     assert notes(data, **{part: own}) == []
 
 
 def test_validation_rows_are_no_test() -> None:
     data, own = labelled(made_table(300, 1)), labelled(made_table(100, 2))
-    with pytest.raises(TabNASError, match="the test part must have other rows"):
-        prepare(data, SETTINGS, validation=own, test=own)
+    with pytest.raises(TabNASError, match="the test rows must not be training rows"):
+        prepare_data(data, SETTINGS, validation=own, test=own)
 
 
 def test_another_target_makes_another_row() -> None:
@@ -91,7 +98,7 @@ def test_the_very_same_table_is_noted_where_nothing_can_be_refused() -> None:
 
 def test_hashes_tell_rows_apart_and_nothing_else() -> None:
     data = labelled(made_table(5_000))
-    part: Part = prepare(data, SETTINGS).known
+    part: EncodedRows = prepare_data(data, SETTINGS).train_in_memory
     hashes = hash_rows(part)
     assert len(np.unique(hashes)) == len(part)
     order = np.random.default_rng(0).permutation(len(part))
@@ -119,7 +126,7 @@ def test_one_file_is_not_two_parts(
         assert f"{option} must be another file than the table, got" in capsys.readouterr().err
     write(Path("copy.parquet"), made_table(100).take(np.arange(100)[::-1].copy()))
     assert cli.run(["search", "t.parquet", option, "copy.parquet", *ASKED]) == 2
-    assert "got 100 of 100 rows that stand there, too" in capsys.readouterr().err
+    assert "but 100 of 100 are, with the same target" in capsys.readouterr().err
     write(Path("other.parquet"), made_table(100, 1))
     twice = ["--validation", "other.parquet", "--test", "other.parquet"]
     assert cli.run(["search", "t.parquet", *twice, *ASKED]) == 2
@@ -136,7 +143,7 @@ def test_a_note_is_in_the_result_the_summary_and_the_pages(
     loud = [one for one in ASKED if one != "--quiet"]
     out = tmp_path / "run"
     assert cli.run(["search", str(table), "--test", str(half), *loud, "--out", str(out)]) == 0
-    assert "40 of the 100 rows of the test part" in " ".join(capsys.readouterr().out.split())
+    assert "40 of the 100 test rows" in " ".join(capsys.readouterr().out.split())
     assert any(NOTE in note for note in load_result(out)["notes"])
     for page in ("report.html", "MODEL_CARD.md"):
         assert NOTE in (out / page).read_text(encoding="utf-8")
@@ -153,7 +160,7 @@ def test_rows_of_a_store_are_no_other_part(memory: int, tmp_path: Path) -> None:
         store = open_store(tmp_path / name)
         settings = replace(SETTINGS, memory=memory)
         if fine:
-            assert not [note for note in prepare(store, settings).notes if NOTE in note]
+            assert not [note for note in prepare_data(store, settings).notes if NOTE in note]
             continue
-        with pytest.raises(TabNASError, match="the test part must have other rows"):
-            prepare(store, settings)
+        with pytest.raises(TabNASError, match="the test rows must not be training rows"):
+            prepare_data(store, settings)

@@ -13,7 +13,7 @@ from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model import load_model, probabilities, score
 from tabnas.nets import SuperNet
 from tabnas.runs import (
-    Labelled,
+    LabelledTable,
     Outcome,
     Progress,
     RunFolder,
@@ -29,12 +29,14 @@ from tests.runs.conftest import made_table
 QUICK = {"candidates": 2, "time": 0.5}
 
 
-def labelled(target: str, rows: int = 400) -> Labelled:
+def labelled(target: str, rows: int = 400) -> LabelledTable:
     table = made_table(rows)
-    return Labelled.of(table.drop([{"kind": "value", "value": "kind"}[target]]), target)
+    return LabelledTable.from_table(
+        table.drop([{"kind": "value", "value": "kind"}[target]]), target
+    )
 
 
-def outcome(data: Labelled, limit: int = 1_500, **said: object) -> Outcome:
+def outcome(data: LabelledTable, limit: int = 1_500, **said: object) -> Outcome:
     limits = {"parameters": limit}
     return plan_run(data, RunSettings(**({"limits": limits} | QUICK | said))).execute()
 
@@ -73,14 +75,14 @@ def test_candidates_come_best_first(small: Outcome, large: Outcome) -> None:
 
 
 def test_the_reported_score_is_the_models_on_the_test_rows(large: Outcome) -> None:
-    test = large.parts.test
+    test = large.data.test
     again = score(large.model.target, test.truth, _predicted(large, test))
     assert again == large.scores["network"]
 
 
 def _predicted(found: Outcome, part) -> np.ndarray:
     net = found.model._net
-    return found.parts.target_prediction(net.logits(found.model.architecture, part.examples))
+    return found.data.target_prediction(net.logits(found.model.architecture, part.examples))
 
 
 def test_one_seed_gives_the_same_bits() -> None:
@@ -202,16 +204,19 @@ def test_result_json_says_what_people_ask(large: Outcome) -> None:
 
 def test_the_smallest_and_the_widest_tables() -> None:
     tiny = Table.of({"x": np.arange(12.0), "y": ["a", "b", "b"] * 4})
-    assert outcome(Labelled.of(tiny, "y"), 50).model.costs["parameters"] <= 50
+    assert outcome(LabelledTable.from_table(tiny, "y"), 50).model.costs["parameters"] <= 50
     rng = np.random.default_rng(0)
     wide = {f"x{k}": rng.normal(size=40) for k in range(500)} | {"y": [0, 1] * 20}
-    assert outcome(Labelled.of(Table.of(wide), "y"), 2_000).model.costs["parameters"] <= 2_000
+    assert (
+        outcome(LabelledTable.from_table(Table.of(wide), "y"), 2_000).model.costs["parameters"]
+        <= 2_000
+    )
 
 
 def test_iris_by_default(usual_trainings: None) -> None:
     iris = load_dataset("iris")
     found = plan_run(
-        Labelled.of(iris.table, iris.target), RunSettings(limits={"parameters": 200})
+        LabelledTable.from_table(iris.table, iris.target), RunSettings(limits={"parameters": 200})
     ).execute()
     assert found.scores["network"]["accuracy"].value >= 0.85
 
@@ -220,16 +225,18 @@ def test_iris_by_default(usual_trainings: None) -> None:
 def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: int) -> None:
     """Nothing of them reaches the search, the choice or the training: bit for bit."""
     table = made_table(rows)
-    data = Labelled.of(table.drop([{"kind": "value", "value": "kind"}[target]]), target)
+    data = LabelledTable.from_table(
+        table.drop([{"kind": "value", "value": "kind"}[target]]), target
+    )
     settings = RunSettings(
         limits={"parameters": 900}, candidates=1, baselines=False, scaling="none", drop=("day",)
     )
     resolved = {"search_epochs": 2, "epochs": 2, "candidates": 1}
     run = plan_run(data, settings, resolved=resolved)
-    shown = run.parts.test.encoded.numeric[:, run.parts.encoder.features.index("size")]
+    shown = run.data.test.encoded.numeric[:, run.data.encoder.features.index("size")]
     sizes = table.arrow.column("size").to_numpy()
     tested = np.isin(sizes.astype(np.float32), shown)
-    assert tested.sum() == len(run.parts.test)
+    assert tested.sum() == len(run.data.test)
     truth = data.truth.copy()
     if target == "value":  # classes decide on the split itself, which deals them out evenly
         truth[tested] *= -3
@@ -238,7 +245,7 @@ def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: in
     )
     colours = np.where(tested, "never seen", np.array(arrow.column("colour").to_pylist()))
     arrow = arrow.set_column(arrow.column_names.index("colour"), "colour", pa.array(colours))
-    other = plan_run(Labelled(Table(arrow), data.target, truth), settings, resolved=resolved)
+    other = plan_run(LabelledTable(Table(arrow), data.target, truth), settings, resolved=resolved)
     first, second = run.execute(), other.execute()
     assert first.scores != second.scores
     assert first.model.architecture == second.model.architecture
@@ -254,7 +261,7 @@ def test_a_metric_that_the_rows_do_not_define_is_refused_before_the_work() -> No
     )
     settings = RunSettings(limits={"parameters": 300}, metric="auc", order="time", order_column="t")
     with pytest.raises(TabNASError, match="auc must be defined"):
-        plan_run(Labelled.of(table, "y"), settings)
+        plan_run(LabelledTable.from_table(table, "y"), settings)
 
 
 def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,12 +281,13 @@ def test_balanced_classes_are_calibrated_as_they_were_learned() -> None:
     rare = rng.random(6_000) < 0.2 / (1 + np.exp(-2 * x[:, 0]))
     table = Table.of({"a": x[:, 0], "b": x[:, 1], "kind": np.where(rare, "rare", "usual")})
     found = outcome(
-        Labelled.of(table, "kind"), limits={"parameters": 100}, class_weight="balanced",
+        LabelledTable.from_table(table, "kind"), limits={"parameters": 100},
+        class_weight="balanced",
         baselines=False,
     )  # fmt: skip
-    test = found.parts.test
+    test = found.data.test
     assert test is not None
-    net = SuperNet.standalone(found.model.architecture, found.parts.task)
+    net = SuperNet.standalone(found.model.architecture, found.data.task)
     net.load_weights(found.model.weights)
     chances = probabilities(net.logits(found.model.architecture, test.examples))
     # weighed alike, classes come as often as they are said to

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tabnas.latency import Machine
-from tabnas.runs import ALONE, Labelled, Ledger, PlannedRun, Ranks, plan_run
+from tabnas.runs import SINGLE_PROCESS, LabelledTable, PlannedRun, Ranks, RunCheckpoint, plan_run
 from tests.latency.conftest import made_latency_table
 from tests.ranks import in_ranks
 from tests.runs.conftest import made_table
@@ -22,18 +22,18 @@ def connected() -> Ranks:
     import torch.distributed as dist
 
     from tabnas.nets.torch import Group
-    from tabnas.runs._ranks import JoinedRanks
+    from tabnas.runs._ranks import DistributedRanks
 
-    return JoinedRanks(Group(), dist.HashStore())
+    return DistributedRanks(Group(), dist.HashStore())
 
 
 def told(rank: int) -> list[Any]:
     ranks = connected()
     arrays = {"x": np.full((2, 3), rank, np.float32), "empty": np.zeros((0, 2))}
-    facts, carried = ranks.told({"by": rank, "number": 0.1 + 0.2}, arrays)
+    facts, carried = ranks.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
     shapes = {name: array.shape for name, array in carried.items()}
-    most = ranks.largest(10 * rank)
-    return [facts, shapes, carried["x"].max(), ranks.everyones("x" * rank), most]
+    most = ranks.all_reduce_max(10 * rank)
+    return [facts, shapes, carried["x"].max(), ranks.all_gather("x" * rank), most]
 
 
 @pytest.mark.slow
@@ -48,32 +48,34 @@ def test_the_first_tells_and_all_are_heard(tmp_path: Path) -> None:
 
 def test_alone_all_of_it_is_trivial() -> None:
     arrays = {"x": np.zeros(2)}
-    assert ALONE.told("facts", arrays) == ("facts", arrays)
-    assert ALONE.everyones(1) == [1]
-    assert ALONE.first
-    assert ALONE.speaks()
-    ALONE.refuse_differences({"the table": "x"})
+    assert SINGLE_PROCESS.broadcast("facts", arrays) == ("facts", arrays)
+    assert SINGLE_PROCESS.all_gather(1) == [1]
+    assert SINGLE_PROCESS.is_first
+    assert SINGLE_PROCESS.is_reporter()
+    SINGLE_PROCESS.check_same({"the table": "x"})
 
 
 def restored(rank: int, folder: Path | None) -> list[Any]:
-    ledger = Ledger(None if rank else folder, identity={"the table": "x"}, ranks=connected())
-    if "search" not in ledger:
+    checkpoint = RunCheckpoint(
+        None if rank else folder, identity={"the table": "x"}, ranks=connected()
+    )
+    if "search" not in checkpoint:
         return []
-    return [ledger.facts("search"), ledger.arrays("search")["weights"].tolist()]
+    return [checkpoint.result("search"), checkpoint.arrays("search")["weights"].tolist()]
 
 
 @pytest.mark.slow
 def test_a_ledger_is_read_by_the_first_for_all(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
     assert in_ranks(2, tmp_path, restored, folder) == [[], []]
-    ledger = Ledger(folder, identity={"the table": "x"})
-    ledger.enter("search", {"found": "8-4"}, {"weights": np.arange(3)})
-    ledger.save()
+    checkpoint = RunCheckpoint(folder, identity={"the table": "x"})
+    checkpoint.record("search", {"found": "8-4"}, {"weights": np.arange(3)})
+    checkpoint.save()
     assert in_ranks(2, tmp_path, restored, folder) == [[{"found": "8-4"}, [0, 1, 2]]] * 2
 
 
 def planned(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
-    data = Labelled.of(made_table(300).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
     settings = settings_of(table_file, LIMITS, engine="torch", workers=2)
     before = plan_run(data, settings, measure=machine, ranks=ranks).plan.resolved
     return plan_run(data, settings, measure=machine, ranks=ranks, resolved=before | SHORT)
@@ -83,11 +85,11 @@ def measured(rank: int, table_file: str) -> list[Any]:
     machine = FakeMachine(lambda model, us: 1e9 if rank else us)
     ranks = connected()
     run = planned(machine, table_file, ranks)
-    ledger = Ledger(identity=run.identity(), ranks=ranks)
+    checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)
     if rank:
-        run.assist(ledger)
+        run.assist(checkpoint)
         return machine.asked
-    outcome = run.execute(ledger=ledger)
+    outcome = run.execute(checkpoint=checkpoint)
     return [str(outcome.model.architecture), outcome.measured_us]
 
 
@@ -96,7 +98,7 @@ def test_only_the_first_measures(tmp_path: Path) -> None:
     table_file = tmp_path / "here.json"
     table_file.write_text(made_latency_table(machine=Machine.here()).to_json())
     (architecture, measured_us), asked = in_ranks(2, tmp_path, measured, str(table_file))
-    expected = planned(FakeMachine(), str(table_file), ALONE).execute()
+    expected = planned(FakeMachine(), str(table_file), SINGLE_PROCESS).execute()
     assert architecture == str(expected.model.architecture)
     assert measured_us == expected.measured_us
     assert asked == []

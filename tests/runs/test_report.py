@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tabnas.runs import Labelled, RunFolder, RunSettings, load_result, load_run_model, plan_run
+from tabnas.runs import LabelledTable, RunFolder, RunSettings, load_result, load_run_model, plan_run
 from tests.runs.conftest import made_table
 
 
 def test_a_report_that_cannot_be_written_is_no_end_of_a_run(tmp_path: Path) -> None:
     settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
-    run = plan_run(Labelled.of(made_table(60).drop(["value"]), "kind"), settings)
+    run = plan_run(LabelledTable.from_table(made_table(60).drop(["value"]), "kind"), settings)
     outcome = run.execute()
     with RunFolder(tmp_path / "run") as folder:
         folder.write_config({"settings": settings.to_dict()})
@@ -27,10 +27,14 @@ def test_a_report_that_cannot_be_written_is_no_end_of_a_run(tmp_path: Path) -> N
 def test_numbers_that_are_not_known_are_no_end_of_a_report(tmp_path: Path) -> None:
     settings = RunSettings(limits={"parameters": 300}, candidates=3, baselines=False)
     work = {"search_epochs": 2, "epochs": 2, "candidates": 3}
-    run = plan_run(Labelled.of(made_table(60).drop(["value"]), "kind"), settings, resolved=work)
+    run = plan_run(
+        LabelledTable.from_table(made_table(60).drop(["value"]), "kind"), settings, resolved=work
+    )
     outcome = run.execute()
     assert len(outcome.candidates) == 3
-    unknown = replace(outcome, one_shot=(nan, *outcome.one_shot[1:]), diagnostics=None, effects=())
+    unknown = replace(
+        outcome, one_shot=(nan, *outcome.one_shot[1:]), diagnostics=None, limit_effects=()
+    )
     with RunFolder(tmp_path / "some") as folder:
         folder.write_config({"settings": settings.to_dict()})
         folder.finish(unknown)  # a warning, which a page that fails gives, is an error here

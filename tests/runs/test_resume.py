@@ -20,12 +20,12 @@ from tabnas.cli import _main as cli
 from tabnas.data import _spool, _stored, read_table
 from tabnas.errors import TabNASError
 from tabnas.runs import (
-    Labelled,
-    Ledger,
+    LabelledTable,
     Outcome,
+    RunCheckpoint,
     RunFolder,
     RunSettings,
-    Stopped,
+    RunStopped,
     plan_run,
     run_in_folder,
 )
@@ -38,7 +38,7 @@ LIMITS = {"parameters": 800}
 
 
 def planned(rows: int, **said: object):
-    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
     settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "refit": True}
     return plan_run(data, RunSettings(**(settings | said)), resolved=SHORT)
 
@@ -61,31 +61,31 @@ def left(folder: Path) -> dict[str, object]:
     return {file.name: file.read_bytes() for file in files} | {"result": result}
 
 
-class StopsAt(Ledger):
-    """A ledger that is asked to stop at a certain tick."""
+class StopsAt(RunCheckpoint):
+    """A checkpoint that is asked to stop at a certain tick."""
 
     def __init__(self, folder: Path, run, tick: int) -> None:
         super().__init__(folder, identity=run.identity())
         self.ticks, self.at = 0, tick
 
-    def tick(self) -> None:
+    def on_step(self) -> None:
         self.ticks += 1
         if self.ticks == self.at:
-            self._stop = signal.SIGTERM
-        super().tick()
+            self._signal = signal.SIGTERM
+        super().on_step()
 
 
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
 def test_a_run_can_be_stopped_anywhere(rows: int, tmp_path: Path) -> None:
     run = planned(rows)
     whole = StopsAt(tmp_path / "whole", run, -1)
-    expected = bits(run.execute(ledger=whole))
+    expected = bits(run.execute(checkpoint=whole))
     rng = np.random.default_rng(0)
     for number, tick in enumerate(rng.integers(1, whole.ticks + 1, size=8)):
         folder = tmp_path / str(number)
-        with pytest.raises(Stopped):
-            planned(rows).execute(ledger=StopsAt(folder, run, int(tick)))
-        again = planned(rows).execute(ledger=Ledger(folder, identity=run.identity()))
+        with pytest.raises(RunStopped):
+            planned(rows).execute(checkpoint=StopsAt(folder, run, int(tick)))
+        again = planned(rows).execute(checkpoint=RunCheckpoint(folder, identity=run.identity()))
         assert bits(again) == expected
 
 
@@ -95,9 +95,9 @@ def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
     stops = 0
     while True:
         try:
-            outcome = planned(300).execute(ledger=StopsAt(tmp_path, run, 40))
+            outcome = planned(300).execute(checkpoint=StopsAt(tmp_path, run, 40))
             break
-        except Stopped:
+        except RunStopped:
             stops += 1
     assert stops > 5
     assert bits(outcome) == expected
@@ -113,10 +113,10 @@ def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
 )
 def test_other_runs_are_refused(change: Callable[[], object], named: str, tmp_path: Path) -> None:
     run = planned(300)
-    with pytest.raises(Stopped):
-        run.execute(ledger=StopsAt(tmp_path, run, 5))
+    with pytest.raises(RunStopped):
+        run.execute(checkpoint=StopsAt(tmp_path, run, 5))
     with pytest.raises(TabNASError, match=rf"only as it began, but the.*{named}"):
-        Ledger(tmp_path, identity=change().identity())
+        RunCheckpoint(tmp_path, identity=change().identity())
 
 
 # -- checkpoints ---------------------------------------------------------------------------------
@@ -214,16 +214,16 @@ def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
         RunFolder(tmp_path / "other", resume=True)
 
 
-def stopping_at(tick: int) -> Callable[[Ledger], None]:
+def stopping_at(tick: int) -> Callable[[RunCheckpoint], None]:
     """Return a `Ledger.tick` that asks the run to stop at one of its ticks."""
-    own, ticks = Ledger.tick, 0
+    own, ticks = RunCheckpoint.on_step, 0
 
-    def stopping(ledger: Ledger) -> None:
+    def stopping(checkpoint: RunCheckpoint) -> None:
         nonlocal ticks
         ticks += 1
         if ticks == tick:
-            ledger._stop = signal.SIGTERM
-        own(ledger)
+            checkpoint._signal = signal.SIGTERM
+        own(checkpoint)
 
     return stopping
 
@@ -237,7 +237,7 @@ def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         begun(tmp_path / name, table, settings, SHORT)
     assert cli.run(["resume", str(tmp_path / "whole"), "--quiet"]) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "tick", stopping_at(50))
+        patched.setattr(RunCheckpoint, "on_step", stopping_at(50))
         assert cli.run(["resume", str(tmp_path / "stopped"), "--quiet"]) == 143
     return tmp_path / "stopped"
 
@@ -254,7 +254,7 @@ def test_a_refused_resume_leaves_the_folder_as_it_was(
     rows: int, said: dict[str, object], named: str, stopped: Path
 ) -> None:
     table = read_table(stopped.parent / "table.parquet")
-    data = Labelled.of(table.take(np.arange(rows)), "kind")
+    data = LabelledTable.from_table(table.take(np.arange(rows)), "kind")
     asked = {"limits": LIMITS, "candidates": 2, "baselines": False}
     before = (stopped / "config.toml").read_bytes()
     with pytest.raises(TabNASError, match=rf"only as it began, but {named}"):
@@ -267,12 +267,12 @@ def test_a_refused_resume_leaves_the_folder_as_it_was(
 def test_python_goes_on_with_a_run_of_the_command_line_and_back(
     stopped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = Labelled.of(read_table(stopped.parent / "table.parquet"), "kind")
+    data = LabelledTable.from_table(read_table(stopped.parent / "table.parquet"), "kind")
     settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
     before = (stopped / "config.toml").read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "tick", stopping_at(50))
-        with pytest.raises(Stopped):
+        patched.setattr(RunCheckpoint, "on_step", stopping_at(50))
+        with pytest.raises(RunStopped):
             run_in_folder(stopped, data, settings)
     assert (stopped / "config.toml").read_bytes() == before
     assert cli.run(["resume", str(stopped), "--quiet"]) == 0
@@ -280,7 +280,7 @@ def test_python_goes_on_with_a_run_of_the_command_line_and_back(
 
 
 def test_other_settings_are_refused_before_the_first_checkpoint_too(tmp_path: Path) -> None:
-    data = Labelled.of(made_table(300).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
     folder = begun(tmp_path / "run", tmp_path / "t.csv", RunSettings(limits=LIMITS), SHORT)
     before = (folder / "config.toml").read_bytes()
     with pytest.raises(TabNASError, match="the setting seed was 0 and is 1"):
@@ -302,7 +302,7 @@ def test_the_config_of_something_else_is_not_overwritten(
     config: str, sentence: str, tmp_path: Path
 ) -> None:
     (tmp_path / "config.toml").write_text(config)
-    data = Labelled.of(made_table(300).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
     with pytest.raises(TabNASError, match=sentence):
         run_in_folder(tmp_path, data, RunSettings(limits=LIMITS))
     assert (tmp_path / "config.toml").read_text() == config
@@ -319,9 +319,9 @@ def test_folders_that_cannot_be_made_are_refused(place: str, tmp_path: Path) -> 
 def test_checkpoints_that_cannot_be_written_end_the_run_in_a_sentence(tmp_path: Path) -> None:
     run = planned(300)
     (tmp_path / "checkpoint").touch()  # in the way of the folder
-    ledger = Ledger(tmp_path / "checkpoint", identity=run.identity(), every=0)
-    with pytest.raises(TabNASError, match=r"no checkpoint can be written.*none before it.*begin"):
-        run.execute(ledger=ledger)
+    checkpoint = RunCheckpoint(tmp_path / "checkpoint", identity=run.identity(), every=0)
+    with pytest.raises(TabNASError, match=r"no checkpoint can be written.*none before it.*start"):
+        run.execute(checkpoint=checkpoint)
 
 
 def test_a_disk_that_is_full_speaks_of_a_last_checkpoint_only_if_there_is_one(
@@ -330,15 +330,15 @@ def test_a_disk_that_is_full_speaks_of_a_last_checkpoint_only_if_there_is_one(
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    ledger = Ledger(tmp_path / "checkpoint")
+    checkpoint = RunCheckpoint(tmp_path / "checkpoint")
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(TabNASError, match="there was none before it: make room and begin ag"):
-            ledger.save()
-    ledger.save()
+        with pytest.raises(TabNASError, match="there was none before it: free some space"):
+            checkpoint.save()
+    checkpoint.save()
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(TabNASError, match="the last one is whole: make room and go on from it"):
-        ledger.save()
+    with pytest.raises(TabNASError, match="the last one is complete: free some space and resume"):
+        checkpoint.save()
 
 
 def test_a_run_without_a_checkpoint_leaves_nothing_behind(
@@ -374,21 +374,21 @@ def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.toml").write_text(tomli_w.dumps(config))
     resume = ["resume", str(tmp_path / "stopped"), "--quiet"]
-    tick, aside = Ledger.tick, tmp_path / "elsewhere"
+    on_step, aside = RunCheckpoint.on_step, tmp_path / "elsewhere"
     assert cli.run(["resume", str(tmp_path / "whole"), "--quiet"]) == 0
 
-    def vanishing(ledger: Ledger) -> None:
+    def vanishing(checkpoint: RunCheckpoint) -> None:
         if path.exists():  # at the first tick: training goes on without the file
             path.rename(aside)
-            ledger.ticks = 0
-        ledger.ticks += 1
-        if ledger.ticks == 50:
-            ledger._stop = signal.SIGTERM
-        tick(ledger)
+            checkpoint.ticks = 0
+        checkpoint.ticks += 1
+        if checkpoint.ticks == 50:
+            checkpoint._signal = signal.SIGTERM
+        on_step(checkpoint)
 
-    monkeypatch.setattr(Ledger, "tick", vanishing)
+    monkeypatch.setattr(RunCheckpoint, "on_step", vanishing)
     assert cli.run(resume) == 143
-    monkeypatch.setattr(Ledger, "tick", tick)
+    monkeypatch.setattr(RunCheckpoint, "on_step", on_step)
     checkpoint = tmp_path / "stopped" / "checkpoint"
     before = {file.name: file.read_bytes() for file in checkpoint.iterdir()}
     assert before
@@ -410,7 +410,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_named(
     table = read_table(path)
     os.truncate(path, 100)
     with pytest.raises(TabNASError, match=r"the column 'kind' of 'table.parquet' cannot be read"):
-        Labelled.of(table, "kind")
+        LabelledTable.from_table(table, "kind")
 
 
 FULL = """
@@ -428,7 +428,7 @@ sys.exit(run(sys.argv[2:]))
     ("room", "kind", "said"),
     [
         (100, "parquet", "the run cannot be written to 'run': File too large"),
-        (3_000, "parquet", "there was none before it: make room and begin again"),
+        (3_000, "parquet", "there was none before it: free some space and start again"),
         (3_000, "csv", "set TMPDIR to another folder"),
     ],
 )
@@ -456,10 +456,10 @@ def dying(folder: str, phase: str, place: str) -> None:
     """In a process of its own: a run that kills itself while it writes a checkpoint of a phase."""
     sync, rename, remove = os.fsync, os.replace, Path.unlink
     run = planned(300)
-    ledger = Ledger(Path(folder), identity=run.identity(), every=0)
+    checkpoint = RunCheckpoint(Path(folder), identity=run.identity(), every=0)
 
     def is_time(here: str) -> bool:
-        return here == place and ledger._running is not None and ledger._running[0] == phase
+        return here == place and checkpoint._running is not None and checkpoint._running[0] == phase
 
     def die(here: str) -> None:
         if is_time(here):
@@ -482,7 +482,7 @@ def dying(folder: str, phase: str, place: str) -> None:
         remove(path, missing_ok)
 
     os.fsync, os.replace, Path.unlink = fsync, replace, unlink  # type: ignore[assignment]
-    run.execute(ledger=ledger)
+    run.execute(checkpoint=checkpoint)
 
 
 DEATHS = (
@@ -517,7 +517,7 @@ def test_death_while_a_checkpoint_is_written(tmp_path: Path) -> None:
     none, whole = None, ""  # the first was to be the first checkpoint
     assert ended == [[-signal.SIGKILL, note] for note in (none, *[whole] * 4)], done.stderr
     run = planned(300)
-    outcome = run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+    outcome = run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
     assert bits(outcome) == bits(planned(300).execute())
 
 
@@ -530,7 +530,7 @@ def test_killed_processes_leave_runs_that_end_as_if_nothing_had_happened(
     settings = RunSettings(limits=LIMITS, baselines=False, seed=3)
     plan = {"search_epochs": 8, "epochs": 16, "candidates": 2}
     whole, killed = (begun(tmp_path / name, table, settings, plan) for name in ("whole", "killed"))
-    run_in_folder(whole, Labelled.of(read_table(table), "kind"), settings)
+    run_in_folder(whole, LabelledTable.from_table(read_table(table), "kind"), settings)
     resume = ["resume", "killed", "--quiet", "--checkpoint-seconds", "0.05"]
     rng = np.random.default_rng(0)
     nursery.begin(*resume)
@@ -561,16 +561,16 @@ def _next_checkpoint(nursery: Nursery, folder: Path) -> bool:
 @default_signals()
 def test_an_interrupt_that_is_ignored_stays_so_and_sigterm_stops(tmp_path: Path) -> None:
     """A search in the background of a script is not ended by a Ctrl-C for another process."""
-    ledger = Ledger(tmp_path, identity={})
+    checkpoint = RunCheckpoint(tmp_path, identity={})
 
     def interrupt_then_terminate() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.raise_signal(number)
-            ledger.tick()
+            checkpoint.on_step()
 
     usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with ledger.watching_signals(), pytest.raises(Stopped) as stopped:
+        with checkpoint.handle_signals(), pytest.raises(RunStopped) as stopped:
             interrupt_then_terminate()
         assert stopped.value.signal == signal.SIGTERM
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -588,9 +588,9 @@ def test_to_be_asked_to_stop_while_others_are_fitted_ends_at_once(tmp_path, monk
     run = planned(300, baselines=True)
     with monkeypatch.context() as patched:
         patched.setattr("tabnas.runs.evaluation._scores.boosted_prediction", asked)
-        with pytest.raises(Stopped):
-            run.execute(ledger=Ledger(tmp_path, identity=run.identity()))
+        with pytest.raises(RunStopped):
+            run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
     again = planned(300, baselines=True)
-    ledger = Ledger(tmp_path, identity=again.identity())
-    assert {"search", "candidate 1", "candidate 2", "refit"} <= set(ledger._facts)
-    assert bits(again.execute(ledger=ledger)) == wanted
+    checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
+    assert {"search", "candidate 1", "candidate 2", "refit"} <= set(checkpoint._results)
+    assert bits(again.execute(checkpoint=checkpoint)) == wanted

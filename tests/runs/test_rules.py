@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tabnas import Budget, TabNASError
 from tabnas.data import Table, TableEncoder
-from tabnas.runs import Labelled, RunSettings, _plan, plan_run
+from tabnas.runs import LabelledTable, RunSettings, plan_run
+from tabnas.runs.plan import _plan
 from tabnas.runs.plan._plan import default_batch_size, default_epochs
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.space import COSTS
@@ -89,7 +90,7 @@ def test_the_work_of_a_training_stays_within_bounds(rows: int) -> None:
 
 def test_time_stretches_the_work() -> None:
     table = made_table(4_000)
-    data = Labelled.of(table.drop(["value"]), "kind")
+    data = LabelledTable.from_table(table.drop(["value"]), "kind")
 
     def planned(time: float | None):
         return plan_run(data, RunSettings(limits={"parameters": 2_000}, time=time)).plan
@@ -105,10 +106,12 @@ def test_time_stretches_the_work() -> None:
 
 @pytest.mark.parametrize("rows", [400, 4_000])  # in folds, and by validation rows
 def test_the_time_is_counted_training_by_training(rows: int) -> None:
-    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
     plan = plan_run(data, RunSettings(limits={"parameters": 2_000}, refit=True)).plan
     assert plan.folds == (5 if rows == 400 else 0)
-    plan = replace(plan, pace=lambda: 0.01, comparison_seconds=30.0)  # a step takes 10 ms
+    plan = replace(
+        plan, measure_step_seconds=lambda: 0.01, comparison_seconds=30.0
+    )  # a step takes 10 ms
     batches = ceil(plan.rows / plan.training.batch_size)
     search = 2.5 * 0.01 * batches * plan.search.epochs
     training = 1.25 * 0.01 * batches * plan.training.epochs
@@ -120,29 +123,29 @@ def test_the_time_is_counted_training_by_training(rows: int) -> None:
     work = search + trainings * training
 
     def stretch(seconds: float) -> float:
-        return plan.within(seconds).training.epochs / plan.training.epochs
+        return plan.fit_time(seconds).training.epochs / plan.training.epochs
 
     assert stretch(30.0 + work / 2) == pytest.approx(0.5, abs=0.02)
     longest = min(4.0, 500 / plan.training.epochs)  # a small table has many epochs already
     assert stretch(30.0 + 1.5 * work) == pytest.approx(1.5, abs=0.02)
     assert stretch(30.0 + 3 * work) == pytest.approx(min(3.0, longest), abs=0.02)
     assert stretch(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
-    much = plan.within(30.0 + 2 * longest * work)  # as long as can be, and twice the candidates
+    much = plan.fit_time(30.0 + 2 * longest * work)  # as long as can be, and twice the candidates
     assert much.training.epochs == longest * plan.training.epochs
     assert much.candidates == (2 * plan.candidates if rows > 3_000 else plan.candidates)
 
 
 def test_time_adds_no_more_candidates_than_rows_can_tell_apart() -> None:
     for rows, most in ((150, 3), (400, 3), (1_000, 8), (4_000, 8), (9_000, 18)):
-        data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+        data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
         plan = plan_run(data, RunSettings(limits={"parameters": 2_000})).plan
-        plan = replace(plan, pace=lambda: 1e-5)
-        assert plan.within(1e5).candidates == most
-        assert plan.within(1e5).training.epochs <= 500
+        plan = replace(plan, measure_step_seconds=lambda: 1e-5)
+        assert plan.fit_time(1e5).candidates == most
+        assert plan.fit_time(1e5).training.epochs <= 500
 
 
 def test_time_leaves_candidates_that_were_asked_for() -> None:
-    data = Labelled.of(made_table(4_000).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(4_000).drop(["value"]), "kind")
     usual = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2)).plan
     time = 40 * sum(usual.seconds.values())
     long = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2, time=time)).plan
@@ -152,9 +155,9 @@ def test_time_leaves_candidates_that_were_asked_for() -> None:
 
 def test_small_tables_try_simpler_networks_unless_told() -> None:
     table = made_table(300)
-    data = Labelled.of(table.drop(["value"]), "kind")
+    data = LabelledTable.from_table(table.drop(["value"]), "kind")
 
-    def tried(rows: Labelled, **said: object) -> list[str]:
+    def tried(rows: LabelledTable, **said: object) -> list[str]:
         limits = {"parameters": 1_000}
         with planned_with(BRIEF):
             run = plan_run(rows, RunSettings(limits=limits, baselines=False, **said))
@@ -165,32 +168,32 @@ def test_small_tables_try_simpler_networks_unless_told() -> None:
     assert 4 <= len(usual) <= 6
     assert len(tried(data, candidates=2)) == 2
     large = made_table(4_200)
-    assert len(tried(Labelled.of(large.drop(["value"]), "kind"))) == 3
+    assert len(tried(LabelledTable.from_table(large.drop(["value"]), "kind"))) == 3
 
 
 def slow_plan(time: float | None, rows: int = 4_000, resolved=None, **said: object):
     """The plan of a million parameters where a step takes a microsecond for each of them."""
 
-    def pace(parts, feasible, batch_size, settings) -> float:
+    def pace(prepared, feasible, batch_size, settings) -> float:
         space = feasible.space
         return 1e-6 * COSTS["parameters"](space, feasible.most_expensive()) + 1e-5
 
-    data = Labelled.of(made_table(rows).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 1_000_000}, time=time, baselines=False, **said)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_plan, "_pace", pace)
+        patch.setattr(_plan, "_time_step", pace)
         found = plan_run(data, settings, resolved=resolved).plan
-        found.seconds_a_step  # noqa: B018 - measured while the pace is known
+        found.seconds_per_step  # noqa: B018 - measured while the pace is known
         return found
 
 
 def test_time_comes_before_room() -> None:
     """Networks that can be trained for one epoch only are worth nothing."""
     usual, brief, ample = slow_plan(None), slow_plan(60.0), slow_plan(1e6)
-    assert (usual.room, usual.notes, ample.room, ample.notes) == (1.0, (), 1.0, ())
+    assert (usual.limit_share, usual.notes, ample.limit_share, ample.notes) == (1.0, (), 1.0, ())
     assert brief.training.epochs >= usual.training.epochs / 4
     assert sum(brief.seconds.values()) < 90
-    assert brief.room < 1
+    assert brief.limit_share < 1
     assert brief.feasible.budget == usual.feasible.budget  # the limit is what it was
     assert brief.largest_parameters < usual.largest_parameters / 10
     assert f"none of more than {brief.largest_parameters:,} parameters was tried" in brief.notes[0]
@@ -201,14 +204,14 @@ def test_time_comes_before_room() -> None:
 
 def test_widths_of_a_users_own_stay_and_the_shortage_is_told() -> None:
     brief = slow_plan(2.0, widths=(0, 512, 1024))
-    assert brief.room == 1.0
+    assert brief.limit_share == 1.0
     assert brief.feasible.space.candidates[0] == (0, 512, 1024)
     assert "1 of the usual 40 epochs" in brief.notes[0]
 
 
 @pytest.mark.parametrize("room", [0, -1.0, 1.5, True, "1", float("nan")])
 def test_a_room_that_cannot_be_is_refused(room: object) -> None:
-    data = Labelled.of(made_table(100).drop(["value"]), "kind")
-    numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "room": room}
-    with pytest.raises(TabNASError, match="room must be a share of the limits"):
+    data = LabelledTable.from_table(made_table(100).drop(["value"]), "kind")
+    numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "limit_share": room}
+    with pytest.raises(TabNASError, match="limit_share must be"):
         plan_run(data, RunSettings(limits={"parameters": 500}, time=1.0), resolved=numbers)

@@ -13,16 +13,16 @@ import pytest
 from tabnas.data import Table
 from tabnas.jobs import JobConfig, run_jobs
 from tabnas.runs import (
-    Labelled,
-    Ledger,
+    LabelledTable,
     Outcome,
     PlannedTradeoff,
     Progress,
+    RunCheckpoint,
     RunSettings,
-    Stopped,
-    _side_by_side,
+    RunStopped,
     plan_tradeoff,
 )
+from tabnas.runs.candidates import _parallel
 from tests.runs.test_tradeoff import columns, facts, shop_curve
 
 BRIEF = {"search_epochs": 2, "epochs": 3, "candidates": 2}
@@ -31,7 +31,7 @@ FOLDS, VALIDATION = 300, 4_200  # rows of a table whose candidates are chosen so
 
 
 def planned(rows: int) -> PlannedTradeoff:
-    data = Labelled.of(Table.of(columns(rows)), "kind")
+    data = LabelledTable.from_table(Table.of(columns(rows)), "kind")
     settings = RunSettings(limits={"flops": 10_000}, baselines=False, candidates=2)
     return plan_tradeoff(data, settings, (60, 150, 400), resolved=BRIEF)
 
@@ -59,7 +59,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
         seen.append(jobs)
         return run_jobs(work, jobs, *job_config, **others)
 
-    monkeypatch.setattr(_side_by_side, "run_jobs", spied)
+    monkeypatch.setattr(_parallel, "run_jobs", spied)
     return seen
 
 
@@ -86,20 +86,20 @@ def test_what_is_done_is_not_done_again(
     rows: int, others: JobConfig, asked: list[list[Any]], tmp_path: Path
 ) -> None:
     curve = planned(rows)
-    ledger = Ledger(tmp_path, identity=curve.identity())
+    checkpoint = RunCheckpoint(tmp_path, identity=curve.identity())
     came: list[str] = []
 
     def stop(told: Progress) -> None:
         if told.phase == "candidates" and told.done > 0:
             came.append(told.note)
-            ledger._stop = signal.SIGTERM  # as if the process had been told to end
+            checkpoint._signal = signal.SIGTERM  # as if the process had been told to end
 
-    with pytest.raises(Stopped):
-        curve.execute(stop, ledger, job_config=TWO)
+    with pytest.raises(RunStopped):
+        curve.execute(stop, checkpoint, job_config=TWO)
     assert came
     again = planned(rows)
-    ledger = Ledger(tmp_path, identity=again.identity())
-    assert bits(again, again.execute(ledger=ledger, job_config=others)) == alone(rows)
+    checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
+    assert bits(again, again.execute(checkpoint=checkpoint, job_config=others)) == alone(rows)
     first, *later = asked
     for left in later:
         assert {str(one) for *_, one in first} == {str(one) for *_, one in left} | set(came)
@@ -111,23 +111,23 @@ def test_one_that_was_done_before_a_better_one_keeps_no_weights(
 ) -> None:
     """Side by side the last may be done first; whoever goes on alone then has others better."""
     curve = planned(VALIDATION)
-    ledger = Ledger(tmp_path, identity=curve.identity())
+    checkpoint = RunCheckpoint(tmp_path, identity=curve.identity())
 
     def stop(told: Progress) -> None:
         if told.phase == "candidates" and told.done > 0:
-            ledger._stop = signal.SIGTERM
+            checkpoint._signal = signal.SIGTERM
 
     def last_first(work: Callable[[Any], Any], jobs: list[Any], *_: Any, on_poll: Any) -> Any:
         for job in reversed(jobs):
             yield job, work(job)
             on_poll()
 
-    monkeypatch.setattr(_side_by_side, "run_jobs", last_first)
-    with pytest.raises(Stopped):
-        curve.execute(stop, ledger, job_config=TWO)
+    monkeypatch.setattr(_parallel, "run_jobs", last_first)
+    with pytest.raises(RunStopped):
+        curve.execute(stop, checkpoint, job_config=TWO)
     again = planned(VALIDATION)
-    ledger = Ledger(tmp_path, identity=again.identity())
-    assert bits(again, again.execute(ledger=ledger)) == alone(VALIDATION)
+    checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
+    assert bits(again, again.execute(checkpoint=checkpoint)) == alone(VALIDATION)
 
 
 @pytest.mark.slow
@@ -140,10 +140,10 @@ def test_who_dies_before_a_checkpoint_is_due_loses_nothing(tmp_path: Path) -> No
             came.append(told.note)
             raise RuntimeError("as good as killed")
 
-    ledger = Ledger(tmp_path, identity=curve.identity(), every=1e9)
+    checkpoint = RunCheckpoint(tmp_path, identity=curve.identity(), every=1e9)
     with pytest.raises(RuntimeError):
-        curve.execute(die, ledger, job_config=TWO)
-    found = Ledger(tmp_path, identity=curve.identity())
+        curve.execute(die, checkpoint, job_config=TWO)
+    found = RunCheckpoint(tmp_path, identity=curve.identity())
     entered = [
         k
         for k in range(2)

@@ -12,8 +12,16 @@ from pyarrow import csv
 from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingSettings
-from tabnas.runs import ALONE, Ledger, Ranks, RunSettings, network_bytes, plan_run, prepare
-from tabnas.runs.prepare._stored_data import StoredParts
+from tabnas.runs import (
+    SINGLE_PROCESS,
+    Ranks,
+    RunCheckpoint,
+    RunSettings,
+    estimate_network_bytes,
+    plan_run,
+    prepare_data,
+)
+from tabnas.runs.prepare._stored_data import StoredData
 from tabnas.space import Architecture
 from tabnas.stores import Store, encode_store, open_store
 from tests.ranks import in_ranks
@@ -45,10 +53,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return encode_store(folder / "table.csv", folder / "store", target="kind")
 
 
-def parts_of(store: Store, **settings: object) -> StoredParts:
-    parts = prepare(store, RunSettings(**{"limits": LIMITS, **settings}))
-    assert isinstance(parts, StoredParts)
-    return parts
+def parts_of(store: Store, **settings: object) -> StoredData:
+    prepared = prepare_data(store, RunSettings(**{"limits": LIMITS, **settings}))
+    assert isinstance(prepared, StoredData)
+    return prepared
 
 
 def small(store: Store) -> int:
@@ -58,7 +66,7 @@ def small(store: Store) -> int:
 
 def test_a_run_on_a_store_finds_a_network(store: Store) -> None:
     run = plan_run(store, RunSettings(limits=LIMITS, memory=small(store), baselines=False))
-    assert len(run.parts.train) == store.rows["train"]
+    assert len(run.data.train) == store.rows["train"]
     outcome = run.execute()
     assert outcome.model.costs["parameters"] <= 600
     scores = outcome.scores
@@ -69,14 +77,14 @@ def test_a_run_on_a_store_finds_a_network(store: Store) -> None:
 @pytest.mark.parametrize("limit", [60, 20_000])
 def test_trees_see_all_categories_of_a_store(store: Store, limit: int) -> None:
     """Also where the limit leaves the network a few of them."""
-    parts = parts_of(store, limits={"parameters": limit})
-    assert (parts.encoder.categories < store.encoder.categories) == (limit == 60)
-    trees = parts.tree_parts()
+    prepared = parts_of(store, limits={"parameters": limit})
+    assert (prepared.encoder.categories < store.encoder.categories) == (limit == 60)
+    trees = prepared.tree_data()
     assert trees is not None
-    assert parts.test is not None
+    assert prepared.test is not None
     for name, found, rows in (
-        ("train", trees.train.inputs, parts.known),
-        ("test", trees.test, parts.test),
+        ("train", trees.train.inputs, prepared.train_in_memory),
+        ("test", trees.test, prepared.test),
     ):
         whole = store.read(name, 0, store.rows[name])
         assert len(found) == len(rows) == len(whole.truth)
@@ -114,31 +122,31 @@ def test_every_training_row_is_seen_once_an_epoch(store: Store) -> None:
 
 
 def test_a_limit_that_bears_fewer_categories_recodes_what_is_stored(store: Store) -> None:
-    parts = parts_of(store, limits={"parameters": 150})
-    (most,), (stored,) = parts.encoder.categories, store.encoder.categories
+    prepared = parts_of(store, limits={"parameters": 150})
+    (most,), (stored,) = prepared.encoder.categories, store.encoder.categories
     assert most < stored
-    again = parts.encoder.encode(Table.of(table()).drop(["kind"]))
-    held = (parts.known, parts.validation, parts.test)
+    again = prepared.encoder.encode(Table.of(table()).drop(["kind"]))
+    held = (prepared.train_in_memory, prepared.validation, prepared.test)
     codes = np.concatenate([part.encoded.categorical for part in held if part is not None])
     assert np.array_equal(np.sort(codes[:, 0]), np.sort(again.categorical[:, 0]))
 
 
 def test_rows_to_choose_and_judge_by_are_as_many_as_memory_bears(store: Store) -> None:
-    parts = parts_of(store, memory=8 * 24 * 500)  # 500 rows of 24 bytes in an eighth of it
-    for held in (parts.validation, parts.test):
+    prepared = parts_of(store, memory=8 * 24 * 500)  # 500 rows of 24 bytes in an eighth of it
+    for held in (prepared.validation, prepared.test):
         assert held is not None
         assert 400 < len(held) <= 512
-    assert "rows for validation, 5" in parts.notes[0]
-    assert "rows for test, 5" in parts.notes[1]
+    assert "rows for validation, 5" in prepared.notes[0]
+    assert "rows for test, 5" in prepared.notes[1]
     assert parts_of(store).notes == ()
 
 
 def test_balanced_classes_weigh_the_same(store: Store) -> None:
-    parts = parts_of(store, class_weight="balanced")
-    examples = parts.known.examples
+    prepared = parts_of(store, class_weight="balanced")
+    examples = prepared.train_in_memory.examples
     weights = [examples.weight[examples.values[:, 0] == k].sum() for k in (0, 1)]
     assert weights[0] == pytest.approx(weights[1], rel=1e-4)
-    assert parts.stored.total_weight == pytest.approx(sum(weights), rel=1e-4)
+    assert prepared.stored.total_weight == pytest.approx(sum(weights), rel=1e-4)
 
 
 def test_a_training_goes_on_in_the_middle_of_a_window(store: Store) -> None:
@@ -176,12 +184,12 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
         name = f"{by_label}"
         csv.write_csv(pa.table(table(20_000, by_label=by_label)), tmp_path / f"{name}.csv")
         store = encode_store(tmp_path / f"{name}.csv", tmp_path / name, target="kind")
-        parts = parts_of(store, memory=small(store))
+        prepared = parts_of(store, memory=small(store))
         architecture = Architecture((16,))
-        net = SuperNet.standalone(architecture, parts.task)
+        net = SuperNet.standalone(architecture, prepared.task)
         how = TrainingSettings(epochs=5, batch_size=64, schedule=Cosine(0.01))
-        Trainer(net, architecture, parts.stored, how).run()
-        return net.loss(architecture, parts.validation.examples)
+        Trainer(net, architecture, prepared.stored, how).run()
+        return net.loss(architecture, prepared.validation.examples)
 
     mixed, by_label = loss(False), loss(True)
     assert by_label < 1.1 * mixed
@@ -191,10 +199,10 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"drop": ("x0",)}, "drop was settled"),
-        ({"kinds": {"x0": "categorical"}}, "kinds was settled"),
-        ({"scaling": "none"}, "scaling was settled"),
-        ({"refit": True}, "leave refit out"),
+        ({"drop": ("x0",)}, "drop was set"),
+        ({"kinds": {"x0": "categorical"}}, "kinds was set"),
+        ({"scaling": "none"}, "scaling was set"),
+        ({"refit": True}, "refit needs all rows"),
         ({"limits": {"latency_us": 50.0}}, "limit on latency"),
     ],
 )
@@ -217,7 +225,9 @@ def test_memory_of_embeddings_is_known_before_it_is_taken(tmp_path: Path) -> Non
     with pytest.raises(TabNASError, match=r"embeddings would take 25.8 GB .* fewer --buckets"):
         plan_run(store, RunSettings(limits={"flops": 10_000}))
     within = plan_run(store, RunSettings(limits=LIMITS))  # by which the buckets are folded
-    taken = network_bytes(within.plan.feasible.space, within.parts.task, within.plan.optimizer)
+    taken = estimate_network_bytes(
+        within.plan.feasible.space, within.data.task, within.plan.optimizer
+    )
     assert taken["embeddings"] <= 12 * 300
 
 
@@ -233,13 +243,13 @@ def _searched(store: Store, ranks: Ranks) -> list[object]:
         workers=2, layers=1, widths=(4, 8),
     )  # fmt: skip
     run = plan_run(store, settings, resolved=RESOLVED | {"search_epochs": 1}, ranks=ranks)
-    batch = run.parts.train.examples.batches(40, seed=0, workers=2).at(0)
+    batch = run.data.train.examples.batches(40, seed=0, workers=2).at(0)
     read = [bool(batch.examples.numeric[rows].any()) for rows in batch.rows]
-    ledger = Ledger(identity=run.identity(), ranks=ranks)
-    if not ranks.first:
-        run.assist(ledger)
+    checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)
+    if not ranks.is_first:
+        run.assist(checkpoint)
         return read
-    model = run.execute(ledger=ledger).model
+    model = run.execute(checkpoint=checkpoint).model
     return [read, str(model.architecture), dict(model.weights)]
 
 
@@ -251,7 +261,7 @@ def test_each_of_two_processes_reads_its_own_rows_and_the_result_is_the_same(
     (first, architecture, weights), second = in_ranks(2, tmp_path, searched, str(store.path))
     assert first == [True, False]
     assert second == [False, True]
-    both, expected, alone = _searched(store, ALONE)
+    both, expected, alone = _searched(store, SINGLE_PROCESS)
     assert both == [True, True]
     assert architecture == expected
     for name, array in alone.items():

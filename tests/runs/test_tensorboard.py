@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from tabnas.cli._main import MISTAKE, run
-from tabnas.runs import EventLog, Labelled, PlannedRun, Progress, RunSettings, Snapshot, plan_run
+from tabnas.runs import (
+    EventLog,
+    LabelledTable,
+    PlannedRun,
+    Progress,
+    RunSettings,
+    Snapshot,
+    plan_run,
+)
 from tabnas.runs.folders._tensorboard import POINTS, TENSORBOARD
 from tests.runs.conftest import Nursery, made_table, written_table
 
@@ -38,7 +46,7 @@ def scalars(read: Any, tag: str) -> dict[int, float]:
 
 @pytest.fixture(scope="module")
 def planned() -> PlannedRun:
-    data = Labelled.of(made_table(200).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(200).drop(["value"]), "kind")
     return plan_run(data, RunSettings(limits={"parameters": 300}, candidates=2, baselines=False))
 
 

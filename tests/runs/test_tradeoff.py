@@ -19,11 +19,11 @@ from tabnas.errors import InfeasibleError
 from tabnas.latency import Machine
 from tabnas.report._tradeoff_facts import FOLDER
 from tabnas.runs import (
-    Labelled,
-    Ledger,
+    LabelledTable,
     PlannedTradeoff,
+    RunCheckpoint,
     RunSettings,
-    Stopped,
+    RunStopped,
     TradeoffFolder,
     load_result,
     load_run_model,
@@ -32,7 +32,7 @@ from tabnas.runs import (
     plan_tradeoff,
 )
 from tabnas.runs._pipeline import Outcome
-from tabnas.runs.candidates._training import Trial
+from tabnas.runs.candidates._training import CandidateTraining
 from tabnas.runs.folders._tradeoff_result import describe_tradeoff, folder_name, pareto_optimal
 from tabnas.space import Architecture
 from tests.cli.conftest import write_csv
@@ -50,8 +50,8 @@ def columns(rows: int = 400) -> dict[str, np.ndarray]:
     return {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": kind}
 
 
-def table() -> Labelled:
-    return Labelled.of(Table.of(columns()), "kind")
+def table() -> LabelledTable:
+    return LabelledTable.from_table(Table.of(columns()), "kind")
 
 
 def planned(limits=LIMITS, **settings) -> PlannedTradeoff:
@@ -97,7 +97,7 @@ def test_nothing_is_trained_twice(outcomes) -> None:
 def test_small_tables_try_simpler_networks_unless_told(tradeoff) -> None:
     for one, simpler in ((planned(candidates=None), True), (tradeoff, False)):
         plans = [run.plan for run in one.runs]
-        assert [(plan.candidates, plan.simpler) for plan in plans] == [(2, simpler)] * 3
+        assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(2, simpler)] * 3
     tried = {
         str(one.architecture) for one in planned((60, 150), candidates=None).execute()[0].candidates
     }
@@ -117,16 +117,16 @@ def test_it_is_the_same_again_and_after_any_stop(tradeoff, outcomes, tmp_path) -
     wanted = facts(tradeoff, outcomes)
     whole = StopsAt(tmp_path / "whole", planned(), -1)
     again = planned()
-    assert facts(again, again.execute(ledger=whole)) == wanted
+    assert facts(again, again.execute(checkpoint=whole)) == wanted
     rng = np.random.default_rng(1)
     for stops in ([5, whole.ticks // 2], rng.integers(1, whole.ticks // 2, size=2).tolist()):
         folder = tmp_path / "-".join(map(str, stops))
         for stop in stops:
             again = planned()
-            with pytest.raises(Stopped):
-                again.execute(ledger=StopsAt(folder, again, stop))
+            with pytest.raises(RunStopped):
+                again.execute(checkpoint=StopsAt(folder, again, stop))
         again = planned()
-        found = again.execute(ledger=Ledger(folder, identity=again.identity()))
+        found = again.execute(checkpoint=RunCheckpoint(folder, identity=again.identity()))
         assert facts(again, found) == wanted
 
 
@@ -288,13 +288,13 @@ def test_the_latency_of_every_model_is_measured_and_told(latency_file) -> None:
 def test_a_plan_with_latencies_is_gone_on_with_and_measures_nothing(latency_file, tmp_path) -> None:
     machine = FakeMachine()
     curve = short(latency_file, machine)
-    ledger = Ledger(tmp_path / "run", identity=curve.identity(), every=1e9)
+    checkpoint = RunCheckpoint(tmp_path / "run", identity=curve.identity(), every=1e9)
     with pytest.raises(KilledError):
-        curve.execute(killed_at("candidates"), ledger)
+        curve.execute(killed_at("candidates"), checkpoint)
     machine.asked.clear()
     again = of_latency(latency_file, machine, resolved=curve.resolved)
-    ledger = Ledger(tmp_path / "run", identity=again.identity())
-    again.execute(ledger=ledger)
+    checkpoint = RunCheckpoint(tmp_path / "run", identity=again.identity())
+    again.execute(checkpoint=checkpoint)
     assert len(machine.asked) == len(LATENCIES)  # the finished model of each limit alone
 
 
@@ -311,7 +311,7 @@ def test_what_was_too_slow_for_a_tight_limit_is_there_for_a_looser_one(latency_f
 
 @pytest.mark.parametrize("cost", ["parameters", "dense_parameters", "flops", "bytes"])
 def test_what_is_counted_has_whole_limits(cost) -> None:
-    with pytest.raises(TabNASError, match=rf"limits on {cost} must be whole.* got 150.5"):
+    with pytest.raises(TabNASError, match=rf"limits on {cost} must be integers, got 150.5"):
         plan_tradeoff(table(), RunSettings(limits={cost: 150}), (150.5, 300), cost=cost)
 
 
@@ -332,13 +332,13 @@ def test_every_limit_has_a_folder_of_its_own(limits) -> None:
 SHOP_LIMITS = (40, 50, 600)
 
 
-def shops() -> Labelled:
+def shops() -> LabelledTable:
     """What a shop sells depends on the shop alone."""
     rng = np.random.default_rng(0)
     shop, effect = rng.integers(0, 30, 600), rng.normal(size=30)
     sales = effect[shop] + rng.normal(scale=0.1, size=600)
     names = [f"shop {k}" for k in shop]
-    return Labelled.of(
+    return LabelledTable.from_table(
         Table.of({"shop": names, "x": rng.normal(size=600), "sales": sales}), "sales"
     )
 
@@ -358,12 +358,12 @@ def test_each_limit_has_the_embeddings_that_a_search_has(shop_outcomes) -> None:
     curve, _ = shop_outcomes
     for limit, run in zip(SHOP_LIMITS, curve.runs, strict=True):
         alone = plan_run(shops(), replace(run.settings, limits={"parameters": limit}))
-        assert run.parts.encoder.categories == alone.parts.encoder.categories
-        assert run.parts.dimensions == alone.parts.dimensions
-        assert run.parts.digest() == alone.parts.digest()
-    assert [run.parts.encoder.categories for run in curve.runs][-1] == (31,)
+        assert run.data.encoder.categories == alone.data.encoder.categories
+        assert run.data.dimensions == alone.data.dimensions
+        assert run.data.digest() == alone.data.digest()
+    assert [run.data.encoder.categories for run in curve.runs][-1] == (31,)
     assert [len(group) for group in curve.groups] == [1, 1, 1]
-    numbers = [run.parts.development.encoded.numeric for run in curve.runs]
+    numbers = [run.data.development.encoded.numeric for run in curve.runs]
     assert all(one is numbers[0] for one in numbers)  # rows are in memory once
 
 
@@ -384,34 +384,34 @@ def test_limits_with_the_same_embeddings_share_a_search() -> None:
     curve = plan_tradeoff(shops(), settings, (40, 600, 800))
     assert [len(group) for group in curve.groups] == [1, 2]
     assert curve.runs[1].plan.feasible.space is curve.runs[2].plan.feasible.space
-    assert curve.runs[1].parts is curve.runs[2].parts
+    assert curve.runs[1].data is curve.runs[2].data
 
 
 def test_curves_of_categories_are_the_same_after_any_stop(shop_outcomes, tmp_path) -> None:
     wanted = facts(*shop_outcomes)
     whole = StopsAt(tmp_path / "whole", shop_curve(), -1)
     again = shop_curve()
-    assert facts(again, again.execute(ledger=whole)) == wanted
+    assert facts(again, again.execute(checkpoint=whole)) == wanted
     for stop in (5, whole.ticks // 4, whole.ticks // 2, whole.ticks - 3):
         again = shop_curve()
-        with pytest.raises(Stopped):
-            again.execute(ledger=StopsAt(tmp_path / str(stop), again, stop))
+        with pytest.raises(RunStopped):
+            again.execute(checkpoint=StopsAt(tmp_path / str(stop), again, stop))
         again = shop_curve()
-        ledger = Ledger(tmp_path / str(stop), identity=again.identity())
-        assert facts(again, again.execute(ledger=ledger)) == wanted
+        checkpoint = RunCheckpoint(tmp_path / str(stop), identity=again.identity())
+        assert facts(again, again.execute(checkpoint=checkpoint)) == wanted
 
 
 def test_embeddings_that_do_not_pay_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the best network of the tighter limit is that of the wider one, too, with its limit."""
     curve = shop_curve()
-    tight = curve.runs[0].parts
-    usual = Trial._loss
+    tight = curve.runs[0].data
+    usual = CandidateTraining._loss
 
     def worse(self, outputs, rows):
-        paid = self.parts.encoder.categories == tight.encoder.categories
+        paid = self.data.encoder.categories == tight.encoder.categories
         return usual(self, outputs, rows) + (0 if paid else 100)
 
-    monkeypatch.setattr(Trial, "_loss", worse)
+    monkeypatch.setattr(CandidateTraining, "_loss", worse)
     first, *others = curve.execute()
     for limit, outcome in zip(SHOP_LIMITS[1:], others, strict=True):
         assert outcome.model.encoder.categories == tight.encoder.categories

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabNASError
-from tabnas.runs import Labelled, Ledger, PlannedRun, RunSettings, plan_run
-from tabnas.runs.candidates._train_candidates import ranked, tried_alone
+from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
 from tabnas.space import Architecture
 from tests.runs.conftest import made_table
@@ -17,7 +17,7 @@ from tests.runs.conftest import made_table
 
 @pytest.fixture(scope="module")
 def run() -> PlannedRun:
-    data = Labelled.of(made_table(60).drop(["value"]), "kind")
+    data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
     return plan_run(data, RunSettings(limits={"parameters": 500}))
 
 
@@ -32,8 +32,8 @@ def candidate(number: int, loss: float) -> Candidate:
     )
 
 
-class FakeTrial:
-    """A trial whose outcome is known."""
+class FakeTraining:
+    """A training whose outcome is known."""
 
     def __init__(self, outcome: Candidate) -> None:
         self.outcome = outcome
@@ -61,28 +61,29 @@ def test_the_best_keeps_its_weights(
     run: PlannedRun, monkeypatch: pytest.MonkeyPatch, losses: list[float], order: list[int]
 ) -> None:
     outcomes = [candidate(k, loss) for k, loss in enumerate(losses)]
-    trials = iter(map(FakeTrial, outcomes))
+    trials = iter(map(FakeTraining, outcomes))
     monkeypatch.setattr(
-        "tabnas.runs.candidates._train_candidates.trial_of", lambda *given: next(trials)
+        "tabnas.runs.candidates._train_candidates.make_candidate_training",
+        lambda *given: next(trials),
     )
-    ledger = Ledger()
+    checkpoint = RunCheckpoint()
     architectures = [one.architecture for one in outcomes]
-    tried = tried_alone(run, architectures, lambda told: None, ledger)
+    tried = train_candidates(run, architectures, lambda told: None, checkpoint)
     assert [one.loss for one in tried] == losses
-    found, notes = ranked(run, tried)
+    found, notes = rank_candidates(run, tried)
     assert found == order
     assert len(notes) == losses.count(inf)
     best = order[0]
     assert [k for k, one in enumerate(tried) if one.weights is not None] == [best]
     assert tried[best].weights == outcomes[best].weights
-    kept = [bool(ledger.arrays(f"candidate {k + 1}")) for k in range(3)]
+    kept = [bool(checkpoint.arrays(f"candidate {k + 1}")) for k in range(3)]
     assert [k for k, has in enumerate(kept) if has] == [best]
     # whoever goes on finds the same
-    again = tried_alone(run, architectures, lambda told: None, ledger)
+    again = train_candidates(run, architectures, lambda told: None, checkpoint)
     assert [one.loss for one in again] == losses
     assert [k for k, one in enumerate(again) if one.weights is not None] == [best]
 
 
 def test_if_all_diverge_there_is_nothing_to_rank(run: PlannedRun) -> None:
-    with pytest.raises(TabNASError, match="every candidate diverged, of 2"):
-        ranked(run, [candidate(0, inf), candidate(1, inf)])
+    with pytest.raises(TabNASError, match="training of all 2 candidates diverged"):
+        rank_candidates(run, [candidate(0, inf), candidate(1, inf)])

@@ -11,15 +11,15 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.text import Text
 
 from tabnas.cli._text import plain
-from tabnas.runs import Observer
 from tabnas.runs import Progress as Told
+from tabnas.runs import ProgressCallback
 
 UNMEASURED = ("reading", "comparison")
 """Phases that know only that they began."""
 
 
 @contextmanager
-def showing(console: Console, *, quiet: bool, cost: str) -> Iterator[Observer]:
+def showing(console: Console, *, quiet: bool, cost: str) -> Iterator[ProgressCallback]:
     """An observer for a run: bars on a terminal, a line a phase elsewhere, nothing if quiet.
 
     `cost` names what the first limit is on.
@@ -33,7 +33,7 @@ def showing(console: Console, *, quiet: bool, cost: str) -> Iterator[Observer]:
         yield _lines(console)
 
 
-def _lines(console: Console) -> Observer:
+def _lines(console: Console) -> ProgressCallback:
     """One line when a phase begins: fit for logs."""
     seen = set()
 
@@ -101,7 +101,7 @@ class _Bars:
 
 
 def _note(told: Told) -> str:
-    if told.epoch is None or told.rows_a_second is None:
+    if told.epoch is None or told.rows_per_second is None:
         return plain(told.note, longest=24)
-    pace = f"epoch {told.epoch:.0f}, {told.rows_a_second:,.0f} rows/s"
+    pace = f"epoch {told.epoch:.0f}, {told.rows_per_second:,.0f} rows/s"
     return f"{pace}, {told.note}" if told.note else pace

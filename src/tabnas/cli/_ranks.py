@@ -40,17 +40,17 @@ def refuse_ranks(command: str) -> None:
 @contextmanager
 def together() -> Iterator[Ranks]:
     """The processes of this command; what is wrong with one of them is said once, by one."""
-    from tabnas.runs import ALONE, joined
+    from tabnas.runs import SINGLE_PROCESS, connect_ranks
 
     if launched()[1] == 1:
-        yield ALONE
+        yield SINGLE_PROCESS
         return
-    with joined() as ranks:
+    with connect_ranks() as ranks:
         try:
             yield ranks
         except TabNASError as error:
-            if ranks.speaks():
-                where = "" if ranks.first else f"rank {ranks.rank}: "
+            if ranks.is_reporter():
+                where = "" if ranks.is_first else f"rank {ranks.rank}: "
                 line = plain(" ".join(f"{where}{error}".splitlines()), longest=LONGEST)
                 print(f"tabnas: {line}", file=sys.stderr)
             raise EndedError(MISTAKE) from None
@@ -64,6 +64,6 @@ def again(folder: str, ranks: Ranks) -> str:
 
 def what_to_do(folder: str, ranks: Ranks) -> str:
     """For whoever has lost a process."""
-    if ranks.first and not (Path(folder) / "checkpoint").is_dir():
+    if ranks.is_first and not (Path(folder) / "checkpoint").is_dir():
         return "begin again: there was no checkpoint yet"
     return f"go on with: {again(folder, ranks)}"

@@ -65,7 +65,7 @@ def resume(
     job_config = make_job_config(processes, backend, address)
     manner = Manner(every=checkpoint_seconds, quiet=quiet, as_json=as_json)
     with together() as ranks:
-        if ranks.first:
+        if ranks.is_first:
             _go_on(run, manner, job_config, ranks)
         else:
             _take_part(ranks)
@@ -79,7 +79,7 @@ def _go_on(run: Path, manner: Manner, job_config: JobConfig, ranks: Ranks) -> No
 
     if is_finished(begun(run)):
         complete_run(run)
-        ranks.told(None)
+        ranks.broadcast(None)
         _show(run, manner)
         return
     before = load_config(run) if (run / "config.toml").exists() else {}
@@ -108,7 +108,7 @@ def _go_on(run: Path, manner: Manner, job_config: JobConfig, ranks: Ranks) -> No
             )
             return
         asked_for = {"data": source.to_dict(), "settings": settings.to_dict()}
-        ranks.told({"folder": folder.given, **asked_for})
+        ranks.broadcast({"folder": folder.name, **asked_for})
         events = _has_events(folder.path)
         carry_out(
             folder, source, settings, manner, tensorboard=events, resolved=resolved, ranks=ranks
@@ -132,7 +132,7 @@ def _take_part(ranks: Ranks) -> None:
     from tabnas.cli._source import Source
     from tabnas.runs import RunSettings
 
-    said, _ = ranks.told(None)
+    said, _ = ranks.broadcast(None)
     if said is None:  # the run was finished already
         return
     source, settings = Source.from_dict(said["data"]), RunSettings.from_dict(said["settings"])

@@ -18,8 +18,8 @@ from tabnas.runs import (
     load_config,
     load_result,
     load_run_model,
-    prepare,
-    prepare_uncut,
+    prepare_data,
+    prepare_unlimited,
     split_rows,
 )
 from tabnas.stores import open_store
@@ -87,11 +87,11 @@ def _stored_rows(
     source: Source, several: Sequence[RunSettings], run: Path, digest: Any
 ) -> JudgedRows | None:
     """Return the encoded test rows of a store; None if it is not the one that the run has read."""
-    uncut = prepare_uncut(open_store(source.data), several[0])
+    uncut = prepare_unlimited(open_store(source.data), several[0])
     if uncut.digest() != digest:
         return None
     categories = load_run_model(run).encoder.categories
-    for parts in (uncut.within(settings.budget) for settings in several):
+    for parts in (uncut.limit_embeddings(settings.budget) for settings in several):
         if parts.test is None:
             return JudgedRows(rows=None, words="the run's store has no test rows")
         if parts.encoder.categories == categories:
@@ -104,11 +104,11 @@ def _read(source: Source, settings: RunSettings) -> tuple[Table, str]:
     """The test rows as they are in the table, and the digest of all that the run would see."""
     table, target = source.table(settings)
     data, validation, test = source.labelled(table, target, settings)
-    digest = prepare(data, settings, validation=validation, test=test).digest()
+    digest = prepare_data(data, settings, validation=validation, test=test).digest()
     own = source.test_table(table, settings)
     if own is not None:
         return own, digest
-    split = split_rows(data, settings, own_validation=validation is not None, own_test=False)
+    split = split_rows(data, settings, has_validation=validation is not None, has_test=False)
     return table.take(rows_with_target(table.column(target))[split.test]), digest
 
 

@@ -34,19 +34,19 @@ class Manner:
 def stoppable(console: Console, folder: str, ranks: Ranks | None = None) -> Iterator[None]:
     """Work that says how to go on with it when it is asked to stop, or loses a process."""
     from tabnas.nets import LostRankError
-    from tabnas.runs import ALONE, Stopped
+    from tabnas.runs import SINGLE_PROCESS, RunStopped
 
-    ranks = ranks or ALONE
+    ranks = ranks or SINGLE_PROCESS
     try:
         yield
-    except Stopped as stopped:
-        if ranks.speaks():
+    except RunStopped as stopped:
+        if ranks.is_reporter():
             said = f"tabnas: stopped; go on with: {again(folder, ranks)}"
             console.print(said, markup=False, soft_wrap=True)
         ended = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
         raise EndedError(ended) from None
     except LostRankError as error:
-        if ranks.speaks():
+        if ranks.is_reporter():
             said = f"tabnas: {error}; {what_to_do(folder, ranks)}"
             console.print(said, markup=False, soft_wrap=True)
         raise EndedError(LOST) from None
@@ -65,39 +65,39 @@ def carry_out(
     """Do the work of a run, or the rest of it; of several processes, as their first."""
     from tabnas.cli._progress import showing
     from tabnas.cli._summary import show_result
-    from tabnas.runs import ALONE, EventLog, LiveFile
+    from tabnas.runs import SINGLE_PROCESS, EventLog, StatusFile
 
-    ranks = ranks or ALONE
+    ranks = ranks or SINGLE_PROCESS
     console = terminal(stderr=True)
     cost = next(iter(settings.limits))
     with ExitStack() as log:
         with (
-            stoppable(console, folder.given, ranks),
+            stoppable(console, folder.name, ranks),
             showing(console, quiet=manner.quiet or manner.as_json, cost=cost) as show,
         ):
-            live = LiveFile(folder.path, show)
+            live = StatusFile(folder.path, show)
             run = source.planned(settings, resolved, observe=live, ranks=ranks)
             config = {"data": source.to_dict(), "settings": settings.to_dict()}
             config |= {"plan": run.plan.resolved}
-            ledger = folder.begin(run, config, every=manner.every, ranks=ranks)
-            live.plan(run)
-            if ledger.note:
-                console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
+            checkpoint = folder.begin(run, config, every=manner.every, ranks=ranks)
+            live.set_plan(run)
+            if checkpoint.note:
+                console.print(f"tabnas: note: {plain(checkpoint.note)}", markup=False)
             events = log.enter_context(EventLog(folder.path, run, live)) if tensorboard else None
-            outcome = run.execute(events or live, ledger)
+            outcome = run.execute(events or live, checkpoint)
         result = folder.finish(outcome)
         if events is not None:
             events.finish(result)
     if manner.as_json:
-        typer.echo(json.dumps(result | {"folder": folder.given}, indent=2))
+        typer.echo(json.dumps(result | {"folder": folder.name}, indent=2))
     elif not manner.quiet:
-        show_result(terminal(), result, folder.given)
+        show_result(terminal(), result, folder.name)
 
 
 def take_part(folder: str, source: Source, settings: RunSettings, ranks: Ranks) -> None:
     """Do the same work for another process, which has the folder and does the talking."""
-    from tabnas.runs import Ledger
+    from tabnas.runs import RunCheckpoint
 
     with stoppable(terminal(stderr=True), folder, ranks):
         run = source.planned(settings, ranks=ranks)
-        run.assist(Ledger(identity=run.identity(), ranks=ranks))
+        run.assist(RunCheckpoint(identity=run.identity(), ranks=ranks))

@@ -133,10 +133,10 @@ def search(
             show_plan(terminal(), facts)
         return
     with together() as ranks:
-        if not ranks.first:
-            take_part(ranks.told(None)[0], source, settings, ranks)
+        if not ranks.is_first:
+            take_part(ranks.broadcast(None)[0], source, settings, ranks)
             return
         with RunFolder(out or default_folder(question.data)) as folder:
-            ranks.told(folder.given)
+            ranks.broadcast(folder.name)
             manner = Manner(every=question.checkpoint_seconds, quiet=quiet, as_json=as_json)
             carry_out(folder, source, settings, manner, tensorboard=tensorboard, ranks=ranks)

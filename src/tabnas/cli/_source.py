@@ -15,7 +15,14 @@ from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.data import Table
-    from tabnas.runs import Labelled, Observer, PlannedRun, PlannedTradeoff, Ranks, RunSettings
+    from tabnas.runs import (
+        LabelledTable,
+        PlannedRun,
+        PlannedTradeoff,
+        ProgressCallback,
+        Ranks,
+        RunSettings,
+    )
     from tabnas.stores import Store
 
 
@@ -41,11 +48,11 @@ class Source:
         settings: RunSettings,
         resolved: Mapping[str, Any] | None = None,
         *,
-        observe: Observer = lambda progress: None,
+        observe: ProgressCallback = lambda progress: None,
         ranks: Ranks | None = None,
     ) -> PlannedRun:
         """Read everything and settle the plan; tables are let go as soon as they are encoded."""
-        from tabnas.runs import ALONE, plan_run
+        from tabnas.runs import SINGLE_PROCESS, plan_run
 
         if ranks is not None and ranks.size > 1 and self.from_standard_input:
             raise TabNASError(
@@ -59,8 +66,8 @@ class Source:
             validation=validation,
             test=test,
             resolved=resolved,
-            observe=observe,
-            ranks=ranks or ALONE,
+            on_progress=observe,
+            ranks=ranks or SINGLE_PROCESS,
         )
 
     def planned_tradeoff(
@@ -70,7 +77,7 @@ class Source:
         cost: str,
         resolved: Mapping[str, Any] | None = None,
         *,
-        observe: Observer = lambda progress: None,
+        observe: ProgressCallback = lambda progress: None,
     ) -> PlannedTradeoff:
         """The same for several limits."""
         from tabnas.runs import plan_tradeoff
@@ -84,12 +91,12 @@ class Source:
             validation=validation,
             test=test,
             resolved=resolved,
-            observe=observe,
+            on_progress=observe,
         )
 
     def _rows(
         self, settings: RunSettings
-    ) -> tuple[Labelled | Store, Labelled | None, Labelled | None]:
+    ) -> tuple[LabelledTable | Store, LabelledTable | None, LabelledTable | None]:
         if Path(self.data).is_dir():
             return self._stored(), None, None
         self._refuse_same_files()
@@ -151,18 +158,18 @@ class Source:
 
     def labelled(
         self, table: Table, target: str, settings: RunSettings
-    ) -> tuple[Labelled, Labelled | None, Labelled | None]:
+    ) -> tuple[LabelledTable, LabelledTable | None, LabelledTable | None]:
         """The table, and the files for validation and test where they were given."""
-        from tabnas.runs import Labelled
+        from tabnas.runs import LabelledTable
 
         _refuse_target(table.known(target), settings)
-        rows = Labelled.of(table, target, task=self.task)
+        rows = LabelledTable.from_table(table, target, task=self.task)
         others = {}
         for name, file in (("validation", self.validation), ("test", self.test)):
             if file is not None:
                 try:
                     own = _read_alike(file, table, settings)
-                    others[name] = Labelled.of(own, rows.target)
+                    others[name] = LabelledTable.from_table(own, rows.target)
                 except TabNASError as error:
                     raise TabNASError(f"--{name} {str(file)!r}: {error}") from None
         return rows, others.get("validation"), others.get("test")

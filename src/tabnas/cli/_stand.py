@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tabnas.cli._progress import UNMEASURED
 from tabnas.cli._text import plain
-from tabnas.runs import Snapshot, Stand
+from tabnas.runs import RunStatus, Snapshot
 
 LABEL, VALUE, COURSE = 14, 8, 50  # columns
 BAR = 20
@@ -24,7 +24,7 @@ HEIGHTS = "▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def frame(stand: Stand, folder: str, seconds: float) -> RenderableType:
+def frame(stand: RunStatus, folder: str, seconds: float) -> RenderableType:
     """One picture of a run that has been at work for so many seconds."""
     parts: list[RenderableType] = [Text(_title(stand, folder), style="bold"), _phase(stand)]
     now = stand.snapshot
@@ -36,7 +36,7 @@ def frame(stand: Stand, folder: str, seconds: float) -> RenderableType:
     return Group(*parts)
 
 
-def line(stand: Stand) -> str:
+def line(stand: RunStatus) -> str:
     """The same in one line, for logs."""
     share = "" if stand.phase in UNMEASURED else f" {_percent(stand.done)}"
     said = [f"{plain(stand.phase)}{share}"]
@@ -99,14 +99,14 @@ def bar(share: float, width: int) -> str:
     return ("█" * whole + EIGHTHS[eighths]).rstrip()
 
 
-def _title(stand: Stand, folder: str) -> str:
+def _title(stand: RunStatus, folder: str) -> str:
     where = plain(folder, longest=40)
     if stand.limit is None:
         return where
     return f"{where}: {plain(stand.target, longest=20)} within {_limit(stand)}"
 
 
-def _phase(stand: Stand) -> Table:
+def _phase(stand: RunStatus) -> Table:
     grid = _grid(LABEL, BAR, 6)
     unknown = stand.phase in UNMEASURED
     done = min(1.0, max(0.0, stand.done)) if isfinite(stand.done) else 0.0
@@ -121,16 +121,16 @@ def _phase(stand: Stand) -> Table:
     return grid
 
 
-def _note(stand: Stand) -> str:
+def _note(stand: RunStatus) -> str:
     said = []
     if stand.epoch is not None:
         said.append(f"epoch {_number(stand.epoch, 0)}")
-    if stand.rows_a_second is not None:
-        said.append(f"{_number(stand.rows_a_second, 0)} rows/s")
+    if stand.rows_per_second is not None:
+        said.append(f"{_number(stand.rows_per_second, 0)} rows/s")
     return ", ".join([*said, *filter(None, [plain(stand.note, longest=34)])])
 
 
-def _search(stand: Stand, now: Snapshot) -> Table:
+def _search(stand: RunStatus, now: Snapshot) -> Table:
     """The favourite, and what has become of quality, P(V) and entropy."""
     favourite = _grid(LABEL)
     favourite.add_row(Text("favourite", style="dim"), Text(_favourite(stand, now)))
@@ -141,7 +141,7 @@ def _search(stand: Stand, now: Snapshot) -> Table:
         "entropy": (now.entropy, 1),
     }
     for place, (name, (value, digits)) in enumerate(values.items(), start=1):
-        course = [(point[0] or 0.0, point[place]) for point in stand.course]
+        course = [(point[0] or 0.0, point[place]) for point in stand.curve]
         said = "not yet" if value is None else _number(value, digits)
         drawn = Text(sparkline(course, COURSE), style="cyan")
         grid.add_row(Text(name, style="dim"), said, drawn)
@@ -151,7 +151,7 @@ def _search(stand: Stand, now: Snapshot) -> Table:
     return both
 
 
-def _layers(stand: Stand, now: Snapshot) -> Table:
+def _layers(stand: RunStatus, now: Snapshot) -> Table:
     """The likeliest widths of each layer."""
     grid = _grid(LABEL, 19, 19)
     for layer, (widths, chances) in enumerate(
@@ -172,7 +172,7 @@ def _width(width: int, chance: float) -> Text:
     return Text.assemble(f"{name} ", (f"{drawn:<{WIDEST_BAR}}", "cyan"), f"{_percent(chance):>5}")
 
 
-def _favourite(stand: Stand, now: Snapshot) -> str:
+def _favourite(stand: RunStatus, now: Snapshot) -> str:
     said = plain(now.favourite, longest=30)
     if not stand.limit or not isfinite(now.favourite_cost):
         return said
@@ -180,7 +180,7 @@ def _favourite(stand: Stand, now: Snapshot) -> str:
     return f"{said} ({_number(now.favourite_cost, 0)} of {_limit(stand)}, {share})"
 
 
-def _limit(stand: Stand) -> str:
+def _limit(stand: RunStatus) -> str:
     return f"{_number(stand.limit or 0.0, 0)} {plain(stand.cost, longest=20)}"
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tabnas.cli._text import plain, shown, size
-from tabnas.runs import PlannedRun, PlannedTradeoff, network_bytes
+from tabnas.runs import PlannedRun, PlannedTradeoff, estimate_network_bytes
 
 MOST_DIGITS = 7
 LONGEST_NOTE = 500
@@ -19,7 +19,7 @@ LONGEST_ARCHITECTURE = 200
 
 def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
     """What would be done, for people and machines."""
-    parts, plan, feasible = run.parts, run.plan, run.plan.feasible
+    parts, plan, feasible = run.data, run.plan, run.plan.feasible
     return {
         "target": parts.target.name,
         "task": parts.target.task,
@@ -32,7 +32,7 @@ def facts_of_plan(run: PlannedRun) -> dict[str, Any]:
         "inputs": feasible.space.inputs,
         "outputs": feasible.space.outputs,
         "embedding_parameters": feasible.space.embedding_parameters,
-        "network_bytes": network_bytes(feasible.space, parts.task, plan.optimizer),
+        "network_bytes": estimate_network_bytes(feasible.space, parts.task, plan.optimizer),
         "columns": parts.encoder.describe(),
         "limits": {limit.cost.name: limit.upper for limit in feasible.budget.limits},
         "widths": [list(layer) for layer in feasible.space.candidates],

@@ -151,7 +151,7 @@ def carry_out_tradeoff(
     """Do the work of a trade-off, or the rest of it."""
     from tabnas.cli._progress import showing
     from tabnas.cli._tradeoff_summary import show_tradeoff
-    from tabnas.runs import LiveFile
+    from tabnas.runs import StatusFile
 
     console = terminal(stderr=True)
     asked_for = {
@@ -160,21 +160,23 @@ def carry_out_tradeoff(
         "tradeoff": {"cost": cost, "limits": limits},
     }
     with (
-        stoppable(console, folder.given),
+        stoppable(console, folder.name),
         showing(console, quiet=manner.quiet or manner.as_json, cost=cost) as show,
     ):
-        live = LiveFile(folder.path, show)
+        live = StatusFile(folder.path, show)
         planned = source.planned_tradeoff(settings, limits, cost, resolved, observe=live)
-        ledger = folder.begin(planned, asked_for | {"plan": planned.resolved}, every=manner.every)
-        live.plan(planned.runs[-1])  # the loosest limit, whose search trains the weights
-        if ledger.note:
-            console.print(f"tabnas: note: {plain(ledger.note)}", markup=False)
-        outcomes = planned.execute(live, ledger, job_config=job_config)
+        checkpoint = folder.begin(
+            planned, asked_for | {"plan": planned.resolved}, every=manner.every
+        )
+        live.set_plan(planned.runs[-1])  # the loosest limit, whose search trains the weights
+        if checkpoint.note:
+            console.print(f"tabnas: note: {plain(checkpoint.note)}", markup=False)
+        outcomes = planned.execute(live, checkpoint, job_config=job_config)
     facts = folder.finish_all(planned, outcomes, asked_for)
     if manner.as_json:
-        typer.echo(json.dumps(facts | {"folder": folder.given}, indent=2))
+        typer.echo(json.dumps(facts | {"folder": folder.name}, indent=2))
     elif not manner.quiet:
-        show_tradeoff(terminal(), facts, folder.given)
+        show_tradeoff(terminal(), facts, folder.name)
 
 
 def tradeoff_of(config: Mapping[str, Any]) -> tuple[list[float], str] | None:

@@ -19,10 +19,11 @@ from tabnas.cli import _completing as completing
 from tabnas.cli._ending import INTERRUPTED, EndedError
 from tabnas.cli._folders import meant
 from tabnas.cli._text import plain, shown, terminal
+from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
-    from tabnas.runs import Stand
+    from tabnas.runs import RunStatus
 
 STOPPED = 3
 """The exit code of a view whose run has ended without a result."""
@@ -40,7 +41,7 @@ class Seen:
     """What a folder says of its run, at a glance."""
 
     state: Literal["running", "stopped", "finished", "gone"]
-    stand: Stand | None
+    stand: RunStatus | None
     resumable: bool
 
 
@@ -90,14 +91,14 @@ def watch(
 
 def look(run: Path) -> Seen:
     """What the files of a run say; nothing is written and nobody is waited for."""
-    from tabnas.runs import CONFIG, RunFolder, TradeoffFolder, is_locked, read_stand
+    from tabnas.runs import CONFIG, RunFolder, TradeoffFolder, is_locked, read_status
 
     running = is_locked(run)  # before the rest: whoever let go has written it all
     resumable = (run / CONFIG).exists()
-    finals = [run / folder.final for folder in (RunFolder, TradeoffFolder)]
+    finals = [run / folder.final_file for folder in (RunFolder, TradeoffFolder)]
     if any(final.exists() for final in finals):
         return Seen(state="finished", stand=None, resumable=False)
-    stand = read_stand(run)
+    stand = read_status(run)
     if running:
         return Seen(state="running", stand=stand, resumable=resumable)
     known = resumable or stand is not None
@@ -212,7 +213,7 @@ def _made_plain(value: Any) -> Any:
 def _for_machines(run: Path, seen: Seen) -> dict[str, Any]:
     said: dict[str, Any] = {"folder": str(run), "state": seen.state}
     if seen.stand is not None:
-        said |= seen.stand.to_dict()
+        said |= encode(seen.stand)
     if seen.state == "finished":
         said["result"] = load_finished(run)
     return {name: _finite(value) for name, value in said.items()}

@@ -11,7 +11,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from tabnas.data import ClassTarget, Table, Target, target_from_dict
 from tabnas.errors import TabNASError
-from tabnas.runs import Labelled
+from tabnas.runs import LabelledTable
 from tabnas.types import FloatArray, IntArray
 
 UNNAMED = "y"
@@ -104,9 +104,11 @@ def row_weights(given: Any, rows: int) -> FloatArray | None:
 
 def labelled(
     table: Table, target: Target, truth: NDArray[Any], weight: FloatArray | None
-) -> Labelled:
+) -> LabelledTable:
     """Rows with their answers, without those that weigh nothing."""
     if weight is None or weight.all():
-        return Labelled(table, target, truth, weight)
+        return LabelledTable(table, target, truth, weight)
     kept = np.nonzero(weight)[0]
-    return Labelled(table.take(kept), target, truth[kept], row_weights(weight[kept], len(kept)))
+    return LabelledTable(
+        table.take(kept), target, truth[kept], row_weights(weight[kept], len(kept))
+    )

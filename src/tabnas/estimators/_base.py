@@ -15,7 +15,7 @@ from tabnas.estimators._choices import limited, run_settings
 from tabnas.estimators._features import categorical_kinds, checked_table
 from tabnas.estimators._telling import Telling
 from tabnas.model import Model, save_model
-from tabnas.runs import Labelled, describe_outcome, load_run_model, plan_run, run_in_folder
+from tabnas.runs import LabelledTable, describe_outcome, load_run_model, plan_run, run_in_folder
 
 if TYPE_CHECKING:
     from tabnas.export import Exported
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     """The common part; scikit-learn finds the parameters in the classes' own `__init__`."""
 
-    def _search(self, data: Labelled, folder: str | Path | None) -> Self:
+    def _search(self, data: LabelledTable, folder: str | Path | None) -> Self:
         """Find the best architecture within the limits, train it, and keep what was found."""
         kinds = categorical_kinds(data.features, self.categorical_features)
         telling = Telling(self.verbose)
         settings = run_settings(self, kinds)
         if folder is None:
-            run = plan_run(data, settings, observe=telling)
+            run = plan_run(data, settings, on_progress=telling)
             telling.begin(run)
             outcome = run.execute(telling)
         else:
-            outcome = run_in_folder(folder, data, settings, observe=telling, begin=telling.begin)
+            outcome = run_in_folder(
+                folder, data, settings, on_progress=telling, on_plan=telling.begin
+            )
         telling.end(outcome)
         self._keep(outcome.model)
         feasible = outcome.plan.feasible

@@ -22,7 +22,7 @@ class Telling:
         feasible = run.plan.feasible
         number = f"{feasible.count():,}" if feasible.is_exact else "many"
         self._say(
-            f"search: {len(run.parts.development):,} rows, {number} architectures within "
+            f"search: {len(run.data.development):,} rows, {number} architectures within "
             f"{feasible.budget}"
         )
 

@@ -15,7 +15,7 @@ from tabnas.latency._machine import Machine, processor_name
 from tabnas.latency._measure import Measure, measure_calls, measure_models, untrained_model
 from tabnas.latency._survey import measure_machine
 from tabnas.latency._table import CallTable, LatencyTable
-from tabnas.latency._terms import LatencyTerms, NetworkShape, fit_terms
+from tabnas.latency._terms import LatencyTerms, Microseconds, NetworkShape, fit_terms
 
 __all__ = [
     "COST_NAMES",
@@ -27,6 +27,7 @@ __all__ = [
     "LatencyTerms",
     "Machine",
     "Measure",
+    "Microseconds",
     "NetworkShape",
     "cached_table_path",
     "fit_terms",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from tabnas.data import TableEncoder
-from tabnas.latency._terms import fit_nonnegative
+from tabnas.latency._terms import Microseconds, fit_nonnegative
 from tabnas.types import FloatArray
 
 NUMERIC_KINDS = ("numeric", "boolean")
@@ -28,12 +28,12 @@ class ColumnTerms:
     Categories are looked up one column after the other.
     """
 
-    answer_us: float  # labels and probabilities from the network's outputs
-    quantities_us: float  # if there are numeric or boolean columns
-    quantity_us: float  # for each such column
-    category_us: float  # for each categorical column, the embedding included
-    moments_us: float  # if there are dates
-    moment_us: float  # for each column of dates
+    answer_us: Microseconds  # labels and probabilities from the network's outputs
+    quantities_us: Microseconds  # if there are numeric or boolean columns
+    quantity_us: Microseconds  # for each such column
+    category_us: Microseconds  # for each categorical column, the embedding included
+    moments_us: Microseconds  # if there are dates
+    moment_us: Microseconds  # for each column of dates
 
     def predict_us(self, encoder: TableEncoder) -> float:
         """Return the microseconds that the columns of this encoder add."""

@@ -6,7 +6,9 @@ import platform
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
 
+from tabnas.decoding import Bounds
 from tabnas.latency._onnx_calls import THREADS, import_onnxruntime
 
 
@@ -17,7 +19,7 @@ class Machine:
     processor: str
     system: str
     onnxruntime: str  # its version
-    threads: int = THREADS
+    threads: Annotated[int, Bounds(ge=1)]
 
     @classmethod
     def here(cls) -> Machine:
@@ -26,6 +28,7 @@ class Machine:
             processor=processor_name(),
             system=f"{platform.system()} {platform.machine()}".strip(),
             onnxruntime=str(import_onnxruntime().__version__),
+            threads=THREADS,
         )
 
     @property

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
+from tabnas.decoding import Bounds
 from tabnas.errors import TabNASError
 from tabnas.space import Architecture
 from tabnas.types import FloatArray
 
 LANES = 8
 """Outputs that a product computes at once: latency grows in steps of so many units."""
+MAX_US = 1e9
+
+Microseconds = Annotated[float, Bounds(ge=0, le=MAX_US)]
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,11 @@ class NetworkShape:
 class LatencyTerms:
     """The microseconds that each part of a network adds to a call."""
 
-    call_us: float  # the same for every network
-    layer_us: float  # for each hidden layer, which has three operations
-    unit_us: float  # for each hidden unit: bias, normalisation, activation
-    output_us: float  # for each output
-    weight_us: float  # for each weight of a dense layer, its width rounded up to full vectors
+    call_us: Microseconds  # the same for every network
+    layer_us: Microseconds  # for each hidden layer, which has three operations
+    unit_us: Microseconds  # for each hidden unit: bias, normalisation, activation
+    output_us: Microseconds  # for each output
+    weight_us: Microseconds  # for each weight of a dense layer, widths rounded up to vectors
 
     def layer(self, fan_in: int, width: int) -> float:
         """Return the latency of a hidden layer."""

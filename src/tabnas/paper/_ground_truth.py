@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.paper._table_files import locate_file, sample_rows
-from tabnas.runs import Labelled, PlannedRun, RunSettings, plan_run
+from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run
 from tabnas.space import COSTS, Architecture, Budget, SearchSpace
 from tabnas.types import FloatArray, IntArray
 
@@ -41,7 +41,7 @@ class GroundTruthTable:
     def run(self, folder: Path | None) -> PlannedRun:
         """The rows, split and encoded, and the settings of a default run with them."""
         table = sample_rows(locate_file(self.file, folder), self.rows, name="ground truth")
-        labelled = Labelled.of(table, self.target)
+        labelled = LabelledTable.from_table(table, self.target)
         settings = RunSettings(
             limits={"parameters": NO_LIMIT}, layers=LAYERS, widths=self.widths, baselines=False
         )

@@ -88,7 +88,7 @@ class GroundTruthMaker:
         aside.replace(self.file)
 
     def _settings(self) -> dict[str, Any]:
-        plan, parts = self.planned.plan, self.planned.parts
+        plan, parts = self.planned.plan, self.planned.data
         space = plan.feasible.space
         return {
             "space": {
@@ -111,7 +111,7 @@ def _trained(name: str, data: Path | None, job: Job) -> Row:
     """What becomes of one architecture, trained alone."""
     architecture, seed = Architecture.parse(job[0]), job[1]
     planned = _planned(name, data)
-    parts, plan = planned.parts, planned.plan
+    parts, plan = planned.data, planned.plan
     began = process_time()
     net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer, seed=seed)
     result = train(

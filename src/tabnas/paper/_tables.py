@@ -28,7 +28,7 @@ from tabnas.nets import (
     train,
 )
 from tabnas.paper._table_files import locate_file, sample_rows
-from tabnas.runs import Labelled
+from tabnas.runs import LabelledTable
 from tabnas.search import SearchSettings
 from tabnas.space import COSTS, Architecture, Budget, SearchSpace
 from tabnas.streams import stream
@@ -67,7 +67,7 @@ class PaperTable:
     def prepare(self, folder: Path | None, *, rows: int = 0, epochs: int = 0) -> PreparedTable:
         """Read, split and encode the table; quick forms take fewer rows and epochs."""
         table = sample_rows(self._path(folder), rows or self.rows, name="paper")
-        data = Labelled.of(table, self.target)
+        data = LabelledTable.from_table(table, self.target)
         split = split_stratified(data.truth, SPLIT, stream(0, "split"))
         encoder = TableEncoder.fit(data.features, scaling=self.scaling, rows=split.train)
         if self.most_categories:

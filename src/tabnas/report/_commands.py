@@ -26,20 +26,20 @@ LABELS = LOAD + (
 VALUES = LOAD + "model.predict(rows)  # values in the target's own units\n"
 AGAIN = """\
 from tabnas.data import read_table
-from tabnas.runs import Labelled, RunSettings, load_config, run_in_folder
+from tabnas.runs import LabelledTable, RunSettings, load_config, run_in_folder
 
 settings = RunSettings.from_dict(load_config(".")["settings"])
 table = read_table("rows.csv")  # the same rows with the target, or Table.of(frame)
-run_in_folder("again", Labelled.of(table, {target!r}), settings)
+run_in_folder("again", LabelledTable.from_table(table, {target!r}), settings)
 """
 TRADEOFF_AGAIN = """\
 from tabnas.data import read_table
-from tabnas.runs import Labelled, RunSettings, TradeoffFolder, load_config, plan_tradeoff
+from tabnas.runs import LabelledTable, RunSettings, TradeoffFolder, load_config, plan_tradeoff
 
 config = load_config(".")
 settings = RunSettings.from_dict(config["settings"])
 table = read_table("rows.csv")  # the same rows with the target, or Table.of(frame)
-planned = plan_tradeoff(Labelled.of(table, {target!r}), settings, **config["tradeoff"])
+planned = plan_tradeoff(LabelledTable.from_table(table, {target!r}), settings, **config["tradeoff"])
 with TradeoffFolder("again") as folder:
     folder.write_config(config)
     folder.finish_all(planned, planned.execute(), config)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tabnas.locks import is_locked
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
-from tabnas.runs._progress import Observer, Progress
-from tabnas.runs._ranks import ALONE, Ranks, joined
+from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks, connect_ranks
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
-from tabnas.runs.candidates._training import Candidate, trial_of
-from tabnas.runs.checkpoints._run_checkpoint import Ledger, Stopped
+from tabnas.runs.candidates._training import Candidate, make_candidate_training
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, RunStopped
 from tabnas.runs.folders._result import describe_outcome
 from tabnas.runs.folders._run_folder import (
     CONFIG,
@@ -22,7 +22,7 @@ from tabnas.runs.folders._run_folder import (
     write_card,
     write_report,
 )
-from tabnas.runs.folders._status import LiveFile, Stand, read_stand
+from tabnas.runs.folders._status import RunStatus, StatusFile, read_status
 from tabnas.runs.folders._tensorboard import TENSORBOARD, EventLog, refuse_without_tensorboard
 from tabnas.runs.folders._tradeoff_folder import (
     TradeoffFolder,
@@ -32,63 +32,63 @@ from tabnas.runs.folders._tradeoff_folder import (
     write_tradeoff_page,
 )
 from tabnas.runs.folders._tradeoff_result import describe_tradeoff
-from tabnas.runs.plan._memory import network_bytes
+from tabnas.runs.plan._memory import estimate_network_bytes
 from tabnas.runs.plan._plan import Plan, make_plan
-from tabnas.runs.prepare._encoded_rows import Part
-from tabnas.runs.prepare._labelled_table import Labelled
-from tabnas.runs.prepare._prepare import prepare, prepare_uncut
-from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.prepare._encoded_rows import EncodedRows
+from tabnas.runs.prepare._labelled_table import LabelledTable
+from tabnas.runs.prepare._prepare import prepare_data, prepare_unlimited
+from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.prepare._row_split import split_rows
-from tabnas.runs.search._limit_effect import LimitEffect
+from tabnas.runs.search._limit_effects import LimitEffect
 from tabnas.runs.search._trace import Snapshot
 
 __all__ = [
-    "ALONE",
     "CONFIG",
+    "SINGLE_PROCESS",
     "TENSORBOARD",
     "Candidate",
+    "EncodedRows",
     "EventLog",
-    "Labelled",
-    "Ledger",
+    "LabelledTable",
     "LimitEffect",
-    "LiveFile",
-    "Observer",
     "Outcome",
-    "Part",
-    "Parts",
     "Plan",
     "PlannedRun",
     "PlannedTradeoff",
+    "PreparedData",
     "Progress",
+    "ProgressCallback",
     "Ranks",
+    "RunCheckpoint",
     "RunFolder",
     "RunSettings",
+    "RunStatus",
+    "RunStopped",
     "Snapshot",
-    "Stand",
-    "Stopped",
+    "StatusFile",
     "TradeoffFolder",
     "complete_run",
+    "connect_ranks",
     "describe_outcome",
     "describe_tradeoff",
+    "estimate_network_bytes",
     "is_locked",
     "is_tradeoff",
-    "joined",
     "load_config",
     "load_history",
     "load_result",
     "load_run_model",
     "load_tradeoff",
+    "make_candidate_training",
     "make_plan",
-    "network_bytes",
     "plan_run",
     "plan_tradeoff",
-    "prepare",
-    "prepare_uncut",
-    "read_stand",
+    "prepare_data",
+    "prepare_unlimited",
+    "read_status",
     "refuse_without_tensorboard",
     "run_in_folder",
     "split_rows",
-    "trial_of",
     "write_card",
     "write_report",
     "write_tradeoff_page",

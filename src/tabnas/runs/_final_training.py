@@ -1,184 +1,198 @@
-"""From ranked candidates to the model: the last trainings, and the promise on latency."""
+"""The final training: from ranked candidates to a model that meets the latency limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from tabnas.decoding import decode
 from tabnas.errors import InfeasibleError, TabNASError
+from tabnas.latency import Microseconds
 from tabnas.model import Model, tempered
 from tabnas.nets import NonFiniteLossError
-from tabnas.runs._extremes import most_extreme
-from tabnas.runs._phases import timed
-from tabnas.runs._progress import Observer, Progress, share_of, telling
-from tabnas.runs.candidates._training import Candidate, Weights, final_trainer, finished
-from tabnas.runs.checkpoints._run_checkpoint import Entries, believed
+from tabnas.runs._context import RunContext
+from tabnas.runs._progress import (
+    Progress,
+    ProgressCallback,
+    make_fraction_callback,
+    make_training_callback,
+    measure_seconds,
+)
+from tabnas.runs.candidates._training import (
+    Candidate,
+    Weights,
+    build_model,
+    make_final_trainer,
+)
+from tabnas.runs.checkpoints._run_checkpoint import StepStore, reject_malformed
 from tabnas.runs.plan._latency import LatencyPlan
-from tabnas.runs.plan._latency_check import Measured, Promise
-from tabnas.runs.prepare._prepared_data import Learned
+from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
+from tabnas.runs.prepare._prepared_data import TrainingSource
 
-if TYPE_CHECKING:
-    from tabnas.runs._pipeline import PlannedRun
-
-ENTRY = "latency"
+LATENCY_STEP = "latency"
+"""The step of the checkpoint that holds measured latencies of trained models."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Made:
-    """A finished model."""
+class FinalModel:
+    """The trained model of a run."""
 
     model: Model
-    place: int  # of its candidate among the ranked ones
-    judged: Weights  # that scores are of; the model has others after a refit
-    trained_on_all: bool  # whether its weights have seen every row
-    measured_us: Measured  # of its own file; nothing where there is no limit, or no measuring
+    index: int  # of its candidate among the ranked ones
+    evaluated_weights: Weights  # that the scores are of; the model has others after a refit
+    trained_on_all: bool  # whether its weights were trained on every row
+    measured_us: Latencies  # of its file; empty without latency limits, or if not measured
     notes: tuple[str, ...]
 
 
-def make_model(
-    run: PlannedRun,
+def train_final_model(
+    run: RunContext,
     ranked: Sequence[Candidate],
-    tell: Observer,
-    ledger: Entries,
+    on_progress: ProgressCallback,
+    checkpoint: StepStore,
     seconds: dict[str, float],
-) -> Made:
-    """The model of the best candidate whose own file keeps the limits on latency when measured."""
+) -> FinalModel:
+    """Return the model of the best candidate whose file meets the latency limits when measured."""
     latency = run.plan.latency
     if latency is None:
-        return _trained(run, ranked, 0, tell, ledger, seconds)
-    promise = Promise(run.plan, latency)
-    before = _recalled(ledger, ranked, promise)
-    seen: dict[str, Measured] = dict(before)
-    if latency.here and _all_broken(ranked, seen, promise):
-        seen = {}  # whoever goes on after a refusal hopes for a calmer machine: all is asked again
+        return _train(run, ranked, 0, on_progress, checkpoint, seconds)
+    check = LatencyCheck(run.plan, latency)
+    recorded = _load_latencies(checkpoint, ranked, check)
+    measured: dict[str, Latencies] = dict(recorded)
+    if latency.is_local and _all_violate(ranked, measured, check):
+        measured = {}  # resumed after a failure: the machine may be less busy now
     notes: list[str] = []
-    for place, candidate in enumerate(ranked):
+    for index, candidate in enumerate(ranked):
         name = str(candidate.architecture)
-        if name not in seen or not promise.broken(seen[name]):
-            made = _trained(run, ranked, place, tell, ledger, seconds)
-            if name not in seen and not latency.here:
-                return replace(made, notes=(*notes, _unmeasured(latency), *made.notes))
-            if name not in seen:
-                tell(Progress("measuring", 0.0, note=name))
-                with timed(seconds, "measuring"):
-                    (seen[name],) = promise.measured([made.model])
-                ledger.enter(ENTRY, {one: dict(us) for one, us in {**before, **seen}.items()})
-                ledger.save()  # nobody who goes on measures it again and decides otherwise
-            if not promise.broken(seen[name]):
-                return replace(made, measured_us=seen[name], notes=(*notes, *made.notes))
+        if name not in measured or not check.violations(measured[name]):
+            final = _train(run, ranked, index, on_progress, checkpoint, seconds)
+            if name not in measured and not latency.is_local:
+                return replace(final, notes=(*notes, _note_unmeasured(latency), *final.notes))
+            if name not in measured:
+                on_progress(Progress("measuring", 0.0, note=name))
+                with measure_seconds(seconds, "measuring"):
+                    (measured[name],) = check.measure([final.model])
+                checkpoint.record(LATENCY_STEP, {**recorded, **measured})
+                checkpoint.save()  # a resumed run must not measure again and decide otherwise
+            if not check.violations(measured[name]):
+                return replace(final, measured_us=measured[name], notes=(*notes, *final.notes))
         notes.append(
             f"the candidate {name} was left out: trained and measured, its file took longer than "
             "the limit"
         )
-    ledger.save()
-    raise InfeasibleError(promise.refusal(list(seen.values())))
+    checkpoint.save()
+    raise InfeasibleError(check.describe_failure(list(measured.values())))
 
 
-def _unmeasured(latency: LatencyPlan) -> str:
+def _note_unmeasured(latency: LatencyPlan) -> str:
     return (
-        "the latency of the model was not measured: that it keeps the limit rests on the table "
-        f"of {latency.machine}, measured {latency.measured}"
+        "the latency of the model was not measured: that it meets the limit is predicted by the "
+        f"table of {latency.machine}, measured {latency.measured_on}"
     )
 
 
-def _all_broken(
-    ranked: Sequence[Candidate], seen: Mapping[str, Measured], promise: Promise
+def _all_violate(
+    ranked: Sequence[Candidate], measured: Mapping[str, Latencies], check: LatencyCheck
 ) -> bool:
     names = [str(one.architecture) for one in ranked]
-    return all(name in seen and promise.broken(seen[name]) for name in names)
+    return all(name in measured and check.violations(measured[name]) for name in names)
 
 
-def _recalled(
-    ledger: Entries, ranked: Sequence[Candidate], promise: Promise
-) -> dict[str, Measured]:
-    """What earlier processes have measured of finished models, by their architectures."""
-    if ENTRY not in ledger:
+def _load_latencies(
+    checkpoint: StepStore, ranked: Sequence[Candidate], check: LatencyCheck
+) -> dict[str, Latencies]:
+    """Return what earlier processes have measured of trained models, by architecture."""
+    if LATENCY_STEP not in checkpoint:
         return {}
-    with believed():
-        seen = {name: dict(us) for name, us in ledger.facts(ENTRY).items()}
-        if not set(seen) <= {str(one.architecture) for one in ranked}:
-            raise TabNASError("what was measured must be candidates")
-        for measured_us in seen.values():
-            numbers = [
-                isinstance(us, int | float) and not isinstance(us, bool) and 0 <= us < inf
-                for us in measured_us.values()
-            ]
-            if not all(numbers) or set(measured_us) != set(promise.limits):
-                raise TabNASError("the latency must be one that a candidate can have")
-    return dict(seen)
+    with reject_malformed():
+        measured = decode(
+            dict[str, dict[str, Microseconds]],
+            checkpoint.result(LATENCY_STEP),
+            source="the measured latencies",
+        )
+        if not set(measured) <= {str(one.architecture) for one in ranked}:
+            raise TabNASError("measured latencies must be of candidates")
+        if any(set(latencies) != set(check.limits) for latencies in measured.values()):
+            raise TabNASError("measured latencies must be of the limited costs")
+    return dict(measured)
 
 
-def _trained(
-    run: PlannedRun,
+def _train(
+    run: RunContext,
     ranked: Sequence[Candidate],
-    place: int,
-    tell: Observer,
-    ledger: Entries,
+    index: int,
+    on_progress: ProgressCallback,
+    checkpoint: StepStore,
     seconds: dict[str, float],
-) -> Made:
-    """The last trainings of a candidate: what is judged, and what has seen all rows, if wanted."""
-    parts, chosen, notes = run.parts, ranked[place], []
-    with timed(seconds, "final training"):
-        judged = chosen.weights
-        if judged is None:
-            judged = _trained_for_judging(run, chosen, place, tell, ledger)
-        judged = final = tempered(judged, chosen.temperature)
-    on_all = bool(run.plan.folds) and parts.test is None
-    if run.settings.refit and not on_all:
-        with timed(seconds, "refit"):
+) -> FinalModel:
+    """Train a candidate for the last time: for evaluation, then on all rows if wanted."""
+    data, chosen, notes = run.data, ranked[index], []
+    with measure_seconds(seconds, "final training"):
+        evaluated = chosen.weights
+        if evaluated is None:
+            evaluated = _train_for_evaluation(run, chosen, index, on_progress, checkpoint)
+        evaluated = final = tempered(evaluated, chosen.temperature)
+    trained_on_all = bool(run.plan.folds) and data.test is None
+    if run.settings.refit and not trained_on_all:
+        with measure_seconds(seconds, "refit"):
             try:
-                refitted = _trained_on("refit", parts.everything, run, chosen, place, tell, ledger)
-            except NonFiniteLossError:  # what is judged is at hand, and worth more than an error
+                refitted = _train_on(
+                    "refit", data.all_rows, run, chosen, index, on_progress, checkpoint
+                )
+            except NonFiniteLossError:  # the evaluated model is better than an error
                 notes.append(
-                    "the training on all rows diverged, and the model is the one that was judged; "
-                    f"{most_extreme(parts)}"
+                    "the training on all rows diverged, and the model is the one that was "
+                    f"evaluated; {data.describe_largest_value()}"
                 )
             else:
-                on_all = True
+                trained_on_all = True
                 final = tempered(refitted, chosen.temperature)
-    return Made(
-        model=finished(final, chosen.architecture, parts, run.plan),
-        place=place,
-        judged=judged,
-        trained_on_all=on_all,
+    return FinalModel(
+        model=build_model(final, chosen.architecture, data, run.plan),
+        index=index,
+        evaluated_weights=evaluated,
+        trained_on_all=trained_on_all,
         measured_us={},
         notes=tuple(notes),
     )
 
 
-def _trained_for_judging(
-    run: PlannedRun, chosen: Candidate, place: int, tell: Observer, ledger: Entries
+def _train_for_evaluation(
+    run: RunContext,
+    chosen: Candidate,
+    index: int,
+    on_progress: ProgressCallback,
+    checkpoint: StepStore,
 ) -> Weights:
-    """The network of the folds, on all of their rows; without folds, what was let go, once more."""
-    part: Learned = run.parts.development if run.plan.folds else run.parts.train
+    """Train on all rows of the folds; without folds, once more on the training rows."""
+    rows: TrainingSource = run.data.development if run.plan.folds else run.data.train
     try:
-        return _trained_on("final training", part, run, chosen, place, tell, ledger)
+        return _train_on("final training", rows, run, chosen, index, on_progress, checkpoint)
     except NonFiniteLossError:
-        # no second try at a lower rate: it would be a network that no fold has judged
+        # a lower learning rate would give a network that no fold has evaluated
         raise TabNASError(
-            f"the final training of {chosen.architecture} diverged, which it did in no fold; scale "
-            f"the columns or leave the extreme ones out: {most_extreme(run.parts)}"
+            f"the final training of {chosen.architecture} diverged, unlike the folds; scale the "
+            f"columns or drop the extreme ones: {run.data.describe_largest_value()}"
         ) from None
 
 
-def _trained_on(
+def _train_on(
     phase: Literal["final training", "refit"],
-    part: Learned,
-    run: PlannedRun,
+    rows: TrainingSource,
+    run: RunContext,
     chosen: Candidate,
-    place: int,
-    tell: Observer,
-    ledger: Entries,
+    index: int,
+    on_progress: ProgressCallback,
+    checkpoint: StepStore,
 ) -> Weights:
-    """The weights of the chosen architecture, trained on these rows."""
-    name = phase if place == 0 else f"{phase} {place + 1}"
-    if name not in ledger:
-        trainer = final_trainer(chosen, part.examples, run.plan)
-        ledger.begin(name, trainer)
-        share = share_of(phase, 0, 1, str(chosen.architecture), tell)
-        trainer.run(on_step=telling(trainer, share, ledger.tick))
-        share(1.0)
-        ledger.enter(name, {}, trainer.net.weights())
-    return ledger.arrays(name)
+    """Return the weights of the chosen architecture, trained on these rows."""
+    name = phase if index == 0 else f"{phase} {index + 1}"
+    if name not in checkpoint:
+        trainer = make_final_trainer(chosen, rows.examples, run.plan)
+        checkpoint.begin(name, trainer)
+        on_fraction = make_fraction_callback(phase, 0, 1, str(chosen.architecture), on_progress)
+        trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.on_step))
+        on_fraction(1.0)
+        checkpoint.record(name, {}, trainer.net.weights())
+    return checkpoint.arrays(name)

@@ -1,4 +1,4 @@
-"""The whole way from a table to a model: split, encode, search, train alone, choose, judge."""
+"""A run from a table to a model: prepare, plan, search, train, evaluate."""
 
 from __future__ import annotations
 
@@ -21,47 +21,51 @@ from tabnas.model import (
     trivial_prediction,
 )
 from tabnas.nets import load_engine
-from tabnas.runs._extremes import most_extreme
-from tabnas.runs._final_training import make_model
-from tabnas.runs._phases import timed
-from tabnas.runs._progress import Observer, Progress
-from tabnas.runs._ranks import ALONE, Ranks
+from tabnas.runs._context import RunContext
+from tabnas.runs._final_training import train_final_model
+from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._settings import RunSettings
-from tabnas.runs.candidates._train_candidates import ranked, tried_alone
+from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
-from tabnas.runs.checkpoints._run_checkpoint import Entries, Ledger
-from tabnas.runs.evaluation._scores import References, compared, diagnosed, references
-from tabnas.runs.plan._plan import Plan, make_plan
-from tabnas.runs.plan._shared_plan import shared_plan
-from tabnas.runs.prepare._labelled_table import Labelled
-from tabnas.runs.prepare._prepare import prepare
-from tabnas.runs.prepare._prepared_data import Parts
-from tabnas.runs.search._limit_effect import LimitEffect
-from tabnas.runs.search._search_step import Found, searched
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepStore
+from tabnas.runs.evaluation._scores import (
+    References,
+    diagnose_network,
+    score_references,
+    score_test_rows,
+)
+from tabnas.runs.plan._plan import Plan, ResolvedPlan, make_plan
+from tabnas.runs.plan._shared_plan import share_plan
+from tabnas.runs.prepare._labelled_table import LabelledTable
+from tabnas.runs.prepare._prepare import prepare_data
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.runs.search._limit_effects import LimitEffect
+from tabnas.runs.search._search_step import SearchResult, search_step
 from tabnas.runs.search._trace import Snapshot
 from tabnas.stores import Store
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a run found, and how."""
+    """The model of a run, and all that the run has found out."""
 
     model: Model
     settings: RunSettings
-    parts: Parts
+    data: PreparedData
     plan: Plan
     metric: Metric
     candidates: tuple[Candidate, ...]  # best first
     one_shot: tuple[float, ...]  # the loss of each candidate with the SuperNet's weights
-    effects: tuple[LimitEffect, ...]
-    scores: dict[str, Scores]  # on the test part: of the model, and what it is compared with
+    limit_effects: tuple[LimitEffect, ...]
+    scores: dict[str, Scores]  # on the test rows: of the network and the reference models
     boosted: Boosted | None
-    diagnostics: dict[str, Any] | None  # mistakes, probabilities, importance of columns
-    notes: tuple[str, ...]  # what could not be judged, and why
-    trained_on_all: bool  # whether the model's final weights have seen every row
+    diagnostics: dict[str, Any] | None  # errors, calibration, importance of columns
+    notes: tuple[str, ...]  # for the user
+    trained_on_all_rows: bool  # whether the model was trained on every row
     snapshots: tuple[Snapshot, ...]
     seconds: dict[str, float]  # by phase
-    measured_us: Mapping[str, float]  # latencies of the model's own file, by the name of the cost
+    measured_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
 
     @property
     def chosen(self) -> Candidate:
@@ -69,163 +73,181 @@ class Outcome:
         return self.candidates[0]
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedRun:
-    """A run of which everything is settled but the training."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedRun(RunContext):
+    """A run that is prepared and planned, and can be executed."""
 
-    settings: RunSettings
-    parts: Parts
-    plan: Plan
-    metric: Metric
-    seconds: float  # that it took to get here
-    ranks: Ranks = ALONE  # the processes that make it together
+    seconds: float = 0.0  # that preparation took
 
     def identity(self) -> dict[str, Any]:
-        """What a run must have in common with another to go on with it."""
+        """Return what two runs must have in common for one to resume the other."""
         return {
             "the version of tabnas": version("tabnas"),
-            "the table": self.parts.digest(),
+            "the table": self.data.digest(),
             **self.settings.identity(),
-            **{f"the planned {name}": _plain(value) for name, value in self.plan.resolved.items()},
+            **{
+                f"the planned {name}": value
+                if isinstance(value, int)
+                else json.dumps(value, sort_keys=True)
+                for name, value in self.plan.resolved.items()
+            },
         }
 
-    def execute(self, observe: Observer | None = None, ledger: Ledger | None = None) -> Outcome:
-        """Search, train, choose and judge; with a ledger's folder, stoppable at any moment."""
-        ledger = ledger or Ledger(ranks=self.ranks)
-        with ledger.watching_signals():
-            return _execute(self, observe or (lambda progress: None), ledger)
+    def execute(
+        self,
+        on_progress: ProgressCallback = lambda progress: None,
+        checkpoint: RunCheckpoint | None = None,
+    ) -> Outcome:
+        """Search, train and evaluate; with a checkpoint's folder, stoppable at any moment."""
+        checkpoint = checkpoint or RunCheckpoint(ranks=self.ranks)
+        seconds = {"preparation": self.seconds}
+        with checkpoint.handle_signals():
+            with measure_seconds(seconds, "preparation"):
+                load_engine(self.plan.engine)
+            with measure_seconds(seconds, "search"):
+                search = search_step(self, on_progress, checkpoint)
+            return train_and_evaluate(self, search, on_progress, checkpoint, seconds)
 
-    def assist(self, ledger: Ledger) -> None:
-        """What the others of several processes do while the first executes: all up to the model."""
-        with ledger.watching_signals():
-            found = searched(self, _nobody, ledger)
-            tried = tried_alone(self, found.architectures, _nobody, ledger)
-            order, _ = ranked(self, tried)
-            make_model(self, [tried[k] for k in order], _nobody, ledger, {})
+    def assist(self, checkpoint: RunCheckpoint) -> None:
+        """Execute the run up to the model, as a process that is not the first."""
+
+        def ignore(progress: Progress) -> None: ...
+
+        with checkpoint.handle_signals():
+            search = search_step(self, ignore, checkpoint)
+            candidates = train_candidates(self, search.architectures, ignore, checkpoint)
+            order, _ = rank_candidates(self, candidates)
+            train_final_model(self, [candidates[k] for k in order], ignore, checkpoint, {})
 
 
 def plan_run(
-    data: Labelled | Store,
+    data: LabelledTable | Store,
     settings: RunSettings,
     *,
-    validation: Labelled | None = None,
-    test: Labelled | None = None,
+    validation: LabelledTable | None = None,
+    test: LabelledTable | None = None,
     resolved: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
-    observe: Observer = lambda progress: None,
-    ranks: Ranks = ALONE,
+    on_progress: ProgressCallback = lambda progress: None,
+    ranks: Ranks = SINGLE_PROCESS,
 ) -> PlannedRun:
-    """Split and encode a table and settle what is to be done; refuses what cannot be.
+    """Prepare the data of a run and plan its work.
 
-    A store is split and encoded already: its rows stay where they are.
-
-    `resolved` is `Plan.resolved` of an earlier process, for going on with its run: then nothing is
-    measured again. `measure` finds the latency of models. Of several processes, `ranks`, each reads
-    and encodes its own copy of the table, and the first settles the rest for all.
+    Parameters
+    ----------
+    data
+        A table, which is split and encoded, or a store, which is so already.
+    validation, test
+        Rows that replace a share of the table.
+    resolved
+        `Plan.resolved` of an earlier process, to resume its run: then nothing is measured.
+    measure
+        The function that measures the latency of models.
+    ranks
+        The processes that execute the run together. Each reads and encodes the table; the first
+        plans for all.
     """
-    began = perf_counter()
-    parts = prepare(data, settings, validation=validation, test=test, ranks=ranks)
-    metric = metric_of(settings, parts)
+    start = perf_counter()
+    prepared = prepare_data(data, settings, validation=validation, test=test, ranks=ranks)
+    metric = choose_metric(settings, prepared)
 
-    def planned(resolved: Mapping[str, Any] | None) -> Plan:
+    def make(resolved: ResolvedPlan | None) -> Plan:
         return make_plan(
-            parts,
+            prepared,
             settings,
             resolved,
             measure=measure,
-            tell=lambda done: observe(Progress("measuring", done, note="this machine, once")),
+            on_fraction=lambda done: on_progress(
+                Progress("measuring", done, note="this machine, once")
+            ),
         )
 
-    plan = planned(resolved) if ranks.size == 1 else shared_plan(planned, resolved, ranks)
-    run = PlannedRun(settings, parts, plan, metric, perf_counter() - began, ranks)
+    earlier = None if resolved is None else ResolvedPlan.decode(resolved)
+    plan = make(earlier) if ranks.size == 1 else share_plan(make, earlier, ranks)
+    run = PlannedRun(
+        settings=settings,
+        data=prepared,
+        plan=plan,
+        metric=metric,
+        ranks=ranks,
+        seconds=perf_counter() - start,
+    )
     if ranks.size > 1:
-        ranks.refuse_differences(run.identity())
+        ranks.check_same(run.identity())
     return run
 
 
-def _nobody(told: Progress) -> None:
-    """Nobody is told."""
-
-
-def _plain(value: Any) -> str | int:
-    return value if isinstance(value, int) else json.dumps(value, sort_keys=True)
-
-
-def metric_of(settings: RunSettings, parts: Parts) -> Metric:
-    """What to choose by; one that the rows do not define is better refused before the work."""
-    task = parts.target.task
+def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
+    """Return the metric that candidates are chosen by; raise an error if the rows lack it."""
+    task = data.target.task
     metric = metric_named(settings.metric, task) if settings.metric else default_metric(task)
-    part = parts.development if parts.folds else parts.validation
-    guess = trivial_prediction(parts.target, part.truth, part.weight, len(part))
-    primary_loss(metric, parts.target, part.truth, guess, part.weight)
+    rows = data.development if data.folds else data.validation
+    guess = trivial_prediction(data.target, rows.truth, rows.weight, len(rows))
+    primary_loss(metric, data.target, rows.truth, guess, rows.weight)
     return metric
 
 
-def _execute(run: PlannedRun, tell: Observer, ledger: Ledger) -> Outcome:
-    seconds = {"preparation": run.seconds}
-    with timed(seconds, "preparation"):
-        load_engine(run.plan.engine)
-    with timed(seconds, "search"):
-        found = searched(run, tell, ledger)
-    return conclude(run, found, tell, ledger, seconds)
-
-
-def conclude(
-    run: PlannedRun,
-    found: Found,
-    tell: Observer,
-    ledger: Entries,
+def train_and_evaluate(
+    run: RunContext,
+    search: SearchResult,
+    on_progress: ProgressCallback,
+    checkpoint: StepStore,
     seconds: dict[str, float],
     *,
     earlier: Sequence[tuple[Candidate, float]] = (),
-    beside: References | None = None,
+    references: References | None = None,
 ) -> Outcome:
-    """Train what was found, choose and judge.
+    """Train the candidates, choose the best, train the final model and evaluate it.
 
-    `earlier` are candidates that were trained before, with their one-shot losses, and `beside` is
-    what the network is compared with, where that is known already.
+    Parameters
+    ----------
+    earlier
+        Candidates that are trained already, with their one-shot losses.
+    references
+        The scores of the reference models, if they are known already.
     """
-    parts = run.parts
-    with timed(seconds, "candidates"):
-        tried = tried_alone(run, found.architectures, tell, ledger)
-    tried += [candidate for candidate, _ in earlier]
-    one_shot = [*found.one_shot, *(loss for _, loss in earlier)]
-    order, notes = ranked(run, tried)
-    made = make_model(run, [tried[k] for k in order], tell, ledger, seconds)
-    order.insert(0, order.pop(made.place))
-    chosen, weights = tried[order[0]], made.judged
-    notes += [*parts.notes, *run.plan.notes, *found.notes, *made.notes]
-    if found.skipped:
+    data = run.data
+    with measure_seconds(seconds, "candidates"):
+        candidates = train_candidates(run, search.architectures, on_progress, checkpoint)
+    candidates += [candidate for candidate, _ in earlier]
+    one_shot = [*search.one_shot, *(loss for _, loss in earlier)]
+    order, notes = rank_candidates(run, candidates)
+    ranked = [candidates[k] for k in order]
+    final = train_final_model(run, ranked, on_progress, checkpoint, seconds)
+    order.insert(0, order.pop(final.index))
+    chosen, weights = candidates[order[0]], final.evaluated_weights
+    notes += [*data.notes, *run.plan.notes, *search.notes, *final.notes]
+    if search.skipped:
         notes.append(
-            f"weight steps that the search skipped: {found.skipped:,}, since their loss or "
-            f"gradient left the range of float32; {most_extreme(parts)}"
+            f"the search skipped {search.skipped:,} weight steps, since their loss or gradient "
+            f"left the range of float32; {data.describe_largest_value()}"
         )
     if run.settings.class_weight is not None:
         notes.append(
-            "classes weighed alike in training, so probabilities are those of equally frequent "
-            "classes, not of the rows as they come"
+            "classes were balanced in training, so probabilities are those of equally frequent "
+            "classes, not of the classes of the table"
         )
-    with ledger.idle():
-        with timed(seconds, "comparison"):
-            beside = beside or references(run, tell)
-            scores, unjudged = compared(run, weights, chosen, beside)
-        with timed(seconds, "diagnosis"):
-            diagnostics, doubts = diagnosed(run, weights, chosen)
+    with checkpoint.interruptible():
+        with measure_seconds(seconds, "comparison"):
+            references = references or score_references(run, on_progress)
+            scores, score_notes = score_test_rows(run, weights, chosen, references)
+        with measure_seconds(seconds, "diagnosis"):
+            diagnostics, diagnostic_notes = diagnose_network(run, weights, chosen)
     return Outcome(
-        model=made.model,
+        model=final.model,
         settings=run.settings,
-        parts=parts,
+        data=data,
         plan=run.plan,
         metric=run.metric,
-        candidates=tuple(tried[k] for k in order),
+        candidates=tuple(candidates[k] for k in order),
         one_shot=tuple(one_shot[k] for k in order),
-        effects=found.effects,
+        limit_effects=search.effects,
         scores=scores,
-        boosted=beside.boosted,
+        boosted=references.boosted,
         diagnostics=diagnostics,
-        notes=(*notes, *unjudged, *doubts),
-        trained_on_all=made.trained_on_all,
-        snapshots=found.snapshots,
+        notes=(*notes, *score_notes, *diagnostic_notes),
+        trained_on_all_rows=final.trained_on_all,
+        snapshots=search.snapshots,
         seconds=seconds,
-        measured_us=made.measured_us,
+        measured_us=final.measured_us,
     )

@@ -1,82 +1,65 @@
-"""What observers of a run are told while it goes on."""
+"""Progress of a run: what callbacks receive, and how often."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
 from tabnas.nets import Trainer
-from tabnas.runs.search._trace import Snapshot, Trace, describe
-from tabnas.search import Search, StepRecord
+from tabnas.runs.search._trace import Snapshot
 
 Phase = Literal["measuring", "search", "candidates", "final training", "comparison", "refit"]
-TOLD_EVERY = 0.1  # seconds: often enough for people
+UPDATE_SECONDS = 0.1
+"""The time between two updates of a phase."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What an observer is told while a run goes on."""
+    """The state of a run at one moment."""
 
     phase: Phase
     done: float  # of the phase, from 0 to 1
     snapshot: Snapshot | None = None  # of the search
     epoch: float | None = None
-    rows_a_second: float | None = None
+    rows_per_second: float | None = None
     note: str = ""
 
 
-Observer = Callable[[Progress], None]
-"""Told of every step of a run."""
+ProgressCallback = Callable[[Progress], None]
 
 
-def watching(
-    search: Search, trace: Trace, tell: Observer, tick: Callable[[], None]
-) -> Callable[[StepRecord], None]:
-    """Takes the snapshots of a search, and tells people a few times a second."""
-    began = told = perf_counter()
-    rows_of_a_step = search.settings.batch_size * search.settings.workers
-
-    def watch(now: StepRecord) -> None:
-        nonlocal told
-        taken = trace.snapshot(now) if trace.due() else None
-        tick()
-        moment = perf_counter()
-        if moment - told < TOLD_EVERY and search.progress < 1:
-            return
-        told = moment
-        tell(
-            Progress(
-                "search",
-                search.progress,
-                taken or describe(search, now),
-                epoch=search.progress * search.settings.epochs,
-                rows_a_second=search.step * rows_of_a_step / (moment - began),
-                note=f"skipped steps: {skipped:,}" if (skipped := search.history.skipped) else "",
-            )
-        )
-
-    return watch
-
-
-def telling(
-    trainer: Trainer, observe: Callable[[float], None], tick: Callable[[], None]
+def make_training_callback(
+    trainer: Trainer, on_fraction: Callable[[float], None], on_step: Callable[[], None]
 ) -> Callable[[], None]:
-    """Called before every step of a training, tells of its progress a few times a second."""
-    told = perf_counter()
+    """Return a callback for every step of a training.
 
-    def watch() -> None:
-        nonlocal told
-        tick()
-        if (moment := perf_counter()) - told >= TOLD_EVERY:
-            told = moment
-            observe(trainer.progress)
+    It calls `on_step` each time, and `on_fraction` with the progress every `UPDATE_SECONDS`.
+    """
+    last = perf_counter()
 
-    return watch
+    def callback() -> None:
+        nonlocal last
+        on_step()
+        if (now := perf_counter()) - last >= UPDATE_SECONDS:
+            last = now
+            on_fraction(trainer.progress)
+
+    return callback
 
 
-def share_of(
-    phase: Phase, index: int, total: int, note: str, tell: Observer
+def make_fraction_callback(
+    phase: Phase, index: int, total: int, note: str, on_progress: ProgressCallback
 ) -> Callable[[float], None]:
-    return lambda done: tell(Progress(phase, (index + done) / total, note=note))
+    """Return a callback that reports the fraction of task `index` as progress of the phase."""
+    return lambda done: on_progress(Progress(phase, (index + done) / total, note=note))
+
+
+@contextmanager
+def measure_seconds(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Add the time of the block to `seconds[phase]`."""
+    start = perf_counter()
+    yield
+    seconds[phase] = seconds.get(phase, 0.0) + perf_counter() - start

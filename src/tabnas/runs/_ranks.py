@@ -1,4 +1,4 @@
-"""The processes that make one run together, and what they must know alike."""
+"""The processes that execute one run together (`torch.distributed`)."""
 
 from __future__ import annotations
 
@@ -15,122 +15,123 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tabnas.errors import TabNASError
 from tabnas.nets import MissingTorchError, RankError
 from tabnas.processes import watch_parent
-from tabnas.runs.checkpoints._file import Arrays, packed, unpacked
+from tabnas.states import Arrays, pack, unpack
 
 if TYPE_CHECKING:
     from tabnas.nets.torch import Group
 
 ENGINE = "torch.distributed"
-"""The engine whose work can be shared."""
-SILENCE = timedelta(minutes=10)
-"""One who has not been heard of for so long is lost. One who dies is noticed at once."""
-PATIENCE = 3.0  # seconds that the others leave the first to speak
-PAUSE = 0.5  # seconds that it stays for them: the store may be gone with it
-LOOK = 0.02
+"""The engine that shares its work between processes."""
+TIMEOUT = timedelta(minutes=10)
+"""A process that does not answer for so long is lost; one that dies is noticed at once."""
+REPORT_TIMEOUT = 3.0  # seconds that the others wait for the first to report an error
+HEARD_TIMEOUT = 0.5  # seconds that it waits for them: the key-value store may end with it
+POLL_SECONDS = 0.02
 STOP_SECONDS = 30.0
-"""Processes that have lost torchrun have so long to stop; torchrun leaves them as much."""
-SPOKEN, HEARD = "tabnas/spoken", "tabnas/heard"
+"""If torchrun is gone, processes have so long to stop; torchrun gives them as much."""
+REPORTED, HEARD = "tabnas/reported", "tabnas/heard"
 
 
 class Ranks:
-    """The processes of a run, counted from 0: alone, unless somebody has started several.
+    """The processes of a run, numbered from 0; this class is the case of a single process.
 
-    All take the same way through a run with the same seeds. The first reads and writes the folder,
-    measures what is measured, and speaks; whatever it knows by that, it tells the others.
+    All processes execute the same steps with the same seeds. The first reads and writes the folder,
+    measures latencies and prints, and broadcasts what only it knows.
     """
 
     rank = 0
     size = 1
 
     @property
-    def first(self) -> bool:
-        """Whether this is the process that writes and speaks."""
+    def is_first(self) -> bool:
+        """Whether this process writes files and prints."""
         return self.rank == 0
 
-    def told(self, facts: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
-        """What the first says, facts as JSON, to all of them."""
+    def broadcast(self, facts: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
+        """Return the values (JSON) and arrays of the first process."""
         return facts, dict(arrays or {})
 
-    def everyones(self, facts: Any) -> list[Any]:
-        """What each says, by rank."""
+    def all_gather(self, facts: Any) -> list[Any]:
+        """Return the values of all processes, by rank."""
         return [facts]
 
-    def largest(self, number: int) -> int:
-        """The largest of everybody's numbers."""
+    def all_reduce_max(self, number: int) -> int:
+        """Return the largest number of all processes."""
         return number
 
-    def speaks(self) -> bool:
-        """Whether it is for this process to say why the run ends; true for one of them."""
+    def is_reporter(self) -> bool:
+        """Return whether this process reports why the run ends; true for exactly one."""
         return True
 
-    def refuse_differences(self, identity: Mapping[str, Any]) -> None:
-        """All must make the same run; the first difference is named."""
-        said = self.everyones(identity)
-        for rank, other in enumerate(said):
-            for name in sorted(set(said[0]) | set(other)):
-                if said[0].get(name) != other.get(name):
+    def check_same(self, identity: Mapping[str, Any]) -> None:
+        """Raise an error that names the first difference between the runs of the processes."""
+        identities = self.all_gather(identity)
+        for rank, other in enumerate(identities):
+            for name in sorted(set(identities[0]) | set(other)):
+                if identities[0].get(name) != other.get(name):
                     raise TabNASError(
-                        "all processes of a run must make the same one, but rank "
-                        f"{rank} has another: {name} is {_short(other.get(name))} there, and "
-                        f"{_short(said[0].get(name))} on rank 0"
+                        "all processes must execute the same run, but on rank "
+                        f"{rank} {name} is {_shorten(other.get(name))}, and "
+                        f"{_shorten(identities[0].get(name))} on rank 0"
                     )
 
 
-ALONE = Ranks()
-"""The one process of a run that has no others."""
+SINGLE_PROCESS = Ranks()
+"""The default: a run in one process."""
 
 
-class Store(Protocol):
-    """A small memory that all processes share, and that outlives most of them."""
+class KeyValueStore(Protocol):
+    """A small store of keys and numbers that all processes share."""
 
     def check(self, keys: list[str]) -> bool: ...
 
     def add(self, key: str, amount: int) -> int: ...
 
 
-class JoinedRanks(Ranks):
+class DistributedRanks(Ranks):
     """Several processes, connected by `torch.distributed`."""
 
-    def __init__(self, group: Group, store: Store) -> None:
+    def __init__(self, group: Group, store: KeyValueStore) -> None:
         self.rank, self.size = group.rank, group.size
         self._group = group
         self._store = store
 
-    def told(self, facts: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
-        own = packed({"told": facts}, arrays or {}) if self.first else b""
-        found, carried = unpacked(self._group.broadcast(own))
-        return found["told"], carried
+    def broadcast(self, facts: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
+        message = pack({"facts": facts}, arrays or {}) if self.is_first else b""
+        received, received_arrays = unpack(self._group.broadcast(message))
+        return received["facts"], received_arrays
 
-    def everyones(self, facts: Any) -> list[Any]:
-        said = self._group.all_gather_bytes(json.dumps(facts).encode())
-        return [json.loads(one) for one in said]
+    def all_gather(self, facts: Any) -> list[Any]:
+        messages = self._group.all_gather_bytes(json.dumps(facts).encode())
+        return [json.loads(message) for message in messages]
 
-    def largest(self, number: int) -> int:
+    def all_reduce_max(self, number: int) -> int:
         return max(self._group.announce(b"largest", number).wait_all())
 
-    def speaks(self) -> bool:
-        """The first does, unless it is gone: then whoever asks next, after a while."""
+    def is_reporter(self) -> bool:
+        """Return true in the first process; if it is gone, in the next one that asks."""
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):  # which whoever started us sends now
+            for number in (signal.SIGINT, signal.SIGTERM):  # that the launcher sends now
                 signal.signal(number, signal.SIG_IGN)
         try:
-            if not self.first and _comes_true(lambda: self._store.check([SPOKEN]), PATIENCE):
+            if not self.is_first and _wait_until(
+                lambda: self._store.check([REPORTED]), REPORT_TIMEOUT
+            ):
                 self._store.add(HEARD, 1)
                 return False
-            if self._store.add(SPOKEN, 1) > 1:
+            if self._store.add(REPORTED, 1) > 1:
                 return False
-            _comes_true(lambda: self._store.add(HEARD, 0) >= self.size - 1, PAUSE)
-        except RuntimeError:  # nobody is left to ask
+            _wait_until(lambda: self._store.add(HEARD, 0) >= self.size - 1, HEARD_TIMEOUT)
+        except RuntimeError:  # the other processes are gone
             pass
         return True
 
 
 @contextmanager
-def joined() -> Iterator[Ranks]:
-    """The processes that a launcher like torchrun has started, connected until the block ends.
+def connect_ranks() -> Iterator[Ranks]:
+    """Connect the processes that a launcher like torchrun has started, until the block ends.
 
-    Whom to connect to is in the environment, where a launcher puts it (`env://` in PyTorch's
-    words). GPUs talk by NCCL, all else by Gloo.
+    The environment says how (`env://` in PyTorch). GPUs use NCCL, CPUs Gloo.
     """
     try:
         import torch
@@ -142,60 +143,60 @@ def joined() -> Iterator[Ranks]:
         if error.name != "torch":
             raise
         raise MissingTorchError from None
-    if dist.is_torchelastic_launched():  # others may start processes and leave them on purpose
+    if dist.is_torchelastic_launched():  # other launchers may leave their processes on purpose
         watch_parent(os.getppid(), _stop)
     try:
-        store, rank, size = next(rendezvous("env://", timeout=SILENCE))
+        store, rank, size = next(rendezvous("env://", timeout=TIMEOUT))
         dist.init_process_group(
             backend="cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
             store=store,
             rank=rank,
             world_size=size,
-            timeout=SILENCE,
+            timeout=TIMEOUT,
         )
     except (RuntimeError, ValueError, OSError) as error:
         raise RankError(
-            f"the processes of this run cannot be connected ({_short(error, 200)}); start them "
+            f"the processes of this run cannot be connected ({_shorten(error, 200)}); start them "
             "with torchrun"
         ) from None
     try:
-        ranks = JoinedRanks(Group(), store)
-        # the same number for all: products of other numbers of threads may round differently
-        torch.set_num_threads(min(ranks.everyones(_threads(size))))
+        ranks = DistributedRanks(Group(), store)
+        # the same for all: with another number of threads, products may round differently
+        torch.set_num_threads(min(ranks.all_gather(_threads(size))))
         yield ranks
     finally:
         dist.destroy_process_group()
 
 
 def _stop() -> None:
-    """End this process as torchrun would, which is gone: with a checkpoint if there is time."""
+    """End this process as torchrun would: with a checkpoint if there is time."""
     os.kill(os.getpid(), signal.SIGTERM)
     sleep(STOP_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _threads(size: int) -> int:
-    """A process's share of its machine's cores, or what the user says."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    if said.isdecimal() and int(said) > 1:  # 1 is what torchrun says if the user says nothing
-        return int(said)
+    """Return the share of the cores for each process, or what the user has set."""
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdecimal() and int(threads) > 1:  # torchrun sets 1 by default
+        return int(threads)
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
-    here = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return max(1, cores // (int(here) if here.isdecimal() and int(here) else size))
+    local = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, cores // (int(local) if local.isdecimal() and int(local) else size))
 
 
-def _comes_true(what: Callable[[], bool], seconds: float) -> bool:
-    """Whether something is so within some time."""
+def _wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Return whether a condition becomes true within some seconds."""
     end = monotonic() + seconds
-    while not what():
+    while not condition():
         if monotonic() > end:
             return False
-        sleep(LOOK)
+        sleep(POLL_SECONDS)
     return True
 
 
-def _short(value: Any, longest: int = 60) -> str:
-    said = " ".join(str(value).split())
-    return said if len(said) <= longest else said[: longest - 3] + "..."
+def _shorten(value: Any, max_length: int = 60) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= max_length else text[: max_length - 3] + "..."

@@ -1,4 +1,4 @@
-"""Several limits at once: what every bit of cost buys."""
+"""Trade-offs: the best model for each of several limits, from shared SuperNets."""
 
 from __future__ import annotations
 
@@ -13,64 +13,74 @@ from tabnas.feasible import FeasibleSet
 from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import load_engine
-from tabnas.runs._phases import timed
-from tabnas.runs._pipeline import Outcome, PlannedRun, conclude, metric_of
-from tabnas.runs._progress import Observer, Progress
+from tabnas.runs._context import RunContext
+from tabnas.runs._pipeline import Outcome, PlannedRun, choose_metric, train_and_evaluate
+from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
 from tabnas.runs._settings import RunSettings
-from tabnas.runs.candidates._parallel import train_side_by_side
-from tabnas.runs.candidates._train_candidates import tried_alone
+from tabnas.runs.candidates._parallel import train_in_parallel
+from tabnas.runs.candidates._train_candidates import train_candidates
 from tabnas.runs.candidates._training import Candidate
-from tabnas.runs.checkpoints._run_checkpoint import Entries, Ledger, Section, believed
-from tabnas.runs.evaluation._scores import references
-from tabnas.runs.plan._plan import Plan, make_plan
+from tabnas.runs.checkpoints._run_checkpoint import (
+    RunCheckpoint,
+    ScopedCheckpoint,
+    StepStore,
+    reject_malformed,
+)
+from tabnas.runs.evaluation._scores import score_references
+from tabnas.runs.plan._plan import Plan, ResolvedPlan, make_plan
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
-from tabnas.runs.prepare._labelled_table import Labelled
-from tabnas.runs.prepare._prepare import prepare_uncut
-from tabnas.runs.prepare._prepared_data import Parts
-from tabnas.runs.search._search_step import Found, found_by, kept_when_refused, run_search
+from tabnas.runs.prepare._labelled_table import LabelledTable
+from tabnas.runs.prepare._prepare import prepare_unlimited
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.runs.search._search_step import (
+    SearchResult,
+    load_search_result,
+    propose_candidates,
+    run_search,
+    save_when_infeasible,
+)
 from tabnas.runs.search._trace import Trace
 from tabnas.search import FrozenSearch
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
 from tabnas.stores import Store
 
 CANDIDATES = 2
-"""Architectures trained alone for each limit, beside the best of the limit before
-(results/tradeoff_cost.md)."""
-MOST_LIMITS = 50
+"""Candidates of each limit, besides the best of the limit before (results/tradeoff_cost.md)."""
+MAX_LIMITS = 50
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedTradeoff:
-    """A trade-off of which everything is settled but the training."""
+    """A trade-off that is prepared and planned, and can be executed."""
 
     cost: str  # whose limit varies
     limits: tuple[float, ...]  # the tightest first
     runs: tuple[PlannedRun, ...]  # one for each limit, on the same rows
-    seconds: float  # that it took to get here
+    seconds: float  # that preparation took
 
     @property
     def groups(self) -> list[tuple[PlannedRun, ...]]:
         """The runs by their embeddings, the tightest limits first.
 
-        Those of a group share the encoding of the rows, the space and a SuperNet.
+        The runs of a group share the encoded rows, the space and a SuperNet.
         """
         groups: dict[int, list[PlannedRun]] = {}
         for run in self.runs:
-            groups.setdefault(id(run.parts), []).append(run)
+            groups.setdefault(id(run.data), []).append(run)
         return [tuple(group) for group in groups.values()]
 
     @property
     def resolved(self) -> Mapping[str, Any]:
-        """What a process that goes on must not settle anew."""
+        """The numbers that a resumed trade-off must reuse: a `ResolvedPlan`."""
         plans = [group[-1].plan for group in self.groups]
         resolved = plans[-1].resolved
         if len(plans) == 1 or plans[-1].latency is None:
             return resolved
-        # what the columns cost depends on their embeddings, and was measured for each group
+        # the latency of columns depends on their embeddings, and was measured for each group
         return resolved | {"latencies": [plan.resolved["latency"] for plan in plans]}
 
     def identity(self) -> dict[str, Any]:
-        """What a trade-off must have in common with another to go on with it."""
+        """Return what two trade-offs must have in common for one to resume the other."""
         limits = {"the limits": f"{self.cost} <= {', '.join(map(str, self.limits))}"}
         if "latencies" in self.resolved:
             limits["the planned latencies"] = json.dumps(self.resolved["latencies"], sort_keys=True)
@@ -78,97 +88,102 @@ class PlannedTradeoff:
 
     def execute(
         self,
-        observe: Observer | None = None,
-        ledger: Ledger | None = None,
+        on_progress: ProgressCallback = lambda progress: None,
+        checkpoint: RunCheckpoint | None = None,
         *,
         job_config: JobConfig | None = None,
     ) -> tuple[Outcome, ...]:
-        """One outcome for each limit; with a ledger's folder, stoppable at any moment.
+        """Return one outcome for each limit; with a checkpoint's folder, stoppable at any moment.
 
-        Jobs by `job_config` train the candidates of all limits side by side, and change no bit of
-        the outcomes where their machines round as this one does.
+        With a `job_config` the candidates of all limits are trained in parallel. That changes no
+        bit of the outcomes, if the machines round as this one does.
         """
-        ledger, job_config = ledger or Ledger(), job_config or JobConfig()
-        check_cluster(job_config)  # now, and not when the search is done
-        with ledger.watching_signals():
-            return _execute(self, observe or (lambda progress: None), ledger, job_config)
+        checkpoint, job_config = checkpoint or RunCheckpoint(), job_config or JobConfig()
+        check_cluster(job_config)  # now, and not after the search
+        with checkpoint.handle_signals():
+            return _execute(self, on_progress, checkpoint, job_config)
 
 
 def plan_tradeoff(
-    data: Labelled | Store,
+    data: LabelledTable | Store,
     settings: RunSettings,
     limits: Sequence[float],
     *,
     cost: str = "parameters",
-    validation: Labelled | None = None,
-    test: Labelled | None = None,
+    validation: LabelledTable | None = None,
+    test: LabelledTable | None = None,
     resolved: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
-    observe: Observer = lambda progress: None,
+    on_progress: ProgressCallback = lambda progress: None,
 ) -> PlannedTradeoff:
-    """Settle what is to be done for several limits on one cost; other limits stay as they are.
+    """Prepare the data and plan the work for several limits on one cost.
 
-    All networks share the rows and the scales of their columns. Each limit has the vocabularies and
-    embeddings that a search within it has. Limits with the same ones share the space and one
-    SuperNet. The other arguments are those of `plan_run`.
+    Other limits of the settings apply to every model. All networks share the rows and the scales of
+    their columns. Each limit has the vocabularies and embeddings that a search within it has;
+    limits with the same ones share the space and one SuperNet. The other parameters are those of
+    `plan_run`.
     """
-    began = perf_counter()
-    ascending = _checked(limits, cost)
+    start = perf_counter()
+    ascending = _check_limits(limits, cost)
     if settings.time is not None:
-        raise TabNASError("a trade-off has no time to keep; leave it out")
-    wanted = [replace(settings, limits={**settings.limits, cost: limit}) for limit in ascending]
-    uncut = prepare_uncut(data, wanted[-1], validation=validation, test=test)
-    metric = metric_of(settings, uncut)
+        raise TabNASError("time must not be set for a trade-off; leave it out")
+    all_settings = [
+        replace(settings, limits={**settings.limits, cost: limit}) for limit in ascending
+    ]
+    unlimited = prepare_unlimited(data, all_settings[-1], validation=validation, test=test)
+    metric = choose_metric(settings, unlimited)
+    earlier = None if resolved is None else ResolvedPlan.decode(resolved)
 
-    def tell(done: float) -> None:
-        observe(Progress("measuring", done, note="this machine, once"))
+    def on_fraction(done: float) -> None:
+        on_progress(Progress("measuring", done, note="this machine, once"))
 
     runs: list[PlannedRun] = []
-    for number, (parts, several) in enumerate(_by_embeddings(uncut, wanted)):
+    for number, (prepared, group) in enumerate(_group_by_embeddings(unlimited, all_settings)):
         plans: list[Plan] = []
-        known = _resolved_of_group(resolved, number)
-        for one in several:
-            plan = make_plan(parts, one, known, measure=measure, tell=tell)
+        numbers = _get_group_resolved(earlier, number)
+        for one in group:
+            plan = make_plan(prepared, one, numbers, measure=measure, on_fraction=on_fraction)
             plans.append(replace(plan, candidates=settings.candidates or CANDIDATES))
-            known = plans[0].resolved  # measured, if at all, once
+            numbers = ResolvedPlan.decode(plans[0].resolved)  # measure once for the group
         runs += [
-            PlannedRun(one, parts, plan, metric, 0.0)
-            for one, plan in zip(several, _with_one_supernet(plans), strict=True)
+            PlannedRun(settings=one, data=prepared, plan=plan, metric=metric)
+            for one, plan in zip(group, _share_supernet(plans), strict=True)
         ]
-    return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - began)
+    return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - start)
 
 
-def _by_embeddings(
-    uncut: Parts, wanted: Sequence[RunSettings]
-) -> list[tuple[Parts, list[RunSettings]]]:
-    """Settings that get the same vocabularies and embeddings, with the parts that have them."""
-    groups: dict[Any, tuple[Parts, list[RunSettings]]] = {}
-    for one in wanted:
-        encoder, dimensions = fit_embeddings(uncut.encoder, one.budget)
+def _group_by_embeddings(
+    unlimited: PreparedData, all_settings: Sequence[RunSettings]
+) -> list[tuple[PreparedData, list[RunSettings]]]:
+    """Group settings that get the same embeddings, each group with its encoded rows."""
+    groups: dict[Any, tuple[PreparedData, list[RunSettings]]] = {}
+    for settings in all_settings:
+        encoder, dimensions = fit_embeddings(unlimited.encoder, settings.budget)
         embeddings = (encoder.categories, dimensions)
         if embeddings not in groups:
-            groups[embeddings] = (uncut.within(one.budget), [])
-        groups[embeddings][1].append(one)
+            groups[embeddings] = (unlimited.limit_embeddings(settings.budget), [])
+        groups[embeddings][1].append(settings)
     return list(groups.values())
 
 
-def _resolved_of_group(resolved: Mapping[str, Any] | None, number: int) -> Mapping[str, Any] | None:
-    """What an earlier process has settled for the limits of one group."""
-    if resolved is None or "latencies" not in resolved:
+def _get_group_resolved(resolved: ResolvedPlan | None, number: int) -> ResolvedPlan | None:
+    """Return the numbers of an earlier process for one group of limits."""
+    if resolved is None or not resolved.latencies:
         return resolved
-    latencies = resolved["latencies"]
-    if not isinstance(latencies, list) or number >= len(latencies):
-        raise TabNASError("the latencies of the run's plan are malformed; begin a new run")
-    return {**resolved, "latency": latencies[number]}
+    if number >= len(resolved.latencies):
+        raise TabNASError("the plan of the run: latencies has too few elements; start a new run")
+    return replace(resolved, latency=resolved.latencies[number])
 
 
-def _with_one_supernet(plans: Sequence[Plan]) -> list[Plan]:
-    """The plans of one group in a space that spans theirs; the search of the loosest serves all."""
+def _share_supernet(plans: Sequence[Plan]) -> list[Plan]:
+    """Return the plans of a group in one space; the search of the loosest limit serves all."""
     if len(plans) == 1:
         return list(plans)
     space = spanning_space([plan.feasible.space for plan in plans])
     sets = [FeasibleSet(space, plan.feasible.budget) for plan in plans]
-    *tighter, loosest = (replace(plan, feasible=own) for plan, own in zip(plans, sets, strict=True))
+    *tighter, loosest = (
+        replace(plan, feasible=feasible) for plan, feasible in zip(plans, sets, strict=True)
+    )
     shared = replace(
         loosest.search,
         child_sampler="several_limits",
@@ -177,122 +192,143 @@ def _with_one_supernet(plans: Sequence[Plan]) -> list[Plan]:
     return [*tighter, replace(loosest, search=shared)]
 
 
-def _checked(limits: Sequence[float], cost: str) -> tuple[float, ...]:
+def _check_limits(limits: Sequence[float], cost: str) -> tuple[float, ...]:
     ascending = tuple(sorted(set(limits)))
     for limit in ascending:
-        if _is_counted(cost) and limit % 1:
-            raise TabNASError(
-                f"limits on {cost} must be whole numbers, since it is counted, got {limit!r}"
-                "; round it down"
-            )
-    if not 2 <= len(ascending) <= MOST_LIMITS:
+        if _is_integer(cost) and limit % 1:
+            raise TabNASError(f"limits on {cost} must be integers, got {limit!r}; round it down")
+    if not 2 <= len(ascending) <= MAX_LIMITS:
         raise TabNASError(
-            f"a trade-off must have 2 to {MOST_LIMITS} different limits, got {len(ascending)}"
+            f"a trade-off must have 2 to {MAX_LIMITS} different limits, got {len(ascending)}"
         )
     return ascending
 
 
-def _is_counted(cost: str) -> bool:
-    """Whether a cost is a number of something; a user's own may be measured."""
+def _is_integer(cost: str) -> bool:
+    """Return whether a cost is an integer for every architecture."""
     smallest = SearchSpace([[ABSENT]], inputs=1, outputs=1)
     return isinstance(compute_costs(smallest, Architecture(())).get(cost), int)
 
 
 def _execute(
-    tradeoff: PlannedTradeoff, tell: Observer, ledger: Ledger, job_config: JobConfig
+    tradeoff: PlannedTradeoff,
+    on_progress: ProgressCallback,
+    checkpoint: RunCheckpoint,
+    job_config: JobConfig,
 ) -> tuple[Outcome, ...]:
-    shared = {"preparation": tradeoff.seconds}
-    with timed(shared, "preparation"):
+    shared_seconds = {"preparation": tradeoff.seconds}
+    with measure_seconds(shared_seconds, "preparation"):
         load_engine(tradeoff.runs[0].plan.engine)
-    with timed(shared, "search"):
-        found = [
-            own
+    with measure_seconds(shared_seconds, "search"):
+        searches = [
+            search
             for number, group in enumerate(tradeoff.groups)
-            for own in _each_once(_searched(group, tell, Section(ledger, f"group {number + 1}")))
+            for search in _drop_repeated(
+                _search_group(
+                    group, on_progress, ScopedCheckpoint(checkpoint, f"group {number + 1}")
+                )
+            )
         ]
-    sections = [Section(ledger, f"limit {limit}") for limit in tradeoff.limits]
+    scopes = [ScopedCheckpoint(checkpoint, f"limit {limit}") for limit in tradeoff.limits]
     if not job_config.in_process:
-        with timed(shared, "candidates"):
-            train_side_by_side(tradeoff.runs, found, sections, ledger, tell, job_config)
-    with timed(shared, "comparison"):
-        beside = references(tradeoff.runs[-1], tell)
+        with measure_seconds(shared_seconds, "candidates"):
+            train_in_parallel(tradeoff.runs, searches, scopes, checkpoint, on_progress, job_config)
+    with measure_seconds(shared_seconds, "comparison"):
+        references = score_references(tradeoff.runs[-1], on_progress)
     outcomes: list[Outcome] = []
-    for limit, run, new, section in zip(
-        tradeoff.limits, tradeoff.runs, found, sections, strict=True
+    for limit, planned, search, scope in zip(
+        tradeoff.limits, tradeoff.runs, searches, scopes, strict=True
     ):
-        telling = _telling(tell, f"limit {limit:,}: ")
-        seconds = {} if outcomes else dict(shared)
-        earlier = _carried_over(outcomes[-1]) if outcomes else []
-        if outcomes and outcomes[-1].parts is not run.parts:
-            with timed(seconds, "candidates"):
-                tried = tried_alone(run, new.architectures, telling, section)
-            if min(one.loss for one in tried) <= outcomes[-1].chosen.loss:
+        run: RunContext = planned
+        on_limit_progress = _prefix_notes(on_progress, f"limit {limit:,}: ")
+        seconds = {} if outcomes else dict(shared_seconds)
+        earlier = _carry_over(outcomes[-1]) if outcomes else []
+        if outcomes and outcomes[-1].data is not run.data:
+            with measure_seconds(seconds, "candidates"):
+                candidates = train_candidates(run, search.architectures, on_limit_progress, scope)
+            if min(one.loss for one in candidates) <= outcomes[-1].chosen.loss:
                 earlier = []
             else:  # wider embeddings did not pay
-                run = _within_limit_of(run, outcomes[-1])
-                new = new.without(new.architectures)
+                run = _reuse_embeddings(run, outcomes[-1])
+                search = search.without(search.architectures)
         outcomes.append(
-            conclude(run, new, telling, section, seconds, earlier=earlier, beside=beside)
+            train_and_evaluate(
+                run,
+                search,
+                on_limit_progress,
+                scope,
+                seconds,
+                earlier=earlier,
+                references=references,
+            )
         )
     return tuple(outcomes)
 
 
-def _within_limit_of(run: PlannedRun, outcome: Outcome) -> PlannedRun:
-    """The run of a limit with the embeddings of a tighter one."""
+def _reuse_embeddings(run: RunContext, outcome: Outcome) -> RunContext:
+    """Return the run of a limit with the embeddings of a tighter one."""
     plan = outcome.plan
     budget = run.settings.budget_with(plan.latency.costs if plan.latency else {})
     feasible = FeasibleSet(plan.feasible.space, budget)
-    return replace(run, parts=outcome.parts, plan=replace(plan, feasible=feasible))
+    return replace(run, data=outcome.data, plan=replace(plan, feasible=feasible))
 
 
-def _each_once(found: Sequence[Found]) -> list[Found]:
-    """What was found for each limit and for none that is tighter."""
-    new: list[Found] = []
-    known: set[Any] = set()
-    for own in found:
-        new.append(own.without(known))
-        known |= set(own.architectures)
+def _drop_repeated(searches: Sequence[SearchResult]) -> list[SearchResult]:
+    """Return the searches without candidates that a tighter limit has already."""
+    new: list[SearchResult] = []
+    seen: set[Architecture] = set()
+    for search in searches:
+        new.append(search.without(seen))
+        seen |= set(search.architectures)
     return new
 
 
-def _carried_over(outcome: Outcome) -> list[tuple[Candidate, float]]:
-    """What fits into a tighter limit fits into the next one, and the best of it is at hand.
+def _carry_over(outcome: Outcome) -> list[tuple[Candidate, float]]:
+    """Return the candidates of a tighter limit that compete within the next one.
 
-    So is what was better still, but took longer than the tighter limit when it was measured.
+    These are the chosen one and those that were better, but too slow for the tighter limit.
     """
-    tried = zip(outcome.candidates, outcome.one_shot, strict=True)
     best = outcome.chosen
-    return [(one, loss) for one, loss in tried if one is best or one.loss < best.loss]
+    return [
+        (candidate, one_shot)
+        for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
+        if candidate is best or candidate.loss < best.loss
+    ]
 
 
-def _searched(runs: Sequence[PlannedRun], tell: Observer, ledger: Entries) -> list[Found]:
-    """One SuperNet, trained by children of all limits of a group, and a policy for each of them."""
+def _search_group(
+    runs: Sequence[RunContext], on_progress: ProgressCallback, checkpoint: StepStore
+) -> list[SearchResult]:
+    """Train one SuperNet with children of all limits of a group, and a policy for each limit."""
     *tighter, loosest = runs
-    if "search" in ledger:
-        with believed():
-            facts = ledger.facts("search")
-            return [Found.of(own, run.plan.feasible) for own, run in zip(facts, runs, strict=True)]
-    search, trace = run_search(loosest, tell, ledger)
-    found: list[Found] = []
+    if "search" in checkpoint:
+        with reject_malformed():
+            results = checkpoint.result("search")
+            return [
+                load_search_result(result, run.plan.feasible)
+                for result, run in zip(results, runs, strict=True)
+            ]
+    search, trace = run_search(loosest, on_progress, checkpoint)
+    searches: list[SearchResult] = []
     for run in tighter:
-        policy = FrozenSearch(
+        frozen = FrozenSearch(
             run.plan.feasible,
             search.net,
             search.validation,
             run.plan.search,
             steps=search.policy_steps,
         )
-        course = Trace(policy)
-        policy.run(course.watch)
-        with kept_when_refused(ledger):
-            found.append(found_by(policy, run, course, tell))
-    with kept_when_refused(ledger):
-        found.append(found_by(search, loosest, trace, tell))
-    ledger.enter("search", [own.to_dict() for own in found])
+        frozen_trace = Trace(frozen)
+        frozen.run(frozen_trace.on_step)
+        with save_when_infeasible(checkpoint):
+            searches.append(propose_candidates(frozen, run, frozen_trace, on_progress))
+    with save_when_infeasible(checkpoint):
+        searches.append(propose_candidates(search, loosest, trace, on_progress))
+    checkpoint.record("search", searches)
     if loosest.plan.latency is not None:
-        ledger.save()  # as in a run
-    return found
+        checkpoint.save()  # a resumed run must not measure again and decide otherwise
+    return searches
 
 
-def _telling(tell: Observer, prefix: str) -> Observer:
-    return lambda progress: tell(replace(progress, note=prefix + progress.note))
+def _prefix_notes(on_progress: ProgressCallback, prefix: str) -> ProgressCallback:
+    return lambda progress: on_progress(replace(progress, note=prefix + progress.note))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from tabnas.decoding import describe_value
 from tabnas.errors import TabNASError
 
 LINEAR = "linear"  # how the network without hidden layers is written
@@ -50,6 +52,17 @@ class Architecture:
                 f"32-144-24, got {text!r}"
             )
         return cls(tuple(int(part) for part in parts))
+
+    @classmethod
+    def from_json(cls, value: Any) -> Architecture:
+        """Decode an architecture of a file (`tabnas.decoding`)."""
+        if not isinstance(value, str):
+            raise TabNASError(f"an architecture must be a text, got {describe_value(value)}")
+        return cls.parse(value)
+
+    def to_json(self) -> str:
+        """Return the hyphenated form, for files."""
+        return str(self)
 
     @property
     def depth(self) -> int:

@@ -59,7 +59,7 @@ class Judged:
     @property
     def validation(self) -> Examples:
         """What architectures are looked at with."""
-        return self.run.parts.validation.examples
+        return self.run.data.validation.examples
 
     def settings(self, seed: int, changes: Mapping[str, Any] | None = None) -> SearchSettings:
         """Those of a default run, but for changes as a TOML file says them.
@@ -74,7 +74,7 @@ class Judged:
 
     def search(self, settings: SearchSettings) -> Search:
         """A search that has not begun."""
-        return Search(self.feasible, self.run.parts.train.examples, self.validation, settings)
+        return Search(self.feasible, self.run.data.train.examples, self.validation, settings)
 
     def warm_up(self) -> None:
         """Search once, briefly, so that no compilation is measured later."""
@@ -97,7 +97,7 @@ class Judged:
 
     def seconds_of(self, architecture: Architecture, *, epochs: int = 0) -> float:
         """What its training takes of a core; from so many of its epochs, if not all are made."""
-        parts, plan = self.run.parts, self.run.plan
+        parts, plan = self.run.data, self.run.plan
         how = replace(plan.training, epochs=epochs or plan.training.epochs)
         began = process_time()
         net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer)

@@ -43,8 +43,8 @@ class Replay:
         """
         run = ground_truth_table(self._name).run(self._data)
         settings = replace(run.plan.search, policy_start=NEVER)
-        validation = run.parts.validation.examples
-        search = Search(self.feasible, run.parts.train.examples, validation, settings)
+        validation = run.data.validation.examples
+        search = Search(self.feasible, run.data.train.examples, validation, settings)
         search.run()
         rng = stream(0, "noise")
         how = self.said["noise"]

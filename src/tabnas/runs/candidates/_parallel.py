@@ -1,4 +1,4 @@
-"""Candidates of several limits trained at once, each entered as soon as it is done."""
+"""Train the candidates of several limits in parallel, and record each when it is finished."""
 
 from __future__ import annotations
 
@@ -6,76 +6,83 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
 
 from tabnas.jobs import JobConfig, run_jobs
 from tabnas.model import metric_named
-from tabnas.runs._progress import Observer, Progress
-from tabnas.runs._recipe import Recipe
-from tabnas.runs.candidates._train_candidates import enter_candidate, outcome_of
-from tabnas.runs.candidates._training import Candidate, trial_of
-from tabnas.runs.checkpoints._run_checkpoint import Entries, Ledger, believed
-from tabnas.runs.prepare._prepared_data import Parts
-from tabnas.runs.search._search_step import Found
+from tabnas.runs._context import RunContext
+from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs.candidates._train_candidates import (
+    candidate_step,
+    record_candidate,
+    run_training,
+)
+from tabnas.runs.candidates._training import Candidate, make_candidate_training
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepStore, reject_malformed
+from tabnas.runs.plan._plan import Recipe
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.runs.search._search_step import SearchResult
 from tabnas.space import Architecture
 
-if TYPE_CHECKING:
-    from tabnas.runs._pipeline import PlannedRun
-
 Job = tuple[int, int, Architecture]
-"""A candidate by the number of its limit, its own number there, and its architecture."""
+"""The index of a limit, the index of a candidate of that limit, and its architecture."""
 
 
-def train_side_by_side(
-    runs: Sequence[PlannedRun],
-    found: Sequence[Found],
-    sections: Sequence[Entries],
-    ledger: Ledger,
-    tell: Observer,
+def train_in_parallel(
+    runs: Sequence[RunContext],
+    searches: Sequence[SearchResult],
+    scopes: Sequence[StepStore],
+    checkpoint: RunCheckpoint,
+    on_progress: ProgressCallback,
     job_config: JobConfig,
 ) -> None:
-    """Train what was found for every limit, and enter it in the ledger's section of that limit.
+    """Train the candidates of every limit, and record them in the checkpoint of that limit.
 
-    What goes on after that finds all candidates there, as if they had been trained one by one.
+    Later steps find all candidates there, as if they had been trained one by one.
     """
-    every: list[Job] = [
-        (limit, k, one)
-        for limit, own in enumerate(found)
-        for k, one in enumerate(own.architectures)
+    all_jobs: list[Job] = [
+        (limit, k, architecture)
+        for limit, search in enumerate(searches)
+        for k, architecture in enumerate(search.architectures)
     ]
-    jobs = [job for job in every if _name(job[1]) not in sections[job[0]]]
-    shared = {id(run.parts): _for_training(run.parts) for run in runs}
-    parts = tuple(shared[id(run.parts)] for run in runs)
+    jobs = [job for job in all_jobs if candidate_step(job[1]) not in scopes[job[0]]]
+    shared = {id(run.data): _training_data(run.data) for run in runs}
+    data = tuple(shared[id(run.data)] for run in runs)
     recipes = tuple(run.plan.recipe for run in runs)
-    work = partial(_trained, parts, recipes, runs[0].metric.name)
+    train = partial(_train, data, recipes, runs[0].metric.name)
     left = len(jobs)
-    tell(Progress("candidates", 1 - left / max(1, len(every)), note="side by side"))
-    for (limit, k, _), candidate in run_jobs(work, jobs, job_config, on_poll=ledger.tick):
-        _enter(k, candidate, len(found[limit].architectures), sections[limit])
-        ledger.save()  # an hour on a cluster is not to be lost with this process
+    on_progress(Progress("candidates", 1 - left / max(1, len(all_jobs)), note="in parallel"))
+    for (limit, k, _), candidate in run_jobs(train, jobs, job_config, on_poll=checkpoint.on_step):
+        _record(k, candidate, len(searches[limit].architectures), scopes[limit])
+        checkpoint.save()  # an hour on a cluster must not be lost with this process
         left -= 1
-        tell(Progress("candidates", 1 - left / len(every), note=str(candidate.architecture)))
+        on_progress(
+            Progress("candidates", 1 - left / len(all_jobs), note=str(candidate.architecture))
+        )
 
 
-def _for_training(parts: Parts) -> Parts:
-    """The parts that a worker is sent: nobody is judged or measured there."""
-    return replace(parts, test=None, sample=None, trees=None)
+def _training_data(data: PreparedData) -> PreparedData:
+    """Return what a worker needs: it neither scores nor measures."""
+    return replace(data, test=None, sample=None, trees=None)
 
 
-def _trained(parts: Sequence[Parts], recipes: Sequence[Recipe], metric: str, job: Job) -> Candidate:
-    """What a worker does."""
+def _train(
+    data: Sequence[PreparedData], recipes: Sequence[Recipe], metric: str, job: Job
+) -> Candidate:
+    """Train one candidate, in a worker."""
     limit, _, architecture = job
-    chosen_by = metric_named(metric, parts[limit].target.task)
-    return outcome_of(trial_of(architecture, parts[limit], recipes[limit], chosen_by))
+    chosen_by = metric_named(metric, data[limit].target.task)
+    return run_training(
+        make_candidate_training(architecture, data[limit], recipes[limit], chosen_by)
+    )
 
 
-def _enter(k: int, candidate: Candidate, count: int, section: Entries) -> None:
-    """Only the best so far keeps its weights; of two alike the first, as one after the other."""
-    with believed():
+def _record(k: int, candidate: Candidate, count: int, scope: StepStore) -> None:
+    """Record a candidate; only the best so far keeps its weights, of equals the first."""
+    with reject_malformed():
         others = {
-            other: float(section.facts(_name(other))["loss"])
+            other: float(scope.result(candidate_step(other))["loss"])
             for other in range(count)
-            if _name(other) in section
+            if candidate_step(other) in scope
         }
     if not candidate.loss < inf or any(
         (loss, other) < (candidate.loss, k) for other, loss in others.items()
@@ -83,9 +90,5 @@ def _enter(k: int, candidate: Candidate, count: int, section: Entries) -> None:
         candidate = replace(candidate, weights=None)
     elif candidate.weights is not None:
         for other in others:
-            section.forget_arrays(_name(other))
-    enter_candidate(_name(k), candidate, section)
-
-
-def _name(k: int) -> str:
-    return f"candidate {k + 1}"
+            scope.forget_arrays(candidate_step(other))
+    record_candidate(candidate_step(k), candidate, scope)

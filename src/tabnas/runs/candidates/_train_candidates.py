@@ -1,97 +1,124 @@
-"""Every candidate of a run, trained alone, and their order."""
+"""Train every candidate of a run alone, and rank them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf, isnan
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tabnas.decoding import Count, PositiveFloat, decode
 from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
-from tabnas.runs._extremes import most_extreme
-from tabnas.runs._progress import Observer, share_of
-from tabnas.runs.candidates._training import Candidate, Observe, Tick, Trial, trial_of
-from tabnas.runs.checkpoints._recall import recalled
-from tabnas.runs.checkpoints._run_checkpoint import Entries, believed
+from tabnas.runs._context import RunContext
+from tabnas.runs._progress import ProgressCallback, make_fraction_callback
+from tabnas.runs.candidates._training import (
+    Candidate,
+    CandidateTraining,
+    FractionCallback,
+    StepCallback,
+    make_candidate_training,
+)
+from tabnas.runs.checkpoints._run_checkpoint import StepStore, reject_malformed
 from tabnas.runs.plan._plan import Plan
 from tabnas.space import Architecture
 
-if TYPE_CHECKING:
-    from tabnas.runs._pipeline import PlannedRun
+
+@dataclass(frozen=True)
+class CandidateRecord:
+    """What a checkpoint holds of a candidate, besides its weights."""
+
+    loss: float
+    stop_after: Count
+    temperature: PositiveFloat
+    seconds: float
 
 
-def tried_alone(
-    run: PlannedRun, architectures: Sequence[Architecture], tell: Observer, ledger: Entries
+def train_candidates(
+    run: RunContext,
+    architectures: Sequence[Architecture],
+    on_progress: ProgressCallback,
+    checkpoint: StepStore,
 ) -> list[Candidate]:
-    """Every candidate, trained alone; only the best so far keeps its weights."""
-    tried: list[Candidate] = []
+    """Train every architecture alone; only the best candidate keeps its weights."""
+    candidates: list[Candidate] = []
     best = inf
     for k, architecture in enumerate(architectures):
-        name = f"candidate {k + 1}"
-        known = name in ledger
-        if known:
-            candidate = _recalled_candidate(architecture, name, run.plan, ledger)
+        name = candidate_step(k)
+        is_recorded = name in checkpoint
+        if is_recorded:
+            candidate = _load_candidate(architecture, name, run.plan, checkpoint)
         else:
-            trial = trial_of(architecture, run.parts, run.plan, run.metric)
-            ledger.begin(name, trial)
-            share = share_of("candidates", k, len(architectures), str(architecture), tell)
-            candidate = outcome_of(trial, share, ledger.tick)
-        if not candidate.loss < best:  # a recalled one may have been the first to be done
+            training = make_candidate_training(architecture, run.data, run.plan, run.metric)
+            checkpoint.begin(name, training)
+            on_fraction = make_fraction_callback(
+                "candidates", k, len(architectures), str(architecture), on_progress
+            )
+            candidate = run_training(training, on_fraction, checkpoint.on_step)
+        if not candidate.loss < best:  # a recorded one may have been the first to finish
             candidate = replace(candidate, weights=None)
-            ledger.forget_arrays(name)
+            checkpoint.forget_arrays(name)
         elif candidate.weights is not None:
             for earlier in range(k):
-                ledger.forget_arrays(f"candidate {earlier + 1}")
-                tried[earlier] = replace(tried[earlier], weights=None)
+                checkpoint.forget_arrays(candidate_step(earlier))
+                candidates[earlier] = replace(candidates[earlier], weights=None)
         best = min(best, candidate.loss)
-        tried.append(candidate)
-        if not known:
-            enter_candidate(name, candidate, ledger)
-    return tried
+        candidates.append(candidate)
+        if not is_recorded:
+            record_candidate(name, candidate, checkpoint)
+    return candidates
 
 
-def outcome_of(
-    trial: Trial, observe: Observe = lambda done: None, tick: Tick = lambda: None
+def candidate_step(index: int) -> str:
+    """Return the name of a candidate's step in the checkpoint."""
+    return f"candidate {index + 1}"
+
+
+def run_training(
+    training: CandidateTraining,
+    on_fraction: FractionCallback = lambda done: None,
+    on_step: StepCallback = lambda: None,
 ) -> Candidate:
-    """What becomes of a candidate, also of one that diverges."""
+    """Train a candidate; its loss is infinite if the training diverges."""
     try:
-        return trial.run(observe, tick)
+        return training.run(on_fraction, on_step)
     except NonFiniteLossError:
-        return Candidate.diverged(trial.architecture)
+        return Candidate.diverged(training.architecture)
 
 
-def enter_candidate(name: str, candidate: Candidate, ledger: Entries) -> None:
-    """Remember a candidate, with its weights if it still has them."""
-    facts = {n: getattr(candidate, n) for n in ("loss", "stop_after", "temperature", "seconds")}
-    ledger.enter(name, facts, candidate.weights)
+def record_candidate(name: str, candidate: Candidate, checkpoint: StepStore) -> None:
+    """Store a candidate, with its weights if it has them."""
+    record = CandidateRecord(
+        candidate.loss, candidate.stop_after, candidate.temperature, candidate.seconds
+    )
+    checkpoint.record(name, record, candidate.weights)
 
 
-def ranked(run: PlannedRun, tried: Sequence[Candidate]) -> tuple[list[int], list[str]]:
-    """Candidates by their loss, best first; those that diverged are left out, with a note."""
-    order = np.argsort([candidate.loss for candidate in tried], kind="stable").tolist()
-    finite = [k for k in order if tried[k].loss < inf]
+def _load_candidate(
+    architecture: Architecture, name: str, plan: Plan, checkpoint: StepStore
+) -> Candidate:
+    """Return a candidate that an earlier process has trained."""
+    weights = checkpoint.arrays(name) or None
+    with reject_malformed():
+        record = decode(CandidateRecord, checkpoint.result(name), source=name)
+        if isnan(record.loss):
+            raise TabNASError(f"{name}: loss must be a number, got nan")
+        if not 1 <= record.stop_after <= plan.training.epochs:
+            raise TabNASError(f"{name}: stop_after must be an epoch of the plan")
+    return Candidate(architecture=architecture, weights=weights, **vars(record))
+
+
+def rank_candidates(
+    run: RunContext, candidates: Sequence[Candidate]
+) -> tuple[list[int], list[str]]:
+    """Return the indices of the candidates, best first, and notes on those that diverged."""
+    order = np.argsort([candidate.loss for candidate in candidates], kind="stable").tolist()
+    finite = [k for k in order if candidates[k].loss < inf]
     if not finite:
         raise TabNASError(
-            f"the training of every candidate diverged, of {len(tried)}: there is no model to "
-            f"choose; scale the columns or leave the extreme ones out: {most_extreme(run.parts)}"
+            f"the training of all {len(candidates)} candidates diverged, so there is no model; "
+            f"scale the columns or drop the extreme ones: {run.data.describe_largest_value()}"
         )
-    diverged = [tried[k].architecture for k in order[len(finite) :]]
+    diverged = [candidates[k].architecture for k in order[len(finite) :]]
     return finite, [f"the candidate {one} was left out: its training diverged" for one in diverged]
-
-
-def _recalled_candidate(
-    architecture: Architecture, name: str, plan: Plan, ledger: Entries
-) -> Candidate:
-    """A candidate that an earlier process has trained."""
-    weights = ledger.arrays(name) or None
-    with believed():
-        facts = ledger.facts(name)
-        candidate = recalled(Candidate, facts, architecture=architecture, weights=weights)
-        if isnan(candidate.loss) or not 0 < candidate.temperature < inf:
-            raise TabNASError(f"loss and temperature of {name} must be ones that there can be")
-        if not 1 <= candidate.stop_after <= plan.training.epochs:
-            raise TabNASError(f"{name} must have been trained for as long as the plan says")
-    return candidate

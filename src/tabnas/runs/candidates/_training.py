@@ -1,4 +1,4 @@
-"""Candidates trained alone, and the choice among them."""
+"""The stand-alone training of one candidate: on a validation split, or cross-validated."""
 
 from __future__ import annotations
 
@@ -23,36 +23,35 @@ from tabnas.nets import (
     TrainingRows,
     TrainingSettings,
 )
-from tabnas.runs._progress import telling
-from tabnas.runs._recipe import Recipe
-from tabnas.runs.plan._plan import Plan
-from tabnas.runs.prepare._encoded_rows import Part
-from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs._progress import make_training_callback
+from tabnas.runs.plan._plan import Plan, Recipe
+from tabnas.runs.prepare._encoded_rows import EncodedRows
+from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
 from tabnas.states import read_counts, read_floats, subtree
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
 Weights = Mapping[str, NDArray[np.float32]]
-Tick = Callable[[], None]
-Observe = Callable[[float], None]
-"""Told how much of one candidate's work is done, from 0 to 1."""
+StepCallback = Callable[[], None]
+FractionCallback = Callable[[float], None]
+"""Receives how much of the training is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Candidate:
-    """An architecture trained alone, once or once a fold."""
+    """An architecture that was trained alone, once or once a fold."""
 
     architecture: Architecture
-    loss: float  # by the metric, to be minimised; infinite if training diverged
-    stop_after: int  # the epoch after which training did best
-    temperature: float  # by which its outputs are to be divided; 1 for quantities
+    loss: float  # by the metric, to be minimised; infinite if the training diverged
+    stop_after: int  # the best epoch, from 1
+    temperature: float  # that divides its outputs; 1 for regression
     seconds: float
-    weights: Weights | None  # None where folds were trained, each on some of the rows
+    weights: Weights | None  # None after cross-validation, whose networks saw a part of the rows
 
     @classmethod
     def diverged(cls, architecture: Architecture) -> Candidate:
-        """One that has no weights worth keeping, and is worse than any other."""
+        """Return a candidate without weights whose loss is infinite."""
         return cls(
             architecture=architecture,
             loss=inf,
@@ -63,70 +62,82 @@ class Candidate:
         )
 
 
-class Trial(ABC):
-    """The training and judging of one candidate, which can be stopped and gone on with."""
+class CandidateTraining(ABC):
+    """The training and the evaluation of one candidate; it can be stopped and resumed."""
 
     def __init__(
-        self, architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric
+        self, architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
     ) -> None:
         self.architecture = architecture
-        self.parts = parts
+        self.data = data
         self.plan = plan
         self.metric = metric
 
     @abstractmethod
-    def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
-        """Train to the end, from where it stands; `tick` is called before every step.
+    def run(
+        self,
+        on_fraction: FractionCallback = lambda done: None,
+        on_step: StepCallback = lambda: None,
+    ) -> Candidate:
+        """Train to the end from the current state; call `on_step` before every step.
 
         Raises a `NonFiniteLossError` if the training diverges.
         """
 
-    def _temperature(self, outputs: NDArray[np.float32], rows: Part) -> float:
-        """The temperature that suits the outputs for some rows; 1 for quantities."""
-        if not isinstance(self.parts.target, ClassTarget):
+    def _temperature(self, outputs: NDArray[np.float32], rows: EncodedRows) -> float:
+        """Return the temperature that calibrates the outputs; 1 for regression."""
+        if not isinstance(self.data.target, ClassTarget):
             return 1.0
-        # by what training weighs, classes included: it is that network that is calibrated
+        # weighted as in training, classes included: that is what the network has learned
         return fit_temperature(outputs, rows.truth, rows.training_weight)
 
-    def _loss(self, outputs: NDArray[np.float32], rows: Part) -> float:
-        """The loss of calibrated outputs on rows held out, by the metric."""
-        prediction = self.parts.target_prediction(outputs)
-        return primary_loss(self.metric, self.parts.target, rows.truth, prediction, rows.weight)
+    def _loss(self, outputs: NDArray[np.float32], rows: EncodedRows) -> float:
+        """Return the loss of calibrated outputs, by the metric."""
+        prediction = self.data.target_prediction(outputs)
+        return primary_loss(self.metric, self.data.target, rows.truth, prediction, rows.weight)
 
     @abstractmethod
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
-        """All that shapes the future, as plain arrays."""
+        """Return the whole state as arrays."""
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on where a trial of the same candidate stood."""
+        """Restore a state of the same candidate."""
 
 
-def trial_of(architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric) -> Trial:
-    """In folds if the plan has some, else on the validation part."""
-    kind = FoldsTrial if plan.folds else AloneTrial
-    return kind(architecture, parts, plan, metric)
+def make_candidate_training(
+    architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
+) -> CandidateTraining:
+    """Return a cross-validation if the plan has folds, else a training with validation rows."""
+    kind = CrossValidation if plan.folds else HoldoutTraining
+    return kind(architecture, data, plan, metric)
 
 
-class AloneTrial(Trial):
-    """Trained on the training part, judged on the validation part."""
+class HoldoutTraining(CandidateTraining):
+    """Train on the training rows, evaluate on the validation rows."""
 
     def __init__(
-        self, architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric
+        self, architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
     ) -> None:
-        super().__init__(architecture, parts, plan, metric)
-        training, validation = parts.train.examples, parts.validation.examples
-        self._trainer = _trainer(architecture, training, plan, plan.training, validation)
+        super().__init__(architecture, data, plan, metric)
+        training, validation = data.train.examples, data.validation.examples
+        self._trainer = _make_trainer(architecture, training, plan, plan.training, validation)
 
-    def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
+    def run(
+        self,
+        on_fraction: FractionCallback = lambda done: None,
+        on_step: StepCallback = lambda: None,
+    ) -> Candidate:
         began = perf_counter()
-        result = self._trainer.run(on_step=telling(self._trainer, observe, tick))
-        observe(1.0)
-        outputs = self._trainer.net.logits(self.architecture, self.parts.validation.examples)
-        temperature = self._temperature(outputs, self.parts.validation)
+        result = self._trainer.run(
+            on_step=make_training_callback(self._trainer, on_fraction, on_step)
+        )
+        on_fraction(1.0)
+        outputs = self._trainer.net.logits(self.architecture, self.data.validation.examples)
+        temperature = self._temperature(outputs, self.data.validation)
         return Candidate(
             architecture=self.architecture,
-            loss=self._loss(outputs / np.float32(temperature), self.parts.validation),
+            loss=self._loss(outputs / np.float32(temperature), self.data.validation),
             stop_after=result.best_epoch,
             temperature=temperature,
             seconds=perf_counter() - began,
@@ -140,53 +151,57 @@ class AloneTrial(Trial):
         self._trainer.load_state_dict(state)
 
 
-class FoldsTrial(Trial):
-    """Cross-validated on the rows of training and validation together.
+class CrossValidation(CandidateTraining):
+    """Cross-validate on the training and validation rows together.
 
-    The final network stops after the epoch with the lowest loss over all rows that were held out.
-    Rows that have chosen an epoch and a temperature make them look better than they are, so the
-    rows of each fold are judged with what the rows of all other folds choose.
+    The final network stops after the epoch with the lowest loss over all held-out rows. Rows that
+    choose an epoch and a temperature flatter them, so each fold is evaluated with the epoch and
+    temperature that the other folds choose.
     """
 
     def __init__(
-        self, architecture: Architecture, parts: Parts, plan: Recipe, metric: Metric
+        self, architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
     ) -> None:
-        super().__init__(architecture, parts, plan, metric)
-        self._folds = list(folds(parts, plan))
-        shape = (plan.training.epochs, len(parts.development), parts.task.outputs)
-        self._outputs = np.zeros(shape, np.float32)  # of the rows that were held out
+        super().__init__(architecture, data, plan, metric)
+        self._folds = list(split_folds(data, plan))
+        shape = (plan.training.epochs, len(data.development), data.task.outputs)
+        self._outputs = np.zeros(shape, np.float32)  # of the held-out rows
         self._begin(0)
 
     def _begin(self, fold: int) -> None:
         self._fold = fold
         inside, outside = self._folds[fold]
-        self._held_out = self.parts.development.take(outside).examples
-        training = self.parts.development.take(inside).examples
-        self._trainer = _trainer(self.architecture, training, self.plan, self.plan.training)
+        self._held_out = self.data.development.take(outside).examples
+        training = self.data.development.take(inside).examples
+        self._trainer = _make_trainer(self.architecture, training, self.plan, self.plan.training)
 
-    def run(self, observe: Observe = lambda done: None, tick: Tick = lambda: None) -> Candidate:
+    def run(
+        self,
+        on_fraction: FractionCallback = lambda done: None,
+        on_step: StepCallback = lambda: None,
+    ) -> Candidate:
         began, epochs = perf_counter(), self.plan.training.epochs
 
-        def note(result: TrainingResult) -> None:
+        def on_epoch(result: TrainingResult) -> None:
             logits = self._trainer.net.logits(self.architecture, self._held_out)
             self._outputs[result.epochs - 1, self._folds[self._fold][1]] = logits
-            observe((self._fold + result.epochs / epochs) / len(self._folds))
+            on_fraction((self._fold + result.epochs / epochs) / len(self._folds))
 
         while True:
-            self._trainer.run(note, tick)
+            self._trainer.run(on_epoch, on_step)
             if self._fold + 1 == len(self._folds):
                 break
             self._begin(self._fold + 1)
         errors = np.stack([self._errors(epoch) for epoch in range(epochs)])
-        everything = np.arange(len(self.parts.development))
-        stop_after, temperature = self._choose(errors, everything)
-        judged = np.empty_like(self._outputs[0])
+        all_rows = np.arange(len(self.data.development))
+        stop_after, temperature = self._choose(errors, all_rows)
+        calibrated = np.empty_like(self._outputs[0])
         for inside, outside in self._folds:
-            own_epoch, own_temperature = self._choose(errors, inside)
-            judged[outside] = self._outputs[own_epoch - 1, outside] / np.float32(own_temperature)
+            epoch, fold_temperature = self._choose(errors, inside)
+            calibrated[outside] = self._outputs[epoch - 1, outside] / np.float32(fold_temperature)
         return Candidate(
             architecture=self.architecture,
-            loss=self._loss(judged, self.parts.development),  # at once: a fold may lack a class
+            loss=self._loss(calibrated, self.data.development),  # a single fold may lack a class
             stop_after=stop_after,
             temperature=temperature,
             seconds=perf_counter() - began,
@@ -194,23 +209,23 @@ class FoldsTrial(Trial):
         )
 
     def _choose(self, errors: FloatArray, rows: IntArray) -> tuple[int, float]:
-        """The epoch, from 1, and the temperature that suit some of the rows held out best."""
-        known = self.parts.development.take(rows)
-        losses = np.average(errors[:, rows], axis=1, weights=known.training_weight)
+        """Return the best epoch, from 1, and its temperature, by these held-out rows."""
+        held_out = self.data.development.take(rows)
+        losses = np.average(errors[:, rows], axis=1, weights=held_out.training_weight)
         best = int(np.argmin(losses))
         if not np.isfinite(losses[best]):
             raise NonFiniteLossError(
                 self._trainer.step, inf, self.plan.training.schedule.learning_rate
             )
-        return best + 1, self._temperature(self._outputs[best, rows], known)
+        return best + 1, self._temperature(self._outputs[best, rows], held_out)
 
     def _errors(self, epoch: int) -> FloatArray:
-        """What training minimises, for each row held out: smoother than what people choose by."""
-        rows, outputs = self.parts.development, self._outputs[epoch]
+        """Return the training loss of each held-out row, which is smoother than most metrics."""
+        rows, outputs = self.data.development, self._outputs[epoch]
         if not np.isfinite(outputs).all():
             return np.full(len(rows), inf)
-        if isinstance(self.parts.target, ClassTarget):
-            return doubtful_surprise(self.parts.target_prediction(outputs), rows.truth)
+        if isinstance(self.data.target, ClassTarget):
+            return doubtful_surprise(self.data.target_prediction(outputs), rows.truth)
         errors = (outputs[:, 0].astype(np.float64) - rows.examples.values[:, 0]) ** 2
         return np.asarray(errors)
 
@@ -226,24 +241,24 @@ class FoldsTrial(Trial):
         self._trainer.load_state_dict(subtree(state, "trainer"))
 
 
-def folds(parts: Parts, plan: Recipe) -> Iterator[tuple[IntArray, IntArray]]:
-    """Row numbers inside and outside each fold; classes are dealt out evenly."""
-    whole = parts.development
+def split_folds(data: PreparedData, plan: Recipe) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the row numbers inside and outside of each fold; classes are spread evenly."""
+    development = data.development
     rng = stream(plan.training.seed, "folds")
-    order = rng.permutation(len(whole))
-    if isinstance(parts.target, ClassTarget):
-        order = order[np.argsort(whole.truth[order], kind="stable")]
-    fold = np.empty(len(whole), np.int64)
-    if parts.groups is None:
-        fold[order] = np.arange(len(whole)) % plan.folds
+    order = rng.permutation(len(development))
+    if isinstance(data.target, ClassTarget):
+        order = order[np.argsort(development.truth[order], kind="stable")]
+    fold = np.empty(len(development), np.int64)
+    if data.groups is None:
+        fold[order] = np.arange(len(development)) % plan.folds
     else:
-        fold = _folds_of_groups(parts.groups, plan.folds, rng)
+        fold = _assign_groups(data.groups, plan.folds, rng)
     for k in range(plan.folds):
         yield np.nonzero(fold != k)[0], np.nonzero(fold == k)[0]
 
 
-def _folds_of_groups(groups: IntArray, count: int, rng: np.random.Generator) -> IntArray:
-    """The fold of each row: whole groups, the largest first, each to the fold with fewest rows."""
+def _assign_groups(groups: IntArray, count: int, rng: np.random.Generator) -> IntArray:
+    """Return the fold of each row; the largest group goes first, to the fold with fewest rows."""
     _, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     fold = np.empty(len(sizes), np.int64)
     filled = np.zeros(count, np.int64)
@@ -254,31 +269,35 @@ def _folds_of_groups(groups: IntArray, count: int, rng: np.random.Generator) -> 
     return np.asarray(fold[numbers])
 
 
-def final_trainer(candidate: Candidate, rows: TrainingRows, plan: Recipe) -> Trainer:
-    """A training on all rows given that stops where the candidate did best."""
+def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: Recipe) -> Trainer:
+    """Return a training on these rows that stops after the best epoch of the candidate."""
     training = replace(plan.training, stop_after=candidate.stop_after)
-    return _trainer(candidate.architecture, rows, plan, training)
+    return _make_trainer(candidate.architecture, rows, plan, training)
 
 
-def finished(weights: Weights, architecture: Architecture, parts: Parts, plan: Plan) -> Model:
-    """The network with its encoder; a model over a limit cannot be made."""
+def build_model(
+    weights: Weights, architecture: Architecture, data: PreparedData, plan: Plan
+) -> Model:
+    """Return the network with its encoder; raise an error if it exceeds a limit."""
     limits = {limit.cost.name: limit.upper for limit in plan.feasible.budget.limits}
     return Model(
-        encoder=parts.encoder,
-        target=parts.target,
+        encoder=data.encoder,
+        target=data.target,
         architecture=architecture,
-        dimensions=parts.dimensions,
+        dimensions=data.dimensions,
         weights=weights,
         limits=limits,
     )
 
 
-def predicted(net: SuperNet, architecture: Architecture, parts: Parts, part: Part) -> FloatArray:
-    """Probabilities, or values in the target's own units."""
-    return parts.target_prediction(net.logits(architecture, part.examples))
+def predict(
+    net: SuperNet, architecture: Architecture, data: PreparedData, part: EncodedRows
+) -> FloatArray:
+    """Return probabilities, or values in the units of the target."""
+    return data.target_prediction(net.logits(architecture, part.examples))
 
 
-def _trainer(
+def _make_trainer(
     architecture: Architecture,
     rows: TrainingRows,
     plan: Recipe,

@@ -1,4 +1,4 @@
-"""The ledger of a run: what is done, what is under way, and where both are kept."""
+"""The checkpoint of a run: results of finished steps, and the state of the current one."""
 
 from __future__ import annotations
 
@@ -13,63 +13,71 @@ from typing import Any, NoReturn, Protocol
 
 from numpy.typing import NDArray
 
+from tabnas.decoding import encode
 from tabnas.errors import TabNASError
-from tabnas.runs._ranks import ALONE, Ranks
-from tabnas.runs.checkpoints._file import Arrays, has_checkpoint, read_checkpoint, write_checkpoint
-from tabnas.states import subtree
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs.checkpoints._file import has_checkpoint, read_checkpoint, write_checkpoint
+from tabnas.states import Arrays, subtree
 
-EVERY = 60.0  # seconds from one checkpoint to the next
-TICKS = 8
-"""Ticks from one time to the next that the processes of a run ask each other whether to stop."""
+SAVE_EVERY = 60.0
+"""Seconds from one checkpoint to the next."""
+SIGNAL_CHECK_STEPS = 8
+"""Steps after which the processes of a run ask each other whether one was told to stop."""
 MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError,
 )  # fmt: skip
 
 
 class Resumable(Protocol):
-    """Work that can be stopped and gone on with elsewhere, bit for bit."""
+    """Work that can be stopped and resumed, bit for bit."""
 
     def state_dict(self) -> Mapping[str, NDArray[Any]]: ...
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None: ...
 
 
-class Entries(Protocol):
-    """What the steps of a run need of a ledger, or of a section of one."""
+class StepStore(Protocol):
+    """The interface of a checkpoint that the steps of a run use."""
 
     def __contains__(self, name: str) -> bool: ...
 
-    def facts(self, name: str) -> Any: ...
+    def result(self, name: str) -> Any: ...
 
     def arrays(self, name: str) -> Arrays: ...
 
-    def enter(
-        self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
+    def record(
+        self, name: str, result: Any, arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> None: ...
 
     def forget_arrays(self, name: str) -> None: ...
 
     def begin(self, name: str, work: Resumable) -> None: ...
 
-    def tick(self) -> None: ...
+    def on_step(self) -> None: ...
 
     def save(self) -> None: ...
 
-    def idle(self) -> AbstractContextManager[None]: ...
+    def interruptible(self) -> AbstractContextManager[None]: ...
 
 
-class Ledger:
-    """Remembers the results of what is done, and the state of what is under way.
+class RunCheckpoint:
+    """Keeps the results of finished steps and the state of the current one, and saves both.
 
-    A run is a sequence of entries, each with a name of its own. What an entry gave is *entered*, as
-    facts (JSON) and arrays; a run that goes on finds it there and does not do it again. While the
-    work of an entry goes on, `tick()` writes a checkpoint whenever one is due, and when the
-    process is asked to stop.
+    A run is a sequence of named steps. `record` stores the result of a finished step, as JSON and
+    arrays; a resumed run finds it and does not repeat the step. During a step, `on_step` saves
+    the checkpoint when it is due, or when the process was told to stop.
 
-    Without a folder nothing is ever written, and an interrupt is only that.
-
-    Of several processes the first has the folder, and tells the others what is in it. If one is
-    asked to stop, all stop at the same tick.
+    Parameters
+    ----------
+    folder
+        Where to save. Without one nothing is saved, and an interrupt ends the run.
+    identity
+        What two runs must have in common for one to resume the other.
+    every
+        Seconds between two checkpoints.
+    ranks
+        The processes of the run. The first reads and writes the folder and sends what it holds to
+        the others. If one is told to stop, all stop after the same step.
     """
 
     def __init__(
@@ -77,67 +85,70 @@ class Ledger:
         folder: Path | None = None,
         *,
         identity: Mapping[str, Any] | None = None,
-        every: float = EVERY,
-        ranks: Ranks = ALONE,
+        every: float = SAVE_EVERY,
+        ranks: Ranks = SINGLE_PROCESS,
     ) -> None:
         self._folder = folder
         self._ranks = ranks
-        self._ticks = 0
+        self._steps = 0
         self._every = every
         self._identity = dict(identity or {})
-        self._facts: dict[str, Any] = {}
+        self._results: dict[str, Any] = {}
         self._arrays: Arrays = {}
         self._running: tuple[str, Resumable] | None = None
-        self._left: tuple[str, Arrays] | None = None  # work that another process left
-        self._stop = 0  # the signal that asked for it
-        self._idle = False  # whether nothing would be lost by stopping now
+        self._unfinished: tuple[str, Arrays] | None = None  # the step that an earlier run left
+        self._signal = 0  # the signal that told the process to stop
+        self._can_interrupt = False  # whether nothing would be lost by stopping now
         self._last = monotonic()
         self.note = ""
-        """What people should know about the checkpoint that was read."""
+        """A note for the user on the checkpoint that was read."""
         self._restore()
 
-    # -- what is done ------------------------------------------------------------------------------
+    # -- finished steps ----------------------------------------------------------------------------
 
     def __contains__(self, name: str) -> bool:
-        return name in self._facts
+        return name in self._results
 
-    def facts(self, name: str) -> Any:
-        """What an entry found out."""
-        return self._facts[name]
+    def result(self, name: str) -> Any:
+        """Return the result of a step, as JSON holds it."""
+        return self._results[name]
 
     def arrays(self, name: str) -> Arrays:
-        """The arrays of an entry."""
+        """Return the arrays of a step."""
         return subtree(self._arrays, name)
 
-    def enter(
-        self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
+    def record(
+        self, name: str, result: Any, arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> None:
-        """Remember what an entry gave; whatever was under way is over."""
-        self._facts[name] = facts
+        """Store the result of a step, which is finished: values or dataclasses fit for JSON."""
+        self._results[name] = encode(result)
         self._arrays |= {f"{name}/{key}": array for key, array in (arrays or {}).items()}
         self._running = None
 
     def forget_arrays(self, name: str) -> None:
-        """Let go of an entry's arrays, which nobody will need again."""
+        """Remove the arrays of a step."""
         for key in [key for key in self._arrays if key.startswith(f"{name}/")]:
             del self._arrays[key]
 
-    # -- what is under way -------------------------------------------------------------------------
+    # -- the current step --------------------------------------------------------------------------
 
     def begin(self, name: str, work: Resumable) -> None:
-        """Start with some work, or go on where another process left it."""
-        if self._left is not None and self._left[0] == name:
-            with believed():
-                work.load_state_dict(self._left[1])
-            self._left = None
+        """Begin a step, from the state that an earlier process has saved of it if there is one."""
+        if self._unfinished is not None and self._unfinished[0] == name:
+            with reject_malformed():
+                work.load_state_dict(self._unfinished[1])
+            self._unfinished = None
         self._running = (name, work)
 
-    def tick(self) -> None:
-        """Write a checkpoint if it is time to, or if the process shall stop, which it does then."""
-        stop = self._stop
+    def on_step(self) -> None:
+        """Save the checkpoint if it is due; if the process was told to stop, save and stop.
+
+        Steps call this often, at moments when their state is consistent.
+        """
+        stop = self._signal
         if self._ranks.size > 1:
-            self._ticks += 1
-            stop = self._ranks.largest(stop) if self._ticks % TICKS == 0 else 0
+            self._steps += 1
+            stop = self._ranks.all_reduce_max(stop) if self._steps % SIGNAL_CHECK_STEPS == 0 else 0
         if stop:
             self._save_and_stop(stop)
         if self._folder is not None and monotonic() - self._last >= self._every:
@@ -145,15 +156,17 @@ class Ledger:
 
     def _save_and_stop(self, number: int) -> NoReturn:
         self.save()
-        self._ranks.told(None)  # whoever left earlier would have the first be killed as it writes
-        raise Stopped(number)
+        self._ranks.broadcast(
+            None
+        )  # wait for the first: if others exit, it may be killed while it writes
+        raise RunStopped(number)
 
     def save(self) -> None:
-        """Write a checkpoint now."""
+        """Save the checkpoint now."""
         if self._folder is None:
             return
         running = None if self._running is None else self._running[0]
-        facts = {"identity": self._identity, "done": self._facts, "running": running}
+        facts = {"identity": self._identity, "done": self._results, "running": running}
         arrays = {f"done/{name}": array for name, array in self._arrays.items()}
         if self._running is not None:
             state = self._running[1].state_dict()
@@ -162,9 +175,9 @@ class Ledger:
             write_checkpoint(self._folder, facts, arrays)
         except OSError as error:
             remedy = (
-                "the last one is whole: make room and go on from it"
+                "the last one is complete: free some space and resume from it"
                 if has_checkpoint(self._folder)
-                else "there was none before it: make room and begin again"
+                else "there was none before it: free some space and start again"
             )
             raise TabNASError(
                 f"no checkpoint can be written to {str(self._folder)!r} "
@@ -173,67 +186,67 @@ class Ledger:
         self._last = monotonic()
 
     def _restore(self) -> None:
-        """Take over what an earlier process has entered; the first finds it for all."""
+        """Read the checkpoint of an earlier process; the first rank reads it for all."""
         found = None if self._folder is None else read_checkpoint(self._folder)
         own, read, self.note = found or (None, {}, "")
-        facts, arrays = self._ranks.told(own, read)
+        facts, arrays = self._ranks.broadcast(own, read)
         if facts is None:
             return
-        with believed():
+        with reject_malformed():
             identity, done, running = (facts[name] for name in ("identity", "done", "running"))
             plain = all(isinstance(value, str | int) for value in identity.values())
             if not plain or not isinstance(done, dict) or not isinstance(running, str | None):
-                raise TabNASError("it does not say what is done and what is under way")
-        refuse_other_identity(identity, self._identity)
-        self._facts = done
+                raise TabNASError("it does not hold finished steps and a current one")
+        check_identity(identity, self._identity)
+        self._results = done
         self._arrays = subtree(arrays, "done")
         if running is not None:
-            self._left = (running, subtree(arrays, "running"))
+            self._unfinished = (running, subtree(arrays, "running"))
 
-    # -- being asked to stop -----------------------------------------------------------------------
+    # -- signals -----------------------------------------------------------------------------------
 
     @contextmanager
-    def idle(self) -> Iterator[None]:
-        """Around work that has no state: all else is saved, and to be asked to stop ends it."""
-        if self._stop:  # no tick: the others of several processes have nothing left to do
+    def interruptible(self) -> Iterator[None]:
+        """Save the checkpoint, then let signals interrupt the block at once: it has no state."""
+        if self._signal:  # not `on_step`: the other ranks have finished
             self.save()
-            raise Stopped(self._stop)
+            raise RunStopped(self._signal)
         self.save()
-        self._idle = True
+        self._can_interrupt = True
         try:
             yield
         finally:
-            self._idle = False
+            self._can_interrupt = False
 
     @contextmanager
-    def watching_signals(self) -> Iterator[None]:
-        """Until the end of the block, Ctrl-C and SIGTERM wait for the next `tick`.
+    def handle_signals(self) -> Iterator[None]:
+        """Within the block, defer Ctrl-C and SIGTERM to the next `on_step`.
 
-        A second Ctrl-C does not, unless there are several processes: whoever has started them ends
-        those that take too long. If SIGINT was ignored when the process began, as it is in the
-        background of a script (`tabnas search ... &`), it stays ignored: that Ctrl-C is meant for
-        another process. SIGTERM is sent to this one, so it is never ignored.
+        A second Ctrl-C stops at once, unless there are several processes: their launcher ends those
+        that take too long. If SIGINT was ignored when the process started, as it is in the
+        background of a script (`tabnas search ... &`), it stays ignored: that Ctrl-C is for another
+        process. SIGTERM is sent to this process, so it is never ignored.
         """
-        alone = self._ranks.size == 1
-        unheard = threading.current_thread() is not threading.main_thread()
-        if unheard or (alone and self._folder is None):
+        is_single = self._ranks.size == 1
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or (is_single and self._folder is None):
             yield
             return
         before: dict[int, Any] = {}
 
-        def ask(number: int, frame: FrameType | None) -> None:
-            if self._idle:
-                raise Stopped(number)
-            if self._stop and alone:
+        def handle(number: int, frame: FrameType | None) -> None:
+            if self._can_interrupt:
+                raise RunStopped(number)
+            if self._signal and is_single:
                 signal.signal(number, before[number])
                 signal.raise_signal(number)
-            self._stop = number
+            self._signal = number
 
         wanted_signals = [signal.SIGTERM]
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             wanted_signals.append(signal.SIGINT)
         for wanted in wanted_signals:
-            before[wanted] = signal.signal(wanted, ask)
+            before[wanted] = signal.signal(wanted, handle)
         try:
             yield
         finally:
@@ -241,48 +254,48 @@ class Ledger:
                 signal.signal(number, handler)
 
 
-class Section:
-    """Entries of a ledger under a name of their own, for steps that are done more than once."""
+class ScopedCheckpoint:
+    """The steps of a checkpoint under a prefix, for steps that run once for each limit."""
 
-    def __init__(self, ledger: Ledger, name: str) -> None:
-        self._ledger = ledger
-        self._name = name
+    def __init__(self, checkpoint: RunCheckpoint, prefix: str) -> None:
+        self._checkpoint = checkpoint
+        self._prefix = prefix
 
     def _full(self, name: str) -> str:
-        return f"{self._name}/{name}"
+        return f"{self._prefix}/{name}"
 
     def __contains__(self, name: str) -> bool:
-        return self._full(name) in self._ledger
+        return self._full(name) in self._checkpoint
 
-    def facts(self, name: str) -> Any:
-        return self._ledger.facts(self._full(name))
+    def result(self, name: str) -> Any:
+        return self._checkpoint.result(self._full(name))
 
     def arrays(self, name: str) -> Arrays:
-        return self._ledger.arrays(self._full(name))
+        return self._checkpoint.arrays(self._full(name))
 
-    def enter(
-        self, name: str, facts: Any, arrays: Mapping[str, NDArray[Any]] | None = None
+    def record(
+        self, name: str, result: Any, arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> None:
-        self._ledger.enter(self._full(name), facts, arrays)
+        self._checkpoint.record(self._full(name), result, arrays)
 
     def forget_arrays(self, name: str) -> None:
-        self._ledger.forget_arrays(self._full(name))
+        self._checkpoint.forget_arrays(self._full(name))
 
     def begin(self, name: str, work: Resumable) -> None:
-        self._ledger.begin(self._full(name), work)
+        self._checkpoint.begin(self._full(name), work)
 
-    def tick(self) -> None:
-        self._ledger.tick()
+    def on_step(self) -> None:
+        self._checkpoint.on_step()
 
     def save(self) -> None:
-        self._ledger.save()
+        self._checkpoint.save()
 
-    def idle(self) -> AbstractContextManager[None]:
-        return self._ledger.idle()
+    def interruptible(self) -> AbstractContextManager[None]:
+        return self._checkpoint.interruptible()
 
 
-class Stopped(KeyboardInterrupt):
-    """The run was asked to stop, and can be gone on with."""
+class RunStopped(KeyboardInterrupt):
+    """The run was told to stop by a signal, and can be resumed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -290,32 +303,31 @@ class Stopped(KeyboardInterrupt):
 
 
 @contextmanager
-def believed() -> Iterator[None]:
-    """Around what takes the content of a checkpoint at its word.
+def reject_malformed() -> Iterator[None]:
+    """Turn any error of the block, which uses the content of a checkpoint, into a `TabNASError`.
 
-    A whole checkpoint can still be one that nobody's run has written: an error in here is the
-    file's, and becomes a sentence.
+    An undamaged checkpoint can still have been forged.
     """
     try:
         yield
     except MALFORMED as error:
         problem = error if isinstance(error, TabNASError) else f"it is malformed, {error!r}"
         raise TabNASError(
-            "the checkpoint must be one that this run has written, but it cannot be "
-            f"({_short(problem, 300)}); make the run again from its start"
+            "the checkpoint must be one that this run has written, but it is not "
+            f"({_shorten(problem, 300)}); start a new run"
         ) from None
 
 
-def refuse_other_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """A run goes on only with what it began with; the first difference is named."""
+def check_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise an error that names the first difference between a run and its checkpoint."""
     for name in sorted(set(then) | set(now)):
         if then.get(name) != now.get(name):
             raise TabNASError(
-                f"a run can go on only as it began, but {name} was {_short(then.get(name))} "
-                f"and is {_short(now.get(name))}; undo the change, or begin a new run"
+                f"a run can be resumed only as it began, but {name} was {_shorten(then.get(name))} "
+                f"and is {_shorten(now.get(name))}; undo the change, or start a new run"
             )
 
 
-def _short(value: Any, longest: int = 60) -> str:
-    said = str(value)
-    return said if len(said) <= longest else said[: longest - 3] + "..."
+def _shorten(value: Any, max_length: int = 60) -> str:
+    text = str(value)
+    return text if len(text) <= max_length else text[: max_length - 3] + "..."

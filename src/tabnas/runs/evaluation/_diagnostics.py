@@ -14,8 +14,8 @@ from tabnas.model import Metric, examples, primary_loss
 from tabnas.nets import SuperNet
 from tabnas.runs.evaluation._importance import REPEATS, permutation_importance, rows_to_shuffle
 from tabnas.runs.plan._plan import Plan
-from tabnas.runs.prepare._encoded_rows import Part
-from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.prepare._encoded_rows import EncodedRows
+from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
@@ -33,7 +33,12 @@ Predict = Callable[[Encoded], FloatArray]
 
 
 def diagnose(
-    net: SuperNet, architecture: Architecture, parts: Parts, plan: Plan, metric: Metric, seed: int
+    net: SuperNet,
+    architecture: Architecture,
+    data: PreparedData,
+    plan: Plan,
+    metric: Metric,
+    seed: int,
 ) -> dict[str, Any] | None:
     """Facts about a trained network on rows that it did not learn from, fit for JSON.
 
@@ -41,21 +46,21 @@ def diagnose(
     folds, since the network has learned from all of them. Rows that weigh nothing are left out; the
     others count alike, but for the importance of columns, which is by the metric.
     """
-    part = parts.test or (None if plan.folds else parts.validation)
+    part = data.test or (None if plan.folds else data.validation)
     if part is None:
         return None
     if part.weight is not None:
         part = part.take(np.flatnonzero(part.weight > 0))
-    target, task = parts.target, parts.task
+    target, task = data.target, data.task
 
     def predict(encoded: Encoded) -> FloatArray:
-        return parts.target_prediction(net.logits(architecture, examples(task, encoded)))
+        return data.target_prediction(net.logits(architecture, examples(task, encoded)))
 
     prediction = predict(part.encoded)
     if not len(part) or not np.isfinite(prediction).all():
         raise TabNASError("rows and finite predictions are needed, but there are none")
     said: dict[str, Any] = {
-        "rows": "test" if parts.test is not None else "validation",
+        "rows": "test" if data.test is not None else "validation",
         "count": len(part),
     }
     if isinstance(target, ClassTarget):
@@ -64,7 +69,7 @@ def diagnose(
         said["reliability"] = reliability(codes, prediction, target.classes)
     else:
         said["residuals"] = residuals(np.asarray(part.truth, np.float64), prediction, seed)
-    said["importance"] = _importance(predict, part, parts, plan, metric, seed)
+    said["importance"] = _importance(predict, part, data, plan, metric, seed)
     return said
 
 
@@ -155,19 +160,19 @@ def residuals(truth: FloatArray, said: FloatArray, seed: int) -> dict[str, Any]:
 
 
 def _importance(
-    predict: Predict, part: Part, parts: Parts, plan: Plan, metric: Metric, seed: int
+    predict: Predict, part: EncodedRows, data: PreparedData, plan: Plan, metric: Metric, seed: int
 ) -> dict[str, Any] | None:
     """By the metric that candidates were chosen by; none if the rows do not define it."""
-    most = rows_to_shuffle(plan, len(parts.development), len(parts.encoder.columns))
+    most = rows_to_shuffle(plan, len(data.development), len(data.encoder.columns))
     if len(part) > most:
         drawn = stream(seed, "importance").choice(len(part), most, replace=False)
         part = part.take(np.sort(drawn))
 
     def loss(encoded: Encoded) -> float:
-        return primary_loss(metric, parts.target, part.truth, predict(encoded), part.weight)
+        return primary_loss(metric, data.target, part.truth, predict(encoded), part.weight)
 
     try:
-        found = permutation_importance(part, parts.encoder, loss, seed=seed)
+        found = permutation_importance(part, data.encoder, loss, seed=seed)
     except TabNASError:
         return None
     return {

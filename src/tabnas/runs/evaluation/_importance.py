@@ -9,7 +9,7 @@ import numpy as np
 
 from tabnas.data import Encoded, TableEncoder
 from tabnas.runs.plan._plan import Plan
-from tabnas.runs.prepare._encoded_rows import Part
+from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.streams import stream
 
 REPEATS = 5
@@ -37,7 +37,7 @@ def rows_to_shuffle(plan: Plan, training: int, columns: int) -> int:
 
 
 def permutation_importance(
-    part: Part, encoder: TableEncoder, loss: Callable[[Encoded], float], *, seed: int
+    part: EncodedRows, encoder: TableEncoder, loss: Callable[[Encoded], float], *, seed: int
 ) -> list[Importance]:
     """The mean increase of `loss`, and its deviation, for every column that is an input.
 

@@ -1,11 +1,11 @@
-"""What a network is worth: scores on test rows beside others, and a closer look."""
+"""Scores on the test rows, of the network and of reference models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tabnas.errors import TabNASError
 from tabnas.model import (
@@ -16,42 +16,40 @@ from tabnas.model import (
     trivial_prediction,
 )
 from tabnas.nets import SuperNet
-from tabnas.runs._progress import Observer, Progress
-from tabnas.runs.candidates._training import Candidate, Weights, predicted
+from tabnas.runs._context import RunContext
+from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs.candidates._training import Candidate, Weights, predict
 from tabnas.runs.evaluation._diagnostics import diagnose
-from tabnas.runs.prepare._encoded_rows import Part
-
-if TYPE_CHECKING:
-    from tabnas.runs._pipeline import PlannedRun
+from tabnas.runs.prepare._encoded_rows import EncodedRows
 
 
 @dataclass(frozen=True, eq=False)
 class References:
-    """What a network is compared with on the test rows; nothing where there are none."""
+    """The scores of the reference models on the test rows; empty if there are no test rows."""
 
     scores: dict[str, Scores] = field(default_factory=dict)
     boosted: Boosted | None = None
-    notes: tuple[str, ...] = ()  # what could not be judged, and why
+    notes: tuple[str, ...] = ()  # on what could not be scored
 
 
-def references(run: PlannedRun, tell: Observer) -> References:
-    """Scores of knowing nothing, and of boosted trees, which know neither limit nor scaling.
+def score_references(run: RunContext, on_progress: ProgressCallback) -> References:
+    """Score the trivial predictor and boosted trees, which know neither limit nor scaling.
 
-    What cannot be judged is a note, not an end: the model is there, and is kept.
+    What cannot be scored becomes a note: the run has its model and goes on.
     """
-    parts, target, seed, test = run.parts, run.parts.target, run.settings.seed, run.parts.test
+    data, target, seed, test = run.data, run.data.target, run.settings.seed, run.data.test
     if test is None:
         return References()
-    known = parts.development if run.plan.folds else parts.known
+    train = data.development if run.plan.folds else data.train_in_memory
     scores: dict[str, Scores] = {}
     notes: list[str] = []
-    tell(Progress("comparison", 0.0, note="trivial predictor"))
-    guess = trivial_prediction(target, known.truth, known.weight, len(test))
-    _judge(run, test, "trivial", lambda: guess, scores, notes)
+    on_progress(Progress("comparison", 0.0, note="trivial predictor"))
+    guess = trivial_prediction(target, train.truth, train.weight, len(test))
+    _add_score(run, test, "trivial", lambda: guess, scores, notes)
     boosted: Boosted | None = None
-    trees = parts.tree_parts() if run.settings.baselines else None
+    trees = data.tree_data() if run.settings.baselines else None
     if trees is not None:
-        tell(Progress("comparison", 0.5, note="boosted trees"))
+        on_progress(Progress("comparison", 0.5, note="boosted trees"))
         try:
             boosted = boosted_prediction(
                 target,
@@ -65,28 +63,28 @@ def references(run: PlannedRun, tell: Observer) -> References:
             notes.append(f"the boosted trees could not be fitted: {error}")
         else:
             predictions = boosted.predictions[0]
-            _judge(run, test, "boosted trees", lambda: predictions, scores, notes)
-    tell(Progress("comparison", 1.0))
+            _add_score(run, test, "boosted trees", lambda: predictions, scores, notes)
+    on_progress(Progress("comparison", 1.0))
     return References(scores, boosted, tuple(notes))
 
 
-def compared(
-    run: PlannedRun, weights: Weights, chosen: Candidate, beside: References
+def score_test_rows(
+    run: RunContext, weights: Weights, chosen: Candidate, references: References
 ) -> tuple[dict[str, Scores], list[str]]:
-    """Scores on the test part: of the network, and of what it is compared with."""
+    """Return the scores of the network and the references on the test rows, and notes."""
     scores: dict[str, Scores] = {}
     notes: list[str] = []
-    test = run.parts.test
+    test = run.data.test
     if test is not None:
-        net = _network(run, weights, chosen)
-        predict = partial(predicted, net, chosen.architecture, run.parts, test)
-        _judge(run, test, "network", predict, scores, notes)
-    return scores | beside.scores, [*notes, *beside.notes]
+        net = _load_network(run, weights, chosen)
+        predict_test = partial(predict, net, chosen.architecture, run.data, test)
+        _add_score(run, test, "network", predict_test, scores, notes)
+    return scores | references.scores, [*notes, *references.notes]
 
 
-def _judge(
-    run: PlannedRun,
-    test: Part,
+def _add_score(
+    run: RunContext,
+    test: EncodedRows,
     name: str,
     predict: Callable[[], Any],
     scores: dict[str, Scores],
@@ -94,25 +92,23 @@ def _judge(
 ) -> None:
     try:
         scores[name] = score(
-            run.parts.target, test.truth, predict(), test.weight, seed=run.settings.seed
+            run.data.target, test.truth, predict(), test.weight, seed=run.settings.seed
         )
     except (TabNASError, MemoryError) as error:
-        notes.append(f"the {name} could not be judged on the test rows: {error}")
+        notes.append(f"the {name} could not be scored on the test rows: {error}")
 
 
-def _network(run: PlannedRun, weights: Weights, chosen: Candidate) -> SuperNet:
-    net = SuperNet.standalone(chosen.architecture, run.parts.task, engine=run.plan.engine)
+def _load_network(run: RunContext, weights: Weights, chosen: Candidate) -> SuperNet:
+    net = SuperNet.standalone(chosen.architecture, run.data.task, engine=run.plan.engine)
     net.load_weights(weights)
     return net
 
 
-def diagnosed(
-    run: PlannedRun, weights: Weights, chosen: Candidate
-) -> tuple[dict[str, Any] | None, list[str]]:
-    """What the network is like on rows it has not learned from; a note where that fails."""
-    net = _network(run, weights, chosen)
+def diagnose_network(run: RunContext, weights: Weights, chosen: Candidate) -> tuple[Any, list[str]]:
+    """Return diagnostics of the network on rows it was not trained on, or a note on failure."""
+    net = _load_network(run, weights, chosen)
     try:
         seed = run.settings.seed
-        return diagnose(net, chosen.architecture, run.parts, run.plan, run.metric, seed), []
+        return diagnose(net, chosen.architecture, run.data, run.plan, run.metric, seed), []
     except (TabNASError, MemoryError) as error:
-        return None, [f"the network could not be looked at more closely: {error}"]
+        return None, [f"the network could not be diagnosed: {error}"]

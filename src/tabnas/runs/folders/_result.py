@@ -10,7 +10,7 @@ from typing import Any
 from tabnas.data import ClassTarget
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs.plan._plan import Plan
-from tabnas.runs.search._wider import steps_wider
+from tabnas.runs.search._wider_steps import list_wider_steps
 from tabnas.space import Architecture
 
 FORMAT = 1
@@ -23,7 +23,7 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
     With a limit on latency more may: what was measured has a say in which network is taken. The
     measured latencies themselves stand among the timings.
     """
-    parts, plan, space = outcome.parts, outcome.plan, outcome.plan.feasible.space
+    data, plan, space = outcome.data, outcome.plan, outcome.plan.feasible.space
     return {
         "format": FORMAT,
         "architecture": str(outcome.model.architecture),
@@ -52,26 +52,26 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
             for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
         ],
         "chosen_by": chosen_by(plan),
-        "trained_on_all_rows": outcome.trained_on_all,
+        "trained_on_all_rows": outcome.trained_on_all_rows,
         "limit_effects": [
             {
                 "factor": effect.factor,
                 "architecture": str(effect.architecture),
                 "one_shot_loss": effect.one_shot_loss,
             }
-            for effect in outcome.effects
+            for effect in outcome.limit_effects
         ],
         "wider": [
             {"architecture": str(step.architecture), "breaks": list(step.breaks)}
-            for step in steps_wider(space, outcome.model.architecture, plan.feasible.budget)
+            for step in list_wider_steps(space, outcome.model.architecture, plan.feasible.budget)
         ],
         "rows": {
-            "training": len(parts.train),
-            "validation": len(parts.validation),
-            "test": 0 if parts.test is None else len(parts.test),
+            "training": len(data.train),
+            "validation": len(data.validation),
+            "test": 0 if data.test is None else len(data.test),
         },
-        "columns": parts.encoder.describe(),
-        "table": parts.digest(),
+        "columns": data.encoder.describe(),
+        "table": data.digest(),
         "plan": describe_plan(outcome),
         "seed": outcome.settings.seed,
         "versions": versions(),
@@ -121,7 +121,7 @@ def describe_plan(outcome: Outcome) -> dict[str, Any]:
 
 
 def _target(outcome: Outcome) -> dict[str, Any]:
-    target = outcome.parts.target
+    target = outcome.data.target
     said: dict[str, Any] = {"name": target.name, "task": target.task}
     if isinstance(target, ClassTarget):
         said["classes"] = list(target.classes)

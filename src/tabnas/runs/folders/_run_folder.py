@@ -21,16 +21,16 @@ from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
-from tabnas.runs._progress import Observer
-from tabnas.runs._ranks import ALONE, Ranks
+from tabnas.runs._progress import ProgressCallback
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._settings import RunSettings
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._file import has_checkpoint
-from tabnas.runs.checkpoints._run_checkpoint import EVERY, Ledger, refuse_other_identity
+from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint, check_identity
 from tabnas.runs.folders._result import FORMAT, describe_outcome
-from tabnas.runs.folders._status import PROGRESS, LiveFile
+from tabnas.runs.folders._status import PROGRESS, StatusFile
 from tabnas.runs.folders._tensorboard import TENSORBOARD
-from tabnas.runs.prepare._labelled_table import Labelled
+from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.stores import Store
 
 CONFIG = "config.toml"
@@ -38,10 +38,10 @@ CONFIG = "config.toml"
 HISTORY, RESULT, MODEL = "history.jsonl", "result.json", "model"
 REPORT, CARD = "report.html", "MODEL_CARD.md"
 CHECKPOINT = "checkpoint"
-OWN = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)
+FILE_NAMES = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)
 """What a run writes to its folder."""
 MODEL_FILE = "model.json"
-MOST_CONFIG, MOST_RESULT = 16 << 20, 256 << 20  # bytes that are read
+MAX_CONFIG_BYTES, MAX_RESULT_BYTES = 16 << 20, 256 << 20  # bytes that are read
 CONFIG_HEADING = """\
 # What was asked of this run: the rows, and every setting that was given or has a fixed default.
 # What followed from the table by rule (widths, epochs, batch size) is in result.json under "plan".
@@ -67,32 +67,32 @@ class RunFolder:
         MODEL_CARD.md   the same in short, for people to complete
     """
 
-    final = RESULT
+    final_file = RESULT
     """The file that says that all is done."""
-    own: tuple[str, ...] = OWN
+    file_names: tuple[str, ...] = FILE_NAMES
     """What is written to the folder."""
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path).absolute()
-        self.given = str(path)
+        self.name = str(path)
         """The path as it was given, for people."""
         self._made: list[Path] = []
         self._lock: FolderLock | None = None
         self._finished = False
         self._resumed = resume
-        refuse = self._refuse_unresumable if resume else self._refuse_occupied
+        refuse = self._check_resumable if resume else self._check_empty
         refuse()
-        refuse_links(self.path, *self.own)
+        refuse_links(self.path, *self.file_names)
         try:
             self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
             refuse()  # once more: another process may have been at work here until now
-            remove_temporaries(self.path, *self.own)
+            remove_temporaries(self.path, *self.file_names)
         except OSError as error:
             self._clear()
             raise TabNASError(
-                f"the folder {self.given!r} cannot be written ({error.strerror or error}); "
+                f"the folder {self.name!r} cannot be written ({error.strerror or error}); "
                 "name another with --out"
             ) from None
         except TabNASError:  # another process is or was at work there: nothing is ours to clear
@@ -103,31 +103,31 @@ class RunFolder:
             self._clear()
             raise
 
-    def _refuse_occupied(self) -> None:
+    def _check_empty(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise TabNASError(
-                f"{self.given!r} must be a folder, but it is a file; name another with --out"
+                f"{self.name!r} must be a folder, but it is a file; name another with --out"
             )
         inside = list(self.path.iterdir()) if self.path.is_dir() else []
-        held = {path.name for path in inside if not is_temporary(path, *self.own)}
+        held = {path.name for path in inside if not is_temporary(path, *self.file_names)}
         if held <= {LOCK, PROGRESS}:
             return
-        if (self.path / CONFIG).exists() and not (self.path / self.final).exists():
+        if (self.path / CONFIG).exists() and not (self.path / self.final_file).exists():
             raise TabNASError(
-                f"the folder {self.given!r} holds a run that is not finished; go on with "
-                f"tabnas resume {self.given}, or name another with --out"
+                f"the folder {self.name!r} holds a run that is not finished; go on with "
+                f"tabnas resume {self.name}, or name another with --out"
             )
         raise TabNASError(
-            f"the folder {self.given!r} must be new or empty, but it holds files; "
+            f"the folder {self.name!r} must be new or empty, but it holds files; "
             "name another with --out or remove it"
         )
 
-    def _refuse_unresumable(self) -> None:
-        if (self.path / self.final).exists():
-            raise TabNASError(f"the run in {self.given!r} is finished: see its {self.final}")
+    def _check_resumable(self) -> None:
+        if (self.path / self.final_file).exists():
+            raise TabNASError(f"the run in {self.name!r} is finished: see its {self.final_file}")
         if not (self.path / CONFIG).exists():
             raise TabNASError(
-                f"{self.given!r} must be the folder of a run that was stopped, but it holds "
+                f"{self.name!r} must be the folder of a run that was stopped, but it holds "
                 f"no {CONFIG}; name one that a search has written"
             )
 
@@ -173,16 +173,18 @@ class RunFolder:
         run: PlannedRun | PlannedTradeoff,
         config: Mapping[str, Any],
         *,
-        every: float = EVERY,
-        ranks: Ranks = ALONE,
-    ) -> Ledger:
-        """Open the ledger of the run, then write what was asked of it.
+        every: float = SAVE_EVERY,
+        ranks: Ranks = SINGLE_PROCESS,
+    ) -> RunCheckpoint:
+        """Open the checkpoint of the run, then write what was asked of it.
 
         A run that differs from the one of the checkpoint is refused before anything is written.
         """
-        ledger = Ledger(self.checkpoint, identity=run.identity(), every=every, ranks=ranks)
+        checkpoint = RunCheckpoint(
+            self.checkpoint, identity=run.identity(), every=every, ranks=ranks
+        )
         self.write_config(config)
-        return ledger
+        return checkpoint
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write what was asked of the run; keep the other sections of a run that is resumed."""
@@ -198,11 +200,11 @@ class RunFolder:
         self.write(HISTORY, "".join(f"{line}\n" for line in snapshots))
         save_model(outcome.model, self.path / MODEL, overwrite=True)
         self.write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-        self.settle()
+        self.remove_checkpoint()
         write_pages(self.path, PAGES)
         return result
 
-    def settle(self) -> None:
+    def remove_checkpoint(self) -> None:
         """Take away what was for going on: all is done."""
         self._finished = True
         remove_progress(self.path)
@@ -213,17 +215,17 @@ class RunFolder:
             atomic_write(self.path / name, text)
         except OSError as error:
             raise TabNASError(
-                f"the run cannot be written to {self.given!r}: {error.strerror or error}"
+                f"the run cannot be written to {self.name!r}: {error.strerror or error}"
             ) from None
 
 
 def run_in_folder(
     path: str | Path,
-    data: Labelled | Store,
+    data: LabelledTable | Store,
     settings: RunSettings,
     *,
-    observe: Observer = lambda progress: None,
-    begin: Callable[[PlannedRun], None] | None = None,
+    on_progress: ProgressCallback = lambda progress: None,
+    on_plan: Callable[[PlannedRun], None] | None = None,
 ) -> Outcome:
     """A run from Python that leaves a folder, or goes on with one that was stopped there.
 
@@ -231,20 +233,20 @@ def run_in_folder(
     """
     stopped = (Path(path) / CONFIG).exists()
     with RunFolder(path, resume=stopped) as folder:
-        resolved = _resumed_plan(folder, settings) if stopped else None
-        live = LiveFile(folder.path, observe)
-        run = plan_run(data, settings, resolved=resolved, observe=live)
+        resolved = _load_resumed_plan(folder, settings) if stopped else None
+        live = StatusFile(folder.path, on_progress)
+        run = plan_run(data, settings, resolved=resolved, on_progress=live)
         config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
-        ledger = folder.begin(run, config)
-        live.plan(run)
-        if begin is not None:
-            begin(run)
-        outcome = run.execute(live, ledger)
+        checkpoint = folder.begin(run, config)
+        live.set_plan(run)
+        if on_plan is not None:
+            on_plan(run)
+        outcome = run.execute(live, checkpoint)
         folder.finish(outcome)
     return outcome
 
 
-def _resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
+def _load_resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
     """Return the plan of a stopped run; refuse to resume it with other settings.
 
     Its checkpoint is compared later and in full, but it may have been killed before the first one.
@@ -252,16 +254,16 @@ def _resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
     config = load_config(folder.path)
     if "settings" not in config:
         raise TabNASError(
-            f"{folder.given!r} must be a new folder or that of a stopped run, but its {CONFIG} has "
+            f"{folder.name!r} must be a new folder or that of a stopped run, but its {CONFIG} has "
             "no settings of a run; name another folder"
         )
     if "tradeoff" in config:
         raise TabNASError(
-            f"{folder.given!r} holds a trade-off, not a run of one limit; resume it with "
-            f"tabnas resume {folder.given}, or name another folder"
+            f"{folder.name!r} holds a trade-off, not a run of one limit; resume it with "
+            f"tabnas resume {folder.name}, or name another folder"
         )
     before = RunSettings.from_dict(config["settings"])
-    refuse_other_identity(before.identity(), settings.identity())
+    check_identity(before.identity(), settings.identity())
     return config.get("plan")
 
 
@@ -346,7 +348,7 @@ def load_result(path: str | Path) -> dict[str, Any]:
 
 def load_facts(file: Path, of: str, newest: int) -> dict[str, Any]:
     """A file of facts, of a format that is known here."""
-    facts = _parsed(file, json.loads, most=MOST_RESULT)
+    facts = _parse_file(file, json.loads, most=MAX_RESULT_BYTES)
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int:
         raise TabNASError(f"{str(file)!r} must hold the facts of {of}, but it holds others")
@@ -363,8 +365,8 @@ def load_history(path: str | Path) -> list[Any]:
     file = Path(path) / HISTORY
     if not file.exists():
         return []
-    snapshots: list[Any] = _parsed(
-        file, lambda text: [json.loads(line) for line in text.splitlines()], most=MOST_RESULT
+    snapshots: list[Any] = _parse_file(
+        file, lambda text: [json.loads(line) for line in text.splitlines()], most=MAX_RESULT_BYTES
     )
     return snapshots
 
@@ -374,11 +376,11 @@ def load_config(path: str | Path) -> dict[str, Any]:
     file = Path(path) / CONFIG
     if not file.exists():
         raise TabNASError(f"{str(path)!r} is no run: it has no {CONFIG}")
-    config: dict[str, Any] = _parsed(file, tomllib.loads, most=MOST_CONFIG)
+    config: dict[str, Any] = _parse_file(file, tomllib.loads, most=MAX_CONFIG_BYTES)
     return config
 
 
-def _parsed(file: Path, parse: Callable[[str], Any], *, most: int) -> Any:
+def _parse_file(file: Path, parse: Callable[[str], Any], *, most: int) -> Any:
     try:
         return parse(read_file(file.parent, file.name, "run", max_size=most).decode())
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Where a run stands, in a small file of its folder for whoever watches it."""
+"""The status of a run: a small file in its folder that `tabnas watch` reads."""
 
 from __future__ import annotations
 
@@ -8,166 +8,148 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, time
-from typing import Any
 
+from tabnas.decoding import Count, decode, encode, parse_json
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, read_file
 from tabnas.runs._pipeline import PlannedRun
-from tabnas.runs._progress import Observer, Progress
-from tabnas.runs.checkpoints._recall import recalled
+from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.search._trace import Snapshot
 
 PROGRESS = "progress.json"
 FORMAT = 1
-EVERY = 0.5  # seconds: twice a second is live to the eye
-POINTS = 100
-"""Of the course of the search, evenly over its steps."""
-MOST_BYTES = 4 << 20
-LONGEST_INTEGER = 20
+WRITE_SECONDS = 0.5
+MAX_POINTS = 100
+"""Points of the curve of the search, evenly over its steps."""
+MAX_BYTES = 4 << 20
 READING = "reading"
-"""What a run does before there is a plan."""
+"""The phase before there is a plan."""
+
+
+CurvePoint = tuple[float, float | None, float | None, float | None]
+"""Progress, quality, P(V) and entropy of the search."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stand:
-    """Where a run stood when it last said so."""
+class RunStatus:
+    """The state of a run when it was last written."""
 
     format: int = FORMAT
-    pid: int
+    pid: Count
     started: float  # seconds since 1970
     updated: float
     phase: str = READING
     done: float = 0.0  # of the phase, from 0 to 1
     note: str = ""
     epoch: float | None = None
-    rows_a_second: float | None = None
-    target: str = ""  # this and what follows are known once there is a plan
-    cost: str = ""  # by the first limit
+    rows_per_second: float | None = None
+    target: str = ""  # this and the following fields are set once there is a plan
+    cost: str = ""  # of the first limit
     limit: float | None = None
-    widths: list[list[int]]  # to choose from, by layer
-    course: list[list[float | None]]  # progress, quality, P(V) and entropy of the search so far
+    widths: list[list[int]]  # candidates of each layer
+    curve: list[CurvePoint]
     snapshot: Snapshot | None = None  # the latest of the search
 
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        latest = self.snapshot
-        return vars(self) | {"snapshot": None if latest is None else latest.to_dict()}
+    def __post_init__(self) -> None:
+        if len(self.curve) > 2 * MAX_POINTS:
+            raise TabNASError(f"curve must have at most {2 * MAX_POINTS} points")
+        if self.snapshot is not None and self.widths:
+            layers = [len(layer) for layer in self.snapshot.probabilities]
+            if layers != [len(layer) for layer in self.widths]:
+                raise TabNASError("snapshot must have a probability for each width")
 
 
-class LiveFile:
-    """An observer that keeps `progress.json` while a run works, and passes on what it is told.
+class StatusFile:
+    """A progress callback that writes `progress.json` and calls another callback.
 
-    Written twice a second at most, aside and then renamed, so that whoever reads finds it whole.
-    It is a view and nothing depends on it: what cannot be written is left unwritten. A run that
-    ends without a result leaves the file as the last that was seen of it.
+    The file is written atomically, at most twice a second. Nothing depends on it, so errors of
+    writing are ignored. A run that ends without a result leaves its last status.
     """
 
-    def __init__(self, folder: Path, observe: Observer) -> None:
+    def __init__(self, folder: Path, on_progress: ProgressCallback) -> None:
         self._folder = folder
-        self._observe = observe
-        self._last = -EVERY
-        now, earlier = time(), _earlier(folder)
-        self._course = [] if earlier is None else earlier.course
+        self._on_progress = on_progress
+        self._last = -WRITE_SECONDS
+        now, earlier = time(), _read_earlier(folder)
+        self._curve = [] if earlier is None else earlier.curve
         self._snapshot = None if earlier is None else earlier.snapshot
-        self._stand = Stand(
+        self._status = RunStatus(
             pid=os.getpid(),
             started=now,
             updated=now,
             widths=[] if earlier is None else earlier.widths,
-            course=self._course,
+            curve=self._curve,
             snapshot=self._snapshot,
         )
         self._write()
 
-    def plan(self, run: PlannedRun) -> None:
-        """What the run is to do is settled."""
+    def set_plan(self, run: PlannedRun) -> None:
+        """Add what is known once the run is planned."""
         limit = run.plan.feasible.budget.limits[0]
-        self._stand = replace(
-            self._stand,
-            target=run.parts.target.name,
+        self._status = replace(
+            self._status,
+            target=run.data.target.name,
             cost=limit.cost.name,
             limit=float(limit.upper),
             widths=[list(layer) for layer in run.plan.feasible.space.candidates],
         )
 
-    def __call__(self, told: Progress) -> None:
-        """Pass it on, and write it down if that is due or a phase has begun."""
-        self._observe(told)
-        if told.snapshot is not None:
-            self._snapshot = told.snapshot
-            self._extend(told.snapshot)
+    def __call__(self, progress: Progress) -> None:
+        """Write the status if it is due or a phase has begun, and call the other callback."""
+        self._on_progress(progress)
+        if progress.snapshot is not None:
+            self._snapshot = progress.snapshot
+            self._extend(progress.snapshot)
         moment = monotonic()
-        if moment - self._last < EVERY and told.phase == self._stand.phase:
+        if moment - self._last < WRITE_SECONDS and progress.phase == self._status.phase:
             return
         self._last = moment
-        self._stand = replace(
-            self._stand,
+        self._status = replace(
+            self._status,
             updated=time(),
-            phase=told.phase,
-            done=told.done,
-            note=told.note,
-            epoch=told.epoch,
-            rows_a_second=told.rows_a_second,
+            phase=progress.phase,
+            done=progress.done,
+            note=progress.note,
+            epoch=progress.epoch,
+            rows_per_second=progress.rows_per_second,
             snapshot=self._snapshot,
         )
         self._write()
 
     def _extend(self, now: Snapshot) -> None:
-        """Add to the course where it has moved on by one of its points."""
-        course = self._course
-        while course and (course[-1][0] or 0.0) > now.progress:
-            course.pop()  # an earlier process came further than its last checkpoint
-        if not course or now.progress - (course[-1][0] or 0.0) >= 1 / POINTS:
-            course.append([now.progress, now.quality, now.feasible_probability, now.entropy])
+        """Add a point to the curve, if the search has moved on far enough."""
+        curve = self._curve
+        while curve and curve[-1][0] > now.progress:
+            curve.pop()  # an earlier process was ahead of its last checkpoint
+        if not curve or now.progress - curve[-1][0] >= 1 / MAX_POINTS:
+            curve.append((now.progress, now.quality, now.feasible_probability, now.entropy))
 
     def _write(self) -> None:
-        with suppress(OSError):  # nobody can watch then, and the run goes on
-            text = json.dumps(self._stand.to_dict())
+        with suppress(OSError):
+            text = json.dumps(encode(self._status))
             atomic_write(self._folder / PROGRESS, text, sync=False)
 
 
-def read_stand(folder: str | Path) -> Stand | None:
-    """Where a run said that it stands; None if it has not said so.
+def read_status(folder: str | Path) -> RunStatus | None:
+    """Return the status of the run in a folder, or None if it has none.
 
-    The folder may be anybody's, and its run may be at work: the file is only read.
+    The folder may come from anybody, and its run may be at work: the file is only read.
     """
     root = Path(folder)
     if not (root / PROGRESS).exists():
         return None
+    source = str(root / PROGRESS)
+    content = read_file(root, PROGRESS, "run", max_size=MAX_BYTES)
+    value = parse_json(content, source=source, allow_nan=True)
+    version = value.get("format") if isinstance(value, dict) else None
+    if type(version) is int and version > FORMAT:
+        raise TabNASError(f"{source} has format {version}, of a newer tabnas; update this one")
+    return decode(RunStatus, value, source=source)
+
+
+def _read_earlier(folder: Path) -> RunStatus | None:
+    """Return what an earlier process has left, if it can be read."""
     try:
-        text = read_file(root, PROGRESS, "run", max_size=MOST_BYTES).decode()
-        facts = json.loads(text, parse_int=_integer)
-        version = facts.get("format") if isinstance(facts, dict) else None
-        if type(version) is not int:
-            raise TabNASError("it must say its format, but it does not")
-        if version > FORMAT:
-            raise TabNASError(f"its format {version} is that of a newer tabnas; update this one")
-        said = facts.pop("snapshot", None)
-        snapshot = None if said is None else recalled(Snapshot, said)
-        return _fitting(recalled(Stand, facts, snapshot=snapshot))
-    except (TabNASError, ValueError, RecursionError) as error:
-        raise TabNASError(f"{str(root / PROGRESS)!r} cannot be read: {error}") from None
-
-
-def _fitting(stand: Stand) -> Stand:
-    """The parts must fit to one another, or pictures of them could not be drawn."""
-    if any(len(point) != 4 for point in stand.course) or len(stand.course) > 2 * POINTS:
-        raise TabNASError(f"its course must be at most {2 * POINTS} points of four numbers")
-    if stand.snapshot is not None and stand.widths:
-        layers = [len(layer) for layer in stand.snapshot.probabilities]
-        if layers != [len(layer) for layer in stand.widths]:
-            raise TabNASError("it must have a probability for each width, but it has others")
-    return stand
-
-
-def _integer(text: str) -> int | float:
-    """One that a float can hold, or a float: infinite, if need be."""
-    return int(text) if len(text) < LONGEST_INTEGER else float(text)
-
-
-def _earlier(folder: Path) -> Stand | None:
-    """What an earlier process has left, if it can be read."""
-    try:
-        return read_stand(folder)
+        return read_status(folder)
     except TabNASError:
         return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 from tabnas.runs._pipeline import PlannedRun
-from tabnas.runs._progress import Observer, Progress
+from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.search._trace import Snapshot
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ class EventLog:
     is shown once. What cannot be written ends the events with a warning, and never the run.
     """
 
-    def __init__(self, folder: Path, run: PlannedRun, observe: Observer) -> None:
+    def __init__(self, folder: Path, run: PlannedRun, on_progress: ProgressCallback) -> None:
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         refuse_links(folder, TENSORBOARD)
-        self._observe = observe
+        self._on_progress = on_progress
         self._widths = run.plan.feasible.space.candidates
         self._cost = run.plan.feasible.budget.limits[0].cost.name
         self._settings = _shaping(run)
@@ -81,7 +81,7 @@ class EventLog:
 
     def __call__(self, told: Progress) -> None:
         """Write down where the search stands, and pass on what was told."""
-        self._observe(told)
+        self._on_progress(told)
         now = told.snapshot
         if now is None or self._failed:
             return

@@ -37,8 +37,8 @@ class TradeoffFolder(RunFolder):
     tradeoff.html   the same for people; made from the files above, and can be made again
     """
 
-    final = TRADEOFF
-    own = (*RunFolder.own, TRADEOFF, PAGE)
+    final_file = TRADEOFF
+    file_names = (*RunFolder.file_names, TRADEOFF, PAGE)
 
     def finish_all(
         self,
@@ -53,7 +53,7 @@ class TradeoffFolder(RunFolder):
             refuse_links(self.path, name)
             path = self.path / name
             if (path / RESULT).exists():  # an earlier process ended here, or between two of them
-                complete_folder(path, RunFolder.own, PAGES)
+                complete_folder(path, RunFolder.file_names, PAGES)
                 continue
             settings = {
                 "settings": run.settings.to_dict(),
@@ -64,7 +64,7 @@ class TradeoffFolder(RunFolder):
                 folder.write_config({**config, **settings})
                 folder.finish(outcome)
         self.write(TRADEOFF, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
-        self.settle()
+        self.remove_checkpoint()
         write_pages(self.path, TRADEOFF_PAGES)
         return facts
 
@@ -96,9 +96,9 @@ def complete_run(path: str | Path) -> None:
     """
     folder = Path(path)
     if is_tradeoff(folder):
-        complete_folder(folder, TradeoffFolder.own, TRADEOFF_PAGES)
+        complete_folder(folder, TradeoffFolder.file_names, TRADEOFF_PAGES)
     else:
-        complete_folder(folder, RunFolder.own, PAGES)
+        complete_folder(folder, RunFolder.file_names, PAGES)
 
 
 def _begun(path: Path) -> bool:

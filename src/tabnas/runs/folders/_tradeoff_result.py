@@ -46,16 +46,16 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
         model["pareto_optimal"] = optimal
     return {
         "format": FORMAT,
-        "target": {"name": first.parts.target.name, "task": first.parts.target.task},
+        "target": {"name": first.data.target.name, "task": first.data.target.task},
         "metric": metric.name,
         "greater_is_better": metric.greater_is_better,
         "cost": tradeoff.cost,
         "models": models,
         "beside": {n: s.to_dict() for n, s in first.scores.items() if n != "network"},
         "rows": {
-            "training": len(first.parts.train),
-            "validation": len(first.parts.validation),
-            "test": 0 if first.parts.test is None else len(first.parts.test),
+            "training": len(first.data.train),
+            "validation": len(first.data.validation),
+            "test": 0 if first.data.test is None else len(first.data.test),
         },
         "inputs": loosest.inputs,
         "outputs": loosest.outputs,

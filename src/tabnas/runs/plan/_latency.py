@@ -1,16 +1,16 @@
-"""What a run knows of latency: terms that are resolved once, and files that can be measured."""
+"""The latency limits of a run: costs that predict latency, and how to measure models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from math import inf
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from tabnas.data import Table
+from tabnas.decoding import DecodeError, encode
 from tabnas.errors import TabNASError
 from tabnas.latency import (
     COST_NAMES,
@@ -19,6 +19,7 @@ from tabnas.latency import (
     LatencyTerms,
     Machine,
     Measure,
+    Microseconds,
     NetworkShape,
     load_or_measure_table,
     load_table,
@@ -28,158 +29,166 @@ from tabnas.latency import (
 )
 from tabnas.model import Model
 from tabnas.runs._settings import RunSettings
-from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
 
-REFERENCES = tuple(Architecture(widths) for widths in ((), (32,), (32, 32), (64, 16)))
-"""Networks that are measured within the table's own file, to find what is not network in it."""
-LOOKS = 3
-"""Measurements of them, of which the least count: other work on a machine only ever adds time."""
+REFERENCE_NETWORKS = tuple(Architecture(widths) for widths in ((), (32,), (32, 32), (64, 16)))
+"""Networks that are measured with the columns of the table, to find the overhead of the columns."""
+REPEATS = 3
+"""Measurements of the overhead; the least counts, since other work on a machine only adds time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedCost(LatencyTerms):
+    """The measured terms of a latency cost, with the overhead of this table's columns."""
+
+    overhead_us: Microseconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedLatency:
+    """What `config.toml` holds of measured latencies, so that a resumed run measures nothing."""
+
+    machine: str
+    measured: str
+    latency_us: ResolvedCost | None = None
+    batch_latency_us: ResolvedCost | None = None
+
+    def cost(self, name: str) -> LatencyCost:
+        """Return one of the costs."""
+        resolved: ResolvedCost | None = getattr(self, name)
+        if resolved is None:
+            raise DecodeError(f"the plan of the run: latency.{name} is missing; start a new run")
+        terms = {k: v for k, v in vars(resolved).items() if k != "overhead_us"}
+        return LatencyCost(name, LatencyTerms(**terms), resolved.overhead_us)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LatencyPlan:
-    """The costs of a run's latency limits, and the means to measure its models."""
+    """The latency costs of a run, and how to measure its models."""
 
     costs: Mapping[str, LatencyCost]  # by name, overhead included
-    machine: str  # that the terms are of, in words
-    measured: str  # the day
-    here: bool  # whether that is this machine, so that models can be measured
-    sample: Table | None  # rows as they are in the table
+    machine: str  # that the terms were measured on
+    measured_on: str  # the day
+    is_local: bool  # whether that is this machine, so that models can be measured
+    sample: Table | None  # unencoded rows to measure with
     measure: Measure
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """All that was measured, fit for TOML."""
-        terms = {
-            name: asdict(cost.terms) | {"overhead_us": cost.overhead_us}
+        """All that was measured, fit for TOML: a `ResolvedLatency`."""
+        costs = {
+            name: encode(cost.terms) | {"overhead_us": cost.overhead_us}
             for name, cost in self.costs.items()
         }
-        return {"machine": self.machine, "measured": self.measured} | terms
+        return {"machine": self.machine, "measured": self.measured_on} | costs
 
-    def measured_again(self, parts: Parts) -> LatencyPlan:
-        """The plan with overheads measured once more, where that is possible; the least count."""
-        if not self.here:
+    def remeasure(self, data: PreparedData) -> LatencyPlan:
+        """Return the plan with overheads measured again, if they can be; the least counts."""
+        if not self.is_local:
             return self
         costs = {
             name: replace(
                 cost,
                 overhead_us=min(
                     cost.overhead_us or 0.0,
-                    _overhead_measured(cost.terms, cost.rows, parts, self.measure),
+                    _measure_overhead(cost.terms, cost.rows, data, self.measure),
                 ),
             )
             for name, cost in self.costs.items()
         }
         return replace(self, costs=costs)
 
-    def measured_us(self, models: Sequence[Model]) -> list[dict[str, float]]:
-        """What a call of each model's file takes here, by the name of the cost."""
-        if not models:  # a machine that is busy would be waited for
+    def measure_us(self, models: Sequence[Model]) -> list[dict[str, float]]:
+        """Return the latencies of each model's file, by the name of the cost."""
+        if not models:  # measuring would wait for a busy machine
             return []
         assert self.sample is not None
-        found = {
+        measured = {
             name: self.measure(models, self.sample, cost.rows, cost.terms)
             for name, cost in self.costs.items()
         }
-        return [{name: us[k] for name, us in found.items()} for k in range(len(models))]
+        return [{name: us[k] for name, us in measured.items()} for k in range(len(models))]
 
 
 def plan_latency(
-    parts: Parts,
+    data: PreparedData,
     settings: RunSettings,
-    resolved: Mapping[str, Any] | None = None,
+    resolved: ResolvedLatency | None,
     *,
+    resume: bool,
     measure: Measure = measure_models,
-    tell: Callable[[float], None] = lambda done: None,
+    on_fraction: Callable[[float], None] = lambda done: None,
 ) -> LatencyPlan | None:
-    """The plan for the latency limits of the settings, if there are any.
+    """Return the plan for the latency limits of the settings, or None if there are none.
 
-    `resolved` is `Plan.resolved` of an earlier process: then nothing is measured. `tell` is told
-    how far the measuring of this machine is, where it has not been measured before.
+    If the run is resumed, the costs are those of `resolved`, and nothing is measured.
+    `on_fraction` receives how much of the measuring of this machine is done, if it was not measured
+    before.
     """
     names = [name for name in settings.limits if name in COST_NAMES]
     if not names:
         return None
-    if resolved is not None:
-        return _recalled(resolved.get("latency"), names, parts.sample, measure)
+    if resume:
+        if resolved is None:
+            raise DecodeError("the plan of the run: latency is missing; start a new run")
+        return LatencyPlan(
+            costs={name: resolved.cost(name) for name in names},
+            machine=resolved.machine,
+            measured_on=resolved.measured,
+            is_local=_is_this_machine(resolved.machine),
+            sample=data.sample,
+            measure=measure,
+        )
     if settings.latency_table is None:
-        table = load_or_measure_table(lambda: measure_machine(on_progress=tell))
+        table = load_or_measure_table(lambda: measure_machine(on_progress=on_fraction))
     else:
         table = load_table(settings.latency_table)
-    here = _is_here(str(table.machine))
+    is_local = _is_this_machine(str(table.machine))
     overheads = {
-        name: _overhead_measured(call.terms, call.rows, parts, measure)
-        if here
-        else _overhead_by_columns(call, parts)
+        name: _measure_overhead(call.terms, call.rows, data, measure)
+        if is_local
+        else _predict_overhead(call, data)
         for name in names
         for call in (table.calls[COST_NAMES[name]],)
     }
     return LatencyPlan(
         costs={name: table.cost(name, overhead_us) for name, overhead_us in overheads.items()},
         machine=str(table.machine),
-        measured=table.measured,
-        here=here,
-        sample=parts.sample,
+        measured_on=table.measured,
+        is_local=is_local,
+        sample=data.sample,
         measure=measure,
     )
 
 
-def _is_here(machine: str) -> bool:
+def _is_this_machine(machine: str) -> bool:
     try:
         return machine == str(Machine.here())
     except TabNASError:  # without the runtime nothing can be measured
         return False
 
 
-def _overhead_measured(terms: LatencyTerms, rows: int, parts: Parts, measure: Measure) -> float:
-    """What the file takes besides the network's layers: the call, and the columns of this table."""
-    assert parts.sample is not None
+def _measure_overhead(
+    terms: LatencyTerms, rows: int, data: PreparedData, measure: Measure
+) -> float:
+    """Measure what a call takes besides the layers: the call itself and the table's columns."""
+    assert data.sample is not None
     models = [
-        untrained_model(one, parts.encoder, parts.target, parts.dimensions) for one in REFERENCES
+        untrained_model(one, data.encoder, data.target, data.dimensions)
+        for one in REFERENCE_NETWORKS
     ]
-    looks = [measure(models, parts.sample, rows, terms) for _ in range(LOOKS)]
-    whole_us: list[float] = np.min(looks, axis=0).tolist()
-    layers_us = [terms.predict_us(_shape(parts, one)) - terms.call_us for one in REFERENCES]
-    rests = [us - inside for us, inside in zip(whole_us, layers_us, strict=True)]
-    return max(0.0, median(rests))
+    measured = [measure(models, data.sample, rows, terms) for _ in range(REPEATS)]
+    calls_us: list[float] = np.min(measured, axis=0).tolist()
+    layers_us = [
+        terms.predict_us(NetworkShape(data.task.inputs.width, one, data.task.outputs))
+        - terms.call_us
+        for one in REFERENCE_NETWORKS
+    ]
+    overheads = [call - layers for call, layers in zip(calls_us, layers_us, strict=True)]
+    return max(0.0, median(overheads))
 
 
-def _overhead_by_columns(call: CallTable, parts: Parts) -> float:
-    """The same on another machine, by the kinds of the columns alone."""
-    return call.terms.call_us + call.columns.predict_us(parts.encoder)
-
-
-def _shape(parts: Parts, architecture: Architecture) -> NetworkShape:
-    return NetworkShape(parts.task.inputs.width, architecture, parts.task.outputs)
-
-
-def _recalled(
-    said: Any, names: Sequence[str], sample: Table | None, measure: Measure
-) -> LatencyPlan:
-    """From config.toml, which may be anybody's."""
-    given = said if isinstance(said, Mapping) else {}
-    words = [given.get("machine"), given.get("measured")]
-    if set(given) != {"machine", "measured", *names} or not all(isinstance(w, str) for w in words):
-        raise TabNASError("the latencies of the run's plan are malformed; begin a new run")
-    return LatencyPlan(
-        costs={name: _recalled_cost(name, given[name]) for name in names},
-        machine=given["machine"],
-        measured=given["measured"],
-        here=_is_here(given["machine"]),
-        sample=sample,
-        measure=measure,
-    )
-
-
-def _recalled_cost(name: str, said: Any) -> LatencyCost:
-    known = {*(each.name for each in fields(LatencyTerms)), "overhead_us"}
-    numbers = dict(said) if isinstance(said, Mapping) else {}
-    for value in numbers.values():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value < inf:
-            raise TabNASError(f"the planned {name} must be numbers of at least 0; begin a new run")
-    if set(numbers) != known:
-        raise TabNASError(f"the planned {name} must have the terms of a latency; begin a new run")
-    overhead_us = float(numbers.pop("overhead_us"))
-    return LatencyCost(name, LatencyTerms(**{n: float(v) for n, v in numbers.items()}), overhead_us)
+def _predict_overhead(call: CallTable, data: PreparedData) -> float:
+    """Predict the same for another machine, from the kinds of the columns."""
+    return call.terms.call_us + call.columns.predict_us(data.encoder)

@@ -1,4 +1,4 @@
-"""The memory of a run's networks, known before any of it is taken."""
+"""The memory of the networks of a run, estimated before it is allocated."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from tabnas.errors import TabNASError
 from tabnas.nets import Optimizer, Task
 from tabnas.space import SearchSpace
 
-NUMBER = 4  # bytes of a float32
-MOST_BYTES = 3 << 30
-"""Of all weights and their moments. More is refused: whoever means it has named too much."""
+FLOAT_BYTES = 4
+MAX_BYTES = 3 << 30
+"""The most that all weights and their moments may take."""
 
 
-def network_bytes(space: SearchSpace, task: Task, optimizer: Optimizer) -> dict[str, int]:
-    """What the SuperNet takes in training, weights and moments: its embeddings, and its layers.
+def estimate_network_bytes(space: SearchSpace, task: Task, optimizer: Optimizer) -> dict[str, int]:
+    """Return the bytes of the SuperNet's embeddings and layers, with the optimizer's moments.
 
-    Tables of embeddings are whole in memory; a step reads and moves only the rows in use.
+    Embedding tables are completely in memory; a step reads and updates only the rows in use.
     """
-    copies = NUMBER * (1 + optimizer.moments)
+    copies = FLOAT_BYTES * (1 + optimizer.moments)
     widest = [space.inputs, *(max(layer) for layer in space.candidates)]
     layers = sum(a * b + 3 * b for a, b in pairwise(widest))
     heads = sum((width + 1) * task.outputs for width in widest)
@@ -28,20 +28,19 @@ def network_bytes(space: SearchSpace, task: Task, optimizer: Optimizer) -> dict[
     }
 
 
-def refuse_beyond_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -> None:
-    """Refuse networks that cannot be meant, before they are allocated."""
-    taken = network_bytes(space, task, optimizer)
-    if sum(taken.values()) <= MOST_BYTES:
+def check_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -> None:
+    """Raise an error if the networks of a space would take too much memory."""
+    sizes = estimate_network_bytes(space, task, optimizer)
+    if sum(sizes.values()) <= MAX_BYTES:
         return
-    said = {name: f"{count / 1e9:.1f} GB" for name, count in taken.items()}
+    shown = {name: f"{count / 1e9:.1f} GB" for name, count in sizes.items()}
     advice = (
         f"name smaller widths than {max(map(max, space.candidates)):,}, or fewer layers"
-        if taken["layers"] > taken["embeddings"]
-        else "limit parameters or bytes, by which vocabularies are cut, or drop the columns with "
+        if sizes["layers"] > sizes["embeddings"]
+        else "limit parameters or bytes, which limits vocabularies, too, or drop the columns with "
         "the most categories; a store can be encoded with fewer --buckets or --max-categories"
     )
     raise TabNASError(
-        f"the networks of a search must take at most {MOST_BYTES / 1e9:.1f} GB, since all share "
-        f"their memory, but embeddings would take {said['embeddings']} and layers "
-        f"{said['layers']}, moments included; {advice}"
+        f"the SuperNet must take at most {MAX_BYTES / 1e9:.1f} GB, but its embeddings would take "
+        f"{shown['embeddings']} and its layers {shown['layers']}, with optimizer state; {advice}"
     )

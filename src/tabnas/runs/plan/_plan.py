@@ -1,24 +1,24 @@
-"""How much work a run does, and with what settings: a rule from rows, space and time."""
+"""The plan of a run: its search space, how long it trains, and how many candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from math import ceil
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
-from tabnas.errors import InfeasibleError, TabNASError, check_int
+from tabnas.decoding import Bounds, DecodeError, decode
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.latency import Measure, measure_models
-from tabnas.nets import Adam, Cosine, SuperNet, TrainingSettings
+from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, TrainingSettings
 from tabnas.policy import Adam as PolicyAdam
-from tabnas.runs._recipe import Recipe
 from tabnas.runs._settings import RunSettings
-from tabnas.runs.plan._latency import LatencyPlan, plan_latency
-from tabnas.runs.plan._memory import refuse_beyond_memory
-from tabnas.runs.prepare._prepared_data import SMALL_TABLE, Parts
+from tabnas.runs.plan._latency import LatencyPlan, ResolvedLatency, plan_latency
+from tabnas.runs.plan._memory import check_memory
+from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.search import SearchSettings
 from tabnas.space import ABSENT, COSTS, Budget, Cost, SearchSpace, default_space, relax
 from tabnas.streams import stream
@@ -27,90 +27,128 @@ from tabnas.streams import stream
 LEARNING_RATE = 0.01
 OPTIMIZER = Adam(weight_decay=0.1)
 EPOCHS = 40
-FEWEST_STEPS = 2_000  # of a training: small tables take more epochs
-MOST_EPOCHS = 500
-MOST_ROWS = 40_000_000  # shown to a network in one training: large tables take fewer epochs
-FEWEST_EPOCHS = 1
+MIN_STEPS = 2_000
+"""Small tables train for more epochs, so that a training has this many steps."""
+MAX_EPOCHS = 500
+MAX_ROWS_SHOWN = 40_000_000
+"""Large tables train for fewer epochs, so that a training reads at most this many rows."""
+MIN_EPOCHS = 1
 
-# Chosen by the quality of what is found, and its cost (results/weight_sampling.md).
-SEARCH_SHARE = 0.6  # epochs of the search for one of a stand-alone training
-LOOKS, EVERY = 8, 16
-RL_RATE = 0.1
+# Chosen by the quality of the candidates, and the cost (results/weight_sampling.md).
+SEARCH_SHARE = 0.6
+"""Epochs of the search for each epoch of a stand-alone training."""
+EVALUATIONS_PER_STEP, POLICY_EVERY = 8, 16
+POLICY_LEARNING_RATE = 0.1
 CANDIDATES = 3
-SIMPLER_TRIED = 3  # networks at most, on small tables: see _proposals
+SIMPLER_CANDIDATES = 3
+"""Simpler networks that small tables train, at most: see `search/_selection.py`."""
 
-MOST_STRETCH = 4.0
-"""More time goes into longer trainings, up to this factor and at most 500 epochs, then into more
+MAX_STRETCH = 4.0
+"""More time makes trainings longer, up to this factor and 500 epochs; then there are more
 candidates."""
-LEAST_STRETCH = 0.25
-"""Less time makes trainings shorter, down to this factor; then networks are made smaller."""
-NARROWINGS = 1 / 16, 1 / 2
-"""By how much the room for networks is narrowed at once: at most, and at least."""
+MIN_STRETCH = 0.25
+"""Less time makes trainings shorter, down to this factor; then networks become smaller."""
+MIN_NARROWING, MAX_NARROWING = 1 / 16, 1 / 2
+"""The share of the limits that is left after one step of making networks smaller."""
 NARROW_OCTAVES = 1
-"""How far widths of a narrowed space go beyond equal ones: all of it is to be trained in time."""
-WORTHWHILE = 0.8
-"""Networks of half the size must be trained in so much of the time, or they do not save it."""
-MOST_CANDIDATES = 24
-ROWS_A_CANDIDATE = 100
-"""Rows to choose by that there must be for each candidate that time adds: among many, judged on few
-rows, the luckiest is chosen and not the best (results/small_tables.md)."""
-SMALLEST_SPACE = 10  # architectures
-PACE_SECONDS = 0.15
+"""How far the widths of a narrowed space go beyond equal ones, so that all of it is trained."""
+MAX_TIME_RATIO = 0.8
+"""Networks of half the size must take at most this share of the time to be worth it."""
+MAX_CANDIDATES = 24
+ROWS_PER_CANDIDATE = 100
+"""Rows to choose by for each candidate that more time adds: of many candidates, scored on few rows,
+the luckiest is chosen and not the best (results/small_tables.md)."""
+MIN_SPACE = 10
+"""Architectures of the smallest space that a short time leads to."""
+TIMING_SECONDS = 0.15
 
-# How much longer a phase takes than its bare training steps do; measured on five tables.
-LOOK_AROUND = 2.5  # search: children above the limit, and looks at the validation rows
-LOOK_BACK = 1.25  # training: the validation loss after each epoch
+# How much longer a phase takes than its training steps alone; measured on five tables.
+SEARCH_OVERHEAD = 2.5  # children above the limit, and evaluations on validation rows
+VALIDATION_OVERHEAD = 1.25  # the validation loss after each epoch
 
-# Of scikit-learn's boosted trees on one core: for each tree, for each of its rows and columns.
+# The time of scikit-learn's boosted trees on one core, for each tree and each of its cells.
 TREES = 100  # for each output
 TREE_SECONDS, TREE_CELL_SECONDS = 4e-3, 6e-9
-TREE_ROWS = 250_000  # the most they are shown
+MAX_TREE_ROWS = 250_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedPlan:
+    """The numbers of a plan that depend on the time and on the speed of the machine.
+
+    `config.toml` holds them, so that a resumed run does not measure again and decide otherwise.
+    """
+
+    search_epochs: Annotated[int, Bounds(ge=1, le=MAX_EPOCHS)]
+    epochs: Annotated[int, Bounds(ge=1, le=MAX_EPOCHS)]
+    candidates: Annotated[int, Bounds(ge=1)]
+    limit_share: Annotated[float, Bounds(gt=0, le=1)] = 1.0
+    latency: ResolvedLatency | None = None
+    latencies: tuple[ResolvedLatency, ...] = ()  # of a trade-off, by embeddings
+
+    @classmethod
+    def decode(cls, value: Any) -> ResolvedPlan:
+        """Decode the section `plan` of a configuration."""
+        try:
+            return decode(cls, value, source="the plan of the run")
+        except DecodeError as error:
+            raise TabNASError(f"{error}; start a new run") from None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recipe:
+    """How every candidate is trained and evaluated: what worker processes need of a plan."""
+
+    training: TrainingSettings
+    optimizer: Optimizer
+    folds: int  # of cross-validation; 0 if candidates are chosen by the validation rows
+    engine: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan(Recipe):
-    """All that a run will do, in numbers; how long that takes is measured when asked for."""
+    """All that a run will do, in numbers."""
 
     feasible: FeasibleSet
     search: SearchSettings
     candidates: int
-    simpler: bool  # whether simpler networks than the search's are tried, too
-    refit: bool  # whether the chosen one is trained once more
-    pace: Callable[[], float]  # measures `seconds_a_step`, once
-    rows: int  # of the training part
+    try_simpler: bool  # whether simpler networks than those of the search become candidates
+    refit: bool  # whether the final model is trained once more, on all rows
+    measure_step_seconds: Callable[[], float]  # measures when first called
+    rows: int  # for training
     choosing_rows: int  # that candidates are chosen by
-    comparison_seconds: float  # that boosted trees may take, about
+    comparison_seconds: float  # an estimate for the boosted trees
     latency: LatencyPlan | None = None  # if there are limits on latency
-    room: float = 1.0  # share of the limits that the space was made for; less if time is short
-    notes: tuple[str, ...] = ()  # what people should know
+    limit_share: float = 1.0  # of the limits that the space is made for; less if time is short
+    notes: tuple[str, ...] = ()  # for the user
 
     @property
     def recipe(self) -> Recipe:
-        """Without all else, to be sent to other processes."""
+        """The part of the plan that worker processes need."""
         return Recipe(**{each.name: getattr(self, each.name) for each in fields(Recipe)})
 
     @property
-    def seconds_a_step(self) -> float:
-        """Of the largest network within the limit, as measured here when first asked for."""
-        return self.pace()
+    def seconds_per_step(self) -> float:
+        """The time of a training step of the largest feasible network, measured once."""
+        return self.measure_step_seconds()
 
     @property
     def largest_parameters(self) -> int:
-        """Of the dearest network of the space within the limits."""
+        """The parameters of the most expensive feasible network."""
         return int(COSTS["parameters"](self.feasible.space, self.feasible.most_expensive()))
 
     @property
     def training_seconds(self) -> float:
-        """About how long one stand-alone training takes."""
-        return LOOK_BACK * self._steps(self.training.epochs) * self.seconds_a_step
+        """An estimate of the time of one stand-alone training."""
+        return VALIDATION_OVERHEAD * self._steps(self.training.epochs) * self.seconds_per_step
 
     @property
     def seconds(self) -> dict[str, float]:
-        """About how long each phase takes, reading and compilation left out."""
-        tried = self.candidates + SIMPLER_TRIED * self.simpler
-        trainings = tried * max(1, self.folds) + bool(self.folds) + self.refit
+        """An estimate of the time of each phase, without reading and compilation."""
+        candidates = self.candidates + SIMPLER_CANDIDATES * self.try_simpler
+        trainings = candidates * max(1, self.folds) + bool(self.folds) + self.refit
         return {
-            "search": LOOK_AROUND * self._steps(self.search.epochs) * self.seconds_a_step,
+            "search": SEARCH_OVERHEAD * self._steps(self.search.epochs) * self.seconds_per_step,
             "candidates": trainings * self.training_seconds,
             "comparison": self.comparison_seconds,
         }
@@ -120,14 +158,14 @@ class Plan(Recipe):
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What depends on the time that was wished for, and on how fast this machine is."""
+        """The numbers that a resumed run must reuse, fit for TOML: a `ResolvedPlan`."""
         numbers: dict[str, Any] = {
             "search_epochs": self.search.epochs,
             "epochs": self.training.epochs,
             "candidates": self.candidates,
         }
-        if self.room < 1:
-            numbers["room"] = self.room
+        if self.limit_share < 1:
+            numbers["limit_share"] = self.limit_share
         return numbers if self.latency is None else numbers | {"latency": self.latency.resolved}
 
     @property
@@ -135,142 +173,142 @@ class Plan(Recipe):
         """Every cost of an architecture that is known before it is trained."""
         return COSTS | dict(self.latency.costs if self.latency else {})
 
-    def resolved_to(self, numbers: Mapping[str, Any]) -> Plan:
-        """The plan with the numbers of another process."""
-        try:
-            epochs, search_epochs, candidates = (
-                check_int(f"the planned {name}", numbers[name], minimum=1)
-                for name in ("epochs", "search_epochs", "candidates")
-            )
-        except (KeyError, TypeError):
-            raise TabNASError("the plan of the run is malformed; begin a new run") from None
-        most = max(MOST_CANDIDATES, self.candidates)
-        if max(epochs, search_epochs) > MOST_EPOCHS or candidates > most:
+    def with_resolved(self, resolved: ResolvedPlan) -> Plan:
+        """Return the plan with the numbers of an earlier process."""
+        if resolved.candidates > max(MAX_CANDIDATES, self.candidates):
             raise TabNASError(
-                "the plan of the run must be one that follows from its settings, at most "
-                f"{MOST_EPOCHS:,} epochs, got more work; begin a new run"
+                "the plan of the run: candidates must follow from the settings, got "
+                f"{resolved.candidates:,}; start a new run"
             )
         return replace(
             self,
-            search=replace(self.search, epochs=search_epochs),
-            training=replace(self.training, epochs=epochs),
-            candidates=candidates,
+            search=replace(self.search, epochs=resolved.search_epochs),
+            training=replace(self.training, epochs=resolved.epochs),
+            candidates=resolved.candidates,
         )
 
-    def stretch_to(self, seconds: float) -> float:
-        """How much longer than planned trainings can be to take about that time in all.
+    def stretch_for(self, seconds: float) -> float:
+        """Return the factor by which trainings must become longer to take that time in all.
 
-        The comparison takes what it takes, but does not shrink the rest to less than half the time.
+        The comparison takes what it takes, but leaves at least half the time to the rest.
         """
         left = max(seconds - self.comparison_seconds, seconds / 2)
         return left / (sum(self.seconds.values()) - self.comparison_seconds)
 
     @property
-    def least_stretch(self) -> float:
-        """How much shorter than planned a training can be and still teach something."""
-        return max(LEAST_STRETCH, 1 / self.training.epochs)
+    def min_stretch(self) -> float:
+        """How much shorter than planned a training may become."""
+        return max(MIN_STRETCH, 1 / self.training.epochs)
 
-    def within(self, seconds: float, *, keep_candidates: bool = False) -> Plan:
-        """The plan stretched or shrunk to about that time; how many candidates may be settled."""
-        factor = self.stretch_to(seconds)
-        stretch = min(factor, MOST_STRETCH, MOST_EPOCHS / self.training.epochs)
+    def fit_time(self, seconds: float, *, keep_candidates: bool = False) -> Plan:
+        """Return the plan with trainings and candidates that take about that time."""
+        factor = self.stretch_for(seconds)
+        stretch = min(factor, MAX_STRETCH, MAX_EPOCHS / self.training.epochs)
         more = max(1.0, factor / stretch)
         return replace(
             self,
-            search=replace(self.search, epochs=_scaled(self.search.epochs, stretch)),
-            training=replace(self.training, epochs=_scaled(self.training.epochs, stretch)),
+            search=replace(self.search, epochs=_scale_epochs(self.search.epochs, stretch)),
+            training=replace(self.training, epochs=_scale_epochs(self.training.epochs, stretch)),
             candidates=self.candidates
             if keep_candidates
-            else min(round(self.candidates * more), self._most_candidates),
+            else min(round(self.candidates * more), self._max_candidates),
         )
 
     @property
-    def _most_candidates(self) -> int:
-        return max(self.candidates, min(MOST_CANDIDATES, self.choosing_rows // ROWS_A_CANDIDATE))
+    def _max_candidates(self) -> int:
+        return max(self.candidates, min(MAX_CANDIDATES, self.choosing_rows // ROWS_PER_CANDIDATE))
 
 
 def make_plan(
-    parts: Parts,
+    data: PreparedData,
     settings: RunSettings,
-    resolved: Mapping[str, Any] | None = None,
+    resolved: ResolvedPlan | None = None,
     *,
     measure: Measure = measure_models,
-    tell: Callable[[float], None] = lambda done: None,
+    on_fraction: Callable[[float], None] = lambda done: None,
 ) -> Plan:
-    """What to do with these parts; `resolved` is what an earlier process made of the time.
+    """Return the plan of a run.
 
-    `measure` is what finds the latency of models, `tell` is told how far that is.
+    Parameters
+    ----------
+    resolved
+        The numbers of an earlier process, if its run is resumed.
+    measure
+        The function that measures the latency of models.
+    on_fraction
+        Receives how much of the measuring of this machine is done.
     """
-    latency = plan_latency(parts, settings, resolved, measure=measure, tell=tell)
-    room = _room(resolved)
+    latency = plan_latency(
+        data,
+        settings,
+        None if resolved is None else resolved.latency,
+        resume=resolved is not None,
+        measure=measure,
+        on_fraction=on_fraction,
+    )
+    limit_share = 1.0 if resolved is None else resolved.limit_share
     try:
-        plan = _plan(parts, settings, latency, room)
+        plan = _make_default_plan(data, settings, latency, limit_share)
     except InfeasibleError:
         if latency is None or resolved is not None:
             raise
-        latency = latency.measured_again(parts)  # a bad moment must not refuse a limit
-        plan = _plan(parts, settings, latency, room)
-    usual_epochs = plan.training.epochs
+        latency = latency.remeasure(data)  # a busy moment must not make a limit infeasible
+        plan = _make_default_plan(data, settings, latency, limit_share)
+    default_epochs = plan.training.epochs
     if resolved is not None:
-        plan = plan.resolved_to(resolved)
+        plan = plan.with_resolved(resolved)
     elif settings.time is not None:
-        plan = _narrowed(plan, parts, settings)
-        plan = plan.within(settings.time, keep_candidates=settings.candidates is not None)
-    return replace(plan, notes=_time_notes(plan, settings, usual_epochs))
+        plan = _narrow_to_time(plan, data, settings)
+        plan = plan.fit_time(settings.time, keep_candidates=settings.candidates is not None)
+    return replace(plan, notes=_note_short_time(plan, settings, default_epochs))
 
 
-def _room(resolved: Mapping[str, Any] | None) -> float:
-    """The share of the limits that an earlier process has made the space for."""
-    room = resolved.get("room", 1.0) if isinstance(resolved, Mapping) else 1.0
-    if isinstance(room, bool) or not isinstance(room, int | float) or not 0 < room <= 1:
-        raise TabNASError("the planned room must be a share of the limits; begin a new run")
-    return float(room)
-
-
-def _narrowed(plan: Plan, parts: Parts, settings: RunSettings) -> Plan:
-    """A plan whose largest networks can be trained in the time; widths of a user's own stay."""
+def _narrow_to_time(plan: Plan, data: PreparedData, settings: RunSettings) -> Plan:
+    """Return a plan whose largest networks can be trained in time; the user's widths stay."""
     assert settings.time is not None
-    while settings.widths is None and plan.stretch_to(settings.time) < plan.least_stretch:
-        most, least = NARROWINGS
-        share = plan.stretch_to(settings.time) / plan.least_stretch
-        narrower = _plan(parts, settings, plan.latency, plan.room * min(least, max(most, share)))
-        halved = narrower.largest_parameters <= plan.largest_parameters / 2
-        if halved and narrower.seconds_a_step > WORTHWHILE * plan.seconds_a_step:
-            break  # what takes the time is not the network
-        if narrower.feasible.space.size <= SMALLEST_SPACE:
+    while settings.widths is None and plan.stretch_for(settings.time) < plan.min_stretch:
+        share = plan.stretch_for(settings.time) / plan.min_stretch
+        factor = min(MAX_NARROWING, max(MIN_NARROWING, share))
+        narrower = _make_default_plan(data, settings, plan.latency, plan.limit_share * factor)
+        is_halved = narrower.largest_parameters <= plan.largest_parameters / 2
+        if is_halved and narrower.seconds_per_step > MAX_TIME_RATIO * plan.seconds_per_step:
+            break  # it is not the network that takes the time
+        if narrower.feasible.space.size <= MIN_SPACE:
             break
         plan = narrower
     return plan
 
 
-def _time_notes(plan: Plan, settings: RunSettings, usual_epochs: int) -> tuple[str, ...]:
-    """What the time has cost."""
+def _note_short_time(plan: Plan, settings: RunSettings, default_epochs: int) -> tuple[str, ...]:
+    """Return notes on what a short time has cost."""
     if settings.time is None:
         return ()
     notes = []
-    if plan.room < 1:
+    if plan.limit_share < 1:
         notes.append(
             f"{settings.time:g} s are too short to train the largest networks within the limits: "
             f"none of more than {plan.largest_parameters:,} parameters was tried; "
             "give more time to try larger ones"
         )
-    if plan.training.epochs < LEAST_STRETCH * usual_epochs:
+    if plan.training.epochs < MIN_STRETCH * default_epochs:
         notes.append(
             f"{settings.time:g} s are too short for these rows and networks: "
-            f"{plan.training.epochs} of the usual {usual_epochs} epochs were trained; give more "
+            f"{plan.training.epochs} of the usual {default_epochs} epochs were trained; give more "
             "time, or narrower widths"
         )
     return tuple(notes)
 
 
-def _plan(parts: Parts, settings: RunSettings, latency: LatencyPlan | None, room: float) -> Plan:
-    """The usual work in a space that is made for a share of the limits."""
-    feasible = _feasible(parts, settings, latency, room)
-    rows = len(parts.train)
+def _make_default_plan(
+    data: PreparedData, settings: RunSettings, latency: LatencyPlan | None, limit_share: float
+) -> Plan:
+    """Return the plan without regard to time, in a space for a share of the limits."""
+    feasible = _make_feasible_set(data, settings, latency, limit_share)
+    rows = len(data.train)
     batch_size = default_batch_size(rows)
     epochs = default_epochs(rows, batch_size)
     schedule = Cosine(LEARNING_RATE)
-    small = len(parts.development) <= SMALL_TABLE
+    is_small = len(data.development) <= MAX_CROSS_VALIDATED_ROWS
     return Plan(
         feasible=feasible,
         search=SearchSettings(
@@ -280,10 +318,10 @@ def _plan(parts: Parts, settings: RunSettings, latency: LatencyPlan | None, room
             schedule=schedule,
             seed=settings.seed,
             workers=settings.workers,
-            evaluations_per_step=LOOKS,
-            policy_every=EVERY,
+            evaluations_per_step=EVALUATIONS_PER_STEP,
+            policy_every=POLICY_EVERY,
             baseline="others",
-            policy_optimizer=PolicyAdam(learning_rate=RL_RATE),
+            policy_optimizer=PolicyAdam(learning_rate=POLICY_LEARNING_RATE),
             reward="rejection" if feasible.is_exact else "rejection_monte_carlo",
         ),
         training=TrainingSettings(
@@ -291,43 +329,44 @@ def _plan(parts: Parts, settings: RunSettings, latency: LatencyPlan | None, room
         ),
         optimizer=OPTIMIZER,
         candidates=settings.candidates or CANDIDATES,
-        folds=parts.folds,
-        simpler=small and settings.candidates is None,
+        folds=data.folds,
+        try_simpler=is_small and settings.candidates is None,
         refit=settings.refit,
         engine=settings.engine,
-        pace=cache(lambda: _pace(parts, feasible, batch_size, settings)),
+        measure_step_seconds=cache(lambda: _time_step(data, feasible, batch_size, settings)),
         rows=rows,
-        choosing_rows=len(parts.development if parts.folds else parts.validation),
-        comparison_seconds=_comparison_seconds(parts, settings),
+        choosing_rows=len(data.development if data.folds else data.validation),
+        comparison_seconds=_estimate_comparison_seconds(data, settings),
         latency=latency,
-        room=room,
+        limit_share=limit_share,
     )
 
 
 def make_space(
-    parts: Parts, settings: RunSettings, budget: Budget, room: float = 1.0
+    data: PreparedData, settings: RunSettings, budget: Budget, limit_share: float = 1.0
 ) -> SearchSpace:
-    """The user's widths, or those that follow from inputs, outputs and a share of the limits."""
-    inputs = parts.task.inputs
+    """Return the space of the user's widths, or the default space for a share of the limits."""
+    inputs = data.task.inputs
     ends = {
         "inputs": inputs.width,
-        "outputs": parts.task.outputs,
+        "outputs": data.task.outputs,
         "embedding_parameters": inputs.embedding_parameters,
     }
     layers = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:
-        share = relax(budget, SearchSpace([[ABSENT]], **ends), room)
-        octaves = {} if room == 1 else {"octaves_above": NARROW_OCTAVES}
-        return default_space(share, **ends, **layers, **octaves)
+        scaled = relax(budget, SearchSpace([[ABSENT]], **ends), limit_share)
+        octaves = {} if limit_share == 1 else {"octaves_above": NARROW_OCTAVES}
+        return default_space(scaled, **ends, **layers, **octaves)
     return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
 
 
-def _feasible(
-    parts: Parts, settings: RunSettings, latency: LatencyPlan | None, room: float
+def _make_feasible_set(
+    data: PreparedData, settings: RunSettings, latency: LatencyPlan | None, limit_share: float
 ) -> FeasibleSet:
+    """Return the feasible set; an error for an empty one says what would help."""
     budget = settings.budget_with(latency.costs if latency else {})
-    space = make_space(parts, settings, budget, room)
-    refuse_beyond_memory(space, parts.task, OPTIMIZER)
+    space = make_space(data, settings, budget, limit_share)
+    check_memory(space, data.task, OPTIMIZER)
     try:
         return FeasibleSet(space, budget)
     except InfeasibleError as error:
@@ -343,7 +382,7 @@ def _feasible(
 
 
 def default_batch_size(rows: int) -> int:
-    """The largest power of two, from 32 to 512, that makes 150 steps of an epoch or more."""
+    """Return the largest power of two, from 32 to 512, with at least 150 steps per epoch."""
     size = 32
     while size < 512 and rows / (2 * size) >= 150:
         size *= 2
@@ -351,34 +390,36 @@ def default_batch_size(rows: int) -> int:
 
 
 def default_epochs(rows: int, batch_size: int) -> int:
-    """40; more where that would be few steps, fewer where it would be very many rows."""
-    enough = ceil(FEWEST_STEPS / ceil(rows / batch_size))
-    too_many = MOST_ROWS // rows
-    return max(FEWEST_EPOCHS, min(max(EPOCHS, enough), too_many, MOST_EPOCHS))
+    """Return 40; more if that would be few steps, fewer if it would be very many rows."""
+    enough = ceil(MIN_STEPS / ceil(rows / batch_size))
+    too_many = MAX_ROWS_SHOWN // rows
+    return max(MIN_EPOCHS, min(max(EPOCHS, enough), too_many, MAX_EPOCHS))
 
 
-def _comparison_seconds(parts: Parts, settings: RunSettings) -> float:
-    if parts.test is None or not settings.baselines:
+def _estimate_comparison_seconds(data: PreparedData, settings: RunSettings) -> float:
+    if data.test is None or not settings.baselines:
         return 0.0
-    columns = len(parts.encoder.features) + len(parts.encoder.categories)
-    cells = min(len(parts.train), TREE_ROWS) * columns
-    return TREES * parts.task.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
+    columns = len(data.encoder.features) + len(data.encoder.categories)
+    cells = min(len(data.train), MAX_TREE_ROWS) * columns
+    return TREES * data.task.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
 
 
-def _scaled(epochs: int, factor: float) -> int:
+def _scale_epochs(epochs: int, factor: float) -> int:
     return max(1, round(epochs * factor))
 
 
-def _pace(parts: Parts, feasible: FeasibleSet, batch_size: int, settings: RunSettings) -> float:
-    """Seconds that a training step of the largest network within the limit takes, here and now."""
+def _time_step(
+    data: PreparedData, feasible: FeasibleSet, batch_size: int, settings: RunSettings
+) -> float:
+    """Measure the seconds of a training step of the largest feasible network."""
     largest = feasible.most_expensive()
-    task = parts.task
+    task = data.task
     net = SuperNet.standalone(largest, task, optimizer=OPTIMIZER, engine=settings.engine)
-    known = parts.known.examples
-    rows = stream(0, "pace").integers(len(known), size=min(batch_size, len(known)))
-    net.train_step(largest, known, rows, 0.0)  # compiles, if it must
-    began, steps = perf_counter(), 0
-    while perf_counter() - began < PACE_SECONDS:
-        net.train_step(largest, known, rows, 0.0)
+    examples = data.train_in_memory.examples
+    rows = stream(0, "pace").integers(len(examples), size=min(batch_size, len(examples)))
+    net.train_step(largest, examples, rows, 0.0)  # compiles
+    start, steps = perf_counter(), 0
+    while perf_counter() - start < TIMING_SECONDS:
+        net.train_step(largest, examples, rows, 0.0)
         steps += 1
-    return (perf_counter() - began) / steps
+    return (perf_counter() - start) / steps

@@ -1,48 +1,49 @@
-"""One plan for all processes of a run: what is measured is measured by the first."""
+"""One plan for all processes of a run: the first one measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.latency import LatencyTerms, Measure
 from tabnas.model import Model
 from tabnas.runs._ranks import ENGINE, Ranks
-from tabnas.runs.plan._plan import Plan
+from tabnas.runs.plan._plan import Plan, ResolvedPlan
 
-Planned = Callable[[Mapping[str, Any] | None], Plan]
-"""A plan, from what an earlier process has settled, if one has."""
+MakePlan = Callable[[ResolvedPlan | None], Plan]
 
 
-def shared_plan(planned: Planned, resolved: Mapping[str, Any] | None, ranks: Ranks) -> Plan:
-    """The plan of the first process, whatever machines the others are on."""
-    own = planned(resolved) if ranks.first else None
-    said = None
-    if own is not None:
-        said = {"resolved": own.resolved, "here": own.latency is not None and own.latency.here}
-    said, _ = ranks.told(said)
-    plan = own or planned(said["resolved"])
+def share_plan(make_plan: MakePlan, resolved: ResolvedPlan | None, ranks: Ranks) -> Plan:
+    """Return the plan of the first process, on whatever machine the others are."""
+    plan = make_plan(resolved) if ranks.is_first else None
+    decisions = None
+    if plan is not None:
+        is_local = plan.latency is not None and plan.latency.is_local
+        decisions = {"resolved": plan.resolved, "is_local": is_local}
+    decisions, _ = ranks.broadcast(decisions)
+    plan = plan or make_plan(ResolvedPlan.decode(decisions["resolved"]))
     if plan.engine != "torch":
         raise TabNASError(
-            "a run in several processes must have the engine torch, but it has "
-            f"{plan.engine}; give --engine torch to the search, or go on in one process"
+            f"a run in several processes must use the engine torch, got {plan.engine}; give "
+            "--engine torch to the search, or resume it in one process"
         )
     latency = plan.latency
     if latency is not None:
-        shared = _measured_by_the_first(latency.measure, ranks)
-        latency = replace(latency, here=said["here"], measure=shared)
+        shared = _share_measure(latency.measure, ranks)
+        latency = replace(latency, is_local=decisions["is_local"], measure=shared)
     return replace(plan, engine=ENGINE, latency=latency)
 
 
-def _measured_by_the_first(measure: Measure, ranks: Ranks) -> Measure:
-    def measured(
+def _share_measure(measure: Measure, ranks: Ranks) -> Measure:
+    """Return a function that measures in the first process, and returns that in all."""
+
+    def measure_once(
         models: Sequence[Model], sample: Table, rows: int, terms: LatencyTerms
     ) -> list[float]:
-        found = list(measure(models, sample, rows, terms)) if ranks.first else None
-        told: list[float] = ranks.told(found)[0]
-        return told
+        measured = list(measure(models, sample, rows, terms)) if ranks.is_first else None
+        shared: list[float] = ranks.broadcast(measured)[0]
+        return shared
 
-    return measured
+    return measure_once

@@ -1,4 +1,4 @@
-"""How many categories, and how many numbers for each, a limit leaves room for."""
+"""The size of categorical embeddings: categories and dimensions that a limit allows."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from math import ceil, inf, sqrt
 from tabnas.data import TableEncoder
 from tabnas.space import Budget
 
-SHARE = 0.5
-"""The most of a limit on parameters that embedding tables may take; the rest is the network's."""
+MAX_SHARE = 0.5
+"""The share of a limit on parameters that embedding tables may take."""
 DIMENSIONS = (8, 4, 2, 1)
-ENOUGH = 64
-"""Categories that a column should keep before its embedding is made narrower instead."""
+MIN_CATEGORIES = 64
+"""Before a column keeps fewer categories, its embedding gets fewer dimensions."""
 
 
 def fit_embeddings(
-    encoder: TableEncoder, budget: Budget, *, share: float = SHARE
+    encoder: TableEncoder, budget: Budget, *, share: float = MAX_SHARE
 ) -> tuple[TableEncoder, tuple[int, ...]]:
-    """The encoder with vocabularies that the budget bears, and the dimension of each embedding.
+    """Return the encoder with vocabularies that fit the budget, and the embedding dimensions.
 
     A column of c categories gets sqrt(c) dimensions, rounded up, at most 8. If the tables then take
     more than half of a limit on parameters or bytes, all columns keep only their most frequent
     categories, as many as fit; before that would be fewer than 64, dimensions are
     capped at 4, then 2, then 1.
     """
-    limited, _, dimensions = embeddings_within(encoder, budget, share=share)
+    limited, _, dimensions = choose_embeddings(encoder, budget, share=share)
     return limited, dimensions
 
 
-def embeddings_within(
-    encoder: TableEncoder, budget: Budget, *, share: float = SHARE
+def choose_embeddings(
+    encoder: TableEncoder, budget: Budget, *, share: float = MAX_SHARE
 ) -> tuple[TableEncoder, int, tuple[int, ...]]:
-    """The same, and the most categories that a column keeps."""
+    """Return the encoder, the most categories that a column keeps, and the dimensions."""
     allowed = share * _parameters_allowed(budget)
-    most = max(encoder.categories, default=1)
+    max_categories = max(encoder.categories, default=1)
     for cap in DIMENSIONS:
         kept = _largest_vocabulary(encoder, cap, allowed)
-        if kept >= min(ENOUGH, most):
+        if kept >= min(MIN_CATEGORIES, max_categories):
             break
-    if kept < most:
-        most = max(1, kept)
-        encoder = encoder.limited(most)
-    return encoder, most, _dimensions(encoder.categories, cap)
+    if kept < max_categories:
+        max_categories = max(1, kept)
+        encoder = encoder.limited(max_categories)
+    return encoder, max_categories, _dimensions(encoder.categories, cap)
 
 
 def _parameters_allowed(budget: Budget) -> float:
-    """The tightest limit on trained numbers; infinite if there is none."""
+    """Return the tightest limit on parameters; infinite if there is none."""
     numbers_in_one = {"parameters": 1, "bytes": 4}
     return min(
         (
@@ -63,11 +63,11 @@ def _dimensions(categories: Sequence[int], cap: int) -> tuple[int, ...]:
 
 
 def _largest_vocabulary(encoder: TableEncoder, cap: int, allowed: float) -> int:
-    """The most categories a column may keep, so that all embeddings fit; 0 if none does."""
+    """Return the most categories a column may keep so that all embeddings fit; 0 if none do."""
 
-    def parameters(most: int) -> int:
-        # other and missing have codes of their own, beside the vocabulary
-        kept = [min(count, most + 2) for count in encoder.categories]
+    def parameters(max_categories: int) -> int:
+        # unknown and missing values have two codes besides the vocabulary
+        kept = [min(count, max_categories + 2) for count in encoder.categories]
         return sum(c * d for c, d in zip(kept, _dimensions(kept, cap), strict=True))
 
     low, high = 0, max(encoder.categories, default=0)

@@ -1,4 +1,4 @@
-"""Rows in memory as networks take them."""
+"""Encoded rows in memory, ready for a network."""
 
 from __future__ import annotations
 
@@ -16,85 +16,90 @@ from tabnas.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Some rows, as a network takes them, with their truth for judging."""
+class EncodedRows:
+    """Rows as a network reads them, with their target values for scores."""
 
     examples: Examples
     encoded: Encoded
     truth: NDArray[Any]
-    weight: FloatArray | None  # the user's own, for scores; training may weigh classes besides
+    weight: FloatArray | None  # sample weights, for scores; training may weigh classes, too
 
     def __len__(self) -> int:
         return len(self.truth)
 
     @property
     def training_weight(self) -> FloatArray | None:
-        """What rows weigh in training, classes included; None if they weigh the same."""
+        """The weights of the rows in training, with class weights; None if all are equal."""
         return self.examples.weight if len(self.examples.weight) else None  # type: ignore[return-value]
 
     @property
-    def learned_truth(self) -> NDArray[Any]:
-        """Class numbers, or values in the units in which networks learn them."""
-        quantity = self.examples.task.loss is Loss.SQUARED_ERROR
-        return self.examples.values[:, 0] if quantity else self.truth
+    def training_target(self) -> NDArray[Any]:
+        """Class indices, or values as scaled for training."""
+        is_regression = self.examples.task.loss is Loss.SQUARED_ERROR
+        return self.examples.values[:, 0] if is_regression else self.truth
 
-    def recoded(self, task: Task, encoder: TableEncoder, max_categories: int) -> Part:
-        """The same rows with the categories of `encoder.limited(max_categories)`.
+    def recode(self, task: Task, encoder: TableEncoder, max_categories: int) -> EncodedRows:
+        """Return the same rows with the categories of `encoder.limited(max_categories)`.
 
-        Numbers are shared with these.
+        The numbers are shared with these rows.
         """
         categorical = self.encoded.categorical.copy()
         encoder.recode(categorical, max_categories)
         encoded = Encoded(self.encoded.numeric, categorical)
-        own = self.examples
-        target = own.labels if len(own.labels) else own.values
-        weight = own.weight if len(own.weight) else None
-        return Part(examples(task, encoded, target, weight), encoded, self.truth, self.weight)
+        before = self.examples
+        target = before.labels if len(before.labels) else before.values
+        weight = before.weight if len(before.weight) else None
+        return EncodedRows(
+            examples(task, encoded, target, weight), encoded, self.truth, self.weight
+        )
 
-    def take(self, rows: IntArray | slice) -> Part:
-        """Some of the rows; a slice shares memory."""
-        whole = self.examples
-        target = whole.labels if len(whole.labels) else whole.values
+    def take(self, rows: IntArray | slice) -> EncodedRows:
+        """Return some of the rows; a slice shares memory."""
+        before = self.examples
+        target = before.labels if len(before.labels) else before.values
         encoded = Encoded(self.encoded.numeric[rows], self.encoded.categorical[rows])
-        weight = whole.weight[rows] if len(whole.weight) else None
-        return Part(
-            examples(whole.task, encoded, target[rows], weight),
+        weight = before.weight[rows] if len(before.weight) else None
+        return EncodedRows(
+            examples(before.task, encoded, target[rows], weight),
             encoded,
             self.truth[rows],
             None if self.weight is None else self.weight[rows],
         )
 
 
-def make_part(
+def make_encoded_rows(
     task: Task,
     target: Target,
     encoded: Encoded,
     truth: NDArray[Any],
     *,
-    own: FloatArray | None = None,
-    balance: FloatArray | None = None,
-) -> Part:
-    """Encoded rows with their truth; `own` is what a user weighs them, `balance` each class."""
-    learned = target.scaled(truth) if isinstance(target, NumberTarget) else truth
-    weight = own
-    if balance is not None:
-        weight = balance[truth] if own is None else own * balance[truth]
-    return Part(examples(task, encoded, learned, weight), encoded, truth, own)
+    weight: FloatArray | None = None,
+    class_weight: FloatArray | None = None,
+) -> EncodedRows:
+    """Return encoded rows with their target values, sample weights and class weights."""
+    scaled = target.scaled(truth) if isinstance(target, NumberTarget) else truth
+    training_weight = weight
+    if class_weight is not None:
+        training_weight = class_weight[truth]
+        if weight is not None:
+            training_weight = weight * training_weight
+    return EncodedRows(examples(task, encoded, scaled, training_weight), encoded, truth, weight)
 
 
-def joined(first: Part, second: Part) -> Part:
-    """The rows of both, one after the other."""
+def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
+    """Return the rows of both, one after the other."""
 
-    def both(get: Callable[[Part], NDArray[Any]]) -> NDArray[Any]:
+    def join(get: Callable[[EncodedRows], NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([get(first), get(second)])
 
-    encoded = Encoded(both(lambda p: p.encoded.numeric), both(lambda p: p.encoded.categorical))
-    task = first.examples.task
-    target = both(lambda p: p.examples.labels if len(p.examples.labels) else p.examples.values)
-    weight, own = None, None
+    encoded = Encoded(join(lambda r: r.encoded.numeric), join(lambda r: r.encoded.categorical))
+    target = join(lambda r: r.examples.labels if len(r.examples.labels) else r.examples.values)
+    training_weight, weight = None, None
     if len(first.examples.weight) or len(second.examples.weight):
-        weight = both(lambda p: p.examples.weight if len(p.examples.weight) else np.ones(len(p)))
+        training_weight = join(
+            lambda r: r.examples.weight if len(r.examples.weight) else np.ones(len(r))
+        )
     if first.weight is not None or second.weight is not None:
-        own = both(lambda p: np.ones(len(p)) if p.weight is None else p.weight)
-    truth = both(lambda p: p.truth)
-    return Part(examples(task, encoded, target, weight), encoded, truth, own)
+        weight = join(lambda r: np.ones(len(r)) if r.weight is None else r.weight)
+    joined = examples(first.examples.task, encoded, target, training_weight)
+    return EncodedRows(joined, encoded, join(lambda r: r.truth), weight)

@@ -1,4 +1,4 @@
-"""A table whose target column is known: features on one side, the truth on the other."""
+"""A table with its target column split off."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tabnas.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """Features with what is to be predicted from them."""
+class LabelledTable:
+    """The features of a table, and the target values of its rows."""
 
     features: Table
     target: Target
-    truth: NDArray[Any]  # [rows]: class numbers, or values in their own units
-    weight: FloatArray | None = None  # [rows], a user's own
-    without_target: int = 0  # rows of the table that are not among these
-    notes: tuple[str, ...] = ()  # what people should know of the target
+    truth: NDArray[Any]  # [rows]: class indices, or values in the units of the target
+    weight: FloatArray | None = None  # [rows], sample weights
+    without_target: int = 0  # rows of the table that were left out
+    notes: tuple[str, ...] = ()  # for the user, on the target
 
     @classmethod
-    def of(cls, table: Table, target: str | Target, *, task: Any = None) -> Labelled:
-        """Split the target column off; rows without a target are left out.
+    def from_table(cls, table: Table, target: str | Target, *, task: Any = None) -> LabelledTable:
+        """Split the target column off, and leave out rows without a target.
 
-        With a target that is already fitted, labels must be among its own.
+        If `target` is fitted already, the labels of the table must be among its classes.
         """
         name = target if isinstance(target, str) else target.name
         column = table.column(name)
@@ -47,8 +47,8 @@ class Labelled:
         truth = target.truth(column, mark)
         return cls(table.drop([name]), target, truth, without_target=missing, notes=notes)
 
-    def weighing(self) -> Labelled:
-        """Without the rows that weigh nothing, in the precision in which networks learn."""
+    def drop_zero_weights(self) -> LabelledTable:
+        """Return the rows whose weight is not zero in float32, the precision of training."""
         if self.weight is None:
             return self
         rows = np.nonzero(np.asarray(self.weight, np.float32) > 0)[0]
@@ -56,18 +56,18 @@ class Labelled:
             return self
         return self.take(rows)
 
-    def take(self, rows: IntArray) -> Labelled:
-        """Some of the rows, by number."""
+    def take(self, rows: IntArray) -> LabelledTable:
+        """Return some of the rows, by index."""
         weight = None if self.weight is None else self.weight[rows]
         features, truth = self.features.take(rows), self.truth[rows]
-        return Labelled(features, self.target, truth, weight, self.without_target, self.notes)
+        return LabelledTable(features, self.target, truth, weight, self.without_target, self.notes)
 
     def __len__(self) -> int:
         return len(self.truth)
 
 
 def _notes(target: Target, column: Any, decimals: DecimalContext) -> tuple[str, ...]:
-    """What to say of a target as it was written."""
+    """Return notes on how the target was written in the table."""
     if isinstance(target, NumberTarget):
         return fit_number_format(target.name, column, decimals)[1]
     return label_note(target)

@@ -1,4 +1,4 @@
-"""Columns that give the target away: alone, they answer rows that they were not learned from."""
+"""Leaking columns: those that alone predict the target of rows that were held out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tabnas.model import TreeInputs
 from tabnas.types import FloatArray
 
 SAMPLE_ROWS = 2_000
-"""Rows of the training part, and of the validation part, that are looked at."""
+"""Training rows, and validation rows, that are examined."""
 MAX_ERROR = 0.01
-"""A column gives the target away if its error is at most this share of knowing nothing's."""
+"""A column leaks if its error is at most this share of the trivial predictor's."""
 MIN_MISTAKES = 20
-"""Knowing nothing must be wrong about so many rows, or they are too few to tell."""
-MISSING = -1e300  # below every number that trees are shown
+"""The trivial predictor must be wrong about so many rows, or there are too few to tell."""
+MISSING = -1e300  # below every other value
 
 
 class Half(NamedTuple):
-    """Some rows as trees take them [rows, inputs], and class numbers or scaled values [rows]."""
+    """Inputs of trees [rows, inputs], and class indices or scaled targets [rows]."""
 
     inputs: NDArray[np.float32]
     truth: NDArray[Any]
@@ -31,7 +31,7 @@ class Half(NamedTuple):
 def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) -> list[str]:
     """Return the columns that alone predict each half of the rows from the other.
 
-    A number is predicted as its neighbours in the other half are, a category as its own rows there.
+    A number is predicted by its neighbours in the other half, a category by its rows there.
     """
     classes = len(target.classes) if isinstance(target, ClassTarget) else 0
     leaks: list[str] = []
@@ -42,11 +42,11 @@ def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) ->
             [
                 _errors(
                     Half(known.inputs[:, k], known.truth),
-                    Half(asked.inputs[:, k], asked.truth),
+                    Half(queries.inputs[:, k], queries.truth),
                     is_category=is_category,
                     classes=classes,
                 )
-                for known, asked in ((first, second), (second, first))
+                for known, queries in ((first, second), (second, first))
             ],
             axis=0,
         )
@@ -57,18 +57,18 @@ def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) ->
 
 
 def leak_notes(names: Sequence[str], target: str) -> tuple[str, ...]:
-    """What people should know of such columns."""
+    """Return notes on leaking columns."""
     return tuple(
-        f"the column {name!r} alone gives the target {target!r} on rows held out; if it is not "
-        "known before the target is, drop it"
+        f"the column {name!r} alone predicts the target {target!r} of held-out rows; if its values "
+        "are not known before the target, drop it"
         for name in names
     )
 
 
-def _errors(known: Half, asked: Half, *, is_category: bool, classes: int) -> tuple[float, float]:
-    """What one input gets wrong, and what knowing nothing does: mistakes, or distances."""
-    values, rows = np.unique(_filled(known.inputs), return_inverse=True)
-    wanted = _filled(asked.inputs)
+def _errors(known: Half, queries: Half, *, is_category: bool, classes: int) -> tuple[float, float]:
+    """Return the errors of one input and of the trivial predictor: mistakes, or distances."""
+    values, rows = np.unique(_fill_missing(known.inputs), return_inverse=True)
+    wanted = _fill_missing(queries.inputs)
     above = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
     below = np.maximum(above - 1, 0)
     place = np.where(wanted - values[below] < values[above] - wanted, below, above)
@@ -79,7 +79,7 @@ def _errors(known: Half, asked: Half, *, is_category: bool, classes: int) -> tup
         predicted = counts.argmax(axis=1)[place]
         if is_category:
             predicted = np.where(values[place] == wanted, predicted, trivial)
-        return float((predicted != asked.truth).sum()), float((trivial != asked.truth).sum())
+        return float((predicted != queries.truth).sum()), float((trivial != queries.truth).sum())
     middle = np.median(known.truth)
     means = np.bincount(rows, known.truth) / np.bincount(rows)
     if is_category:
@@ -87,11 +87,11 @@ def _errors(known: Half, asked: Half, *, is_category: bool, classes: int) -> tup
     else:
         found = np.interp(wanted, values, means)
     within = (wanted >= values[0]) & (wanted <= values[-1])  # beyond, nothing is known
-    errors, apart = np.abs(found - asked.truth), np.abs(middle - asked.truth)
+    errors, apart = np.abs(found - queries.truth), np.abs(middle - queries.truth)
     return float(errors[within].sum()), float(apart[within].sum())
 
 
-def _filled(column: NDArray[np.float32]) -> FloatArray:
+def _fill_missing(column: NDArray[np.float32]) -> FloatArray:
     values = column.astype(np.float64)
     values[np.isnan(values)] = MISSING
     return values

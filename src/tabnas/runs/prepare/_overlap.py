@@ -1,4 +1,4 @@
-"""Rows of a user's own validation or test part that stand among the rows to learn from, too."""
+"""Overlap between the training rows and the validation or test rows that a user provides."""
 
 from __future__ import annotations
 
@@ -9,50 +9,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError
-from tabnas.runs.prepare._encoded_rows import Part
+from tabnas.runs.prepare._encoded_rows import EncodedRows
 
 Hashes = NDArray[np.uint64]
 
 REFUSED_SHARE, NOTED_SHARE = 0.9, 0.1
-"""Of the rows of a part that would be new if it were drawn afresh."""
+"""Shares of the provided rows, of those that would be new in a fresh sample."""
 MAX_CHANCE = 1e-5
-"""Nothing is refused or noted that happens to parts drawn afresh more often than this."""
+"""An overlap that chance makes more often than this is neither refused nor noted."""
 CONSEQUENCES = {
-    "validation": "candidates are chosen by rows that they have learned",
+    "validation": "candidates are chosen by rows that they were trained on",
     "test": "scores are better than they will be on new rows",
 }
 MULTIPLIER, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 
 
 def check_overlap(
-    table: Sequence[Part], own: Mapping[str, Part | None], *, table_share: float = 1.0
+    table: Sequence[EncodedRows],
+    provided: Mapping[str, EncodedRows | None],
+    *,
+    table_share: float = 1.0,
 ) -> tuple[str, ...]:
-    """Refuse a part of which nearly all rows are known, and return notes on those with many.
+    """Raise an error if nearly all provided rows are training rows; return notes if many are.
 
-    `table` holds the rows to learn from, or a sample, `table_share` of them. `own` holds a user's
-    own parts by name; each must be new to the table and to the parts before it. Two rows are the
-    same if their encoded features and their targets are.
+    Parameters
+    ----------
+    table
+        The rows to learn from, or a sample of them.
+    provided
+        The user's own rows by name; each must be new to the table and to those before it.
+    table_share
+        The share of the table that `table` holds.
+
+    Two rows are the same if their encoded features and their targets are.
     """
-    if not any(own.values()):  # which are parts with rows
+    if not any(provided.values()):  # empty rows are false
         return ()
     notes = []
-    known = np.concatenate([hash_rows(part) for part in table])
-    for name, part in own.items():
-        if not part:
+    known = np.concatenate([hash_rows(rows) for rows in table])
+    for name, encoded in provided.items():
+        if not encoded:
             continue
-        rows = hash_rows(part)
+        rows = hash_rows(encoded)
         found = int(np.isin(rows, known).sum())
         unexpected = _unexpected_share(found, len(rows), known, table_share)
         if unexpected >= REFUSED_SHARE:
             raise TabNASError(
-                f"the {name} part must have other rows than those to learn from, got {found:,} of "
-                f"{len(rows):,} rows that stand there, too, with the same target; leave it out to "
-                "have a share of the table for it, or give new rows"
+                f"the {name} rows must not be training rows, but {found:,} of {len(rows):,} are, "
+                "with the same target; leave them out to use a share of the table, or give new "
+                "rows"
             )
         if unexpected >= NOTED_SHARE or _are_same(rows, known):
             notes.append(
-                f"{found:,} of the {len(rows):,} rows of the {name} part stand among the rows to "
-                f"learn from, too, with the same target: {CONSEQUENCES[name]}"
+                f"{found:,} of the {len(rows):,} {name} rows are training rows, too, with the same "
+                f"target: {CONSEQUENCES[name]}"
             )
         known = np.concatenate([known, rows])
     return tuple(notes)
@@ -61,8 +71,8 @@ def check_overlap(
 def _unexpected_share(found: int, rows: int, known: Hashes, table_share: float) -> float:
     """Return the share of known rows among those that should be new, 0 if it may be chance.
 
-    In tables of few distinct rows, most new rows are known. How many of them is what the table
-    says of itself: the share of its rows that it has more than once.
+    In a table of few distinct rows most new rows are known. The expected share of them is estimated
+    by the rows that the table has more than once.
     """
     from scipy.special import bdtrc
 
@@ -77,15 +87,15 @@ def _unexpected_share(found: int, rows: int, known: Hashes, table_share: float) 
 
 
 def _are_same(rows: Hashes, known: Hashes) -> bool:
-    """Whether both hold the same rows equally often, in any order."""
+    """Return whether both hold the same rows, in any order."""
     return len(rows) == len(known) and bool((np.sort(rows) == np.sort(known)).all())
 
 
-def hash_rows(part: Part) -> Hashes:
-    """Return a number for each row, of its encoded features and its target."""
-    encoded = part.encoded
-    hashes = np.zeros(len(part), np.uint64)
-    truth = part.truth.astype(np.float64) + 0.0  # -0 is 0
+def hash_rows(rows: EncodedRows) -> Hashes:
+    """Return a hash of each row: of its encoded features and its target."""
+    encoded = rows.encoded
+    hashes = np.zeros(len(rows), np.uint64)
+    truth = rows.truth.astype(np.float64) + 0.0  # -0 is 0
     numbers = ((column + np.float32(0)).view(np.uint32) for column in encoded.numeric.T)
     for column in chain([truth.view(np.uint64)], numbers, encoded.categorical.T):
         hashes ^= column.astype(np.uint64)

@@ -1,11 +1,11 @@
-"""From a table to the parts of a run."""
+"""Prepare the data of a run: split, fit the encoder, encode."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,10 @@ from tabnas.data import (
     DataWarning,
     Encoded,
     NumberTarget,
+    Split,
     Table,
     TableEncoder,
+    Target,
     UnseenCategories,
     group_numbers,
     refuse_lonely_classes,
@@ -25,172 +27,194 @@ from tabnas.data.reading import RowError, settle_decimals
 from tabnas.errors import TabNASError
 from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
-from tabnas.runs._ranks import ALONE, Ranks
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._settings import RunSettings
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
-from tabnas.runs.prepare._encoded_rows import Part, joined, make_part
-from tabnas.runs.prepare._labelled_table import Labelled
+from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
+from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._overlap import check_overlap
-from tabnas.runs.prepare._prepared_data import SMALL_TABLE, Parts
-from tabnas.runs.prepare._row_split import balance_of, note_rare_classes, split_rows
-from tabnas.runs.prepare._stored_data import prepare_stored
-from tabnas.runs.prepare._table_rows import TableRows, make_tree_parts, note_leaks
+from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
+from tabnas.runs.prepare._row_split import compute_class_weights, note_rare_classes, split_rows
+from tabnas.runs.prepare._stored_data import prepare_store
+from tabnas.runs.prepare._table_rows import TableRows, make_tree_data, note_leaks
 from tabnas.space import Budget
 from tabnas.stores import Store
-from tabnas.types import IntArray
+from tabnas.types import FloatArray, IntArray
 
-FEWEST_ROWS = 10
-"""Fewer cannot be learned from, chosen by and judged on."""
+MIN_ROWS = 10
+"""Fewer rows are not enough for training, validation and test."""
 FOLDS = 5
-HUGE = 1e15
+MAX_UNSCALED_VALUE = 1e15
 SAMPLE_ROWS = max(COST_NAMES.values())
 
 
-def prepare(
-    data: Labelled | Store,
+def prepare_data(
+    data: LabelledTable | Store,
     settings: RunSettings,
     *,
-    validation: Labelled | None = None,
-    test: Labelled | None = None,
-    ranks: Ranks = ALONE,
-) -> Parts:
-    """The parts of a run: of a table, or of a store, which is split and encoded already.
+    validation: LabelledTable | None = None,
+    test: LabelledTable | None = None,
+    ranks: Ranks = SINGLE_PROCESS,
+) -> PreparedData:
+    """Return the encoded rows of a table or a store, with embeddings that fit the limits.
 
-    Of several processes, `ranks`, each reads its share of a store, and all of a table.
+    A store is split and encoded already. Of several processes, `ranks`, each reads its share of a
+    store, and all of a table.
     """
-    uncut = prepare_uncut(data, settings, validation=validation, test=test, ranks=ranks)
-    return uncut.within(settings.budget)
+    unlimited = prepare_unlimited(data, settings, validation=validation, test=test, ranks=ranks)
+    return unlimited.limit_embeddings(settings.budget)
 
 
-def prepare_uncut(
-    data: Labelled | Store,
+def prepare_unlimited(
+    data: LabelledTable | Store,
     settings: RunSettings,
     *,
-    validation: Labelled | None = None,
-    test: Labelled | None = None,
-    ranks: Ranks = ALONE,
-) -> Parts:
-    """The same with all categories, and embeddings as wide as they are without a limit.
-
-    `Parts.within` makes of them what a limit bears.
-    """
+    validation: LabelledTable | None = None,
+    test: LabelledTable | None = None,
+    ranks: Ranks = SINGLE_PROCESS,
+) -> PreparedData:
+    """Return the same with all categories, and embeddings as wide as they are without a limit."""
     if not isinstance(data, Store):
         return prepare_table(data, settings, validation=validation, test=test)
     if validation is not None or test is not None:
         raise TabNASError(
-            "the rows of a store were split when it was made, but validation or test rows are "
+            "the rows of a store were split when it was encoded, but validation or test rows are "
             "given besides; leave them out"
         )
-    return prepare_stored(data, settings, ranks)
+    return prepare_store(data, settings, ranks)
 
 
 def prepare_table(
-    data: Labelled,
+    data: LabelledTable,
     settings: RunSettings,
     *,
-    validation: Labelled | None = None,
-    test: Labelled | None = None,
-) -> Parts:
-    """Split the rows, and encode them by what the rows that may be learned from show.
+    validation: LabelledTable | None = None,
+    test: LabelledTable | None = None,
+) -> PreparedData:
+    """Split a table, fit the encoder, and encode the rows.
 
-    Rows of the test part shape nothing: neither vocabularies and scales nor the target's units.
-    `validation` and `test` are a user's own, from other files; they replace the shares. If nearly
-    all of their rows stand in the table, too, they are refused.
+    Test rows influence nothing: neither vocabularies and scales nor the units of the target. The
+    user's own `validation` and `test` rows replace the shares of the table; they are refused if
+    nearly all of them are rows of the table.
     """
-    data = data.weighing()
+    data = data.drop_zero_weights()
     if settings.decimal is not None:
         data = replace(data, features=settle_decimals(data.features, settings.decimal))
-    validation = None if validation is None else _matching("validation", validation, data)
-    test = None if test is None else _matching("test", test, data)
-    if len(data) < FEWEST_ROWS:
+    validation = None if validation is None else _check_same_target("validation", validation, data)
+    test = None if test is None else _check_same_target("test", test, data)
+    if len(data) < MIN_ROWS:
         raise TabNASError(
-            f"the table must have at least {FEWEST_ROWS} rows with a target, but it has {len(data)}"
+            f"the table must have at least {MIN_ROWS} rows with a target, but it has {len(data)}"
         )
-    judged = test is not None or settings.shares.test > 0
-    if judged and isinstance(data.target, ClassTarget):
+    has_test = test is not None or settings.shares.test > 0
+    if has_test and isinstance(data.target, ClassTarget):
         refuse_lonely_classes(data.target, data.truth)
     split = split_rows(
-        data, settings, own_validation=validation is not None, own_test=test is not None
+        data, settings, has_validation=validation is not None, has_test=test is not None
     )
-    development = np.concatenate([split.train, split.validation])
-    # small tables train their final network on all of these; large ones have rows enough without
-    shown = development if len(development) <= SMALL_TABLE else split.train
+    fitted = _fit(data, settings, split)
+    encoder, notes = fitted.encoder, [*_table_notes(data), *fitted.encoder.notes]
+    development = fitted.encode(data, np.concatenate([split.train, split.validation]))
+    if settings.scaling == "none":
+        _check_unscaled_values(encoder, development)
+    test_rows = fitted.encode(data, split.test) if len(split.test) else None
+    provided: dict[str, EncodedRows | None] = {"validation": None, "test": None}
+    for name, table in (("validation", validation), ("test", test)):
+        if table is not None:
+            provided[name] = rows = fitted.encode(table)
+            notes += note_unseen_categories(encoder, rows.encoded, name)
+    notes += check_overlap([development, *filter(None, [test_rows])], provided)
+    if provided["validation"] is not None:
+        development = concatenate(development, provided["validation"])
+    groups = None
+    if settings.order == "group" and settings.order_column is not None:
+        rows_of_table = np.concatenate([split.train, split.validation])
+        column = data.features.column(settings.order_column, rows_of_table)
+        groups = group_numbers(settings.order_column, column)
+    prepared = PreparedData(
+        encoder=encoder,
+        target=fitted.target,
+        dimensions=fitted.dimensions,
+        development=development,
+        train_rows=len(split.train),
+        test=test_rows if provided["test"] is None else provided["test"],
+        folds=_count_folds(settings, development, groups, has_validation=validation is not None),
+        groups=groups,
+        sample=_sample(data.features, encoder, fitted.rows)
+        if settings.limits.keys() & COST_NAMES
+        else None,
+        notes=(*notes, *_note_rare_classes(data, split.train, settings)),
+    )
+    train = TableRows(data.features, split.train)
+    held_out = _select_rows(validation, data, split.validation)
+    leaks = note_leaks(prepared, train, held_out, seed=settings.seed)
+    prepared = replace(prepared, notes=(*prepared.notes, *leaks))
+    if not settings.baselines or prepared.test is None:
+        return prepared
+    tested = _select_rows(test, data, split.test)
+    trees = make_tree_data(prepared, train, held_out, tested, seed=settings.seed)
+    return replace(prepared, trees=trees)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The encoder and the target as fitted to some rows of a table."""
+
+    rows: IntArray
+    encoder: TableEncoder
+    target: Target
+    dimensions: tuple[int, ...]
+    class_weight: FloatArray | None
+
+    def encode(self, data: LabelledTable, rows: IntArray | None = None) -> EncodedRows:
+        """Return encoded rows of a table: these, or all."""
+        with suggest_categorical():
+            encoded = self.encoder.encode(data.features, rows=rows)
+        taken = data if rows is None else data.take(rows)
+        return make_encoded_rows(
+            network_task(self.encoder, self.target, self.dimensions),
+            self.target,
+            encoded,
+            taken.truth,
+            weight=taken.weight,
+            class_weight=self.class_weight,
+        )
+
+
+def _fit(data: LabelledTable, settings: RunSettings, split: Split) -> _Fitted:
+    """Fit the encoder and the target to the training rows; to validation rows, too, if few.
+
+    The final network of a small table is trained on all of these; a large one has enough without.
+    """
+    rows = np.concatenate([split.train, split.validation])
+    if len(rows) > MAX_CROSS_VALIDATED_ROWS:
+        rows = split.train
     encoder = TableEncoder.fit(
         data.features,
         kinds=settings.kinds,
         scaling=settings.scaling,
-        drop=_dropped(settings),
-        rows=shown,
+        drop=_dropped_columns(settings),
+        rows=rows,
     )
     encoder, dimensions = fit_embeddings(encoder, Budget())
     target = data.target
     if isinstance(target, NumberTarget):
-        truth = pa.chunked_array([data.truth[shown]])
+        truth = pa.chunked_array([data.truth[rows]])
         target = NumberTarget.fit(target.name, truth, target.written)
-    task = network_task(encoder, target, dimensions)
-    balance = balance_of(data, split.train, settings)
-    notes = [*_notes(data), *encoder.notes]
-
-    def part(own: Labelled, rows: IntArray | None = None, name: str = "") -> Part:
-        with declarable():
-            encoded = encoder.encode(own.features, rows=rows)
-        if name:
-            notes.extend(unseen_notes(encoder, encoded, name))
-        taken = own if rows is None else own.take(rows)
-        return make_part(task, target, encoded, taken.truth, own=taken.weight, balance=balance)
-
-    learned = part(data, development)
-    if settings.scaling == "none":
-        _refuse_huge(encoder, learned)
-    tested = part(data, split.test) if len(split.test) else None
-    own = {
-        "validation": None if validation is None else part(validation, name="validation"),
-        "test": None if test is None else part(test, name="test"),
-    }
-    notes += check_overlap([learned, *filter(None, [tested])], own)
-    if own["validation"] is not None:
-        learned = joined(learned, own["validation"])
-    groups = None
-    if settings.order == "group" and settings.order_column is not None:
-        name = settings.order_column
-        groups = group_numbers(name, data.features.column(name, development))
-    parts = Parts(
-        encoder=encoder,
-        target=target,
-        dimensions=dimensions,
-        development=learned,
-        train_rows=len(split.train),
-        test=tested if own["test"] is None else own["test"],
-        folds=_fold_count(settings, learned, groups, own_validation=validation is not None),
-        groups=groups,
-        sample=_sample(data.features, encoder, shown)
-        if settings.limits.keys() & COST_NAMES
-        else None,
-        notes=(*notes, *_rare_classes(data, split.train, settings)),
-    )
-    train = TableRows(data.features, split.train)
-    held_out = _rows_of(validation, data, split.validation)
-    leaks = note_leaks(parts, train, held_out, seed=settings.seed)
-    parts = replace(parts, notes=(*parts.notes, *leaks))
-    if not settings.baselines or parts.test is None:
-        return parts
-    judged_on = _rows_of(test, data, split.test)
-    trees = make_tree_parts(parts, train, held_out, judged_on, seed=settings.seed)
-    return replace(parts, trees=trees)
+    class_weight = compute_class_weights(data, split.train, settings)
+    return _Fitted(rows, encoder, target, dimensions, class_weight)
 
 
-def _rows_of(own: Labelled | None, data: Labelled, rows: IntArray) -> TableRows:
-    """All rows of a user's own part, or these of the table."""
-    return (
-        TableRows(data.features, rows)
-        if own is None
-        else TableRows(own.features, np.arange(len(own)))
-    )
+def _select_rows(provided: LabelledTable | None, data: LabelledTable, rows: IntArray) -> TableRows:
+    """Return all rows that the user has provided, or these rows of the table."""
+    if provided is None:
+        return TableRows(data.features, rows)
+    return TableRows(provided.features, np.arange(len(provided)))
 
 
 @contextmanager
-def declarable() -> Iterator[None]:
-    """Say of a value that its column cannot hold what else the column could be declared."""
+def suggest_categorical() -> Iterator[None]:
+    """Add to an error about a value that its column could be declared categorical."""
     try:
         yield
     except RowError as error:
@@ -200,8 +224,8 @@ def declarable() -> Iterator[None]:
         raise RowError(error.before, error.row, after) from None
 
 
-def unseen_notes(encoder: TableEncoder, encoded: Encoded, part: str) -> list[str]:
-    """Warn of the columns of a part of which training knows hardly any value."""
+def note_unseen_categories(encoder: TableEncoder, encoded: Encoded, part: str) -> list[str]:
+    """Warn of columns with many categories that the training rows do not have."""
     unseen = UnseenCategories(encoder)
     unseen.add(encoded)
     notes = [f"in the {part} rows, {note}" for note in unseen.notes()]
@@ -210,8 +234,8 @@ def unseen_notes(encoder: TableEncoder, encoded: Encoded, part: str) -> list[str
     return notes
 
 
-def _notes(data: Labelled) -> tuple[str, ...]:
-    """What is to be said of the table as it was given."""
+def _table_notes(data: LabelledTable) -> tuple[str, ...]:
+    """Return notes on the table."""
     if not data.without_target:
         return data.notes
     rows = "1 row" if data.without_target == 1 else f"{data.without_target:,} rows"
@@ -219,63 +243,69 @@ def _notes(data: Labelled) -> tuple[str, ...]:
     return (*data.notes, f"{rows} without a value of {name!r}, the target, left out")
 
 
-def _rare_classes(data: Labelled, train: IntArray, settings: RunSettings) -> tuple[str, ...]:
+def _note_rare_classes(
+    data: LabelledTable, train: IntArray, settings: RunSettings
+) -> tuple[str, ...]:
     if not isinstance(data.target, ClassTarget):
         return ()
     rows = np.bincount(data.truth[train], minlength=len(data.target.classes))
     return note_rare_classes(data.target, rows, settings)
 
 
-def _fold_count(
-    settings: RunSettings, development: Part, groups: IntArray | None, *, own_validation: bool
+def _count_folds(
+    settings: RunSettings,
+    development: EncodedRows,
+    groups: IntArray | None,
+    *,
+    has_validation: bool,
 ) -> int:
-    """How many folds choose among candidates; 0 where the validation part does.
+    """Return the number of folds of the cross-validation; 0 if validation rows are used.
 
-    A user's own validation rows are there to choose by, and rows in the order of time cannot be
-    dealt out; groups can, as long as every fold gets some.
+    There are no folds if the user provides validation rows, if rows are split by time, or if there
+    are too few groups.
     """
     rows = len(development)
-    if rows > SMALL_TABLE or own_validation or settings.order == "time":
+    if rows > MAX_CROSS_VALIDATED_ROWS or has_validation or settings.order == "time":
         return 0
     if groups is not None:
         return FOLDS if len(np.unique(groups)) >= 2 * FOLDS else 0
     return min(FOLDS, rows // 2)
 
 
-def _matching(name: str, own: Labelled, data: Labelled) -> Labelled:
-    """A user's own rows, whose target must be that of the table."""
-    own = own.weighing()
-    if not len(own):
+def _check_same_target(name: str, provided: LabelledTable, data: LabelledTable) -> LabelledTable:
+    """Check that provided rows have the target of the table; return those that have weight."""
+    provided = provided.drop_zero_weights()
+    if not len(provided):
         raise TabNASError(f"the {name} part must have rows with a target, but it has none")
-    same = own.target == data.target
-    if isinstance(own.target, NumberTarget) and isinstance(data.target, NumberTarget):
-        same = True  # their units are found from the training rows
+    same = provided.target == data.target
+    if isinstance(provided.target, NumberTarget) and isinstance(data.target, NumberTarget):
+        same = True  # their units are those of the training rows
     if not same:
         raise TabNASError(
             f"the {name} part must have the target of the table, classes in the same order, "
-            "but it has another; make it with Labelled.of(table, data.target)"
+            "but it has another; make it with LabelledTable.from_table(table, data.target)"
         )
-    return own
+    return provided
 
 
-def _refuse_huge(encoder: TableEncoder, part: Part) -> None:
-    """Unscaled, products of such values would leave what float32 can hold."""
+def _check_unscaled_values(encoder: TableEncoder, part: EncodedRows) -> None:
+    """Raise an error if products of unscaled values would leave the range of float32."""
     largest = np.abs(part.encoded.numeric).max(axis=0, initial=0.0)
     for feature, value in zip(encoder.features, largest.tolist(), strict=True):
-        if value > HUGE:
+        if value > MAX_UNSCALED_VALUE:
             raise TabNASError(
-                f"the column {feature!r} must stay below {HUGE:g} to be taken as it is, but it "
+                f"the unscaled column {feature!r} must stay below {MAX_UNSCALED_VALUE:g}, but it "
                 f"holds {value:g}; use the scaling robust, or give it in another unit"
             )
 
 
-def _dropped(settings: RunSettings) -> tuple[str, ...]:
-    """Columns that are no features; what orders the split would tell the parts apart."""
+def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
+    """Return the columns that are no features: dropped ones, and the column of the split."""
     return tuple(dict.fromkeys([*settings.drop, *filter(None, [settings.order_column])]))
 
 
 def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:
-    """Copies of the first of these rows, so that the table itself can be let go."""
+    """Return a copy of the first of these rows, so that the table can be freed."""
     if features.named:
         features = features.select([column.name for column in encoder.columns])
     taken = features.take(rows[:SAMPLE_ROWS])

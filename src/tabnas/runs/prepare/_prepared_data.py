@@ -1,4 +1,4 @@
-"""The parts that a run learns, chooses and judges from."""
+"""The encoded rows of a run, by what they are for: training, validation, test."""
 
 from __future__ import annotations
 
@@ -12,105 +12,135 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import NumberTarget, Table, TableEncoder, Target
-from tabnas.model import network_task, probabilities
+from tabnas.model import TreeInputs, TreeMatrix, TreeRows, network_task, probabilities
 from tabnas.nets import Task, TrainingRows
-from tabnas.runs._tree_parts import TreeParts
-from tabnas.runs.prepare._embedding_rule import embeddings_within
-from tabnas.runs.prepare._encoded_rows import Part, joined
+from tabnas.runs.prepare._embedding_rule import choose_embeddings
+from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
 from tabnas.space import Budget
 from tabnas.types import FloatArray, IntArray
 
-SMALL_TABLE = 3_000
-"""Up to so many rows for learning and choosing, candidates are chosen by cross-validation."""
+MAX_CROSS_VALIDATED_ROWS = 3_000
+"""With up to so many training and validation rows, candidates are chosen by cross-validation."""
 
 
-class Learned(Protocol):
-    """Rows that weights are learned from, wherever they are."""
+class TrainingSource(Protocol):
+    """Training rows, in memory or on disk."""
 
     def __len__(self) -> int: ...
 
     @property
     def examples(self) -> TrainingRows:
-        """As a training takes them."""
+        """The rows as `Trainer` and `Search` read them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """Everything that follows from table and settings, but for the plan."""
+class TreeData:
+    """The rows of a run as boosted trees read them; limit and scaling do not change them."""
+
+    inputs: TreeInputs
+    train: TreeRows
+    validation: TreeRows | None  # that early stopping uses
+    test: TreeMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedData:
+    """The encoder, the target and the encoded rows of a run."""
 
     encoder: TableEncoder
     target: Target
     dimensions: tuple[int, ...]
-    development: Part  # training rows, then validation rows
+    development: EncodedRows  # training rows, then validation rows
     train_rows: int
-    test: Part | None  # None where a caller judges by other means
-    folds: int = 0  # to choose candidates by; 0: the validation part
-    groups: IntArray | None = None  # of the development rows, which no fold may tear apart
-    sample: Table | None = None  # rows as they are in the table, for limits on latency
-    notes: tuple[str, ...] = ()  # what people should know of the rows
-    trees: TreeParts | None = None  # the same rows for boosted trees; None if none are grown
-    uncut_digest: str | None = None  # of the parts with all categories, if a limit has cut them
+    test: EncodedRows | None  # None if the caller scores the model in another way
+    folds: int = 0  # of cross-validation; 0 if candidates are chosen by the validation rows
+    groups: IntArray | None = None  # [development rows], that no fold may split
+    sample: Table | None = None  # unencoded rows, to measure latency with
+    notes: tuple[str, ...] = ()  # for the user, on the rows
+    trees: TreeData | None = None  # None if no boosted trees are trained
+    full_digest: str | None = None  # of the data with all categories, if a limit has removed some
 
     @property
-    def train(self) -> Learned:
-        """The rows that weights are learned from."""
-        return self.known
+    def train(self) -> TrainingSource:
+        """The training rows."""
+        return self.train_in_memory
 
     @cached_property
-    def known(self) -> Part:
-        """The same in memory: all of them, or a sample where they are too many for it."""
+    def train_in_memory(self) -> EncodedRows:
+        """The training rows that are in memory: all, or a sample of those in a store."""
         return self.development.take(slice(0, self.train_rows))
 
     @cached_property
-    def validation(self) -> Part:
-        """The rows that architectures are chosen by."""
+    def validation(self) -> EncodedRows:
+        """The validation rows."""
         return self.development.take(slice(self.train_rows, None))
 
     @property
-    def everything(self) -> Part:
-        """All rows, those of the test included."""
-        return self.development if self.test is None else joined(self.development, self.test)
+    def all_rows(self) -> EncodedRows:
+        """Training, validation and test rows."""
+        return self.development if self.test is None else concatenate(self.development, self.test)
 
     @property
     def task(self) -> Task:
-        """The two ends of every network of the run."""
+        """The inputs, the outputs and the loss of every network of the run."""
         return self.development.examples.task
 
-    def within(self, budget: Budget) -> Self:
-        """The parts with vocabularies and embeddings that the budget bears; rows are shared."""
-        encoder, most, dimensions = embeddings_within(self.encoder, budget)
+    def limit_embeddings(self, budget: Budget) -> Self:
+        """Return the data with the vocabularies and embeddings that fit the budget."""
+        encoder, max_categories, dimensions = choose_embeddings(self.encoder, budget)
         if encoder is self.encoder and dimensions == self.dimensions:
             return self
         task = network_task(encoder, self.target, dimensions)
         return replace(
             self,
-            uncut_digest=self.digest(),
+            full_digest=self.digest(),
             encoder=encoder,
             dimensions=dimensions,
-            development=self.development.recoded(task, self.encoder, most),
-            test=None if self.test is None else self.test.recoded(task, self.encoder, most),
+            development=self.development.recode(task, self.encoder, max_categories),
+            test=None
+            if self.test is None
+            else self.test.recode(task, self.encoder, max_categories),
         )
 
-    def tree_parts(self) -> TreeParts | None:
-        """The rows for boosted trees, if some are to be grown."""
+    def tree_data(self) -> TreeData | None:
+        """Return the rows for boosted trees, if some are to be trained."""
         return self.trees
 
     def digest(self) -> str:
-        """A number for all that a run can see of its table: rows, split, encoding, target.
+        """Return a digest of the rows, their split, their encoding and the target.
 
         It is the same for every limit.
         """
-        if self.uncut_digest is not None:
-            return self.uncut_digest
-        found = sha256(json.dumps([self.encoder.to_dict(), self.target.to_dict()]).encode())
-        for part in (self.development, *filter(None, [self.test])):
-            for array in (*part.examples.arrays, part.truth):
-                found.update(np.ascontiguousarray(array).data)
-        found.update(str(self.train_rows).encode())
-        return found.hexdigest()[:16]
+        if self.full_digest is not None:
+            return self.full_digest
+        digest = sha256(json.dumps([self.encoder.to_dict(), self.target.to_dict()]).encode())
+        for rows in (self.development, *filter(None, [self.test])):
+            for array in (*rows.examples.arrays, rows.truth):
+                digest.update(np.ascontiguousarray(array).data)
+        digest.update(str(self.train_rows).encode())
+        return digest.hexdigest()[:16]
 
     def target_prediction(self, raw: NDArray[np.float32]) -> FloatArray:
-        """Probabilities, or values in the target's own units, from a network's outputs."""
+        """Return probabilities, or values in the units of the target, from network outputs."""
         if isinstance(self.target, NumberTarget):
             return self.target.decode(raw[:, 0])
         return probabilities(raw)
+
+    def describe_largest_value(self) -> str:
+        """Return a clause that names the column, or the target, with the largest scaled value.
+
+        It helps to find the cause when numbers leave the range of float32: columns and targets are
+        scaled, so that a large number is an unusual one.
+        """
+        largest = np.abs(self.development.encoded.numeric).max(axis=0, initial=0.0)
+        sizes = {
+            f"the column {name!r}": size
+            for name, size in zip(self.encoder.features, largest.tolist(), strict=True)
+        }
+        if isinstance(self.target, NumberTarget):
+            values = self.development.examples.values
+            sizes[f"the target {self.target.name!r}"] = float(np.abs(values).max())
+        if not sizes:
+            return "all columns are categories, so no number is extreme"
+        name = max(sizes, key=sizes.__getitem__)
+        return f"the largest number that the networks read is {sizes[name]:.3g}, in {name}"

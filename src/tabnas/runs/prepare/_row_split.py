@@ -1,4 +1,4 @@
-"""Which rows are for what, and what they weigh."""
+"""The split of a table into training, validation and test rows, and class weights."""
 
 from __future__ import annotations
 
@@ -21,24 +21,27 @@ from tabnas.data import (
 )
 from tabnas.errors import TabNASError
 from tabnas.runs._settings import RunSettings
-from tabnas.runs.prepare._labelled_table import Labelled
+from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
 MIN_BALANCED_ROWS = 10
-"""Training rows that a class must have to weigh as much as the others, where they are balanced."""
+"""With fewer training rows, a class weighs less than the others even if classes are balanced."""
 MAX_NAMED = 5  # classes in a note
 
 
 def split_rows(
-    data: Labelled, settings: RunSettings, *, own_validation: bool, own_test: bool
+    data: LabelledTable, settings: RunSettings, *, has_validation: bool, has_test: bool
 ) -> Split:
-    """Training, validation and test rows; a part that a user brings takes none of the table."""
-    if own_validation and own_test:
-        everything = np.arange(len(data))
-        _refuse_one_answer(data, everything)
-        return Split(everything, everything[:0], everything[:0])
-    shares = replace(settings.shares, test=0.0) if own_test else settings.shares
+    """Return the training, validation and test rows of a table.
+
+    Rows that the user provides for validation or test replace that share of the table.
+    """
+    if has_validation and has_test:
+        all_rows = np.arange(len(data))
+        _check_two_values(data, all_rows)
+        return Split(all_rows, all_rows[:0], all_rows[:0])
+    shares = replace(settings.shares, test=0.0) if has_test else settings.shares
     rng = stream(settings.seed, "split")
     name = settings.order_column
     if name is not None and settings.order == "time":
@@ -49,15 +52,15 @@ def split_rows(
         split = split_stratified(data.truth, shares, rng)
     else:
         split = split_random(len(data), shares, rng)
-    if own_validation:
-        everything = np.sort(np.concatenate([split.train, split.validation]))
-        split = replace(split, train=everything, validation=everything[:0])
-    _refuse_one_answer(data, split.train)
+    if has_validation:
+        all_rows = np.sort(np.concatenate([split.train, split.validation]))
+        split = replace(split, train=all_rows, validation=all_rows[:0])
+    _check_two_values(data, split.train)
     return split
 
 
-def _refuse_one_answer(data: Labelled, train: IntArray) -> None:
-    """A split by time or group can leave all of a class to one part."""
+def _check_two_values(data: LabelledTable, train: IntArray) -> None:
+    """Check that training rows have two values: a split by time or group can separate classes."""
     if not len(train) or (data.truth[train] == data.truth[train[0]]).all():
         raise TabNASError(
             f"the training rows must show at least two values of the target {data.target.name!r}, "
@@ -65,21 +68,23 @@ def _refuse_one_answer(data: Labelled, train: IntArray) -> None:
         )
 
 
-def balance_of(data: Labelled, train: IntArray, settings: RunSettings) -> FloatArray | None:
-    """What a row of each class weighs in training, if that is to be balanced."""
+def compute_class_weights(
+    data: LabelledTable, train: IntArray, settings: RunSettings
+) -> FloatArray | None:
+    """Return the weight of each class in training, or None if classes are not balanced."""
     if settings.class_weight is None:
         return None
-    classes = classes_of(data.target)
+    classes = require_classes(data.target)
     weight = None if data.weight is None else data.weight[train]
     totals = np.bincount(data.truth[train], weight, minlength=len(classes))
-    return class_balance(totals, np.bincount(data.truth[train], minlength=len(classes)))
+    return balance_classes(totals, np.bincount(data.truth[train], minlength=len(classes)))
 
 
 def note_rare_classes(target: Target, rows: ArrayLike, settings: RunSettings) -> tuple[str, ...]:
-    """What people should know of balanced classes that have few training rows."""
+    """Return notes on balanced classes that have few training rows."""
     if settings.class_weight is None:
         return ()
-    classes = classes_of(target)
+    classes = require_classes(target)
     rare = [
         f"{label!r} ({count})"
         for label, count in zip(classes, np.asarray(rows).tolist(), strict=True)
@@ -95,22 +100,22 @@ def note_rare_classes(target: Target, rows: ArrayLike, settings: RunSettings) ->
     )
 
 
-def classes_of(target: Target) -> tuple[Label, ...]:
-    """The classes that are to be weighed; a quantity has none."""
+def require_classes(target: Target) -> tuple[Label, ...]:
+    """Return the classes of a target; raise an error for regression."""
     if not isinstance(target, ClassTarget):
         raise TabNASError(
-            f"classes can be weighed only where there are some, but the target "
-            f"{target.name!r} is a quantity"
+            f"class_weight must be used with a classification target, but {target.name!r} is "
+            "numeric"
         )
     return target.classes
 
 
-def class_balance(totals: ArrayLike, rows: ArrayLike | None = None) -> FloatArray:
-    """What a row of each class weighs so that all classes weigh the same.
+def balance_classes(totals: ArrayLike, rows: ArrayLike | None = None) -> FloatArray:
+    """Return the weight of a row of each class so that all classes have the same total.
 
-    `totals` are what the rows of each class weigh so far, `rows` their numbers, where that is
-    another thing. A class of fewer than ten rows weighs a tenth for each of them: with one or two
-    rows that weigh as much as hundreds, networks learn those by heart.
+    `totals` are the summed sample weights of each class, `rows` the number of its rows if that
+    differs. A class of fewer than ten rows gets a tenth of its share for each row: networks would
+    learn one or two rows by heart that weigh as much as hundreds.
 
     >>> class_balance([30, 10]).round(2).tolist()
     [0.67, 2.0]
@@ -119,7 +124,7 @@ def class_balance(totals: ArrayLike, rows: ArrayLike | None = None) -> FloatArra
     """
     present = np.asarray(totals, np.float64)
     counts = present if rows is None else np.asarray(rows, np.float64)
-    # a class that training lacks counts as it comes where it is judged
+    # a class without training rows keeps weight 1 in validation
     balance = np.ones(len(present))
     np.divide(present.sum(), len(present) * present, out=balance, where=present > 0)
     return np.where(present > 0, balance * np.minimum(1.0, counts / MIN_BALANCED_ROWS), balance)

@@ -1,4 +1,4 @@
-"""The parts of a run whose rows are in a store: more of them than memory holds."""
+"""The data of a run whose rows are in a store, since memory does not hold them."""
 
 from __future__ import annotations
 
@@ -15,45 +15,44 @@ from tabnas.errors import TabNASError
 from tabnas.latency import COST_NAMES
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
 from tabnas.nets import Task, WindowedBatches
-from tabnas.runs._ranks import ALONE, Ranks
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._settings import RunSettings
-from tabnas.runs._tree_parts import TreeParts
-from tabnas.runs.prepare._embedding_rule import embeddings_within, fit_embeddings
-from tabnas.runs.prepare._encoded_rows import Part, joined, make_part
+from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
+from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._leakage import SAMPLE_ROWS, Half, find_leaks, leak_notes
 from tabnas.runs.prepare._overlap import check_overlap
-from tabnas.runs.prepare._prepared_data import Learned, Parts
-from tabnas.runs.prepare._row_split import class_balance, classes_of, note_rare_classes
+from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, TreeData
+from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
 from tabnas.space import Budget
 from tabnas.stores import PartName, Rows, Store
 from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 BLOCKS = 512
-"""Blocks of a window, so that it has rows from all over the table, but little memory there is:
-with 22 of them, rows of a sorted table were learned from far worse."""
-FEWEST_BLOCK_ROWS, MOST_BLOCK_ROWS = 8, 512
-"""Rows that are read together, wherever they stand: some tens of kilobytes, if memory bears it."""
+"""Blocks of a window. Many small blocks mix rows from all over the table: with 22 of them, the
+networks of a sorted table were far worse."""
+MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 8, 512
+"""Rows of a block, which are read together: some tens of kilobytes, if memory allows."""
 HELD_OUT: tuple[PartName, PartName] = ("validation", "test")
-KNOWN_ROWS = 250_000
-"""Training rows that are held in memory, for what cannot learn block by block: boosted trees."""
-WINDOW_SHARE, KNOWN_SHARE, HELD_OUT_SHARE = 16, 16, 8
-"""One part in so many of the memory is a window, of which two are there at a time; the training
-rows that are held; the rows to choose by, and those to judge by. The rest is for what a run needs
-besides: the networks, Python, and some of this twice for a moment."""
+MAX_TRAINING_SAMPLE = 250_000
+"""Training rows in memory, for models that cannot learn block by block: boosted trees."""
+WINDOW_SHARE, TRAINING_SAMPLE_SHARE, HELD_OUT_SHARE = 16, 16, 8
+"""The memory is divided by these numbers: for a window, of which two exist at a time; for the
+sample of training rows; for the validation rows, and as much for the test rows. The rest is for
+networks, Python, and copies."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """The training rows of a store, as a network takes them (`nets.TrainingRows`)."""
+    """The training rows of a store, read when they are needed (`nets.TrainingRows`)."""
 
     store: Store
     task: Task
-    most: int | None  # categories of a column, where a limit bears fewer than the store has
-    balance: FloatArray | None  # what a row of each class weighs
+    max_categories: int | None  # of a column, if a limit allows fewer than the store has
+    class_weight: FloatArray | None  # [classes], the weight of a row
     total_weight: float
     window_rows: int
-    rank: int = 0  # of the processes that share the work
+    rank: int = 0  # this process, of `ranks` that share the work
     ranks: int = 1
 
     def __len__(self) -> int:
@@ -61,16 +60,16 @@ class StoredRows:
 
     @property
     def examples(self) -> StoredRows:
-        """Themselves: they are read when they are needed."""
+        """The rows themselves."""
         return self
 
     @property
     def block_rows(self) -> int:
-        """Rows that are read together."""
-        return min(max(self.window_rows // BLOCKS, FEWEST_BLOCK_ROWS), MOST_BLOCK_ROWS)
+        """The number of rows that are read together."""
+        return min(max(self.window_rows // BLOCKS, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
 
     def batches(self, batch_size: int, *, seed: int, workers: int = 1) -> WindowedBatches:
-        """All rows epoch by epoch, a window in memory at a time."""
+        """Return batches of all rows, epoch by epoch, with one window in memory at a time."""
         return WindowedBatches(
             lambda blocks, wanted: self.load(blocks, wanted).examples,
             len(self),
@@ -79,89 +78,92 @@ class StoredRows:
             batch_size=batch_size,
             seed=seed,
             workers=workers,
-            # the rows of a single network are divided among all processes
+            # a single network divides its rows among all processes
             local_workers=range(self.rank, workers, self.ranks) if workers > 1 else None,
         )
 
-    def load(self, blocks: IntArray, wanted: BoolArray | None = None) -> Part:
-        """The rows of some blocks; zeros for those that are not wanted, which take no memory."""
+    def load(self, blocks: IntArray, wanted: BoolArray | None = None) -> EncodedRows:
+        """Return the rows of some blocks; those that are not wanted are zeros, without memory."""
         encoded, truth = self.store.read_blocks("train", blocks, self.block_rows, wanted)
         return self._part(encoded, truth)
 
-    def held(self, part: PartName, most: int, seed: int) -> Part:
-        """All rows of a part, or about so many, from all over the table."""
-        return self._part(*self.read_held(part, most, seed))
+    def load_sample(self, part: PartName, max_rows: int, seed: int) -> EncodedRows:
+        """Return all rows of a part, or a sample of about `max_rows` from all over the table."""
+        return self._part(*self.read_sample(part, max_rows, seed))
 
-    def read_held(self, part: PartName, most: int, seed: int) -> Rows:
-        """The same as the store has them, with all their categories."""
-        blocks, wanted = (-(-rows // self.block_rows) for rows in (self.store.rows[part], most))
+    def read_sample(self, part: PartName, max_rows: int, seed: int) -> Rows:
+        """Read the same rows as the store has them, with all their categories."""
+        blocks, wanted = (-(-rows // self.block_rows) for rows in (self.store.rows[part], max_rows))
         chosen = np.arange(blocks)
         if wanted < blocks:
             drawn = stream(seed, f"held/{part}").choice(blocks, wanted, replace=False)
             chosen = np.sort(drawn)
         return self.store.read_blocks(part, chosen, self.block_rows)
 
-    def _part(self, encoded: Encoded, truth: IntArray | FloatArray) -> Part:
-        if self.most is not None:
-            self.store.encoder.recode(encoded.categorical, self.most)
-        return make_part(self.task, self.store.target, encoded, truth, balance=self.balance)
+    def _part(self, encoded: Encoded, truth: IntArray | FloatArray) -> EncodedRows:
+        if self.max_categories is not None:
+            self.store.encoder.recode(encoded.categorical, self.max_categories)
+        return make_encoded_rows(
+            self.task, self.store.target, encoded, truth, class_weight=self.class_weight
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class StoredParts(Parts):
-    """Learned from block by block; in memory are a sample of that, and the other parts."""
+class StoredData(PreparedData):
+    """Training rows on disk; a sample of them, validation and test rows in memory."""
 
     stored: StoredRows = field(kw_only=True)
     seed: int = field(kw_only=True)
-    held_rows: dict[PartName, int] = field(kw_only=True)  # asked of each part, for memory
+    sample_rows: dict[PartName, int] = field(kw_only=True)  # of each part, by the memory of the run
 
     @property
-    def train(self) -> Learned:
+    def train(self) -> TrainingSource:
         return self.stored
 
-    def within(self, budget: Budget) -> Self:
-        narrow = super().within(budget)
-        if narrow is self:
+    def limit_embeddings(self, budget: Budget) -> Self:
+        limited = super().limit_embeddings(budget)
+        if limited is self:
             return self
-        _, most, _ = embeddings_within(self.encoder, budget)
-        cut = None if narrow.encoder is self.encoder else most
-        return replace(narrow, stored=replace(self.stored, task=narrow.task, most=cut))
+        _, kept, _ = choose_embeddings(self.encoder, budget)
+        max_categories = None if limited.encoder is self.encoder else kept
+        stored = replace(self.stored, task=limited.task, max_categories=max_categories)
+        return replace(limited, stored=stored)
 
-    def tree_parts(self) -> TreeParts | None:
-        """Rows with all categories of the store, read once more if a limit has cut them."""
+    def tree_data(self) -> TreeData | None:
+        """Return the rows with all categories of the store, read again if a limit removed some."""
         inputs = TreeInputs(self.stored.store.encoder)
         if self.test is None:
             return None
 
-        def matrix(name: PartName, part: Part) -> EncodedTreeMatrix:
-            return EncodedTreeMatrix(inputs, self._uncut(name, part))
+        def matrix(name: PartName, part: EncodedRows) -> EncodedTreeMatrix:
+            return EncodedTreeMatrix(inputs, self._read_unlimited(name, part))
 
-        def rows(name: PartName, part: Part) -> TreeRows:
+        def rows(name: PartName, part: EncodedRows) -> TreeRows:
             inputs = matrix(name, part)
             return TreeRows(inputs=inputs, truth=part.truth, weight=part.training_weight)
 
-        train, validation = rows("train", self.known), rows("validation", self.validation)
-        return TreeParts(inputs, train, validation, matrix("test", self.test))
+        train, validation = rows("train", self.train_in_memory), rows("validation", self.validation)
+        return TreeData(inputs, train, validation, matrix("test", self.test))
 
-    def _uncut(self, name: PartName, part: Part) -> Encoded:
-        if self.stored.most is None:
+    def _read_unlimited(self, name: PartName, part: EncodedRows) -> Encoded:
+        if self.stored.max_categories is None:
             return part.encoded
-        return self.stored.read_held(name, self.held_rows[name], self.seed).encoded
+        return self.stored.read_sample(name, self.sample_rows[name], self.seed).encoded
 
     @property
-    def everything(self) -> Part:
+    def all_rows(self) -> EncodedRows:
         raise TabNASError("the rows of a store cannot all be in memory")
 
     def digest(self) -> str:
-        if self.uncut_digest is not None:
-            return self.uncut_digest
+        if self.full_digest is not None:
+            return self.full_digest
         said = [self.encoder.to_dict(), self.target.to_dict(), self.stored.store.digest]
         return sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
-def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) -> StoredParts:
-    """What follows from a store and the settings of a run."""
-    _refuse_settled(settings)
+def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PROCESS) -> StoredData:
+    """Return the data of a run on a store."""
+    _check_settings(settings)
     encoder, dimensions = fit_embeddings(store.encoder, Budget())
     task = network_task(encoder, store.target, dimensions)
     balance, total_weight = _weights(store, settings)
@@ -172,15 +174,15 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         None,
         balance,
         total_weight,
-        window_rows=max(FEWEST_BLOCK_ROWS, settings.memory // WINDOW_SHARE // row_bytes),
+        window_rows=max(MIN_BLOCK_ROWS, settings.memory // WINDOW_SHARE // row_bytes),
         rank=ranks.rank,
         ranks=ranks.size,
     )
     share = settings.memory // row_bytes
     held_rows: dict[PartName, int] = dict.fromkeys(HELD_OUT, share // HELD_OUT_SHARE)
-    held_rows["train"] = min(KNOWN_ROWS, share // KNOWN_SHARE)
+    held_rows["train"] = min(MAX_TRAINING_SAMPLE, share // TRAINING_SAMPLE_SHARE)
     known, validation, test = (
-        stored.held(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
+        stored.load_sample(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
     )
     notes = [str(note) for note in store.facts.get("notes", ())]
     for part, held in zip(HELD_OUT, (validation, test), strict=True):
@@ -188,46 +190,46 @@ def prepare_stored(store: Store, settings: RunSettings, ranks: Ranks = ALONE) ->
         unseen.add(held.encoded)
         notes += [f"in the {part} rows, {note}" for note in unseen.notes()]
     notes += [
-        f"of the {store.rows[part]:,} rows for {part}, {len(held):,} were used, as many as the "
-        "memory bears"
+        f"of the {store.rows[part]:,} rows for {part}, {len(held):,} were used, as many as fit "
+        "into the memory"
         for part, held in zip(HELD_OUT, (validation, test), strict=True)
         if len(held) < store.rows[part]
     ]
     notes += _check_overlap(store, {"train": known, "validation": validation, "test": test})
-    parts = StoredParts(
+    prepared = StoredData(
         encoder=encoder,
         target=store.target,
         dimensions=dimensions,
-        development=joined(known, validation),
+        development=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
         notes=tuple(notes),
         stored=stored,
         seed=settings.seed,
-        held_rows=held_rows,
+        sample_rows=held_rows,
     )
     rare = note_rare_classes(store.target, store.class_counts, settings)
-    return replace(parts, notes=(*parts.notes, *rare, *_note_leaks(parts)))
+    return replace(prepared, notes=(*prepared.notes, *rare, *_note_leaks(prepared)))
 
 
-def _note_leaks(parts: StoredParts) -> tuple[str, ...]:
-    """Notes of columns that alone give the target, by some of the rows in memory."""
-    inputs = TreeInputs(parts.encoder)
+def _note_leaks(prepared: StoredData) -> tuple[str, ...]:
+    """Return notes on columns that alone predict the target, by some rows in memory."""
+    inputs = TreeInputs(prepared.encoder)
 
-    def half(part: Part, name: str) -> Half:
+    def half(part: EncodedRows, name: str) -> Half:
         rows = np.arange(len(part))
         if len(part) > SAMPLE_ROWS:
-            drawn = stream(parts.seed, f"leaks/{name}").choice(rows, SAMPLE_ROWS, replace=False)
+            drawn = stream(prepared.seed, f"leaks/{name}").choice(rows, SAMPLE_ROWS, replace=False)
             rows = np.sort(drawn)
         some = part.take(rows)
-        return Half(inputs.from_encoded(some.encoded), some.learned_truth)
+        return Half(inputs.from_encoded(some.encoded), some.training_target)
 
-    first, second = half(parts.known, "train"), half(parts.validation, "validation")
-    return leak_notes(find_leaks(inputs, parts.target, first, second), parts.target.name)
+    first, second = half(prepared.train_in_memory, "train"), half(prepared.validation, "validation")
+    return leak_notes(find_leaks(inputs, prepared.target, first, second), prepared.target.name)
 
 
-def _check_overlap(store: Store, held: Mapping[PartName, Part]) -> tuple[str, ...]:
-    """Compare the parts that were files of their own with the rows of the table, or a sample."""
+def _check_overlap(store: Store, held: Mapping[PartName, EncodedRows]) -> tuple[str, ...]:
+    """Compare validation and test rows from separate files with the rows of the table."""
     own = {source.get("part") for source in store.sources}
     table = [name for name in held if name not in own]
     rows = sum(store.rows[name] for name in table)
@@ -239,17 +241,17 @@ def _check_overlap(store: Store, held: Mapping[PartName, Part]) -> tuple[str, ..
 
 
 def _weights(store: Store, settings: RunSettings) -> tuple[FloatArray | None, float]:
-    """What a row of each class weighs, if classes are balanced, and all training rows together."""
+    """Return the class weights, if classes are balanced, and the total weight of all rows."""
     rows = store.rows["train"]
     if settings.class_weight is None:
         return None, float(rows)
-    classes_of(store.target)  # refuses a quantity
-    balance = class_balance(store.class_counts)
+    require_classes(store.target)  # raises an error for regression
+    balance = balance_classes(store.class_counts)
     return balance, float((balance * store.class_counts).sum())
 
 
-def _refuse_settled(settings: RunSettings) -> None:
-    """Refuse what was settled when the store was made, or takes all rows at once."""
+def _check_settings(settings: RunSettings) -> None:
+    """Raise an error for settings that the store has fixed, or that need all rows in memory."""
     defaults = {each.name: each.default for each in fields(RunSettings)}
     settled = {
         name: defaults[name] for name in ("drop", "scaling", "decimal", "order", "order_column")
@@ -258,16 +260,15 @@ def _refuse_settled(settings: RunSettings) -> None:
     for name, default in settled.items():
         if getattr(settings, name) != default:
             raise TabNASError(
-                f"{name} was settled when the store was made, but it is given once more; leave "
-                "it out, or encode the table again with it"
+                f"{name} was set when the store was encoded, and cannot be set again; leave it "
+                "out, or encode the table again with it"
             )
     if settings.refit:
         raise TabNASError(
-            "a training on all rows, those of the test included, must have them in memory, but "
-            "they are in a store; leave refit out"
+            "refit needs all rows in memory, but the rows of a store are on disk; leave it out"
         )
     if settings.limits.keys() & COST_NAMES:
         raise TabNASError(
-            "a limit on latency is measured with rows of the table, but a store has encoded "
-            "ones only; limit parameters, bytes or flops instead"
+            "a limit on latency needs unencoded rows of the table, but a store has encoded "
+            "rows only; limit parameters, bytes or flops instead"
         )

@@ -1,4 +1,4 @@
-"""The rows of a run in its tables, for what looks at more of them than networks are shown."""
+"""Rows of a table for boosted trees and leak detection, which read columns unencoded."""
 
 from __future__ import annotations
 
@@ -8,74 +8,76 @@ import numpy as np
 
 from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows
-from tabnas.runs._tree_parts import TreeParts
-from tabnas.runs.prepare._encoded_rows import Part
+from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._leakage import SAMPLE_ROWS, Half, find_leaks, leak_notes
-from tabnas.runs.prepare._prepared_data import Parts
+from tabnas.runs.prepare._prepared_data import PreparedData, TreeData
 from tabnas.streams import stream
 from tabnas.types import IntArray
 
 MAX_ROWS, MAX_VALIDATION_ROWS = 250_000, 50_000
-"""Rows that trees grow on and stop by; of more there is a random sample."""
+"""Training and validation rows of the trees; larger tables are sampled."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """Rows of one part by their numbers in a table."""
+    """Some rows of a table, by index."""
 
     table: Table
     rows: IntArray
 
-    def sample(self, most: int, *, seed: int, name: str) -> IntArray:
-        """Places among the rows: all, or a random sample of `most` from the stream `name`."""
-        if len(self.rows) <= most:
+    def sample(self, max_rows: int, *, seed: int, name: str) -> IntArray:
+        """Return positions among the rows: all, or a random sample from the stream `name`."""
+        if len(self.rows) <= max_rows:
             return np.arange(len(self.rows))
         rng = stream(seed, name)
-        return np.sort(rng.choice(len(self.rows), most, replace=False))
+        return np.sort(rng.choice(len(self.rows), max_rows, replace=False))
 
 
-def make_tree_parts(
-    parts: Parts, train: TableRows, validation: TableRows, test: TableRows, *, seed: int
-) -> TreeParts:
-    """The rows for boosted trees, made while the tables are at hand.
+def make_tree_data(
+    prepared: PreparedData, train: TableRows, validation: TableRows, test: TableRows, *, seed: int
+) -> TreeData:
+    """Return the rows for boosted trees.
 
-    Where candidates are cross-validated, networks learn from both parts in the end, and so do
-    trees.
+    If candidates are cross-validated, the final network learns from the training and the validation
+    rows, and so do the trees.
     """
-    inputs = TreeInputs(parts.encoder)
+    inputs = TreeInputs(prepared.encoder)
 
-    def rows(of: TableRows, part: Part, most: int, name: str) -> TreeRows:
-        places = of.sample(most, seed=seed, name=name)
-        weight = part.training_weight
+    def encode(rows: TableRows, encoded: EncodedRows, max_rows: int, name: str) -> TreeRows:
+        positions = rows.sample(max_rows, seed=seed, name=name)
+        weight = encoded.training_weight
         return TreeRows(
-            inputs=inputs.encode(of.table, of.rows[places]),
-            truth=part.truth[places],
-            weight=None if weight is None else weight[places],
+            inputs=inputs.encode(rows.table, rows.rows[positions]),
+            truth=encoded.truth[positions],
+            weight=None if weight is None else weight[positions],
         )
 
-    tested = inputs.encode(test.table, test.rows)
-    if parts.folds:
+    test_inputs = inputs.encode(test.table, test.rows)
+    if prepared.folds:
         both = TableRows(train.table, np.concatenate([train.rows, validation.rows]))
-        return TreeParts(
-            inputs, rows(both, parts.development, MAX_ROWS, "trees/train"), None, tested
+        return TreeData(
+            inputs, encode(both, prepared.development, MAX_ROWS, "trees/train"), None, test_inputs
         )
-    grown = rows(train, parts.known, MAX_ROWS, "trees/train")
-    stopped = rows(validation, parts.validation, MAX_VALIDATION_ROWS, "trees/validation")
-    return TreeParts(inputs, grown, stopped, tested)
+    train_rows = encode(train, prepared.train_in_memory, MAX_ROWS, "trees/train")
+    validation_rows = encode(
+        validation, prepared.validation, MAX_VALIDATION_ROWS, "trees/validation"
+    )
+    return TreeData(inputs, train_rows, validation_rows, test_inputs)
 
 
 def note_leaks(
-    parts: Parts, train: TableRows, validation: TableRows, *, seed: int
+    prepared: PreparedData, train: TableRows, validation: TableRows, *, seed: int
 ) -> tuple[str, ...]:
-    """Notes of columns that alone give the target, by a sample of the rows."""
-    inputs = TreeInputs(parts.encoder)
+    """Return notes on columns that alone predict the target, by a sample of the rows."""
+    inputs = TreeInputs(prepared.encoder)
 
-    def half(of: TableRows, part: Part, name: str) -> Half:
-        places = of.sample(SAMPLE_ROWS, seed=seed, name=f"leaks/{name}")
-        return Half(inputs.encode(of.table, of.rows[places]), part.learned_truth[places])
+    def half(rows: TableRows, encoded: EncodedRows, name: str) -> Half:
+        positions = rows.sample(SAMPLE_ROWS, seed=seed, name=f"leaks/{name}")
+        columns = inputs.encode(rows.table, rows.rows[positions])
+        return Half(columns, encoded.training_target[positions])
 
     first, second = (
-        half(train, parts.known, "train"),
-        half(validation, parts.validation, "validation"),
+        half(train, prepared.train_in_memory, "train"),
+        half(validation, prepared.validation, "validation"),
     )
-    return leak_notes(find_leaks(inputs, parts.target, first, second), parts.target.name)
+    return leak_notes(find_leaks(inputs, prepared.target, first, second), prepared.target.name)

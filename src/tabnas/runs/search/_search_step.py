@@ -1,155 +1,142 @@
-"""The search of a run: Algorithm 1, and the candidates that come of it."""
+"""The search step of a run: Algorithm 1 of the paper, then the selection of candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tabnas.errors import InfeasibleError, TabNASError, check_int
+from tabnas.decoding import Count, decode
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.feasible import FeasibleSet
-from tabnas.runs._extremes import most_extreme
-from tabnas.runs._progress import Observer, watching
-from tabnas.runs.checkpoints._recall import recalled
-from tabnas.runs.checkpoints._run_checkpoint import Entries, believed
-from tabnas.runs.plan._latency_check import kept_proposals
-from tabnas.runs.search._limit_effect import LimitEffect, limit_effects
-from tabnas.runs.search._proposals import proposals
+from tabnas.runs._context import RunContext
+from tabnas.runs._progress import ProgressCallback
+from tabnas.runs.checkpoints._run_checkpoint import StepStore, reject_malformed
+from tabnas.runs.search._callback import make_search_callback
+from tabnas.runs.search._latency_filter import filter_by_latency
+from tabnas.runs.search._limit_effects import LimitEffect, estimate_limit_effects
+from tabnas.runs.search._selection import select_candidates
 from tabnas.runs.search._trace import Snapshot, Trace, TracedSearch
 from tabnas.search import PolicySearch, Search, SearchDivergedError, compute_one_shot_losses
 from tabnas.space import Architecture
 
-if TYPE_CHECKING:
-    from tabnas.runs._pipeline import PlannedRun
-
 
 @dataclass(frozen=True)
-class Found:
-    """What the search gave."""
+class SearchResult:
+    """The candidates of a search, and what it learned on the way."""
 
-    architectures: tuple[Architecture, ...]
-    one_shot: tuple[float, ...]
+    architectures: tuple[Architecture, ...]  # the candidates
+    one_shot: tuple[float, ...]  # their losses with the SuperNet's weights
     effects: tuple[LimitEffect, ...]
     snapshots: tuple[Snapshot, ...]
-    skipped: int  # weight steps that could not be taken
-    dropped: tuple[Architecture, ...]  # candidates that took too long when measured
+    skipped: Count  # weight steps whose loss or gradient was not finite
+    dropped: tuple[Architecture, ...]  # candidates that were too slow when measured
+
+    def __post_init__(self) -> None:
+        if len(self.architectures) != len(self.one_shot):
+            raise TabNASError("every candidate must have a one-shot loss")
 
     @property
     def notes(self) -> list[str]:
-        """What people should know."""
+        """Notes for the user."""
         if not self.dropped:
             return []
         return [
-            f"{len(self.dropped)} of the networks that were proposed took longer than the limit "
-            "when measured; the limit was tightened, and others were picked"
+            f"{len(self.dropped)} of the proposed networks took longer than the limit when "
+            "measured; the limit was tightened, and other networks were proposed"
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "architectures": [str(one) for one in self.architectures],
-            "one_shot": list(self.one_shot),
-            "effects": [asdict(e) | {"architecture": str(e.architecture)} for e in self.effects],
-            "snapshots": [snapshot.to_dict() for snapshot in self.snapshots],
-            "skipped": self.skipped,
-            "dropped": [str(one) for one in self.dropped],
-        }
-
-    def without(self, known: Collection[Architecture]) -> Found:
-        """What was found and is not known already."""
-        new = [k for k, one in enumerate(self.architectures) if one not in known]
+    def without(self, others: Collection[Architecture]) -> SearchResult:
+        """Return the result without these candidates."""
+        new = [k for k, one in enumerate(self.architectures) if one not in others]
         return replace(
             self,
             architectures=tuple(self.architectures[k] for k in new),
             one_shot=tuple(self.one_shot[k] for k in new),
         )
 
-    @classmethod
-    def of(cls, facts: dict[str, Any], feasible: FeasibleSet) -> Found:
-        """From a checkpoint, which may not bring in what the search could not have found."""
-        parse = Architecture.parse
-        architectures = tuple(map(parse, facts["architectures"]))
-        one_shot = tuple(map(float, facts["one_shot"]))
-        effects = []
-        for said in facts["effects"]:
-            others = {name: value for name, value in said.items() if name != "architecture"}
-            one = parse(said["architecture"])
-            effects.append(recalled(LimitEffect, others, architecture=one))
-        distinct = set(architectures)
-        if not distinct or not len(distinct) == len(architectures) == len(one_shot):
-            raise TabNASError("there must be candidates, each once and with a loss")
-        for one in architectures:
-            if one not in feasible:
-                raise TabNASError(f"the candidate {one} is not within the limits")
-        for effect in effects:
-            feasible.space.choices(effect.architecture)  # refuses what is not in the space
-        snapshots = tuple(recalled(Snapshot, snapshot) for snapshot in facts["snapshots"])
-        skipped = check_int("skipped", facts["skipped"], minimum=0)
-        dropped = tuple(map(parse, facts["dropped"]))
-        return cls(architectures, one_shot, tuple(effects), snapshots, skipped, dropped)
+
+def load_search_result(value: Any, feasible: FeasibleSet) -> SearchResult:
+    """Decode the search result of a checkpoint; refuse candidates outside the feasible set."""
+    result = decode(SearchResult, value, source="the search")
+    if not result.architectures or len(set(result.architectures)) < len(result.architectures):
+        raise TabNASError("the search must have candidates, each of them once")
+    for architecture in result.architectures:
+        if architecture not in feasible:
+            raise TabNASError(f"the candidate {architecture} is not within the limits")
+    for effect in result.effects:
+        feasible.space.choices(effect.architecture)  # raises if it is not in the space
+    return result
 
 
-def searched(run: PlannedRun, tell: Observer, ledger: Entries) -> Found:
-    """Algorithm 1, and the candidates that come of it."""
-    if "search" in ledger:
-        with believed():
-            return Found.of(ledger.facts("search"), run.plan.feasible)
-    search, trace = run_search(run, tell, ledger)
-    with kept_when_refused(ledger):
-        found = found_by(search, run, trace, tell)
-    ledger.enter("search", found.to_dict())
+def search_step(
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepStore
+) -> SearchResult:
+    """Search and propose candidates, or return what the checkpoint holds of it."""
+    if "search" in checkpoint:
+        with reject_malformed():
+            return load_search_result(checkpoint.result("search"), run.plan.feasible)
+    search, trace = run_search(run, on_progress, checkpoint)
+    with save_when_infeasible(checkpoint):
+        result = propose_candidates(search, run, trace, on_progress)
+    checkpoint.record("search", result)
     if run.plan.latency is not None:
-        ledger.save()  # nobody who goes on measures it again and decides otherwise
-    return found
+        checkpoint.save()  # a resumed run must not measure again and decide otherwise
+    return result
 
 
 @contextmanager
-def kept_when_refused(ledger: Entries) -> Iterator[None]:
-    """Around what may find no network to be fast enough: the finished search is not lost."""
+def save_when_infeasible(checkpoint: StepStore) -> Iterator[None]:
+    """Save the finished search if the block finds that no network is fast enough."""
     try:
         yield
     except InfeasibleError:
-        ledger.save()
+        checkpoint.save()
         raise
 
 
-def run_search(run: PlannedRun, tell: Observer, ledger: Entries) -> tuple[Search, Trace]:
-    """Algorithm 1, from where an earlier process has left it."""
-    parts, plan = run.parts, run.plan
+def run_search(
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepStore
+) -> tuple[Search, Trace]:
+    """Run Algorithm 1 from its start, or from the state in the checkpoint."""
+    data, plan = run.data, run.plan
     search = Search(
         plan.feasible,
-        parts.train.examples,
-        parts.validation.examples,
+        data.train.examples,
+        data.validation.examples,
         plan.search,
         engine=plan.engine,
     )
     traced = TracedSearch(search)
-    ledger.begin("search", traced)
+    checkpoint.begin("search", traced)
     try:
-        search.run(watching(search, traced.trace, tell, ledger.tick))
+        search.run(make_search_callback(search, traced.trace, on_progress, checkpoint.on_step))
     except SearchDivergedError as error:
-        raise TabNASError(f"{error}; {most_extreme(parts)}") from None
+        raise TabNASError(f"{error}; {data.describe_largest_value()}") from None
     return search, traced.trace
 
 
-def found_by(search: PolicySearch, run: PlannedRun, trace: Trace, tell: Observer) -> Found:
-    """The candidates that a policy proposes for the limits of a run."""
-    parts, plan = run.parts, run.plan
-    kept = kept_proposals(plan, parts, partial(proposals, search, plan), tell)
-    one_shot = compute_one_shot_losses(search, kept.architectures)
+def propose_candidates(
+    search: PolicySearch, run: RunContext, trace: Trace, on_progress: ProgressCallback
+) -> SearchResult:
+    """Return the candidates of a finished search within the limits of a run."""
+    data, plan = run.data, run.plan
+    filtered = filter_by_latency(plan, data, partial(select_candidates, search, plan), on_progress)
+    one_shot = compute_one_shot_losses(search, filtered.architectures)
     if not np.isfinite(one_shot).any():
         raise TabNASError(
             "the search has diverged: no candidate has a finite loss on the validation rows; "
-            f"scale the columns or leave the extreme ones out: {most_extreme(parts)}"
+            f"scale the columns or drop the extreme ones: {data.describe_largest_value()}"
         )
-    return Found(
-        kept.architectures,
+    return SearchResult(
+        filtered.architectures,
         tuple(one_shot.tolist()),
-        tuple(limit_effects(search)),
+        tuple(estimate_limit_effects(search)),
         tuple(trace.snapshots),
         search.history.skipped,
-        kept.dropped,
+        filtered.dropped,
     )

@@ -1,4 +1,4 @@
-"""Which limit binds: what stands in the way of every network that is one step wider."""
+"""Which limit binds: the limits that forbid each network one step wider."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from tabnas.space import Architecture, Budget, SearchSpace
 
 
 @dataclass(frozen=True)
-class Wider:
-    """A network with one layer a step wider, or one layer more, and the limits that forbid it."""
+class WiderStep:
+    """A network with one layer a step wider, or with one more layer."""
 
     architecture: Architecture
-    breaks: tuple[str, ...]  # names of costs; none if it was allowed, and not chosen
+    breaks: tuple[str, ...]  # names of the costs whose limits it exceeds; empty if it is feasible
 
 
-def steps_wider(
+def list_wider_steps(
     space: SearchSpace, architecture: Architecture, budget: Budget
-) -> tuple[Wider, ...]:
-    """All single steps up from an architecture, first layer first.
+) -> tuple[WiderStep, ...]:
+    """Return all single steps up from an architecture, first layer first.
 
     >>> space = SearchSpace([(8, 16), (0, 8)], inputs=4, outputs=1)
-    >>> [step.architecture for step in steps_wider(space, Architecture((8,)), Budget(flops=200))]
+    >>> steps = list_wider_steps(space, Architecture((8,)), Budget(flops=200))
+    >>> [step.architecture for step in steps]
     [Architecture('16'), Architecture('8-8')]
     """
     choices = space.choices(architecture)
@@ -32,5 +33,5 @@ def steps_wider(
         up = (*choices[:layer], choices[layer] + 1, *choices[layer + 1 :])
         wider = space.architecture(up)
         broken = [m.cost.name for m in budget.limits if m.cost(space, wider) > m.upper]
-        steps.append(Wider(wider, tuple(broken)))
+        steps.append(WiderStep(wider, tuple(broken)))
     return tuple(steps)

@@ -1,0 +1,22 @@
+"""What every step of a run works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tabnas.model import Metric
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._settings import RunSettings
+from tabnas.runs.plan._plan import Plan
+from tabnas.runs.prepare._prepared_data import PreparedData
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunContext:
+    """The settings, the encoded rows, the plan and the metric of a run."""
+
+    settings: RunSettings
+    data: PreparedData
+    plan: Plan
+    metric: Metric
+    ranks: Ranks = SINGLE_PROCESS  # the processes that execute the run together

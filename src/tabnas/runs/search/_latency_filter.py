@@ -1,0 +1,86 @@
+"""Candidates that meet the latency limits when measured, before any of them is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tabnas.errors import InfeasibleError
+from tabnas.feasible import FeasibleSet
+from tabnas.latency import untrained_model
+from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
+from tabnas.runs.plan._plan import Plan
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.space import Architecture, Budget, Limit
+
+MAX_ROUNDS = 8
+"""How often candidates are selected again before those that meet the limits must do."""
+
+Propose = Callable[[FeasibleSet], list[Architecture]]
+
+
+@dataclass(frozen=True)
+class FilteredCandidates:
+    """Candidates that meet the limits when measured, and those that do not."""
+
+    architectures: tuple[Architecture, ...]
+    dropped: tuple[Architecture, ...] = ()
+
+
+def filter_by_latency(
+    plan: Plan, data: PreparedData, propose: Propose, on_progress: ProgressCallback
+) -> FilteredCandidates:
+    """Return candidates whose files meet the latency limits when measured.
+
+    Latency does not depend on the weights, so this needs no training. Candidates that are too slow
+    are dropped, the limit on predictions is tightened, and candidates are proposed again within it;
+    at last the fastest network of the space.
+    """
+    latency = plan.latency
+    proposed = propose(plan.feasible)
+    if latency is None or not latency.is_local:
+        return FilteredCandidates(tuple(proposed))
+    check = LatencyCheck(plan, latency)
+    tightened = dict(check.limits)
+    measured: dict[Architecture, Latencies] = {}
+    dropped: list[Architecture] = []
+    for number in range(MAX_ROUNDS):
+        on_progress(Progress("measuring", number / MAX_ROUNDS, note="candidates"))
+        new = [one for one in proposed if one not in measured]
+        models = [untrained_model(one, data.encoder, data.target, data.dimensions) for one in new]
+        measured |= zip(new, check.measure(models), strict=True)
+        over = [one for one in proposed if check.violations(measured[one])]
+        if not over:
+            return FilteredCandidates(tuple(proposed), tuple(dropped))
+        dropped += over
+        for name in {name for one in dropped for name in check.violations(measured[one])}:
+            predicted = {one: latency.costs[name](plan.feasible.space, one) for one in measured}
+            tightened[name] = check.tighten(
+                name, {one: us[name] for one, us in measured.items()}, predicted
+            )
+            if len(over) == len(proposed):  # the next must be predicted to be faster than all
+                step = latency.costs[name].resolution
+                fastest = min(predicted[one] for one in dropped)
+                tightened[name] = min(tightened[name], fastest - step)
+        proposed = [one for one in _propose_within(plan, tightened, propose) if one not in dropped]
+        if not proposed:
+            break
+    remaining = [one for one in measured if one not in dropped]
+    if not remaining:
+        raise InfeasibleError(check.describe_failure(list(measured.values())))
+    return FilteredCandidates(tuple(remaining), tuple(dropped))
+
+
+def _propose_within(
+    plan: Plan, uppers: Mapping[str, float], propose: Propose
+) -> list[Architecture]:
+    """Return candidates within tighter limits, or the fastest network if there are none."""
+    limits = [
+        Limit(limit.cost, max(0.0, uppers.get(limit.cost.name, limit.upper)))
+        for limit in plan.feasible.budget.limits
+    ]
+    try:
+        return propose(FeasibleSet(plan.feasible.space, Budget(*limits)))
+    except InfeasibleError:
+        return [plan.feasible.cheapest(next(iter(uppers)))]

@@ -1,0 +1,38 @@
+"""The selection of candidates: architectures that are worth a training of their own."""
+
+from __future__ import annotations
+
+from tabnas.errors import InfeasibleError
+from tabnas.feasible import FeasibleSet
+from tabnas.runs.plan._plan import Plan
+from tabnas.search import PolicySearch, select, select_best_within
+from tabnas.space import Architecture, relax
+
+LINEAR = Architecture(())
+SIMPLER_SHARES = (1 / 2, 1 / 8)
+"""On small tables, the best networks within these shares of the limits are candidates, too."""
+
+
+def select_candidates(
+    search: PolicySearch, plan: Plan, feasible: FeasibleSet
+) -> list[Architecture]:
+    """Return the candidates of a search within `feasible`, the searched set or a tighter one.
+
+    On small tables some simpler networks are added, unless the user has set the number of
+    candidates. With few rows a network far below the limit often generalises better, which one-shot
+    losses on few validation rows cannot show. Trainings are short there, and cross-validation
+    decides.
+    """
+    candidates = select(search, plan.candidates, within=feasible)
+    if not plan.try_simpler:
+        return candidates
+    budget, space = feasible.budget, feasible.space
+    for share in SIMPLER_SHARES:
+        try:
+            within = FeasibleSet(space, relax(budget, space, share))
+        except InfeasibleError:
+            continue
+        candidates.append(select_best_within(search, within)[0])
+    if LINEAR in feasible:
+        candidates.append(LINEAR)
+    return list(dict.fromkeys(candidates))
