@@ -38,7 +38,7 @@ with tempfile.TemporaryDirectory() as temporary:
         left = sorted(file.name for file in (folder / "stopped").glob("[!.]*"))
         print(f"stopped; the folder holds {', '.join(left)}")
 
-    # The same call goes on from there; `tabnas resume FOLDER` and fit(..., resume=FOLDER) do, too.
+    # The same call goes on from there; `tabnas resume FOLDER` and fit(..., run_dir=FOLDER) do, too.
     resumed = run_in_folder(folder / "stopped", data, settings)
     straight = run_in_folder(folder / "straight", data, settings)
 

@@ -12,7 +12,7 @@ import pytest
 from tabnas.cli._main import run
 from tabnas.cli._run_rows import judged_rows
 from tabnas.data import read_table
-from tabnas.export import Engine, onnx_inputs
+from tabnas.export import OnnxSession, onnx_inputs
 from tabnas.runs import load_result, load_run_model
 from tabnas.stores import open_store
 from tests.cli.conftest import BRIEF, made_columns, write_csv
@@ -31,7 +31,7 @@ def test_a_file_of_a_run(
     model = load_run_model(finished / kind)
     rows = read_table(finished / "good.csv", text=model.text_columns)
     given = onnx_inputs(model, rows)
-    answers = Engine((here / "m.onnx").read_bytes()).run(given)
+    answers = OnnxSession((here / "m.onnx").read_bytes()).run(given)
     if kind == "classes":
         assert answers["label"].tolist() == model.predict(rows).tolist()
     else:

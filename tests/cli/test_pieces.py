@@ -32,7 +32,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_spool, "GROUP", 200)
     monkeypatch.setattr(_text_reader, "SAMPLE", 100)
     monkeypatch.setattr(_text_reader, "BLOCK", 100)
-    monkeypatch.setattr(_model, "PIECE_ROWS", PIECE)
+    monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", PIECE)
 
 
 def messy_columns() -> dict[str, list[str]]:

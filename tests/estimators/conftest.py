@@ -14,7 +14,7 @@ SMALL: dict[str, Any] = {"max_parameters": 200, "layers": 1, "candidates": 1, "r
 
 @pytest.fixture(scope="package", autouse=True)
 def brief() -> Iterator[None]:
-    """Every fit of this room, unless a test has the usual ones."""
+    """Every fit of this package, unless a test uses the defaults."""
     with planned_with(BRIEF):
         yield
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
 from tabnas import TabNASClassifier, TabNASRegressor
-from tabnas.export import Engine, onnx_inputs
+from tabnas.export import OnnxSession, onnx_inputs
 
 
 def test_a_classifier_as_a_file(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_classifier_as_a_file(tmp_path: Path) -> None:
     assert exported.int8.rows == 150
     classifier.export_onnx(tmp_path / "m.onnx", flowers)
     inputs = {name: flowers[[name]].to_numpy() for name in flowers}
-    said = Engine((tmp_path / "m.onnx").read_bytes()).run(inputs)
+    said = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(inputs)
     assert said["label"].tolist() == classifier.predict(flowers).tolist()
     np.testing.assert_allclose(said["probabilities"], classifier.predict_proba(flowers), atol=1e-5)
 
@@ -35,5 +35,5 @@ def test_a_regressor_on_arrays(tmp_path: Path) -> None:
     exported = regressor.export_onnx(tmp_path / "m.onnx", measured[:50], weights_only=False)
     assert list(exported.inputs) == [f"x{i}" for i in range(10)]
     given = onnx_inputs(regressor.model_, measured)
-    said = Engine((tmp_path / "m.onnx").read_bytes()).run(given)
+    said = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(given)
     np.testing.assert_allclose(said["value"][:, 0], regressor.predict(measured), atol=1e-2)

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from tabnas.data import ClassTarget, DataWarning, Shares, Table
 from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
-from tabnas.estimators._choices import run_settings
+from tabnas.estimators._run_settings import make_run_settings
 from tabnas.runs import LabelledTable, RunCheckpoint, RunSettings, plan_run
 from tests.estimators.conftest import SMALL
 
@@ -124,7 +124,7 @@ def test_workers_follow_n_jobs() -> None:
     cores = os.cpu_count() or 1
     expected = {None: 1, 1: 1, 3: 3, -1: cores, -2: max(1, cores - 1), -1_000: 1}
     for n_jobs, workers in expected.items():
-        assert run_settings(TabNASClassifier(n_jobs=n_jobs), {}).workers == workers
+        assert make_run_settings(TabNASClassifier(n_jobs=n_jobs), {}).workers == workers
 
 
 def test_with_refit_all_rows_are_learned_from() -> None:
@@ -295,7 +295,7 @@ def test_answers_are_checked(birds: Any) -> None:
     ):
         with pytest.raises(TabNASError, match=said):
             classifier.fit(features, wrong)
-    with pytest.raises(TabNASError, match="for classes, take TabNASClassifier"):
+    with pytest.raises(TabNASError, match="use TabNASClassifier for classes"):
         regressor.fit(features, labels)
     with pytest.raises(ValueError, match="Input y contains NaN"):
         regressor.fit(features, np.where(np.arange(60) == 3, np.nan, 1.0))
@@ -352,16 +352,16 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
     with monkeypatch.context() as patched:
         patched.setattr(RunCheckpoint, "on_step", on_step)
         with pytest.raises(KeyboardInterrupt):
-            TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
+            TabNASClassifier(**SMALL).fit(*birds, run_dir=tmp_path / "run")
     assert (tmp_path / "run" / "checkpoint").is_dir()
     config = (tmp_path / "run" / "config.toml").read_bytes()
     other = TabNASClassifier(**(SMALL | {"max_parameters": 201}))
     with pytest.raises(TabNASError, match="only as it began, but the setting limits was"):
-        other.fit(*birds, resume=tmp_path / "run")
+        other.fit(*birds, run_dir=tmp_path / "run")
     assert (tmp_path / "run" / "config.toml").read_bytes() == config
-    resumed = TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
+    resumed = TabNASClassifier(**SMALL).fit(*birds, run_dir=tmp_path / "run")
     assert same(whole.model_, resumed.model_)
     loaded = TabNASClassifier.load(tmp_path / "run")
     assert same(whole.model_, loaded.model_)
     with pytest.raises(TabNASError, match="is finished"):
-        TabNASClassifier(**SMALL).fit(*birds, resume=tmp_path / "run")
+        TabNASClassifier(**SMALL).fit(*birds, run_dir=tmp_path / "run")

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from tabnas.errors import InfeasibleError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
-from tabnas.estimators._choices import limited
+from tabnas.estimators._run_settings import limit_names
 from tabnas.latency import COST_NAMES
 from tabnas.space import COSTS
 
 
 def test_limits_are_on_costs_that_there_are() -> None:
     known = [*COSTS, *COST_NAMES]
-    assert limited(TabNASClassifier) == limited(TabNASRegressor)
-    assert set(limited(TabNASClassifier)) <= set(known)
+    assert limit_names(TabNASClassifier) == limit_names(TabNASRegressor)
+    assert set(limit_names(TabNASClassifier)) <= set(known)
 
 
 LIMITS = st.fixed_dictionaries(

@@ -56,13 +56,13 @@ def test_a_saved_regressor_predicts_as_before(birds: Any, tmp_path: Path) -> Non
     with pytest.raises(TabNASError, match="holds a model already"):
         regressor.save(tmp_path / "model")
     regressor.save(tmp_path / "model", overwrite=True)
-    with pytest.raises(TabNASError, match=r"take TabNASRegressor\.load"):
+    with pytest.raises(TabNASError, match=r"use TabNASRegressor\.load"):
         TabNASClassifier.load(tmp_path / "model")
 
 
 def test_a_model_of_classes_is_no_regressor(birds: Any, tmp_path: Path) -> None:
     TabNASClassifier(**SMALL).fit(*birds).save(tmp_path / "model")
-    with pytest.raises(TabNASError, match=r"take TabNASClassifier\.load"):
+    with pytest.raises(TabNASError, match=r"use TabNASClassifier\.load"):
         TabNASRegressor.load(tmp_path / "model")
 
 

@@ -1,4 +1,4 @@
-"""Random models over random tables, untrained: what a file must answer does not depend on that."""
+"""Random, untrained models over random tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXTS = st.one_of(
     st.sampled_from(["Bern", "Basel", "Zürich", "東京", "007", "x y", "NA?", "1.5", "true"]),
     st.text(st.characters(codec="utf-8"), max_size=5).map(str.strip),
 )
-MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 1, 1)).map(
+DATES = st.datetimes(datetime(1, 1, 2), datetime(9999, 1, 1)).map(
     lambda moment: moment.replace(microsecond=0)
 )
 KINDS = {
@@ -35,7 +35,7 @@ KINDS = {
     "boolean": (st.booleans(), pa.bool_()),
     "text": (TEXTS, pa.string()),
     "integers": (st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(0, 4), pa.int64()),
-    "datetime": (MOMENTS, pa.timestamp("s")),
+    "datetime": (DATES, pa.timestamp("s")),
 }
 NAMES = st.one_of(
     st.sampled_from(["age", "label", "probabilities", "value", "raw", "layer.1.weight", "Größe €"]),
@@ -56,7 +56,7 @@ CLASSES = st.sampled_from(
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RandomModel:
     """A model, the rows that its encoder was fitted on, and other rows."""
 
     model: Model
@@ -75,7 +75,7 @@ def columns(draw: st.DrawFn, kind: str) -> tuple[pa.Array, pa.Array]:
 
 
 @st.composite
-def models(draw: st.DrawFn) -> Drawn:
+def models(draw: st.DrawFn) -> RandomModel:
     """Models of every task over columns of every kind."""
     names = draw(st.lists(NAMES.filter(bool), min_size=1, max_size=5, unique=True))
     kinds = [draw(st.sampled_from(sorted(KINDS))) for _ in names]
@@ -101,7 +101,7 @@ def models(draw: st.DrawFn) -> Drawn:
         dimensions=[draw(st.integers(1, 3)) for _ in encoder.categories],
         seed=draw(st.integers(0, 100)),
     )
-    return Drawn(model, _with_one_sure_column(seen), _with_one_sure_column(other))
+    return RandomModel(model, _with_one_sure_column(seen), _with_one_sure_column(other))
 
 
 @st.composite
@@ -142,10 +142,10 @@ def untrained(
     )
 
 
-def answers(model: Model, table: Table) -> bool:
-    """Whether the model itself has finite answers: without scaling it may not."""
+def can_predict(model: Model, table: Table) -> bool:
+    """Return whether the model itself has finite outputs: without scaling it may not."""
     try:
-        model.raw(table)
+        model.predict_raw(table)
     except TabNASError:
         return False
     return True

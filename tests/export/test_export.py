@@ -17,10 +17,10 @@ import tabnas
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, load_dataset
 from tabnas.data.columns import NumericColumn
 from tabnas.errors import InfeasibleError, TabNASError
-from tabnas.export import Engine, export_onnx, onnx_inputs
-from tabnas.export._build import Built, build
-from tabnas.export._int8 import Quantised
-from tabnas.export._network import Int8
+from tabnas.export import OnnxSession, export_onnx, onnx_inputs
+from tabnas.export._int8 import QuantizationResult
+from tabnas.export._network import Int8Array
+from tabnas.export._onnx_file import OnnxFile, build_file
 from tabnas.model import Model
 from tests.export.strategies import untrained
 
@@ -58,12 +58,12 @@ def test_the_file_says_what_it_is(model: Model, tmp_path: Path) -> None:
     loaded = onnx.load(path)
     assert [value.name for value in loaded.graph.output] == list(exported.outputs)
     assert (loaded.producer_name, loaded.producer_version) == ("tabnas", tabnas.__version__)
-    told = {prop.key.removeprefix("tabnas."): prop.value for prop in loaded.metadata_props}
-    assert told["architecture"] == "64-32"
-    assert json.loads(told["costs"]) == model.costs
-    assert json.loads(told["limits"]) == {"parameters": 4_000, "latency_us": 7.5}
-    assert json.loads(told["classes"]) == ["high", "low"]
-    assert (told["target"], told["task"], told["form"]) == ("kind", "binary", "table")
+    metadata = {prop.key.removeprefix("tabnas."): prop.value for prop in loaded.metadata_props}
+    assert metadata["architecture"] == "64-32"
+    assert json.loads(metadata["costs"]) == model.costs
+    assert json.loads(metadata["limits"]) == {"parameters": 4_000, "latency_us": 7.5}
+    assert json.loads(metadata["classes"]) == ["high", "low"]
+    assert (metadata["target"], metadata["task"], metadata["form"]) == ("kind", "binary", "table")
     floats = [t for t in loaded.graph.initializer if t.data_type == onnx.TensorProto.FLOAT]
     trained = [t for t in floats if t.name.startswith(("layer.", "head.", "embedding."))]
     assert sum(int(np.prod(t.dims)) for t in trained) == model.costs["parameters"]
@@ -80,14 +80,14 @@ def test_weights_only_takes_encoded_rows_and_says_their_order(model: Model, tmp_
     assert exported.inputs == {"numeric": "float32", "codes": "int64"}
     assert exported.outputs == {"raw": "float32", "probabilities": "float32"}
     data = (tmp_path / "m.onnx").read_bytes()
-    told = {prop.key: prop.value for prop in onnx.load_from_string(data).metadata_props}
-    assert json.loads(told["tabnas.numeric_features"]) == ["size", "size is missing"]
-    assert json.loads(told["tabnas.code_columns"]) == ["colour"]
-    encoder = TableEncoder.from_dict(json.loads(told["tabnas.encoder"]))
+    metadata = {prop.key: prop.value for prop in onnx.load_from_string(data).metadata_props}
+    assert json.loads(metadata["tabnas.numeric_features"]) == ["size", "size is missing"]
+    assert json.loads(metadata["tabnas.code_columns"]) == ["colour"]
+    encoder = TableEncoder.from_dict(json.loads(metadata["tabnas.encoder"]))
     encoded = encoder.encode(table_of())
     codes = encoded.categorical.astype(np.int64)
-    said = Engine(data).run({"numeric": encoded.numeric, "codes": codes})
-    np.testing.assert_allclose(said["raw"], model.raw(table_of()), atol=1e-5)
+    outputs = OnnxSession(data).run({"numeric": encoded.numeric, "codes": codes})
+    np.testing.assert_allclose(outputs["raw"], model.predict_raw(table_of()), atol=1e-5)
 
 
 def test_weights_only_of_a_quantity_gives_values_too(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
     shifted = Shifted.fit("x", Table.of({"x": [1.0, 2.0, 5.0]}).column("x"))
     encoder = TableEncoder((shifted,), (), (), ("x",), True)
     model = untrained(encoder, NumberTarget(name="y", center=0, scale=1), [])
-    with pytest.raises(TabNASError, match=r"of the made-up rows differs .*; nothing was written"):
+    with pytest.raises(TabNASError, match=r"of the synthetic rows differs .*; nothing was written"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
 
@@ -126,7 +126,7 @@ def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
 def test_a_file_that_is_there_outlives_a_refusal(model: Model, tmp_path: Path) -> None:
     export_onnx(model, tmp_path / "m.onnx")
     before = (tmp_path / "m.onnx").read_bytes()
-    with pytest.raises(TabNASError, match="int8 weights must be measured on rows with the target"):
+    with pytest.raises(TabNASError, match="int8 weights must be checked on rows with the target"):
         export_onnx(model, tmp_path / "m.onnx", int8=True)
     assert (tmp_path / "m.onnx").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
@@ -136,21 +136,21 @@ def test_a_limit_that_was_measured_is_said_to_be(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [8])
     export_onnx(model, tmp_path / "counted.onnx")
-    told = {p.key: p.value for p in onnx.load(tmp_path / "counted.onnx").metadata_props}
-    assert "tabnas.limits_measured" not in told
+    metadata = {p.key: p.value for p in onnx.load(tmp_path / "counted.onnx").metadata_props}
+    assert "tabnas.limits_measured" not in metadata
     limits = {"latency_us": 50.5, "parameters": 9_999}
     export_onnx(replace(model, limits=limits), tmp_path / "m.onnx")
-    told = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
-    assert json.loads(told["tabnas.limits"]) == limits
-    counted = set(json.loads(told["tabnas.costs"]))
-    measured = json.loads(told["tabnas.limits_measured"])
+    metadata = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert json.loads(metadata["tabnas.limits"]) == limits
+    counted = set(json.loads(metadata["tabnas.costs"]))
+    measured = json.loads(metadata["tabnas.limits_measured"])
     assert set(limits) - counted == set(measured) == {"latency_us"}
     assert "not checked again" in measured["latency_us"]
 
 
 def test_the_limit_is_checked_once_more(model: Model, tmp_path: Path) -> None:
     object.__setattr__(model, "limits", MappingProxyType({"parameters": 10}))
-    with pytest.raises(InfeasibleError, match="the limit on parameters must be kept, at most 10"):
+    with pytest.raises(InfeasibleError, match="the limit on parameters is 10, but"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
 
@@ -158,7 +158,7 @@ def test_the_limit_is_checked_once_more(model: Model, tmp_path: Path) -> None:
 def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     model = untrained(encoder, ClassTarget(name="y", classes=(1, 2**63)), [])
-    with pytest.raises(TabNASError, match="must be integers of 64 bits"):
+    with pytest.raises(TabNASError, match="must fit into 64 bits"):
         export_onnx(model, tmp_path / "m.onnx")
     export_onnx(model, tmp_path / "m.onnx", weights_only=True)
 
@@ -169,12 +169,12 @@ def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
         ("m.pb", {}, "must end in .onnx, got 'm.pb'"),
         ("folder.onnx", {}, "is a folder"),
         ("file/m.onnx", {}, "cannot be written"),
-        ("m.onnx", {"margin": -1}, "margin must be at least 0"),
-        ("m.onnx", {"margin": float("nan")}, "margin must be at least 0"),
+        ("m.onnx", {"margin": -1}, "margin must be a number of at least 0"),
+        ("m.onnx", {"margin": float("nan")}, "margin must be a number of at least 0"),
         ("m.onnx", {"metric": "rmse"}, "metric of a binary target"),
-        ("m.onnx", {"engine": "onnxruntme"}, "did you mean 'onnxruntime'"),
+        ("m.onnx", {"runtime": "onnxruntme"}, "did you mean 'onnxruntime'"),
         ("m.onnx", {"check": {"size": [1.0]}}, "must have the column 'colour'"),
-        ("m.onnx", {"check": table_of(3), "answers": ["high"]}, "for each of the 3 rows"),
+        ("m.onnx", {"check": table_of(3), "y": ["high"]}, "for each of the 3 rows"),
     ],
 )
 def test_what_cannot_be(
@@ -192,9 +192,9 @@ def test_without_onnxruntime_the_reference_checks(
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     exported = export_onnx(model, tmp_path / "m.onnx", check=table_of())
-    assert exported.parity.engine.endswith("(reference)")
+    assert exported.parity.runtime.endswith("(reference)")
     with pytest.raises(TabNASError, match=r"pip install 'tabnas\[onnxruntime\]'"):
-        export_onnx(model, tmp_path / "m.onnx", engine="onnxruntime")
+        export_onnx(model, tmp_path / "m.onnx", runtime="onnxruntime")
 
 
 # -- int8 ----------------------------------------------------------------------------------------
@@ -211,23 +211,23 @@ def test_int8_is_smaller_and_its_score_measured(model: Model, tmp_path: Path) ->
     assert small.rows == 400
     assert small.int8_score != small.float32_score
     assert abs(small.int8_score - small.float32_score) <= 0.05 * small.float32_score
-    told = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
-    assert told["tabnas.weights"] == "int8"
-    said = Engine((tmp_path / "m.onnx").read_bytes()).run(onnx_inputs(model, table_of()))
-    np.testing.assert_allclose(said["probabilities"], model.predict_proba(table_of()), atol=0.05)
+    metadata = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert metadata["tabnas.weights"] == "int8"
+    outputs = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(onnx_inputs(model, table_of()))
+    np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(table_of()), atol=0.05)
 
 
 def test_an_int8_file_is_compared_with_what_its_weights_stand_for(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def build_wrongly(model: Model, weights: dict[str, Any], *, weights_only: bool) -> Built:
-        if isinstance(weights["head.2.weight"], Int8):  # another head than the one that is meant
-            other = replace(weights["head.2.weight"], scale=1.1 * weights["head.2.weight"].scale)
-            weights = weights | {"head.2.weight": other}
-        return build(model, weights, weights_only=weights_only)
+    def build_wrongly(model: Model, weights: dict[str, Any], *, weights_only: bool) -> OnnxFile:
+        head = weights["head.2.weight"]
+        if isinstance(head, Int8Array):
+            weights = weights | {"head.2.weight": replace(head, scale=1.1 * head.scale)}
+        return build_file(model, weights, weights_only=weights_only)
 
-    monkeypatch.setattr("tabnas.export._export.build", build_wrongly)
-    with pytest.raises(TabNASError, match="the file must answer as the model does"):
+    monkeypatch.setattr("tabnas.export._export.build_file", build_wrongly)
+    with pytest.raises(TabNASError, match="the file must predict the same as the model"):
         export_onnx(model, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
     assert not list(tmp_path.iterdir())
 
@@ -235,7 +235,7 @@ def test_an_int8_file_is_compared_with_what_its_weights_stand_for(
 def test_int8_that_is_no_smaller_is_refused(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     small = untrained(encoder, ClassTarget(name="kind", classes=("high", "low")), [2])
-    with pytest.raises(TabNASError, match="must be smaller than one of float32, but"):
+    with pytest.raises(TabNASError, match="must make the file smaller, but"):
         export_onnx(small, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
     assert not list(tmp_path.iterdir())
 
@@ -244,7 +244,7 @@ def test_int8_by_answers_given_apart(model: Model, tmp_path: Path) -> None:
     table = table_of()
     kinds = table.column("kind").to_pylist()
     apart, together = (
-        export_onnx(model, tmp_path / "m.onnx", int8=True, margin=9, check=rows, answers=given).int8
+        export_onnx(model, tmp_path / "m.onnx", int8=True, margin=9, check=rows, y=given).int8
         for rows, given in ((table.drop(["kind"]), kinds), (table, None))
     )
     assert apart == together
@@ -256,7 +256,7 @@ def test_int8_beyond_the_margin_is_refused_with_the_numbers(tmp_path: Path) -> N
     # the answers are the model's own, so that float32 has no error at all and int8 has some
     own = model.predict(table_of())
     with pytest.raises(TabNASError, match=r"must keep rmse within 1\.00% of .*, but it is"):
-        export_onnx(model, tmp_path / "m.onnx", check=table_of(), answers=own, int8=True)
+        export_onnx(model, tmp_path / "m.onnx", check=table_of(), y=own, int8=True)
     assert not list(tmp_path.iterdir())
 
 
@@ -267,8 +267,8 @@ def test_int8_may_lose_a_margin_of_what_is_better_when_greater(
     likely = model.predict_proba(table)[:, 1]
     labels = np.where(likely > np.median(likely), "low", "high")  # by which float32 ranks rightly
 
-    def exported(margin: float) -> Quantised:
-        options = {"check": table, "answers": labels, "metric": "auc", "margin": margin}
+    def exported(margin: float) -> QuantizationResult:
+        options = {"check": table, "y": labels, "metric": "auc", "margin": margin}
         found = export_onnx(model, tmp_path / "m.onnx", int8=True, **options).int8  # type: ignore[arg-type]
         assert found is not None
         return found
@@ -285,11 +285,11 @@ def test_int8_may_lose_a_margin_of_what_is_better_when_greater(
 def test_int8_leaves_rows_without_a_target_out(model: Model, tmp_path: Path) -> None:
     kinds = ["high", "low", None, ""] * 100
     options = {"int8": True, "margin": 9.0, "check": table_of().drop(["kind"])}
-    exported = export_onnx(model, tmp_path / "m.onnx", answers=kinds, **options)  # type: ignore[arg-type]
+    exported = export_onnx(model, tmp_path / "m.onnx", y=kinds, **options)  # type: ignore[arg-type]
     assert exported.int8 is not None
     assert exported.int8.rows == 200
     with pytest.raises(TabNASError, match="got none"):
-        export_onnx(model, tmp_path / "m.onnx", answers=[None] * 400, **options)  # type: ignore[arg-type]
+        export_onnx(model, tmp_path / "m.onnx", y=[None] * 400, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "target"), [("adult", "income"), ("california_housing", None)])

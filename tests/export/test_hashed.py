@@ -1,4 +1,4 @@
-"""Models with hashed columns: whole on disk, and in ONNX without their preprocessing."""
+"""Models with hashed columns: complete on disk, and in ONNX without preprocessing."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def test_a_hash_survives_saving(model: Model, tmp_path: Path) -> None:
 def test_onnx_has_no_such_hash(model: Model, tmp_path: Path) -> None:
     with pytest.raises(
         TabNASError,
-        match="a file can take no hashed columns, since ONNX has no such hash, but 'user' is "
-        "one; export the weights only",
+        match="'user' is hashed, and ONNX has no such hash; export the weights only",
     ):
         export_onnx(model, tmp_path / "model.onnx")
     assert not (tmp_path / "model.onnx").exists()

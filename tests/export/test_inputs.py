@@ -13,9 +13,9 @@ import pytest
 from tabnas.data import ClassTarget, Kind, Table, TableEncoder
 from tabnas.data.columns import CategoricalColumn, EncodedColumn
 from tabnas.errors import TabNASError
-from tabnas.export import Engine, export_onnx, onnx_inputs
-from tabnas.export._build import build
-from tabnas.export._inputs import NO_INTEGER, as_integer, column_input, takes_integers
+from tabnas.export import OnnxSession, export_onnx, onnx_inputs
+from tabnas.export._inputs import MISSING_INTEGER, column_input, parse_integer, takes_integers
+from tabnas.export._onnx_file import build_file
 from tabnas.model import Model
 from tests.export.strategies import untrained
 
@@ -56,20 +56,20 @@ def test_one_input_a_column_with_its_name_type_and_words(tmp_path: Path) -> None
     words = {value.name: value.doc_string for value in loaded.graph.input}
     assert words["age"] == "numeric: a number; missing: NaN"
     assert words["city"].endswith("missing: the empty text")
-    assert words["since"].endswith(f"missing: {NO_INTEGER}")
+    assert words["since"].endswith(f"missing: {MISSING_INTEGER}")
     for value in loaded.graph.input:
         rows, width = value.type.tensor_type.shape.dim
         assert (rows.dim_param, width.dim_value) == ("rows", 1)
-    told = {prop.key: prop.value for prop in loaded.metadata_props}
-    assert list(json.loads(told["tabnas.columns"])) == list(exported.inputs)
-    assert json.loads(told["tabnas.columns_ignored"]) == ["same"]
+    metadata = {prop.key: prop.value for prop in loaded.metadata_props}
+    assert list(json.loads(metadata["tabnas.columns"])) == list(exported.inputs)
+    assert json.loads(metadata["tabnas.columns_ignored"]) == ["same"]
 
 
 def test_rows_of_a_table_as_a_file_takes_them() -> None:
     model = model_of(everything(), kinds={"zone": "categorical"})
     given = onnx_inputs(model, everything())
-    assert given["zone"].tolist() == [[4], [8], [NO_INTEGER], [4]]
-    assert given["since"].tolist() == [[0], [86_400], [NO_INTEGER], [10**9]]
+    assert given["zone"].tolist() == [[4], [8], [MISSING_INTEGER], [4]]
+    assert given["since"].tolist() == [[0], [86_400], [MISSING_INTEGER], [10**9]]
     assert given["city"].tolist() == [["Bern"], [""], ["Zürich"], ["Bern"]]
     np.testing.assert_array_equal(given["member"][:, 0], [1, 0, np.nan, 1])
     assert all(array.shape == (4, 1) for array in given.values())
@@ -87,21 +87,21 @@ def test_an_unseen_category_is_any_other_integer_or_text() -> None:
     rows = {"age": [30], "member": [True], "city": ["Bern"], "zone": [4], "since": ["2001-01-01"]}
     as_table = Table.of(rows | {"city": ["Olten"], "zone": ["centre"]})
     given = onnx_inputs(model, as_table)
-    assert given["zone"][0, 0] not in (4, 8, NO_INTEGER)
+    assert given["zone"][0, 0] not in (4, 8, MISSING_INTEGER)
     expected = model.predict_proba(as_table)
     for zone in (given["zone"], np.array([[77]])):
-        said = _probabilities(model, given | {"zone": zone, "city": np.array([["?!"]], object)})
-        np.testing.assert_allclose(said, expected, atol=1e-6)
+        outputs = _probabilities(model, given | {"zone": zone, "city": np.array([["?!"]], object)})
+        np.testing.assert_allclose(outputs, expected, atol=1e-6)
 
 
 def test_marks_of_missing_texts_are_known_to_the_file() -> None:
     model = model_of(everything())
     given = onnx_inputs(model, everything())
-    said = [
+    outputs = [
         _probabilities(model, given | {"city": np.array([[mark]] * 4, object)})
         for mark in ("", "?", "NA", "null")
     ]
-    assert all((one == said[0]).all() for one in said)
+    assert all((one == outputs[0]).all() for one in outputs)
 
 
 def test_infinite_numbers_act_as_the_largest() -> None:
@@ -114,8 +114,8 @@ def test_infinite_numbers_act_as_the_largest() -> None:
 
 
 def _probabilities(model: Model, given: dict[str, np.ndarray]) -> np.ndarray:
-    built = build(model, model.weights, weights_only=False)
-    return Engine(built.data).run(given)["probabilities"]
+    file = build_file(model, model.weights, weights_only=False)
+    return OnnxSession(file.data).run(given)["probabilities"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def _probabilities(model: Model, given: dict[str, np.ndarray]) -> np.ndarray:
         (("false", "true"), False),
         ((str(2**63 - 1),), True),
         ((str(2**63),), False),
-        ((str(NO_INTEGER),), False),
+        ((str(MISSING_INTEGER),), False),
         ((), False),
     ],
 )
@@ -140,7 +140,7 @@ def test_categories_are_integers_if_all_are(vocabulary: tuple[str, ...], integer
 
 @pytest.mark.parametrize("text", ["", "-", "+1", "1_0", "٣", "1e3", "-0", "9" * 30])
 def test_no_integers(text: str) -> None:
-    assert as_integer(text) is None
+    assert parse_integer(text) is None
 
 
 def test_names_of_columns_and_outputs_may_clash(tmp_path: Path) -> None:
@@ -150,8 +150,8 @@ def test_names_of_columns_and_outputs_may_clash(tmp_path: Path) -> None:
     exported = export_onnx(model_of(table), tmp_path / "m.onnx", check=table)
     assert list(exported.inputs) == names
     assert list(exported.outputs) == ["label__", "probabilities_"]
-    told = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
-    roles = {name: one["role"] for name, one in json.loads(told["tabnas.outputs"]).items()}
+    metadata = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
+    roles = {name: one["role"] for name, one in json.loads(metadata["tabnas.outputs"]).items()}
     assert roles == {"label__": "label", "probabilities_": "probabilities"}
 
 

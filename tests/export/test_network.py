@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.errors import TabNASError
-from tabnas.export import Engine, network_model
+from tabnas.export import OnnxSession, network_model
 from tabnas.export._graph import Graph
-from tabnas.export._int8 import quantise
-from tabnas.export._network import Int8, add_network, centred, network_inputs
+from tabnas.export._int8 import quantize_weights
+from tabnas.export._network import Int8Array, add_network, add_network_inputs, center_weights
 from tabnas.nets import NORM_EPSILON, SGD, Embedding, Examples, Inputs, SuperNet, Task
 from tabnas.space import Architecture
 
@@ -50,9 +50,9 @@ def test_answers_as_the_engine_does(task: Task, widths: list[int], seed: int) ->
     numeric, codes = made_rows(task, 7, seed)
     rows = Examples(task, numeric=numeric, categorical=codes.astype(np.int32))
     expected = net.logits(architecture, rows)
-    for engine in ("onnxruntime", "reference"):
-        said = Engine(proto.SerializeToString(), engine).run(fed(task, numeric, codes))
-        np.testing.assert_allclose(said["raw"], expected, rtol=1e-4, atol=1e-5)
+    for runtime in ("onnxruntime", "reference"):
+        outputs = OnnxSession(proto.SerializeToString(), runtime).run(fed(task, numeric, codes))
+        np.testing.assert_allclose(outputs["raw"], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_large_mean_before_the_normalisation_costs_no_digits() -> None:
@@ -70,14 +70,14 @@ def test_a_large_mean_before_the_normalisation_costs_no_digits() -> None:
     expected = hidden @ wide["head.1.weight"] + wide["head.1.bias"]
 
     def error(proto: onnx.ModelProto) -> float:
-        said = Engine(proto.SerializeToString(), "onnxruntime").run({"numeric": x})["raw"]
-        return float(np.abs(said - expected).max())
+        outputs = OnnxSession(proto.SerializeToString(), "onnxruntime").run({"numeric": x})["raw"]
+        return float(np.abs(outputs - expected).max())
 
     graph = Graph()
-    raw = add_network(graph, architecture, task, weights, *network_inputs(graph, task))
-    graph.output(raw, "float32", [1], "")
+    raw = add_network(graph, architecture, task, weights, *add_network_inputs(graph, task))
+    graph.add_output(raw, "float32", [1], "")
     assert error(network_model(architecture, task, weights)) < 1e-5
-    assert error(graph.finished("", {})) > 1e-4  # as they are: why it is done
+    assert error(graph.to_model("", {})) > 1e-4  # as they are: why it is done
 
 
 def test_few_nodes() -> None:
@@ -99,9 +99,9 @@ def test_no_parameters_come_or_go() -> None:
     )
     architecture = Architecture((3,))
     weights = SuperNet.standalone(architecture, task, optimizer=SGD()).weights()
-    for stored in (weights, centred(weights), quantise(weights)):
+    for stored in (weights, center_weights(weights), quantize_weights(weights)):
         graph = Graph()
-        add_network(graph, architecture, task, stored, *network_inputs(graph, task))
+        add_network(graph, architecture, task, stored, *add_network_inputs(graph, task))
         assert graph.parameters == sum(array.size for array in weights.values())
 
 
@@ -114,12 +114,14 @@ def test_weights_of_another_architecture_are_refused() -> None:
 
 def test_int8_is_what_it_stands_for() -> None:
     numbers = np.array([[1.0, -50.0, 0.0], [0.5, 25.0, 0.0]], np.float32)
-    found = quantise({"head.0.weight": numbers, "embedding.0": numbers, "head.0.bias": numbers[0]})
+    found = quantize_weights(
+        {"head.0.weight": numbers, "embedding.0": numbers, "head.0.bias": numbers[0]}
+    )
     matrix, table = found["head.0.weight"], found["embedding.0"]
-    assert isinstance(matrix, Int8)
-    assert isinstance(table, Int8)
+    assert isinstance(matrix, Int8Array)
+    assert isinstance(table, Int8Array)
     assert matrix.values.tolist() == [[127, -127, 0], [64, 64, 0]]
     assert table.values.tolist() == [[3, -127, 0], [1, 64, 0]]
-    assert np.abs(matrix.floats - numbers).max() <= 25 / 127
+    assert np.abs(matrix.dequantized - numbers).max() <= 25 / 127
     assert found["head.0.bias"] is not None
-    assert not isinstance(found["head.0.bias"], Int8)
+    assert not isinstance(found["head.0.bias"], Int8Array)

@@ -63,7 +63,7 @@ def test_a_busy_machine_is_waited_for(slowness: list[float], factor: float) -> N
 
 def test_untrained_models_are_the_same_every_time() -> None:
     first, second = model_of(8, 4), model_of(8, 4)
-    assert first.raw(TABLE).tobytes() == second.raw(TABLE).tobytes()
+    assert first.predict_raw(TABLE).tobytes() == second.predict_raw(TABLE).tobytes()
 
 
 def test_without_the_runtime_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

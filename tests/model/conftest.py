@@ -1,4 +1,4 @@
-"""Small trained models that the tests of this room share."""
+"""Small trained models that the tests of this package share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from tabnas.data import Encoded, Table, TableEncoder, Target, fit_target, load_dataset
-from tabnas.model import Model, examples, network_task
+from tabnas.model import Model, make_examples, network_task
 from tabnas.nets import Cosine, SuperNet, TrainingSettings, train
 from tabnas.space import Architecture
 
@@ -35,7 +35,7 @@ def fit(
     architecture = Architecture(widths)
     net = SuperNet.standalone(architecture, task)
     training = TrainingSettings(epochs=5, batch_size=32, schedule=Cosine(0.02))
-    train(net, architecture, examples(task, encoded, truth), training)
+    train(net, architecture, make_examples(task, encoded, truth), training)
     model = Model(
         encoder=encoder,
         target=target,

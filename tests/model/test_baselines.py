@@ -1,4 +1,4 @@
-"""Baselines: knowing nothing, and boosted trees."""
+"""Baselines: a constant prediction and boosted trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabnas.model import (
     TreeInputs,
     TreeRows,
     _baselines,
-    boosted_prediction,
+    fit_boosted_trees,
     score,
     trivial_prediction,
 )
@@ -43,7 +43,7 @@ def test_trivial_predictions():
     np.testing.assert_allclose(trivial_prediction(NUMBER, [1.0, 4.0], [2.0, 1.0], 3), [2.0] * 3)
     huge = trivial_prediction(NUMBER, [1.5e308, 1.7e308, -1e308], [1.0, 1.0, 2.0], 1)
     np.testing.assert_allclose(huge, [0.3e308])
-    with pytest.raises(TabNASError, match="not all 0"):
+    with pytest.raises(TabNASError, match="at least one row must have a positive weight"):
         trivial_prediction(NUMBER, [1.0, 4.0], [0.0, 0.0], 3)
 
 
@@ -52,7 +52,7 @@ def test_trees_beat_knowing_nothing_on_their_training_rows(name, request):
     fitted = request.getfixturevalue(name)
     target = fitted.model.target
     train, held = labelled(fitted, slice(None, None, 2)), labelled(fitted, slice(1, None, 2))
-    found = boosted_prediction(
+    found = fit_boosted_trees(
         target,
         inputs_of(fitted).is_category,
         train,
@@ -75,7 +75,7 @@ def test_trees_are_scikit_learns(mixed: Fitted):
     rows = labelled(mixed, slice(None))
     weight = np.linspace(0.1, 2.0, 300)
     is_category = inputs_of(mixed).is_category
-    found = boosted_prediction(
+    found = fit_boosted_trees(
         mixed.model.target,
         is_category,
         TreeRows(inputs=rows.inputs, truth=rows.truth, weight=weight),
@@ -92,8 +92,8 @@ def test_trees_are_scikit_learns(mixed: Fitted):
 
 def test_validation_rows_stop_the_growth(diabetes: Fitted):
     train, held = labelled(diabetes, slice(0, 300)), labelled(diabetes, slice(300, None))
-    grown = boosted_prediction(diabetes.model.target, (), train, [])
-    stopped = boosted_prediction(diabetes.model.target, (), train, [], validation=held)
+    grown = fit_boosted_trees(diabetes.model.target, (), train, [])
+    stopped = fit_boosted_trees(diabetes.model.target, (), train, [], validation=held)
     assert stopped.trees < grown.trees == 100
     assert stopped.nodes < grown.nodes
 
@@ -109,7 +109,7 @@ def test_validation_rows_that_weigh_next_to_nothing_do_not_stop_it(diabetes: Fit
     )
     target = diabetes.model.target
     expected, found, unweighted = (
-        boosted_prediction(target, (), train, [], validation=validation).trees
+        fit_boosted_trees(target, (), train, [], validation=validation).trees
         for validation in (held, noisy, TreeRows(inputs=both, truth=noisy.truth))
     )
     assert found == expected != unweighted
@@ -123,14 +123,14 @@ def test_classes_that_training_or_validation_lacks():
     rows = codes([0, 1] * 50)
     train = TreeRows(inputs=rows, truth=np.array([0, 2] * 50))
     unseen = TreeRows(inputs=codes([0, 1]), truth=np.array([1, 1]))
-    found = boosted_prediction(THREE, [False, True], train, [rows, codes([])], validation=unseen)
+    found = fit_boosted_trees(THREE, [False, True], train, [rows, codes([])], validation=unseen)
     assert found.predictions[0].shape == (100, 3)
     assert (found.predictions[0][:, 1] == 0).all()
     assert (found.predictions[0].argmax(axis=1) == train.truth).all()
     assert found.predictions[1].shape == (0, 3)
     weight = np.array([1.0, 0.0] * 50)  # now only one class weighs something
     single = TreeRows(inputs=rows, truth=train.truth, weight=weight)
-    lonely = boosted_prediction(THREE, [False, True], single, [codes([0])])
+    lonely = fit_boosted_trees(THREE, [False, True], single, [codes([0])])
     assert lonely.predictions[0].tolist() == [[1.0, 0.0, 0.0]]
     assert (lonely.trees, lonely.nodes) == (0, 0)
 
@@ -142,13 +142,13 @@ def test_with_a_scikit_learn_that_hides_its_trees_their_nodes_are_not_counted() 
 
 def test_truth_must_match_the_rows():
     with pytest.raises(TabNASError, match="truth must have the 2 rows of the inputs"):
-        boosted_prediction(NUMBER, [False, True], TreeRows(inputs=codes([0, 1]), truth=[1.0]), [])
+        fit_boosted_trees(NUMBER, [False, True], TreeRows(inputs=codes([0, 1]), truth=[1.0]), [])
 
 
 def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_baselines, "MOST_ROWS", 60)
-    monkeypatch.setattr(_baselines, "MOST_VALIDATION_ROWS", 20)
-    monkeypatch.setattr(_baselines, "CHUNK", 7)
+    monkeypatch.setattr(_baselines, "MAX_TRAIN_ROWS", 60)
+    monkeypatch.setattr(_baselines, "MAX_VALIDATION_ROWS", 20)
+    monkeypatch.setattr(_baselines, "CHUNK_ROWS", 7)
     rng = np.random.default_rng(0)
     numeric = rng.normal(size=(200, 3)).astype(np.float32)
     numeric[:, 0].sort()  # one class comes first, so that the first rows would not do
@@ -156,7 +156,7 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = TreeRows(inputs=numeric, truth=truth, weight=(np.arange(200) % 2).astype(float))
     target = ClassTarget(name="y", classes=("a", "b"))
     found, again = (
-        boosted_prediction(target, (), rows, [numeric], validation=rows, seed=1) for _ in range(2)
+        fit_boosted_trees(target, (), rows, [numeric], validation=rows, seed=1) for _ in range(2)
     )
     assert found.rows == 60
     assert found.predictions[0].shape == (200, 2)

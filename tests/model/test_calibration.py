@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.model import fit_temperature, probabilities, tempered
+from tabnas.model import apply_temperature, fit_temperature, probabilities
 
 
 def drawn(seed: int, rows: int, outputs: int, heat: float):
@@ -69,9 +69,11 @@ def test_rows_without_weight_say_nothing() -> None:
     assert fit_temperature(logits, labels, np.zeros(50)) == 1.0
 
 
-def test_tempered_weights_divide_the_outputs(iris) -> None:
+def test_the_temperature_divides_the_outputs(iris) -> None:
     model, heat = iris.model, 2.5
-    calm = replace(model, weights=tempered(model.weights, heat))
-    np.testing.assert_allclose(calm.raw(iris.table), model.raw(iris.table) / heat, atol=1e-5)
+    calm = replace(model, weights=apply_temperature(model.weights, heat))
+    np.testing.assert_allclose(
+        calm.predict_raw(iris.table), model.predict_raw(iris.table) / heat, atol=1e-5
+    )
     np.testing.assert_array_equal(calm.predict(iris.table), model.predict(iris.table))
     assert calm.costs == model.costs

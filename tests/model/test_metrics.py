@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tabnas import TabNASError
-from tabnas.model import METRICS, default_metric, metric_named, metrics_for
+from tabnas.model import METRICS, default_metric, get_metric, metrics_for
 
 
 def test_every_metric_explains_itself():
     for name, metric in METRICS.items():
         assert metric.name == name
-        assert len(metric.words) > 20
-        assert metric.least < metric.most
+        assert len(metric.description) > 20
+        assert metric.minimum < metric.maximum
 
 
 def test_what_fits_a_task():
@@ -23,11 +23,11 @@ def test_what_fits_a_task():
 
 
 def test_names_are_checked():
-    assert metric_named("auc", "multiclass") is METRICS["auc"]
+    assert get_metric("auc", "multiclass") is METRICS["auc"]
     with pytest.raises(TabNASError, match="did you mean 'accuracy'"):
-        metric_named("acuracy", "binary")
+        get_metric("acuracy", "binary")
     with pytest.raises(TabNASError, match="of a regression target must be one of rmse, mae, r2"):
-        metric_named("auc", "regression")
+        get_metric("auc", "regression")
     with pytest.raises(TabNASError, match="did you mean 'regression'"):
         default_metric("regresion")
 

@@ -13,8 +13,8 @@ import pytest
 
 from tabnas import InfeasibleError, TabNASError
 from tabnas.data import ClassTarget, NumberTarget
-from tabnas.model import Model, _model, examples
-from tabnas.model._shapes import weight_shapes
+from tabnas.model import Model, _model, make_examples
+from tabnas.model._weights import weight_shapes
 from tabnas.nets import SuperNet
 from tabnas.space import COSTS, Architecture
 from tests.model.conftest import Fitted, mixed_columns
@@ -29,9 +29,9 @@ def with_changes(model: Model, **changes: object) -> Model:
 
 
 def test_raw_is_what_the_network_says(fitted: Fitted):
-    rows = examples(fitted.model.task, fitted.encoded)
+    rows = make_examples(fitted.model.task, fitted.encoded)
     expected = fitted.net.logits(fitted.model.architecture, rows)
-    raw = fitted.model.raw(fitted.table)
+    raw = fitted.model.predict_raw(fitted.table)
     assert raw.dtype == np.float32
     np.testing.assert_array_equal(raw, expected)
 
@@ -40,7 +40,7 @@ def test_probabilities_and_labels_agree(fitted: Fitted):
     model = fitted.model
     if isinstance(model.target, NumberTarget):
         return
-    raw = model.raw(fitted.table).astype(np.float64)
+    raw = model.predict_raw(fitted.table).astype(np.float64)
     logits = np.hstack([np.zeros_like(raw), raw]) if raw.shape[1] == 1 else raw
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     found = model.predict_proba(fitted.table)
@@ -73,7 +73,7 @@ def test_quantities_come_in_their_own_units(diabetes: Fitted):
     truth = model.target.decode(diabetes.truth)
     assert np.corrcoef(values, truth)[0, 1] > 0.5
     assert abs(values.mean() - truth.mean()) < 10
-    with pytest.raises(TabNASError, match=r"probabilities must be of classes.*use predict"):
+    with pytest.raises(TabNASError, match=r"predict_proba needs a target of classes.*use predict"):
         model.predict_proba(diabetes.table)
 
 
@@ -88,10 +88,10 @@ def test_extreme_logits_give_no_warning():
 @pytest.mark.parametrize("chunk", [1, 7, 64])
 def test_chunks_do_not_show(fitted: Fitted, chunk: int, monkeypatch: pytest.MonkeyPatch):
     model, table = fitted.model, fitted.table.take(np.arange(130))
-    expected = model.raw(table), model.predict(table)
+    expected = model.predict_raw(table), model.predict(table)
     shares = model.predict_proba(table) if model.classes else None
-    monkeypatch.setattr(_model, "PIECE_ROWS", chunk)
-    np.testing.assert_array_equal(model.raw(table), expected[0])
+    monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", chunk)
+    np.testing.assert_array_equal(model.predict_raw(table), expected[0])
     np.testing.assert_array_equal(model.predict(table), expected[1])
     if shares is not None:
         np.testing.assert_array_equal(model.predict_proba(table), shares)
@@ -99,21 +99,21 @@ def test_chunks_do_not_show(fitted: Fitted, chunk: int, monkeypatch: pytest.Monk
 
 def test_outputs_come_in_pieces(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
     model, table = fitted.model, fitted.table.take(np.arange(130))
-    expected = model.raw(table)
-    monkeypatch.setattr(_model, "PIECE_ROWS", 50)
-    pieces = list(model.raw_pieces(table))
+    expected = model.predict_raw(table)
+    monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", 50)
+    pieces = list(model.predict_raw_chunks(table))
     assert [len(piece) for piece in pieces] == [50, 50, 30]
     np.testing.assert_array_equal(np.concatenate(pieces), expected)
 
 
 def test_pieces_of_wide_tables_have_fewer_rows():
-    assert _model.piece_rows(1) == _model.piece_rows(32) == 65_536
-    assert _model.piece_rows(1_024) == 2_048
-    assert _model.piece_rows(100_000) == 1_024
+    assert _model.chunk_rows(1) == _model.chunk_rows(32) == 65_536
+    assert _model.chunk_rows(1_024) == 2_048
+    assert _model.chunk_rows(100_000) == 1_024
 
 
 def test_errors_name_the_row_of_the_whole_table(iris: Fitted, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_model, "PIECE_ROWS", 4)
+    monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", 4)
     array = np.ones((10, 4))
     array[9, 2] = np.inf
     with pytest.raises(TabNASError, match=r"but row 10 is inf"):
@@ -123,7 +123,7 @@ def test_errors_name_the_row_of_the_whole_table(iris: Fitted, monkeypatch: pytes
 def test_no_rows_give_no_answers(fitted: Fitted):
     empty = fitted.table.take(np.zeros(0, np.int64))
     model = fitted.model
-    assert model.raw(empty).shape == (0, model.target.outputs)
+    assert model.predict_raw(empty).shape == (0, model.target.outputs)
     assert model.predict(empty).shape == (0,)
     assert model.predict(empty).dtype == model.predict(fitted.table).dtype
     if model.classes:
@@ -163,16 +163,16 @@ def test_costs_are_those_of_the_space(fitted: Fitted):
 def test_a_model_beyond_its_limit_cannot_be(fitted: Fitted, cost: str):
     needs = fitted.model.costs[cost]
     assert with_changes(fitted.model, limits={cost: needs}).limits == {cost: needs}
-    with pytest.raises(InfeasibleError, match=f"the limit on {cost} must be kept"):
+    with pytest.raises(InfeasibleError, match=f"the limit on {cost} is"):
         with_changes(fitted.model, limits={cost: needs - 1})
 
 
 def test_a_limit_that_nobody_can_check_is_refused(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(TabNASError, match="on units must be one that can be checked"):
+    with pytest.raises(TabNASError, match="the limit on units cannot be checked"):
         with_changes(fitted.model, limits={"units": 10_000})
     monkeypatch.setitem(COSTS, "units", COSTS["parameters"])
     assert with_changes(fitted.model, limits={"units": 10_000}).limits == {"units": 10_000}
-    with pytest.raises(InfeasibleError, match="the limit on units must be kept"):
+    with pytest.raises(InfeasibleError, match="the limit on units is 1, but the architecture"):
         with_changes(fitted.model, limits={"units": 1})
 
 
@@ -180,15 +180,15 @@ def test_measured_limits_are_kept(mixed: Fitted):
     assert mixed.model.limits == {"parameters": 2_000, "latency_us": 5.5}
 
 
-@pytest.mark.parametrize("most", [-1, float("nan"), float("inf"), True, "20", None])
-def test_limits_are_numbers(iris: Fitted, most: object):
+@pytest.mark.parametrize("upper", [-1, float("nan"), float("inf"), True, "20", None])
+def test_limits_are_numbers(iris: Fitted, upper: object):
     with pytest.raises(TabNASError, match="the limit on parameters must be a number"):
-        with_changes(iris.model, limits={"parameters": most})
+        with_changes(iris.model, limits={"parameters": upper})
 
 
 def test_weights_must_fit(iris: Fitted):
     weights = dict(iris.model.weights)
-    with pytest.raises(TabNASError, match=r"no more and no fewer, but head\.2\.bias is missing"):
+    with pytest.raises(TabNASError, match=r"of the architecture, but head\.2\.bias is missing"):
         with_changes(iris.model, weights={k: v for k, v in weights.items() if k != "head.2.bias"})
     with pytest.raises(TabNASError, match=r"head\.2\.bias must be floats of the shape \(3,\)"):
         with_changes(iris.model, weights=weights | {"head.2.bias": np.zeros(4, np.float32)})
@@ -229,7 +229,7 @@ def test_it_says_what_it_is(iris: Fitted, diabetes: Fitted):
 
 def test_copies_predict_the_same(fitted: Fitted, tmp_path):
     model = fitted.model
-    expected = model.raw(fitted.table)  # the network is built by now
+    expected = model.predict_raw(fitted.table)  # the network is built by now
     joblib.dump(model, tmp_path / "model.joblib")
     copies = [
         pickle.loads(pickle.dumps(model)),
@@ -238,7 +238,7 @@ def test_copies_predict_the_same(fitted: Fitted, tmp_path):
         joblib.load(tmp_path / "model.joblib"),
     ]
     for other in copies:
-        np.testing.assert_array_equal(other.raw(fitted.table), expected)
+        np.testing.assert_array_equal(other.predict_raw(fitted.table), expected)
         assert other.limits == model.limits
         assert other.costs == model.costs
         assert not other.weights[next(iter(other.weights))].flags.writeable
@@ -246,7 +246,7 @@ def test_copies_predict_the_same(fitted: Fitted, tmp_path):
 
 def test_threads_share_a_model(iris: Fitted):
     model = copy.deepcopy(iris.model)  # without its network yet
-    expected = iris.model.raw(iris.table)
+    expected = iris.model.predict_raw(iris.table)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: model.raw(iris.table), range(40)):
+        for found in pool.map(lambda _: model.predict_raw(iris.table), range(40)):
             np.testing.assert_array_equal(found, expected)

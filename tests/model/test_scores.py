@@ -78,7 +78,9 @@ def test_classes_agree_with_scikit_learn(rows, classes, seed, ties, weighted):
     expected = expected_classes(truth, prediction, weight, classes)
     assert values(found) == pytest.approx(expected, rel=1e-9, abs=1e-12)
     for name, entry in found.items():
-        assert METRICS[name].least <= entry.low <= entry.value <= entry.high <= METRICS[name].most
+        assert (
+            METRICS[name].minimum <= entry.low <= entry.value <= entry.high <= METRICS[name].maximum
+        )
 
 
 @given(
@@ -128,7 +130,7 @@ CASES = [class_case(2, False), class_case(2, True), class_case(4, True), number_
 @pytest.mark.parametrize("case", CASES, ids=["binary", "weighted", "multiclass", "regression"])
 def test_both_kinds_of_interval_agree(case, monkeypatch: pytest.MonkeyPatch):
     bootstrap = score(*case, resamples=2_000)
-    monkeypatch.setattr(_scores, "BOOTSTRAP_ROWS", 0)
+    monkeypatch.setattr(_scores, "MAX_BOOTSTRAP_ROWS", 0)
     normal = score(*case)
     assert values(bootstrap) == values(normal)
     for name, entry in bootstrap.items():
@@ -139,7 +141,7 @@ def test_both_kinds_of_interval_agree(case, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_interval_of_a_mean_is_the_textbooks(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_scores, "BOOTSTRAP_ROWS", 0)
+    monkeypatch.setattr(_scores, "MAX_BOOTSTRAP_ROWS", 0)
     errors = np.array([1.0, 2.0, 4.0, 2.0, 5.0, 3.0])
     found = score(NUMBER, errors, np.zeros(6))["mae"]
     reach = 1.959964 * errors.std(ddof=1) / np.sqrt(6)
@@ -154,7 +156,7 @@ def test_intervals_hold_the_value_and_nothing_that_cannot_be(monkeypatch: pytest
         pair = score(class_target(2), [0, 1], [[0.9, 0.1], [0.2, 0.8]], seed=seed, resamples=1)
         assert pair["auc"] == _scores.Score(1.0, 1.0, 1.0)
         assert pair["log_loss"].low <= pair["log_loss"].value <= pair["log_loss"].high
-    monkeypatch.setattr(_scores, "BOOTSTRAP_ROWS", 0)
+    monkeypatch.setattr(_scores, "MAX_BOOTSTRAP_ROWS", 0)
     found = score(class_target(2), truth, shares)
     assert found["accuracy"].high == 1.0
     assert 0.5 < found["accuracy"].low < found["accuracy"].value == 0.9
@@ -168,7 +170,7 @@ def test_influence_is_the_derivative_by_a_rows_weight(case):
     weight = np.ones(50) if weight is None else weight[:50]
     step = 1e-6
     for metric in _scores.metrics_for(target.task):
-        measure = metric.measure(truth, prediction)
+        measure = metric.on_rows(truth, prediction)
         nudged = weight + step * weight[:, None] * np.eye(50)
         slopes = (measure.values(nudged) - measure.values(weight[None])) / step
         np.testing.assert_allclose(measure.influence(weight), slopes, rtol=1e-3, atol=1e-7)
@@ -195,7 +197,7 @@ def test_the_seed_determines_the_intervals(monkeypatch: pytest.MonkeyPatch):
     first = score(class_target(3), truth, prediction, seed=3)
     other = score(class_target(3), truth, prediction, seed=4)
     assert first["log_loss"] != other["log_loss"]
-    monkeypatch.setattr(_scores, "BLOCK", 250)  # neither do blocks matter
+    monkeypatch.setattr(_scores, "BLOCK_CELLS", 250)  # neither do blocks matter
     assert dict(score(class_target(3), truth, prediction, seed=3)) == dict(first)
 
 
@@ -209,11 +211,11 @@ def test_zero_weights_are_as_absent():
 
 
 def test_many_cells_are_ranked_without_remembering(monkeypatch: pytest.MonkeyPatch):
-    from tabnas.model import _measures
+    from tabnas.model import _weighted_metrics
 
     truth, prediction = random_classes(200, 4, 3)
     expected = score(class_target(4), truth, prediction)
-    monkeypatch.setattr(_measures, "REMEMBERED_CELLS", 0)
+    monkeypatch.setattr(_weighted_metrics, "MAX_CACHED_CELLS", 0)
     assert dict(score(class_target(4), truth, prediction)) == dict(expected)
 
 
@@ -226,7 +228,7 @@ def test_what_is_not_defined_is_left_out():
     assert set(score(NUMBER, [2.0, 2.0], [1.0, 2.0])) == {"rmse", "mae"}
     one = score(class_target(2), [1], [[0.3, 0.7]])
     assert one["accuracy"] == _scores.Score(1.0, 1.0, 1.0)
-    with pytest.raises(TabNASError, match="auc must be defined on the rows to choose by it"):
+    with pytest.raises(TabNASError, match="auc is undefined on these rows"):
         primary_loss("auc", class_target(2), [1], [[0.3, 0.7]])
 
 
@@ -250,16 +252,16 @@ def test_primary_loss_orders_candidates():
 @pytest.mark.parametrize(
     ("truth", "prediction", "weight", "sentence"),
     [
-        ([0, 1], [0.2, 0.8], None, r"predictions of a binary target \(2, 2\), got"),
+        ([0, 1], [0.2, 0.8], None, r"y_pred of a binary target \(2, 2\), got"),
         ([0, 2], [[0.5, 0.5]] * 2, None, "class numbers from 0 to 1"),
         ([0.5, 1], [[0.5, 0.5]] * 2, None, "class numbers from 0 to 1"),
-        ([0, 1], [[0.5, 0.6]] * 2, None, "must be probabilities"),
-        ([0, 1], [[-0.5, 1.5]] * 2, None, "must be probabilities"),
+        ([0, 1], [[0.5, 0.6]] * 2, None, "must hold probabilities"),
+        ([0, 1], [[-0.5, 1.5]] * 2, None, "must hold probabilities"),
         ([0, 1], [[np.nan, 0.5]] * 2, None, "must be finite"),
-        ([0, 1], [[0.5, 0.5]] * 2, [1], "as many as the rows"),
+        ([0, 1], [[0.5, 0.5]] * 2, [1], "sample_weight must hold 2 finite numbers"),
         ([0, 1], [[0.5, 0.5]] * 2, [1, -1], "at least 0"),
-        ([0, 1], [[0.5, 0.5]] * 2, [0, 0], "rows that weigh something"),
-        ([], np.zeros((0, 2)), None, "class numbers|rows that weigh something"),
+        ([0, 1], [[0.5, 0.5]] * 2, [0, 0], "at least one row must have a positive weight"),
+        ([], np.zeros((0, 2)), None, "class numbers|at least one row"),
     ],
 )
 def test_bad_input(truth, prediction, weight, sentence):
@@ -268,7 +270,7 @@ def test_bad_input(truth, prediction, weight, sentence):
 
 
 def test_errors_beyond_the_floats():
-    with pytest.raises(TabNASError, match="errors must be finite"):
+    with pytest.raises(TabNASError, match="y_true - y_pred must be finite"):
         score(NUMBER, [1.5e308, 0.0], [-1.5e308, 0.0])
     found = score(NUMBER, [1e308, -1e308], [0.0, 0.0])
     assert found["mae"].value == pytest.approx(1e308)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas import TabNASError
-from tabnas.model import examples, network_task
+from tabnas.model import make_examples, network_task
 from tabnas.nets import Loss
 from tests.model.conftest import Fitted
 
@@ -36,7 +36,7 @@ def test_categorical_columns_become_embeddings(mixed: Fitted):
 
 def test_examples_carry_everything(mixed: Fitted):
     weight = np.linspace(0, 1, len(mixed.truth))
-    rows = examples(mixed.model.task, mixed.encoded, mixed.truth, weight)
+    rows = make_examples(mixed.model.task, mixed.encoded, mixed.truth, weight)
     np.testing.assert_array_equal(rows.numeric, mixed.encoded.numeric)
     np.testing.assert_array_equal(rows.categorical, mixed.encoded.categorical)
     assert rows.has_target

@@ -20,7 +20,7 @@ import tabnas
 from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.data import read_table
 from tabnas.model import _baselines as baselines
-from tabnas.model import boosted_prediction
+from tabnas.model import fit_boosted_trees
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.runs import LabelledTable, RunSettings, prepare_data, run_in_folder
 from tabnas.search import Evaluation, History, Search, SearchSettings, fit_additive_model
@@ -79,7 +79,7 @@ def test_command_line_python_hashes_and_threads_make_no_difference(tmp_path: Pat
 def test_boosted_trees_do_not_depend_on_threads(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baselines, "FEW_ROWS", 0)  # else one thread does it
+    monkeypatch.setattr(baselines, "MIN_ROWS_FOR_THREADS", 0)  # else one thread does it
     other = {"kind": "value", "value": "kind"}[target]
     settings = RunSettings(limits={"parameters": 800})
     prepared = prepare_data(
@@ -90,7 +90,7 @@ def test_boosted_trees_do_not_depend_on_threads(
 
     def predicted(threads: int) -> Any:
         with threadpool_limits(threads, user_api="openmp"):
-            return boosted_prediction(
+            return fit_boosted_trees(
                 prepared.target, trees.inputs.is_category, trees.train, [trees.test]
             ).predictions[0]
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from tabnas.data import Table
-from tabnas.model import TreeInputs, TreeRows, boosted_prediction, score, trivial_prediction
+from tabnas.model import TreeInputs, TreeRows, fit_boosted_trees, score, trivial_prediction
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_rows
 from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.evaluation._scores import References, score_references, score_test_rows
@@ -44,10 +44,10 @@ def grown(run: PlannedRun):
     tested = [inputs.encode(data.features, split.test)]
     if run.plan.folds:
         known = rows(np.concatenate([split.train, split.validation]), development)
-        return boosted_prediction(data.target, inputs.is_category, known, tested, seed=0)
+        return fit_boosted_trees(data.target, inputs.is_category, known, tested, seed=0)
     train = rows(split.train, development[: len(split.train)])
     held = rows(split.validation, development[len(split.train) :])
-    return boosted_prediction(
+    return fit_boosted_trees(
         data.target, inputs.is_category, train, tested, validation=held, seed=0
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from tabnas.model import tempered
+from tabnas.model import apply_temperature
 from tabnas.nets import TrainingRows
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._final_training import FinalModel, train_final_model
@@ -45,7 +45,7 @@ def trained_on(run: PlannedRun, rows: TrainingRows) -> Mapping[str, np.ndarray]:
     trainer = make_final_trainer(candidate(), rows, run.plan)
     trainer.run()
     assert trainer.result.epochs == 2
-    return tempered(trainer.net.weights(), TEMPERATURE)
+    return apply_temperature(trainer.net.weights(), TEMPERATURE)
 
 
 def assert_same(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
@@ -79,7 +79,7 @@ def test_without_folds_the_candidates_own_weights_are_calibrated() -> None:
     )  # whose weights were let go: once more
     weights = {name: array * np.float32(3) for name, array in expected.items()}
     found = made(run, candidate(weights))
-    assert_same(found.evaluated_weights, tempered(weights, TEMPERATURE))
+    assert_same(found.evaluated_weights, apply_temperature(weights, TEMPERATURE))
     assert_same(found.model.weights, found.evaluated_weights)
 
 

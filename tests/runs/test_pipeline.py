@@ -260,7 +260,7 @@ def test_a_metric_that_the_rows_do_not_define_is_refused_before_the_work() -> No
         {"x": np.arange(rows) % 17, "t": np.arange(rows), "y": ["a", "b"] * 1_200 + ["a"] * 1_600}
     )
     settings = RunSettings(limits={"parameters": 300}, metric="auc", order="time", order_column="t")
-    with pytest.raises(TabNASError, match="auc must be defined"):
+    with pytest.raises(TabNASError, match="auc is undefined"):
         plan_run(LabelledTable.from_table(table, "y"), settings)
 
 
@@ -268,7 +268,7 @@ def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.Mon
     def broken(*arguments: object, **options: object) -> None:
         raise ValueError("no trees today")
 
-    monkeypatch.setattr("tabnas.runs.evaluation._scores.boosted_prediction", broken)
+    monkeypatch.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", broken)
     found = outcome(labelled("kind"))
     assert found.boosted is None
     assert set(found.scores) == {"network", "trivial"}

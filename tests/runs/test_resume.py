@@ -587,7 +587,7 @@ def test_to_be_asked_to_stop_while_others_are_fitted_ends_at_once(tmp_path, monk
 
     run = planned(300, baselines=True)
     with monkeypatch.context() as patched:
-        patched.setattr("tabnas.runs.evaluation._scores.boosted_prediction", asked)
+        patched.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", asked)
         with pytest.raises(RunStopped):
             run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
     again = planned(300, baselines=True)

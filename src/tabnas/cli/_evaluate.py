@@ -92,7 +92,7 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
     prediction = np.empty(shape)
     read = count = 0
     unseen = UnseenCategories(model.encoder)
-    for piece in model.pieces(table, target.name):
+    for piece in model.iter_chunks(table, target.name):
         progress.count(read, len(table))
         answers = piece.column(target.name)
         present = rows_with_target(answers, target)
@@ -101,7 +101,7 @@ def _answers(model: Model, file: Path, progress: RowProgress) -> tuple[NDArray[A
         rows = piece if len(present) == len(piece) else piece.take(present)
         with rename_rows(read + present):
             truth[here] = target.truth(rows.column(target.name), mark)
-            raw = model.raw(rows.drop([target.name]), unseen=unseen)
+            raw = model.predict_raw(rows.drop([target.name]), unseen=unseen)
             prediction[here] = model.decode(raw)
         read, count = read + len(piece), here.stop
     progress.count(read, len(table))

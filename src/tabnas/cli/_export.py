@@ -18,7 +18,7 @@ from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.cli._run_rows import JudgedRows
-    from tabnas.export import Exported
+    from tabnas.export import ExportResult
 
 MOST_NAMED = 6
 ENCODED = (
@@ -132,7 +132,7 @@ def _one_of(file: Path | None, out: Path | None) -> Path:
     return path
 
 
-def _show(exported: Exported, judged: JudgedRows, *, weights_only: bool) -> None:
+def _show(exported: ExportResult, judged: JudgedRows, *, weights_only: bool) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(overflow="fold")
@@ -143,12 +143,12 @@ def _show(exported: Exported, judged: JudgedRows, *, weights_only: bool) -> None
     table.add_row("opset", ", ".join(f"{name} {n}" for name, n in exported.opsets.items()))
     parity = exported.parity
     real = f"{parity.rows:,} {judged.words} and " if parity.rows else ""
-    table.add_row("checked", shown(f"on {real}{parity.made_rows:,} made-up rows", longest=200))
+    table.add_row("checked", shown(f"on {real}{parity.probe_rows:,} made-up rows", longest=200))
     if not parity.rows:
         table.add_row("", f"on no real rows: {judged.words}; name some with --check FILE")
     if parity.rows and judged.encoded and not weights_only:
         table.add_row("", ENCODED)
-    table.add_row("", f"by {parity.engine}")
+    table.add_row("", f"by {parity.runtime}")
     told = f"largest difference {parity.difference:.1e}, allowed {parity.tolerance:.0e}"
     table.add_row("", told)
     if exported.int8 is not None:

@@ -22,7 +22,7 @@ from tabnas.model import Model
 def predictions(model: Model, table: Table) -> Iterator[pa.Table]:
     """Yield the label and the probability of each class, or the value, of some rows at a time."""
     names = column_names(model.target.name, model.classes)
-    outputs = model.raw_pieces(table)
+    outputs = model.predict_raw_chunks(table)
     # a table without rows has columns of answers, too
     nothing = np.empty((0, model.target.outputs), np.float32)
     for raw in chain([next(outputs, nothing)], outputs):

@@ -12,7 +12,7 @@ from tabnas.cli._tables import is_at_hand
 from tabnas.cli._tradeoff import tradeoff_of
 from tabnas.data import Table, rows_with_target
 from tabnas.errors import TabNASError
-from tabnas.model import EncodedRows
+from tabnas.model import LabelledRows
 from tabnas.runs import (
     RunSettings,
     load_config,
@@ -34,14 +34,14 @@ LEARNED = "the model has learned from these rows, after it was judged (--refit)"
 class JudgedRows:
     """Rows with their target, and what may be said of them."""
 
-    rows: Table | EncodedRows | None
+    rows: Table | LabelledRows | None
     words: str  # what they are, or why there are none
     caution: str = ""  # why a score on them is too good
 
     @property
     def encoded(self) -> bool:
         """Whether the columns of the rows are not known, only what they were encoded to."""
-        return isinstance(self.rows, EncodedRows)
+        return isinstance(self.rows, LabelledRows)
 
 
 def judged_rows(run: Path) -> JudgedRows:
@@ -95,7 +95,7 @@ def _stored_rows(
         if parts.test is None:
             return JudgedRows(rows=None, words="the run's store has no test rows")
         if parts.encoder.categories == categories:
-            rows = EncodedRows(encoded=parts.test.encoded, truth=parts.test.truth)
+            rows = LabelledRows(encoded=parts.test.encoded, truth=parts.test.truth)
             return JudgedRows(rows=rows, words="encoded test rows of the run's store")
     return None
 

@@ -1,4 +1,4 @@
-"""The whole way from a table to a model as scikit-learn's estimators."""
+"""Estimators with the interface of scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both estimators share: the run behind `fit`, and the model on disk."""
+"""The base class of both estimators: fitting by a run, saving, loading and exporting."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tabnas.data import Table
-from tabnas.estimators._choices import limited, run_settings
-from tabnas.estimators._features import categorical_kinds, checked_table
-from tabnas.estimators._telling import Telling
+from tabnas.estimators._features import categorical_kinds, check_features
+from tabnas.estimators._progress_logger import ProgressLogger
+from tabnas.estimators._run_settings import limit_names, make_run_settings
 from tabnas.model import Model, save_model
 from tabnas.runs import LabelledTable, describe_outcome, load_run_model, plan_run, run_in_folder
 
 if TYPE_CHECKING:
-    from tabnas.export import Exported
+    from tabnas.export import ExportResult
 
 
 class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
-    """The common part; scikit-learn finds the parameters in the classes' own `__init__`."""
+    """The base class; scikit-learn reads the parameters from the `__init__` of subclasses."""
 
-    def _search(self, data: LabelledTable, folder: str | Path | None) -> Self:
-        """Find the best architecture within the limits, train it, and keep what was found."""
+    def _search(self, data: LabelledTable, run_dir: str | Path | None) -> Self:
+        """Find the best architecture within the limits, train it, and set all attributes."""
         kinds = categorical_kinds(data.features, self.categorical_features)
-        telling = Telling(self.verbose)
-        settings = run_settings(self, kinds)
-        if folder is None:
-            run = plan_run(data, settings, on_progress=telling)
-            telling.begin(run)
-            outcome = run.execute(telling)
+        logger = ProgressLogger(self.verbose)
+        settings = make_run_settings(self, kinds)
+        if run_dir is None:
+            run = plan_run(data, settings, on_progress=logger)
+            logger.on_start(run)
+            outcome = run.execute(logger)
         else:
             outcome = run_in_folder(
-                folder, data, settings, on_progress=telling, on_plan=telling.begin
+                run_dir, data, settings, on_progress=logger, on_plan=logger.on_start
             )
-        telling.end(outcome)
-        self._keep(outcome.model)
+        logger.on_end(outcome)
+        self._set_model(outcome.model)
         feasible = outcome.plan.feasible
         self.costs_ |= feasible.budget.costs(feasible.space, self.architecture_)
         self.n_iter_ = outcome.chosen.stop_after
@@ -47,31 +47,31 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         self.history_ = list(outcome.snapshots)
         return self
 
-    def _keep(self, model: Model) -> None:
+    def _set_model(self, model: Model) -> None:
         self.model_ = model
         self.architecture_ = model.architecture
         self.costs_ = model.costs
 
-    def _asked(self, features: Any) -> Table:
-        """Rows to predict."""
+    def _check_features(self, features: Any) -> Table:
+        """Return the rows to predict as a table."""
         check_is_fitted(self)
-        return checked_table(self, features, reset=False)
+        return check_features(self, features, reset=False)
 
-    def _raw(self, features: Any) -> NDArray[np.float32]:
-        """The network's outputs for rows to predict."""
-        table = self._asked(features)
-        raw: NDArray[np.float32] = self.model_.raw(table)
+    def _predict_raw(self, features: Any) -> NDArray[np.float32]:
+        """Return the network's outputs for the rows to predict."""
+        table = self._check_features(features)
+        raw: NDArray[np.float32] = self.model_.predict_raw(table)
         return raw
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Write the fitted model to a folder of its own; no pickle.
+        """Write the fitted model to a folder, without pickle.
 
         Parameters
         ----------
         folder : str or Path
-            New or empty; with `overwrite` it may hold another model.
+            A new or empty folder, or with `overwrite` the folder of another model.
         overwrite : bool, default=False
-            Whether a model that is there already may be replaced.
+            Whether an existing model may be replaced.
         """
         check_is_fitted(self)
         save_model(self.model_, folder, overwrite=overwrite)
@@ -85,25 +85,31 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         weights_only: bool = False,
         int8: bool = False,
         margin: float = 0.01,
-    ) -> Exported:
-        """Write the fitted model as one ONNX file, from the columns of X to the answers.
+    ) -> ExportResult:
+        """Write the fitted model as one ONNX file that takes the columns of X.
 
-        It is written only if it answers as `predict` and `predict_proba` do.
+        It is written only if it predicts the same as `predict` and `predict_proba`.
 
         Parameters
         ----------
         path : str or Path
-            Where to write; ends in .onnx. A file there is replaced.
+            Where to write; must end in .onnx. An existing file is replaced.
         X : table or array, optional
-            Real rows to compare on, besides rows made up of what the model knows.
+            Real rows to compare on, in addition to synthetic ones.
         y : array-like, optional
-            Their target, which `int8` is measured by.
+            Their target, needed for `int8`.
         weights_only : bool, default=False
-            Without preprocessing: encoded rows in, the network's outputs out.
+            Whether to leave out preprocessing. The file then takes encoded rows and returns the
+            network's outputs.
         int8 : bool, default=False
-            Store matrices in 8 bits, if it costs at most `margin` of the score.
+            Whether to store matrices in 8 bits, if that costs at most `margin` of the score.
         margin : float, default=0.01
-            As a share of the log loss, or of the RMSE.
+            Relative to the log loss or RMSE.
+
+        Returns
+        -------
+        ExportResult
+            The inputs and outputs of the file, its size, and how it was checked.
         """
         from tabnas.export import export_onnx
 
@@ -111,8 +117,8 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         return export_onnx(
             self.model_,
             path,
-            check=None if X is None else self._asked(X),
-            answers=y,
+            check=None if X is None else self._check_features(X),
+            y=y,
             weights_only=weights_only,
             int8=int8,
             margin=margin,
@@ -120,28 +126,35 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """A fitted estimator from a folder that `save`, or a run of the command line, has written.
+        """Load a fitted estimator from a folder that `save` or a run has written.
 
-        It predicts as the saved one did. Of its parameters, the limits are those of the model and
-        all others the defaults; how the model was found (`result_`, `history_`, `candidates_`,
-        `n_iter_`) is not in the folder.
+        It predicts the same as the saved one. Its limits are those of the model, all other
+        parameters have their defaults, and the attributes `result_`, `history_`, `candidates_` and
+        `n_iter_` are not set.
 
         Parameters
         ----------
         folder : str or Path
-            The folder of a model, or of a finished run.
+            The folder of a model or of a finished run.
+
+        Returns
+        -------
+        TabNASClassifier or TabNASRegressor
+            The fitted estimator.
         """
         model = load_run_model(folder)
-        loaded = cls(**{f"max_{name}": model.limits.get(name) for name in limited(cls)})
-        loaded._take(model, str(folder))
-        loaded._keep(model)
+        loaded = cls(**{f"max_{name}": model.limits.get(name) for name in limit_names(cls)})
+        loaded._check_model(model, str(folder))
+        loaded._set_model(model)
+        if model.classes:
+            loaded.classes_ = np.array(model.classes)
         loaded.n_features_in_ = len(model.feature_names)
         if model.encoder.named:
             loaded.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return loaded
 
-    def _take(self, model: Model, folder: str) -> None:
-        """Refuse a model of another task."""
+    def _check_model(self, model: Model, folder: str) -> None:
+        """Raise an error if the model has another task."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:

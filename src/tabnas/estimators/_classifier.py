@@ -8,102 +8,106 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 
 from tabnas.data import ClassTarget
 from tabnas.errors import TabNASError
-from tabnas.estimators._answers import answers, classes_of, labelled, row_weights, target_name
 from tabnas.estimators._base import TabNASEstimator
-from tabnas.estimators._features import checked_table
+from tabnas.estimators._features import check_features
+from tabnas.estimators._targets import (
+    check_sample_weight,
+    check_y,
+    encode_classes,
+    label_rows,
+    target_name,
+)
 from tabnas.model import Model, probabilities
 from tabnas.types import FloatArray
 
 
 class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
-    """The best network for classes within hard limits, found and trained by `fit`.
+    """Classifier: `fit` finds and trains the best network within hard limits.
 
-    Tables may be pandas or polars frames, pyarrow tables, arrays or lists. Missing values, texts,
-    dates and categories are welcome; numbers need no scaling.
+    Tables may be pandas or polars frames, pyarrow tables, arrays or lists, with missing values,
+    texts, dates and categories; numbers need no scaling.
 
     Parameters
     ----------
     max_parameters : int or None, default=20_000
-        The most numbers that the network may hold, embeddings of categories included. None is no
-        such limit; at least one limit must be set.
+        Maximum number of trained parameters, including embeddings. None means no such limit; at
+        least one limit must be set.
     max_dense_parameters : int or None, default=None
-        The most weights and biases of the dense layers.
+        Maximum number of weights and biases of the dense layers.
     max_flops : int or None, default=None
-        The most operations for one row.
+        Maximum number of operations for one row.
     max_bytes : int or None, default=None
-        The most bytes of weights.
+        Maximum size of the weights in bytes.
     max_latency_us : float or None, default=None
-        The most microseconds that a call for one row may take, from the table's columns to the
-        answer, of the model as an ONNX file in onnxruntime, on one thread of this machine. The
-        model that is returned was measured.
+        Maximum microseconds of a call for one row, including preprocessing, of the exported ONNX
+        file in onnxruntime, on one thread of this machine. The fitted model is measured.
     max_batch_latency_us : float or None, default=None
         The same for a call of 256 rows.
     latency_table : str, Path or None, default=None
-        A file of `tabnas latency --out` from another machine, to keep the latency there. Then it
-        is predicted and cannot be measured.
+        A file written by `tabnas latency --out` on another machine, whose latency is then limited.
+        It is predicted and not measured.
     layers : int or None, default=None
-        The most hidden layers; None is three.
+        Maximum number of hidden layers; None means three.
     widths : sequence of int or None, default=None
-        Candidate widths of every layer, where 0 makes layers optional. None follows from the
-        limits.
+        Candidate widths of every layer, where 0 makes a layer optional. None derives them from
+        the limits.
     metric : str or None, default=None
-        What candidates are chosen by: "log_loss" (the default), "accuracy", "balanced_error" or
-        "auc".
+        The metric that candidates are chosen by: "log_loss" (the default), "accuracy",
+        "balanced_error" or "auc".
     class_weight : dict, "balanced" or None, default=None
-        What rows of a class weigh, by label. "balanced" lets all classes weigh the same in
+        Weights of classes by label. "balanced" gives all classes the same total weight in
         training.
     categorical_features : sequence of str, int or bool, or None, default=None
-        Columns of categories, by name, by position or as a mask, where types do not tell: codes
-        in numbers. Texts and a frame's own categories are found without.
+        Columns that are categorical although they hold numbers, by name, by position or as a
+        mask. Texts and categorical columns of a frame are detected.
     validation_fraction : float, default=0.2
-        The share of rows that the search looks at to tell architectures apart. Up to 3,000 rows,
+        Fraction of the rows on which the search evaluates architectures. Up to 3,000 rows,
         candidates are chosen by cross-validation on all rows.
     candidates : int or None, default=None
-        How many of the most promising architectures are trained alone to choose from; None is
-        three, and up to three simpler ones where rows are few.
+        How many of the most promising architectures are trained from scratch to choose from; None
+        means three, and up to three simpler ones if there are few rows.
     time : float or None, default=None
-        About how many seconds `fit` may take. With it, results depend on the machine; None does as
-        much work as pays by default.
+        Approximate number of seconds that `fit` may take. Results then depend on the machine. None
+        means no limit.
     refit : bool, default=True
-        Whether the chosen network is trained once more on all rows, those of validation included,
-        for as many epochs as did best. Up to 3,000 rows it always is.
+        Whether the chosen network is trained again on all rows, including the validation rows,
+        for the best number of epochs. Up to 3,000 rows it always is.
     n_jobs : int or None, default=None
-        How many architectures train side by side in a step of the search, which shapes the
-        result; None is one, -1 as many as there are cores. Each needs an idle core: on busy ones,
-        more are slower than one.
+        How many architectures are trained in parallel in a step of the search, which affects the
+        result; None means 1, -1 all cores. On busy cores, more than one is slower.
     random_state : int, RandomState or None, default=None
-        An integer makes `fit` repeatable bit for bit.
+        An integer makes `fit` reproducible bit for bit.
     verbose : int, default=0
-        Whether lines about the progress are printed. The logger `tabnas` gets them, at INFO, in
-        any case.
+        Whether progress is printed. It is always logged to the logger `tabnas` at level INFO.
 
     Attributes
     ----------
     architecture_ : Architecture
         The widths of the hidden layers; `str` gives "32-144-24".
     model_ : Model
-        The network with its encoder.
+        The network and its encoder.
     costs_ : dict of str to float
-        What the network uses of every cost; latencies as predicted.
+        Every cost of the network; latencies are predicted ones.
     classes_ : ndarray
         The labels, in the order of `predict_proba`.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had such.
+        Names of the columns, if X had any.
     n_iter_ : int
-        Epochs of the final training.
+        Number of epochs of the final training.
     candidates_ : list of dict
-        The architectures that were trained alone, best first.
+        The architectures that were trained from scratch, best first.
     history_ : list of Snapshot
-        The course of the search.
+        Snapshots of the policy during the search.
     result_ : dict
-        All facts of the run, fit for JSON.
+        Everything about the run, as plain values for JSON.
 
     Examples
     --------
@@ -168,7 +172,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any = None,
         *,
-        resume: str | Path | None = None,
+        run_dir: str | Path | None = None,
     ) -> Self:
         """Find and train the network.
 
@@ -177,63 +181,69 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         X : table of shape (n_samples, n_features)
             The features; at least 10 rows.
         y : array-like of shape (n_samples,)
-            The labels: texts, integers, whole floats or truth values; at least two of each.
+            The labels: texts, integers, integral floats or booleans; at least two rows of each.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            What each row weighs in training and in choosing. Rows that weigh nothing are left out.
+            Weights of rows, in training and evaluation. Rows of weight 0 are ignored.
         resume : str, Path or None, default=None
-            A folder for the run: checkpoints while it goes on, model and result in the end. If it
-            holds a run of the same table and parameters that was stopped, that one is gone on with,
-            to the same bits. Parameters must then fix the seed by `random_state`.
+            A folder for checkpoints, model and result. If it holds an interrupted run of the same
+            table and parameters, that run is continued, to the same bits. `random_state` must be
+            an integer.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
-        table = checked_table(self, X, reset=True)
-        labels = answers(self, y, len(table))
-        classes, target, codes = classes_of(labels, target_name(y))
-        weight = self._weight(row_weights(sample_weight, len(table)), labels)
-        data = labelled(table, target, codes.astype(np.int32), weight)
-        shown = np.unique(data.truth)
-        if len(shown) < 2:
+        table = check_features(self, X, reset=True)
+        labels = check_y(self, y, len(table))
+        classes, target, codes = encode_classes(labels, target_name(y))
+        weight = check_sample_weight(sample_weight, len(table))
+        weight = self._apply_class_weight(weight, labels)
+        data = label_rows(table, target, codes.astype(np.int32), weight)
+        present = np.unique(data.truth)
+        if len(present) < 2:
             raise TabNASError(
-                "at least two classes must weigh something, but one class has all the weight: "
-                f"{target.classes[shown[0]]!r}"
+                "at least two classes must have a positive weight, but one class has all the "
+                f"weight: {target.classes[present[0]]!r}"
             )
-        self._search(data, resume)
+        self._search(data, run_dir)
         self.classes_ = classes
         return self
 
-    def _weight(self, weight: FloatArray | None, labels: NDArray[Any]) -> FloatArray | None:
-        """Weights of rows, times those of a user's classes."""
+    def _apply_class_weight(
+        self, weight: FloatArray | None, labels: NDArray[Any]
+    ) -> FloatArray | None:
+        """Return the weights of rows times those of a dict `class_weight`."""
         if not isinstance(self.class_weight, Mapping):
             return weight
         by_class = compute_sample_weight(dict(self.class_weight), labels)
-        return row_weights(by_class if weight is None else by_class * weight, len(labels))
+        return check_sample_weight(by_class if weight is None else by_class * weight, len(labels))
 
-    def _take(self, model: Model, folder: str) -> None:
+    def _check_model(self, model: Model, folder: str) -> None:
         if not isinstance(model.target, ClassTarget):
             raise TabNASError(
-                f"the model in {folder!r} must be of classes, but it predicts a quantity; "
-                "take TabNASRegressor.load"
+                f"the model in {folder!r} must predict classes, but it predicts numbers; "
+                "use TabNASRegressor.load"
             )
-        self.classes_ = np.array(model.classes)
 
     def decision_function(self, X: Any) -> FloatArray:  # noqa: N803
-        """The logits: of the second of two classes [rows], else of every class [rows, classes]."""
-        raw = self._raw(X).astype(np.float64)
+        """Return the logit of the second class [rows], or those of all classes [rows, classes]."""
+        raw = self._predict_raw(X).astype(np.float64)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The most likely label of each row, of the type that y had."""
+        """Return the most probable label of each row, of the type of y."""
         logits = self.decision_function(X)
         codes = (logits > 0).astype(np.int64) if logits.ndim == 1 else logits.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
-        """The probability of every class [rows, classes], in the order of `classes_`."""
-        return probabilities(self._raw(X))
+        """Return the probability of every class [rows, classes], in the order of `classes_`."""
+        return probabilities(self._predict_raw(X))
 
     def predict_log_proba(self, X: Any) -> FloatArray:  # noqa: N803
-        """Logarithms of `predict_proba`, exact also where probabilities vanish."""
-        raw = self._raw(X).astype(np.float64)
+        """Return the logarithm of `predict_proba`, accurate for tiny probabilities as well."""
+        raw = self._predict_raw(X).astype(np.float64)
         if raw.shape[1] == 1:
             raw = np.concatenate([np.zeros_like(raw), raw], axis=1)
-        largest = raw.max(axis=1, keepdims=True)
-        return np.asarray(raw - largest - np.log(np.exp(raw - largest).sum(axis=1, keepdims=True)))
+        return np.asarray(log_softmax(raw, axis=1))

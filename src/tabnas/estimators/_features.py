@@ -1,4 +1,4 @@
-"""X as a table, held to scikit-learn's rules of names and shapes."""
+"""Validation of X: a table that satisfies scikit-learn's rules of names and shapes."""
 
 from __future__ import annotations
 
@@ -13,88 +13,90 @@ from tabnas.data import Table
 from tabnas.errors import TabNASError
 
 
-def checked_table(estimator: Any, features: Any, *, reset: bool) -> Table:
-    """The features as a table of at least one row and column.
+def check_features(estimator: Any, features: Any, *, reset: bool) -> Table:
+    """Return the features as a table of at least one row and column.
 
-    With `reset` the estimator learns their number, and their names if all are texts; without it,
-    they must be those it has learned, in the same order.
+    With `reset` the estimator stores their number, and their names if all are texts; without it,
+    they must be equal to those stored.
     """
     if _is_frame(features):
-        table = _of_frame(features)
-        shown = table.arrow if table.named else features
-        _refuse_empty(table)
+        table = _table_from_frame(features)
+        validated = table.arrow if table.named else features
+        _check_not_empty(table)
     else:
-        shown = _checked_array(estimator, features)
-        table = Table.of(shown)
-    validate_data(estimator, shown, reset=reset, skip_check_array=True)
+        validated = _check_array(estimator, features)
+        table = Table.of(validated)
+    validate_data(estimator, validated, reset=reset, skip_check_array=True)
     return table
 
 
 def _is_frame(features: Any) -> bool:
-    """Whether it has columns of its own, or is for `Table.of` to refuse."""
+    """Return whether X has columns, or is something that `Table.of` raises an error for."""
     if isinstance(features, np.ndarray):
         return features.dtype.names is not None
-    speaks_arrow = hasattr(features, "__arrow_c_stream__") or hasattr(features, "__arrow_c_array__")
-    columns = isinstance(features, Table | pa.Table | Mapping)
-    return columns or speaks_arrow or _origin(features) in ("pandas", "scipy")
+    has_arrow = hasattr(features, "__arrow_c_stream__") or hasattr(features, "__arrow_c_array__")
+    has_columns = isinstance(features, Table | pa.Table | Mapping)
+    return has_columns or has_arrow or _library(features) in ("pandas", "scipy")
 
 
-def _origin(features: Any) -> str:
+def _library(features: Any) -> str:
     return type(features).__module__.split(".")[0]
 
 
-def _of_frame(frame: Any) -> Table:
-    """Columns whose names are no texts are matched by position, as scikit-learn does."""
+def _table_from_frame(frame: Any) -> Table:
+    """Convert a frame; columns without text names are matched by position, as in scikit-learn."""
     table = Table.of(frame)
-    if _origin(frame) == "pandas" and not all(isinstance(name, str) for name in frame.columns):
+    if _library(frame) == "pandas" and not all(isinstance(name, str) for name in frame.columns):
         return table.renamed(table.names, named=False)
     return table
 
 
-def _checked_array(estimator: Any, features: Any) -> Any:
-    """An array of two dimensions; missing values and texts are welcome."""
+def _check_array(estimator: Any, features: Any) -> Any:
+    """Return an array of two dimensions, which may have missing values and texts."""
     if isinstance(features, Sequence) and not isinstance(features, str | bytes):
-        # as objects, lest one text in a row turn all of them into texts
-        features = _objects(features)
+        # as objects, so that one text in a row does not turn all its numbers into texts
+        features = _object_array(features)
     return check_array(
         features, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X"
     )
 
 
-def _objects(rows: Sequence[Any]) -> Any:
+def _object_array(rows: Sequence[Any]) -> Any:
     try:
         return np.array(rows, dtype=object)
     except ValueError:
         raise TabNASError("X must have the same number of values in every row") from None
 
 
-def _refuse_empty(table: Table) -> None:
+def _check_not_empty(table: Table) -> None:
     if not len(table) or not table.names:
         shape = (len(table), len(table.names))
         raise TabNASError(f"X must have rows and columns, got the shape {shape}")
 
 
-def categorical_kinds(table: Table, given: Any) -> dict[str, str]:
-    """The columns that a user calls categorical: names, positions or a mask."""
-    if given is None:
+def categorical_kinds(table: Table, categorical_features: Any) -> dict[str, str]:
+    """Return the kind "categorical" of the columns given by names, positions or a mask."""
+    if categorical_features is None:
         return {}
-    wanted: list[Any] = list(given) if not isinstance(given, str) else [given]
-    if wanted and all(isinstance(one, bool | np.bool_) for one in wanted):
-        if len(wanted) != len(table.names):
+    if isinstance(categorical_features, str):
+        categorical_features = [categorical_features]
+    keys: list[Any] = list(categorical_features)
+    if keys and all(isinstance(key, bool | np.bool_) for key in keys):
+        if len(keys) != len(table.names):
             raise TabNASError(
                 f"categorical_features must have a value for each of the {len(table.names)} "
-                f"columns if it is a mask, got {len(wanted)}"
+                f"columns if it is a mask, got {len(keys)}"
             )
-        wanted = [k for k, chosen in enumerate(wanted) if chosen]
-    return {_column_name(table, one): "categorical" for one in wanted}
+        keys = [position for position, is_categorical in enumerate(keys) if is_categorical]
+    return {_column_name(table, key): "categorical" for key in keys}
 
 
-def _column_name(table: Table, one: Any) -> str:
-    if isinstance(one, str):
-        return table.known(one)
-    if isinstance(one, int | np.integer) and 0 <= one < len(table.names):
-        return table.names[one]
+def _column_name(table: Table, key: Any) -> str:
+    if isinstance(key, str):
+        return table.known(key)
+    if isinstance(key, int | np.integer) and 0 <= key < len(table.names):
+        return table.names[key]
     raise TabNASError(
         "categorical_features must be names of columns, positions from 0 to "
-        f"{len(table.names) - 1}, or a mask, got {one!r}"
+        f"{len(table.names) - 1}, or a mask, got {key!r}"
     )

@@ -12,91 +12,94 @@ from sklearn.base import RegressorMixin
 
 from tabnas.data import NumberTarget
 from tabnas.errors import TabNASError
-from tabnas.estimators._answers import answers, labelled, quantities, row_weights, target_name
 from tabnas.estimators._base import TabNASEstimator
-from tabnas.estimators._features import checked_table
+from tabnas.estimators._features import check_features
+from tabnas.estimators._targets import (
+    check_numeric_y,
+    check_sample_weight,
+    check_y,
+    label_rows,
+    target_name,
+)
 from tabnas.model import Model
 from tabnas.types import FloatArray
 
 
 class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
-    """The best network for a quantity within hard limits, found and trained by `fit`.
+    """Regressor: `fit` finds and trains the best network within hard limits.
 
-    Tables may be pandas or polars frames, pyarrow tables, arrays or lists. Missing values, texts,
-    dates and categories are welcome; neither features nor the quantity need scaling.
+    Tables may be pandas or polars frames, pyarrow tables, arrays or lists, with missing values,
+    texts, dates and categories; neither features nor target need scaling.
 
     Parameters
     ----------
     max_parameters : int or None, default=20_000
-        The most numbers that the network may hold, embeddings of categories included. None is no
-        such limit; at least one limit must be set.
+        Maximum number of trained parameters, including embeddings. None means no such limit; at
+        least one limit must be set.
     max_dense_parameters : int or None, default=None
-        The most weights and biases of the dense layers.
+        Maximum number of weights and biases of the dense layers.
     max_flops : int or None, default=None
-        The most operations for one row.
+        Maximum number of operations for one row.
     max_bytes : int or None, default=None
-        The most bytes of weights.
+        Maximum size of the weights in bytes.
     max_latency_us : float or None, default=None
-        The most microseconds that a call for one row may take, from the table's columns to the
-        answer, of the model as an ONNX file in onnxruntime, on one thread of this machine. The
-        model that is returned was measured.
+        Maximum microseconds of a call for one row, including preprocessing, of the exported ONNX
+        file in onnxruntime, on one thread of this machine. The fitted model is measured.
     max_batch_latency_us : float or None, default=None
         The same for a call of 256 rows.
     latency_table : str, Path or None, default=None
-        A file of `tabnas latency --out` from another machine, to keep the latency there. Then it
-        is predicted and cannot be measured.
+        A file written by `tabnas latency --out` on another machine, whose latency is then limited.
+        It is predicted and not measured.
     layers : int or None, default=None
-        The most hidden layers; None is three.
+        Maximum number of hidden layers; None means three.
     widths : sequence of int or None, default=None
-        Candidate widths of every layer, where 0 makes layers optional. None follows from the
-        limits.
+        Candidate widths of every layer, where 0 makes a layer optional. None derives them from
+        the limits.
     metric : str or None, default=None
-        What candidates are chosen by: "rmse" (the default), "mae" or "r2".
+        The metric that candidates are chosen by: "rmse" (the default), "mae" or "r2".
     categorical_features : sequence of str, int or bool, or None, default=None
-        Columns of categories, by name, by position or as a mask, where types do not tell: codes
-        in numbers. Texts and a frame's own categories are found without.
+        Columns that are categorical although they hold numbers, by name, by position or as a
+        mask. Texts and categorical columns of a frame are detected.
     validation_fraction : float, default=0.2
-        The share of rows that the search looks at to tell architectures apart. Up to 3,000 rows,
+        Fraction of the rows on which the search evaluates architectures. Up to 3,000 rows,
         candidates are chosen by cross-validation on all rows.
     candidates : int or None, default=None
-        How many of the most promising architectures are trained alone to choose from; None is
-        three, and up to three simpler ones where rows are few.
+        How many of the most promising architectures are trained from scratch to choose from; None
+        means three, and up to three simpler ones if there are few rows.
     time : float or None, default=None
-        About how many seconds `fit` may take. With it, results depend on the machine; None does as
-        much work as pays by default.
+        Approximate number of seconds that `fit` may take. Results then depend on the machine. None
+        means no limit.
     refit : bool, default=True
-        Whether the chosen network is trained once more on all rows, those of validation included,
-        for as many epochs as did best. Up to 3,000 rows it always is.
+        Whether the chosen network is trained again on all rows, including the validation rows,
+        for the best number of epochs. Up to 3,000 rows it always is.
     n_jobs : int or None, default=None
-        How many architectures train side by side in a step of the search, which shapes the
-        result; None is one, -1 as many as there are cores. Each needs an idle core: on busy ones,
-        more are slower than one.
+        How many architectures are trained in parallel in a step of the search, which affects the
+        result; None means 1, -1 all cores. On busy cores, more than one is slower.
     random_state : int, RandomState or None, default=None
-        An integer makes `fit` repeatable bit for bit.
+        An integer makes `fit` reproducible bit for bit.
     verbose : int, default=0
-        Whether lines about the progress are printed. The logger `tabnas` gets them, at INFO, in
-        any case.
+        Whether progress is printed. It is always logged to the logger `tabnas` at level INFO.
 
     Attributes
     ----------
     architecture_ : Architecture
         The widths of the hidden layers; `str` gives "32-144-24".
     model_ : Model
-        The network with its encoder.
+        The network and its encoder.
     costs_ : dict of str to float
-        What the network uses of every cost; latencies as predicted.
+        Every cost of the network; latencies are predicted ones.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, if X had such.
+        Names of the columns, if X had any.
     n_iter_ : int
-        Epochs of the final training.
+        Number of epochs of the final training.
     candidates_ : list of dict
-        The architectures that were trained alone, best first.
+        The architectures that were trained from scratch, best first.
     history_ : list of Snapshot
-        The course of the search.
+        Snapshots of the policy during the search.
     result_ : dict
-        All facts of the run, fit for JSON.
+        Everything about the run, as plain values for JSON.
 
     Examples
     --------
@@ -158,7 +161,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any = None,
         *,
-        resume: str | Path | None = None,
+        run_dir: str | Path | None = None,
     ) -> Self:
         """Find and train the network.
 
@@ -167,34 +170,39 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         X : table of shape (n_samples, n_features)
             The features; at least 10 rows.
         y : array-like of shape (n_samples,)
-            The quantity.
+            The target values.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            What each row weighs in training and in choosing. Rows that weigh nothing are left out.
+            Weights of rows, in training and evaluation. Rows of weight 0 are ignored.
         resume : str, Path or None, default=None
-            A folder for the run: checkpoints while it goes on, model and result in the end. If it
-            holds a run of the same table and parameters that was stopped, that one is gone on with,
-            to the same bits. Parameters must then fix the seed by `random_state`.
+            A folder for checkpoints, model and result. If it holds an interrupted run of the same
+            table and parameters, that run is continued, to the same bits. `random_state` must be
+            an integer.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
-        table = checked_table(self, X, reset=True)
-        values = quantities(answers(self, y, len(table)))
-        weight = row_weights(sample_weight, len(table))
+        table = check_features(self, X, reset=True)
+        values = check_numeric_y(check_y(self, y, len(table)))
+        weight = check_sample_weight(sample_weight, len(table))
         if len(values) < 2:
             raise TabNASError(
-                f"X must have rows to learn from and rows to choose by, got n_samples={len(values)}"
+                f"X must have rows for training and for validation, got n_samples={len(values)}"
             )
         target = NumberTarget.fit(target_name(y), pa.chunked_array([values]))
-        self._search(labelled(table, target, values, weight), resume)
+        self._search(label_rows(table, target, values, weight), run_dir)
         return self
 
-    def _take(self, model: Model, folder: str) -> None:
+    def _check_model(self, model: Model, folder: str) -> None:
         if not isinstance(model.target, NumberTarget):
             raise TabNASError(
-                f"the model in {folder!r} must be of a quantity, but it predicts classes; "
-                "take TabNASClassifier.load"
+                f"the model in {folder!r} must predict numbers, but it predicts classes; "
+                "use TabNASClassifier.load"
             )
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803
-        """The quantity of each row, in its own units."""
-        table = self._asked(X)
+        """Return the predicted value of each row."""
+        table = self._check_features(X)
         values: FloatArray = self.model_.predict(table)
         return values

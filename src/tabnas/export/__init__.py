@@ -1,21 +1,21 @@
-"""Models for other runtimes: one ONNX file, from the table's columns to the answers."""
+"""Models as ONNX files that take the columns of a table and return predictions."""
 
 from __future__ import annotations
 
-from tabnas.export._engine import Engine, EngineName
-from tabnas.export._export import Exported, export_onnx, onnx_bytes
+from tabnas.export._export import ExportResult, export_onnx, onnx_bytes
 from tabnas.export._inputs import onnx_inputs
-from tabnas.export._int8 import Quantised
+from tabnas.export._int8 import QuantizationResult
 from tabnas.export._network import network_model
 from tabnas.export._parity import TOLERANCE, Parity
+from tabnas.export._session import OnnxSession, RuntimeName
 
 __all__ = [
     "TOLERANCE",
-    "Engine",
-    "EngineName",
-    "Exported",
+    "ExportResult",
+    "OnnxSession",
     "Parity",
-    "Quantised",
+    "QuantizationResult",
+    "RuntimeName",
     "export_onnx",
     "network_model",
     "onnx_bytes",

@@ -1,4 +1,4 @@
-"""From a model to one file, tried out before it is written."""
+"""Export of a model to one ONNX file, which is checked before it is written."""
 
 from __future__ import annotations
 
@@ -13,35 +13,42 @@ from numpy.typing import NDArray
 
 from tabnas.data import Encoded, Table
 from tabnas.errors import TabNASError
-from tabnas.export._build import Built, build
-from tabnas.export._engine import Engine, EngineName
-from tabnas.export._int8 import Quantised, meant, measured, quantise, refuse_larger, rows_with_truth
-from tabnas.export._network import Weight, centred
+from tabnas.export._int8 import (
+    QuantizationResult,
+    check_smaller,
+    compare_scores,
+    dequantize,
+    quantize_weights,
+    select_labelled_rows,
+)
+from tabnas.export._network import Weight, center_weights
+from tabnas.export._onnx_file import OnnxFile, build_file
 from tabnas.export._parity import Parity, check_parity
+from tabnas.export._session import OnnxSession, RuntimeName
 from tabnas.files import atomic_write
-from tabnas.model import EncodedRows, Model, default_metric, metric_named
+from tabnas.model import LabelledRows, Model, default_metric, get_metric
 
-ENDING = ".onnx"
-MARGIN = 0.01
-Tried = tuple[Built, Engine]
-"""A file, and an engine that has loaded it."""
+SUFFIX = ".onnx"
+DEFAULT_MARGIN = 0.01
+LoadedFile = tuple[OnnxFile, OnnxSession]
+"""A file, and a session that has loaded it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exported:
-    """A file that was written: what it takes and gives, its size, and how it was checked."""
+class ExportResult:
+    """A file that was written: its inputs and outputs, its size, and how it was checked."""
 
     path: Path
     bytes: int
     parameters: int
-    inputs: dict[str, str]  # name: type, [rows, 1] each; of weights only, [rows, width]
+    inputs: dict[str, str]  # types by name; [rows, 1] each, or [rows, width] of weights only
     outputs: dict[str, str]
-    opsets: dict[str, int]  # of operations that a runtime must know
+    opsets: dict[str, int]  # versions of the operator sets that a runtime must support
     parity: Parity
-    int8: Quantised | None = None
+    int8: QuantizationResult | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, fit for JSON."""
+        """Return the result as plain values for JSON."""
         return asdict(self) | {"path": str(self.path)}
 
 
@@ -50,140 +57,144 @@ def export_onnx(
     path: str | Path,
     *,
     check: Any = None,
-    answers: Any = None,
+    y: Any = None,
     weights_only: bool = False,
     int8: bool = False,
-    margin: float = MARGIN,
+    margin: float = DEFAULT_MARGIN,
     metric: str | None = None,
-    engine: EngineName | None = None,
-) -> Exported:
-    """Write a model as one ONNX file, once it has been seen to answer as the model does.
+    runtime: RuntimeName | None = None,
+) -> ExportResult:
+    """Write a model as one ONNX file after checking that it predicts the same as the model.
 
     Parameters
     ----------
+    model : Model
+        The model to export.
     path : str or Path
-        Where to write; ends in .onnx. A file there is replaced, at once or not at all.
-    check : table or EncodedRows, optional
-        Real rows to compare the file with the model on, besides rows made up of what the encoder
-        knows: every category, missing and unseen values, extremes. Encoded rows, of a store for
-        instance, are compared on the network alone.
-    answers : array-like, optional
+        Where to write; must end in .onnx. An existing file is replaced atomically.
+    check : table or LabelledRows, optional
+        Real rows to compare the file with the model on, in addition to synthetic rows of every
+        category, missing and unseen values and extremes. Encoded rows, for instance of a store, are
+        compared on the network alone.
+    y : array-like, optional
         The target of these rows, if the table has no column of its name. Only int8 needs it.
     weights_only : bool
-        Without preprocessing: encoded rows in, the network's outputs and what follows out.
+        Whether to leave out preprocessing. The file then takes encoded rows, and also returns the
+        network's outputs.
     int8 : bool
-        Store matrices in 8 bits. The score of both files is measured on the rows of `check`, whose
-        target must be known. Refused where the file would not be smaller.
+        Whether to store matrices in 8 bits. Both files are scored on the rows of `check`, whose
+        target must be known. It is an error if the file does not become smaller.
     margin : float
-        How much of the score int8 may cost, as a share of it.
+        The relative loss of the score that int8 may cause.
     metric : str, optional
-        What int8 is judged by: log loss for classes or RMSE, unless given.
-    engine : {"onnxruntime", "reference"}, optional
-        What computes the file for the comparison: ONNX Runtime if it is installed, else ONNX's
-        reference.
+        The score for int8; by default log loss for classes, else RMSE.
+    runtime : {"onnxruntime", "reference"}, optional
+        What runs the file for the comparison; by default ONNX Runtime if it is installed, else
+        ONNX's reference implementation.
     """
-    path = _refuse_unwritable(Path(path))
+    path = _check_path(Path(path))
     if not 0 <= margin < float("inf"):
-        raise TabNASError(f"the margin must be at least 0, got {margin!r}")
+        raise TabNASError(f"margin must be a number of at least 0, got {margin!r}")
     task = model.target.task
-    judge = default_metric(task) if metric is None else metric_named(metric, task)
-    rows = _rows(check)
-    column = _answers(model, rows, answers)
+    score_metric = default_metric(task) if metric is None else get_metric(metric, task)
+    rows = _get_rows(check)
+    column = _get_target_column(model, rows, y)
 
-    def tried(weights: Mapping[str, Weight]) -> tuple[Tried, Tried]:
-        """Return the file of these weights, and the one that takes the rows as they are."""
-        file = _opened(build(model, weights, weights_only=weights_only), engine)
+    def load(weights: Mapping[str, Weight]) -> tuple[LoadedFile, LoadedFile]:
+        """Return the file of these weights, and the file that can take `rows`."""
+        file = _load_file(build_file(model, weights, weights_only=weights_only), runtime)
         if weights_only or not isinstance(rows, Encoded):
             return file, file
-        return file, _opened(build(model, weights, weights_only=True), engine)
+        return file, _load_file(build_file(model, weights, weights_only=True), runtime)
 
-    weights = centred(model.weights)
-    file, takes_rows = tried(weights)
-    parity = check_parity(model, *file, rows, network=takes_rows)
-    built, quantised = file[0], None
+    weights = center_weights(model.weights)
+    loaded, scored = load(weights)
+    parity = check_parity(model, *loaded, rows, network=scored)
+    file, quantization = loaded[0], None
     if int8:
-        small = quantise(weights)
-        rounded, rounded_takes_rows = tried(small)
-        refuse_larger(built, rounded[0])
-        parity = check_parity(meant(model, small), *rounded, rows, network=rounded_takes_rows)
-        scored, truth = _with_truth(model, check, rows, column)
-        pair = takes_rows, rounded_takes_rows
-        quantised = measured(model, judge, scored, truth, *pair, margin, len(built.data))
-        built = rounded[0]
-    data = built.data
-    _write(path, data)
-    return Exported(
+        quantized = quantize_weights(weights)
+        loaded_int8, scored_int8 = load(quantized)
+        check_smaller(file, loaded_int8[0])
+        expected = dequantize(model, quantized)
+        parity = check_parity(expected, *loaded_int8, rows, network=scored_int8)
+        labelled, truth = _get_labelled_rows(model, check, rows, column)
+        quantization = compare_scores(
+            model, score_metric, labelled, truth, scored, scored_int8, margin, len(file.data)
+        )
+        file = loaded_int8[0]
+    _write(path, file.data)
+    return ExportResult(
         path=path,
-        bytes=len(data),
+        bytes=len(file.data),
         parameters=int(model.costs["parameters"]),
-        inputs=built.inputs,
-        outputs={answer.name: answer.dtype for answer in built.outputs},
-        opsets=built.opsets,
+        inputs=file.inputs,
+        outputs={output.name: output.dtype for output in file.outputs},
+        opsets=file.opsets,
         parity=parity,
-        int8=quantised,
+        int8=quantization,
     )
 
 
 def onnx_bytes(model: Model) -> bytes:
-    """The file that `export_onnx` would write for a model, neither tried out nor written."""
-    return build(model, centred(model.weights), weights_only=False).data
+    """Return the file that `export_onnx` would write, unchecked."""
+    return build_file(model, center_weights(model.weights), weights_only=False).data
 
 
-def _rows(check: Any) -> Table | Encoded | None:
+def _get_rows(check: Any) -> Table | Encoded | None:
     """Return the rows to compare on, which may be encoded already."""
-    if isinstance(check, EncodedRows):
+    if isinstance(check, LabelledRows):
         return check.encoded
     return None if check is None else Table.of(check)
 
 
-def _with_truth(
+def _get_labelled_rows(
     model: Model, check: Any, rows: Table | Encoded | None, column: Any
 ) -> tuple[Table | Encoded, NDArray[Any]]:
-    """Return the rows whose target is known, and their truth."""
-    if isinstance(check, EncodedRows):
+    """Return the rows whose target is known, and its values."""
+    if isinstance(check, LabelledRows):
         return check.encoded, np.asarray(check.truth)
     assert not isinstance(rows, Encoded)
-    return rows_with_truth(model, rows, column)
+    return select_labelled_rows(model, rows, column)
 
 
-def _answers(model: Model, rows: Table | Encoded | None, given: Any) -> Any:
-    """The target column of the rows of a table, or None if it is not known."""
+def _get_target_column(model: Model, rows: Table | Encoded | None, y: Any) -> Any:
+    """Return the target column of the rows of a table, or None if it is not known."""
     name = model.target.name
-    if not isinstance(rows, Table) or (given is None and not (rows.named and name in rows)):
+    if not isinstance(rows, Table) or (y is None and not (rows.named and name in rows)):
         return None
-    if given is None:
+    if y is None:
         return rows.column(name)
-    column = Table.of({name: given}).column(name)
+    column = Table.of({name: y}).column(name)
     if len(column) != len(rows):
         raise TabNASError(
-            f"there must be an answer for each of the {len(rows):,} rows to check on, got "
+            f"y must have a value for each of the {len(rows):,} rows to check on, got "
             f"{len(column):,}"
         )
     return column
 
 
-def _opened(built: Built, engine: EngineName | None) -> Tried:
-    """The file as an engine loads it; what is no valid ONNX is refused before."""
-    onnx.checker.check_model(built.proto, full_check=True)
-    return built, Engine(built.data, engine)
+def _load_file(file: OnnxFile, runtime: RuntimeName | None) -> LoadedFile:
+    """Check that the file is valid ONNX, and load it."""
+    onnx.checker.check_model(file.proto, full_check=True)
+    return file, OnnxSession(file.data, runtime)
 
 
-def _refuse_unwritable(path: Path) -> Path:
-    if path.suffix.lower() != ENDING:
+def _check_path(path: Path) -> Path:
+    if path.suffix.lower() != SUFFIX:
         raise TabNASError(
-            f"the file must end in {ENDING}, got {path.name!r}; name it {path.stem + ENDING!r}"
+            f"path must end in {SUFFIX}, got {path.name!r}; use {path.stem + SUFFIX!r}"
         )
     if path.is_dir():
-        raise TabNASError(f"the path must be a file's, but {str(path)!r} is a folder")
+        raise TabNASError(f"path must be a file, but {str(path)!r} is a folder")
     return path
 
 
 def _write(path: Path, data: bytes) -> None:
-    """The file and the folders it lies in; a refusal names the path."""
+    """Write the file and create the folders above it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, data)
     except OSError as error:
         raise TabNASError(
-            f"{str(path)!r} cannot be written ({error.strerror or error}); name another"
+            f"{str(path)!r} cannot be written ({error.strerror or error}); choose another path"
         ) from None

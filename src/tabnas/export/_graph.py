@@ -1,4 +1,4 @@
-"""A graph in the making: nodes in the order in which they are computed, names given once."""
+"""A builder of ONNX graphs: nodes in the order of computation, with unique names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 OPSET = 17
-"""The first with LayerNormalization as one operation."""
+"""The first operator set that has LayerNormalization."""
 ML_OPSET = 3
 ML = "ai.onnx.ml"  # the domain of LabelEncoder
 IR_VERSION = 8  # that came with opset 17
-ROWS = "rows"  # the name of the dimension that is free
+ROWS = "rows"  # the name of the dynamic dimension
 
 ELEMENT_TYPES: dict[str, int] = {
     "float32": TensorProto.FLOAT,
@@ -27,57 +27,67 @@ ELEMENT_TYPES: dict[str, int] = {
 
 
 class Graph:
-    """Collects nodes and constants; values inside are named so that no column's name is taken."""
+    """Collects nodes and constants. Names of columns are reserved for inputs."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
-        self._taken = set(reserved)
+        self._names = set(reserved)
         self._nodes: list[NodeProto] = []
         self._constants: list[TensorProto] = []
         self._inputs: list[ValueInfoProto] = []
         self._outputs: list[ValueInfoProto] = []
         self.parameters = 0
-        """Trained numbers so far, but they are stored."""
+        """The number of trained numbers that were added."""
 
-    def free(self, name: str) -> str:
-        """The name, with as many underscores behind it as it takes to be nobody else's."""
-        while name in self._taken:
+    def unique_name(self, name: str) -> str:
+        """Return the name, with underscores appended until it is unique."""
+        while name in self._names:
             name += "_"
-        self._taken.add(name)
+        self._names.add(name)
         return name
 
-    def input(self, name: str, dtype: str, width: int, words: str) -> str:
-        """A matrix [rows, width] from outside. Its name must be reserved or free."""
-        self._taken.add(name)
-        self._inputs.append(_value(name, dtype, [ROWS, width], words))
+    def add_input(self, name: str, dtype: str, width: int, description: str) -> str:
+        """Add an input [rows, width]. Its name must be reserved or unused."""
+        self._names.add(name)
+        self._inputs.append(_value_info(name, dtype, [ROWS, width], description))
         return name
 
-    def output(self, name: str, dtype: str, shape: Sequence[int], words: str) -> None:
-        """Give a value that is computed to the outside, [rows, *shape]."""
-        self._outputs.append(_value(name, dtype, [ROWS, *shape], words))
+    def add_output(self, name: str, dtype: str, shape: Sequence[int], description: str) -> None:
+        """Make the value of that name an output [rows, *shape]."""
+        self._outputs.append(_value_info(name, dtype, [ROWS, *shape], description))
 
-    def constant(self, name: str, array: Any) -> str:
-        """A constant that is no weight; texts are an array of objects."""
-        name = self.free(name)
+    def add_constant(self, name: str, array: Any) -> str:
+        """Add a constant that was not trained and return its unique name."""
+        name = self.unique_name(name)
         self._constants.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
-    def weight(self, name: str, array: NDArray[Any]) -> str:
-        """A constant that was trained."""
+    def add_weight(self, name: str, array: NDArray[Any]) -> str:
+        """Add a constant that was trained and return its unique name."""
         self.parameters += array.size
-        return self.constant(name, array)
+        return self.add_constant(name, array)
 
-    def node(
-        self, operation: str, *inputs: str, name: str | None = None, domain: str = "", **given: Any
+    def add_node(
+        self,
+        operation: str,
+        *inputs: str,
+        name: str | None = None,
+        domain: str = "",
+        **attributes: Any,
     ) -> str:
-        """Compute something; returns the name of what comes out, which is `name` if given."""
-        out = self.free(operation.lower()) if name is None else name
-        self._nodes.append(helper.make_node(operation, inputs, [out], domain=domain, **given))
+        """Add a node with the given attributes and return the name of its output."""
+        out = self.unique_name(operation.lower()) if name is None else name
+        self._nodes.append(helper.make_node(operation, inputs, [out], domain=domain, **attributes))
         return out
 
-    def finished(self, words: str, metadata: dict[str, str]) -> ModelProto:
-        """The model of all that was collected."""
+    def to_model(self, description: str, metadata: dict[str, str]) -> ModelProto:
+        """Return the graph as an ONNX model."""
         graph = helper.make_graph(
-            self._nodes, "tabnas", self._inputs, self._outputs, self._constants, doc_string=words
+            self._nodes,
+            "tabnas",
+            self._inputs,
+            self._outputs,
+            self._constants,
+            doc_string=description,
         )
         domains = {node.domain for node in self._nodes}
         opsets = [helper.make_opsetid("", OPSET)]
@@ -89,11 +99,13 @@ class Graph:
             ir_version=IR_VERSION,
             producer_name="tabnas",
             producer_version=version("tabnas"),
-            doc_string=words,
+            doc_string=description,
         )
         helper.set_model_props(model, metadata)
         return model
 
 
-def _value(name: str, dtype: str, shape: Sequence[int | str], words: str) -> ValueInfoProto:
-    return helper.make_tensor_value_info(name, ELEMENT_TYPES[dtype], shape, doc_string=words)
+def _value_info(
+    name: str, dtype: str, shape: Sequence[int | str], description: str
+) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, ELEMENT_TYPES[dtype], shape, doc_string=description)

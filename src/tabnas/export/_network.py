@@ -1,4 +1,4 @@
-"""The network alone as a graph: embeddings, dense layers, normalisation, activation."""
+"""The network as a graph: embeddings, dense layers, layer normalization, ReLU."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto
 
 from tabnas.errors import TabNASError
 from tabnas.export._graph import Graph
+from tabnas.model import weight_shapes
 from tabnas.nets import NORM_EPSILON, Task
 from tabnas.space import Architecture
 
@@ -19,44 +20,44 @@ NUMERIC, CODES, RAW = "numeric", "codes", "raw"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Int8:
-    """Weights as 8-bit integers: `values * scale`, a scale for each column or one for all."""
+class Int8Array:
+    """Quantized weights `values * scale`, with one scale for each column or one for all."""
 
     values: NDArray[np.int8]
     scale: Float32Array  # [columns] or []
 
     @property
-    def floats(self) -> Float32Array:
-        """The numbers that are meant, rounded as runtimes round them."""
+    def dequantized(self) -> Float32Array:
+        """The float32 weights, rounded as runtimes round them."""
         return np.asarray(self.values.astype(np.float32) * self.scale, np.float32)
 
 
-Weight = Float32Array | Int8
+Weight = Float32Array | Int8Array
 
 
 def network_model(
     architecture: Architecture, task: Task, weights: Mapping[str, Float32Array]
 ) -> ModelProto:
-    """The bare network as an ONNX model, from encoded rows to its outputs.
+    """Return a network without preprocessing as an ONNX model.
 
     Inputs are `numeric`, float32 [rows, numeric features], and `codes`, int64 [rows, categorical
-    columns], as far as the task has them; the output is `raw`, float32 [rows, outputs]: logits, or
-    scaled quantities. Codes must be below the number of categories of their column. Weights are
-    named as `SuperNet.standalone(...).weights()` names them.
+    columns], if the task has them; the output is `raw`, float32 [rows, outputs]: logits, or
+    standardized values. Codes must be below the number of categories of their column. Weights are
+    named as in `SuperNet.standalone(...).weights()`.
     """
     graph = Graph(reserved=(NUMERIC, CODES, RAW))
-    ends = network_inputs(graph, task)
-    raw = add_network(graph, architecture, task, centred(weights), *ends)
-    graph.output(raw, "float32", [task.outputs], "the network's outputs")
-    return graph.finished(f"the network {architecture}", {"architecture": str(architecture)})
+    inputs = add_network_inputs(graph, task)
+    raw = add_network(graph, architecture, task, center_weights(weights), *inputs)
+    graph.add_output(raw, "float32", [task.outputs], "the network's outputs")
+    return graph.to_model(f"the network {architecture}", {"architecture": str(architecture)})
 
 
-def network_inputs(graph: Graph, task: Task) -> tuple[str | None, str | None]:
-    """Encoded rows as inputs: the names of numbers and codes, or None where there are none."""
+def add_network_inputs(graph: Graph, task: Task) -> tuple[str | None, str | None]:
+    """Add inputs for encoded rows; return the names of numbers and codes, or None without any."""
     numeric, columns = task.inputs.numeric, len(task.inputs.embeddings)
     return (
-        graph.input(NUMERIC, "float32", numeric, "encoded numbers") if numeric else None,
-        graph.input(CODES, "int64", columns, "numbers of categories") if columns else None,
+        graph.add_input(NUMERIC, "float32", numeric, "encoded numbers") if numeric else None,
+        graph.add_input(CODES, "int64", columns, "numbers of categories") if columns else None,
     )
 
 
@@ -69,29 +70,29 @@ def add_network(
     codes: str | None,
     name: str = RAW,
 ) -> str:
-    """Add the network to a graph; returns the name of its outputs, which is `name`."""
-    missing = sorted(_needed(architecture, task) - set(weights))
+    """Add the network to a graph and return the name of its outputs, which is `name`."""
+    missing = sorted(weight_shapes(task, architecture).keys() - weights.keys())
     if missing:
         raise TabNASError(
             f"the weights must be those of the architecture {architecture}, but {missing[0]} "
             "is missing"
         )
-    x, order = _inputs(graph, task, weights, numeric, codes)
+    x, order = _add_first_inputs(graph, task, weights, numeric, codes)
     first = "layer.1.weight" if architecture.depth else "head.0.weight"
-    weights = {**weights, first: _reordered(weights[first], order)}
+    weights = {**weights, first: _reorder(weights[first], order)}
     for layer in range(1, architecture.depth + 1):
-        z = _dense(graph, f"layer.{layer}", weights, x)
-        scale, shift = (_vector(graph, f"layer.{layer}.{v}", weights) for v in ("scale", "shift"))
-        normal = graph.node("LayerNormalization", z, scale, shift, axis=-1, epsilon=NORM_EPSILON)
-        x = graph.node("Relu", normal)
-    return _dense(graph, f"head.{architecture.depth}", weights, x, name)
+        z = _add_dense(graph, f"layer.{layer}", weights, x)
+        norm = [_add_vector(graph, f"layer.{layer}.{v}", weights) for v in ("scale", "shift")]
+        z = graph.add_node("LayerNormalization", z, *norm, axis=-1, epsilon=NORM_EPSILON)
+        x = graph.add_node("Relu", z)
+    return _add_dense(graph, f"head.{architecture.depth}", weights, x, name)
 
 
-def centred(weights: Mapping[str, Float32Array]) -> dict[str, Float32Array]:
-    """Weights of a network that answers the same, whose hidden units have the mean 0 in each row.
+def center_weights(weights: Mapping[str, Float32Array]) -> dict[str, Float32Array]:
+    """Return weights of an equivalent network whose hidden units have mean 0 in each row.
 
-    LayerNorm takes the mean off anyway. It is done to the weights beforehand because some runtimes
-    compute a variance as E[z²] - E[z]², which has no digits left where the mean is large.
+    LayerNorm subtracts the mean anyway. It is subtracted from the weights beforehand because some
+    runtimes compute the variance as E[z²] - E[z]², which cancels if the mean is large.
     """
     return {
         name: np.asarray(array - array.mean(axis=-1, keepdims=True, dtype=np.float64), np.float32)
@@ -101,90 +102,85 @@ def centred(weights: Mapping[str, Float32Array]) -> dict[str, Float32Array]:
     }
 
 
-def _needed(architecture: Architecture, task: Task) -> set[str]:
-    hidden = {
-        f"layer.{layer}.{part}"
-        for layer in range(1, architecture.depth + 1)
-        for part in ("weight", "bias", "scale", "shift")
-    }
-    head = {f"head.{architecture.depth}.{part}" for part in ("weight", "bias")}
-    return hidden | head | {f"embedding.{c}" for c in range(len(task.inputs.embeddings))}
-
-
-def _inputs(
+def _add_first_inputs(
     graph: Graph,
     task: Task,
     weights: Mapping[str, Weight],
     numeric: str | None,
     codes: str | None,
 ) -> tuple[str, list[int]]:
-    """The first layer's inputs, and of which number each of them is in the network.
+    """Add the inputs of the first layer, and return for each its position in the network.
 
-    Tables of the same dimension are stacked and looked up at once: a node for each column would
-    take longer than small networks do.
+    Embedding tables of the same dimension are stacked and looked up at once: with a node for each
+    column, lookups would take longer than a small network.
     """
     dimensions = [embedding.dimension for embedding in task.inputs.embeddings]
     first = task.inputs.numeric + np.cumsum([0, *dimensions])
-    pieces = [] if numeric is None else [numeric]
+    inputs = [] if numeric is None else [numeric]
     order = list(range(task.inputs.numeric))
     for dimension in dict.fromkeys(dimensions):
-        columns = [c for c, found in enumerate(dimensions) if found == dimension]
+        columns = [c for c, other in enumerate(dimensions) if other == dimension]
         assert codes is not None
-        pieces.append(_looked_up(graph, task, weights, codes, columns))
+        inputs.append(_add_lookup(graph, task, weights, codes, columns))
         order += [int(first[column]) + unit for column in columns for unit in range(dimension)]
-    joined = pieces[0] if len(pieces) == 1 else graph.node("Concat", *pieces, axis=1)
+    joined = inputs[0] if len(inputs) == 1 else graph.add_node("Concat", *inputs, axis=1)
     return joined, order
 
 
-def _looked_up(
+def _add_lookup(
     graph: Graph, task: Task, weights: Mapping[str, Weight], codes: str, columns: list[int]
 ) -> str:
-    """Embeddings of one dimension, [rows, columns * dimension]."""
+    """Look up embeddings of the same dimension, [rows, columns * dimension]."""
     embeddings = [task.inputs.embeddings[column] for column in columns]
-    found = [weights[f"embedding.{column}"] for column in columns]
+    tables = [weights[f"embedding.{column}"] for column in columns]
     if len(columns) == 1:
-        code = graph.node("Gather", codes, graph.constant("column", np.int64(columns[0])), axis=1)
-        return graph.node("Gather", _matrix(graph, f"embedding.{columns[0]}", found[0]), code)
-    tables = [w for w in found if not isinstance(w, Int8)]
-    if len(tables) == len(found):
+        column = graph.add_constant("column", np.int64(columns[0]))
+        code = graph.add_node("Gather", codes, column, axis=1)
+        matrix = _add_matrix(graph, f"embedding.{columns[0]}", tables[0])
+        return graph.add_node("Gather", matrix, code)
+    floats = [table for table in tables if not isinstance(table, Int8Array)]
+    if len(floats) == len(tables):
         name = "embedding." + "-".join(map(str, columns))
-        table = graph.weight(name, np.concatenate(tables))
+        stacked = graph.add_weight(name, np.concatenate(floats))
     else:
-        unpacked = (
-            _matrix(graph, f"embedding.{c}", w) for c, w in zip(columns, found, strict=True)
+        matrices = (
+            _add_matrix(graph, f"embedding.{c}", w) for c, w in zip(columns, tables, strict=True)
         )
-        table = graph.node("Concat", *unpacked, axis=0)
+        stacked = graph.add_node("Concat", *matrices, axis=0)
     if len(columns) < len(task.inputs.embeddings):
-        codes = graph.node("Gather", codes, graph.constant("columns", np.array(columns)), axis=1)
+        selected = graph.add_constant("columns", np.array(columns))
+        codes = graph.add_node("Gather", codes, selected, axis=1)
     begins = np.cumsum([0, *(embedding.categories for embedding in embeddings[:-1])])
-    rows = graph.node("Gather", table, graph.node("Add", codes, graph.constant("begin", begins)))
+    offsets = graph.add_node("Add", codes, graph.add_constant("begin", begins))
+    rows = graph.add_node("Gather", stacked, offsets)
     width = len(columns) * embeddings[0].dimension
-    return graph.node("Reshape", rows, graph.constant("side_by_side", np.array([0, width])))
+    return graph.add_node("Reshape", rows, graph.add_constant("side_by_side", np.array([0, width])))
 
 
-def _reordered(weight: Weight, order: list[int]) -> Weight:
-    if isinstance(weight, Int8):
-        return Int8(values=weight.values[order], scale=weight.scale)
+def _reorder(weight: Weight, order: list[int]) -> Weight:
+    if isinstance(weight, Int8Array):
+        return Int8Array(values=weight.values[order], scale=weight.scale)
     return np.ascontiguousarray(weight[order])
 
 
-def _dense(
+def _add_dense(
     graph: Graph, layer: str, weights: Mapping[str, Weight], x: str, name: str | None = None
 ) -> str:
-    matrix = _matrix(graph, f"{layer}.weight", weights[f"{layer}.weight"])
-    return graph.node("Gemm", x, matrix, _vector(graph, f"{layer}.bias", weights), name=name)
+    matrix = _add_matrix(graph, f"{layer}.weight", weights[f"{layer}.weight"])
+    bias = _add_vector(graph, f"{layer}.bias", weights)
+    return graph.add_node("Gemm", x, matrix, bias, name=name)
 
 
-def _matrix(graph: Graph, name: str, weight: Weight) -> str:
-    if not isinstance(weight, Int8):
-        return graph.weight(name, weight)
-    # a product of constants, which runtimes compute once, when they load the file; with
-    # DequantizeLinear, ONNX Runtime does it for every batch and takes up to three times as long
-    values = graph.node("Cast", graph.weight(name, weight.values), to=TensorProto.FLOAT)
-    return graph.node("Mul", values, graph.constant(f"{name}.scale", weight.scale))
+def _add_matrix(graph: Graph, name: str, weight: Weight) -> str:
+    if not isinstance(weight, Int8Array):
+        return graph.add_weight(name, weight)
+    # runtimes compute a product of constants once, when they load the file; DequantizeLinear is
+    # computed by ONNX Runtime for every batch, which takes up to three times as long
+    values = graph.add_node("Cast", graph.add_weight(name, weight.values), to=TensorProto.FLOAT)
+    return graph.add_node("Mul", values, graph.add_constant(f"{name}.scale", weight.scale))
 
 
-def _vector(graph: Graph, name: str, weights: Mapping[str, Weight]) -> str:
-    found = weights[name]
-    assert not isinstance(found, Int8)  # vectors are few, and stay as they are
-    return graph.weight(name, found)
+def _add_vector(graph: Graph, name: str, weights: Mapping[str, Weight]) -> str:
+    vector = weights[name]
+    assert not isinstance(vector, Int8Array)  # vectors are small and never quantized
+    return graph.add_weight(name, vector)

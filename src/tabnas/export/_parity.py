@@ -1,4 +1,4 @@
-"""Whether a file answers as the model does."""
+"""Whether a file predicts the same as the model."""
 
 from __future__ import annotations
 
@@ -9,175 +9,202 @@ from numpy.typing import NDArray
 
 from tabnas.data import Encoded, NumberTarget, Table
 from tabnas.errors import TabNASError
-from tabnas.export._answers import LABEL, PROBABILITIES, VALUE
-from tabnas.export._build import Built
-from tabnas.export._cancellation import cancellation
-from tabnas.export._engine import Arrays, Engine
-from tabnas.export._inputs import encoded_inputs
+from tabnas.export._inputs import encoder_inputs
 from tabnas.export._network import CODES, NUMERIC
-from tabnas.export._probes import probe_rows
+from tabnas.export._onnx_file import OnnxFile
+from tabnas.export._outputs import LABEL, PROBABILITIES, VALUE
+from tabnas.export._probes import make_probe_rows
+from tabnas.export._session import Arrays, OnnxSession
 from tabnas.model import Model
+from tabnas.nets import plain_forward
 from tabnas.types import BoolArray, FloatArray
 
 TOLERANCE = 1e-4
-"""The largest difference allowed: of a probability, or in deviations of a quantity."""
-LARGE = 10.0
-"""Inputs of the network, and values in deviations of a quantity, beyond this are less exact in
-float32, and allow proportionally more."""
-CANCELLED = 10.0
-"""So do rows on which a layer loses more digits to cancellation than layers usually do."""
-MOST_ROWS = 10_000
+"""The largest allowed difference of a probability, or of a value in standard deviations."""
+LARGE_INPUT = 10.0
+"""Beyond this, inputs of the network and standardized values are less exact in float32, and the
+tolerance grows in proportion."""
+LARGE_AMPLIFICATION = 10.0
+"""The same for rows on which a layer amplifies rounding errors more than usual."""
+MAX_ROWS = 10_000
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """What a file was tried on, and how far it was off."""
+    """How a file was compared with its model, and how much they differ."""
 
-    engine: str
-    rows: int  # of the table that was given
-    made_rows: int
+    runtime: str
+    rows: int  # of the table to check on
+    probe_rows: int  # synthetic rows
     difference: float  # the largest
-    tolerance: float  # what was allowed on that row
+    tolerance: float  # on that row
 
 
 def check_parity(
     model: Model,
-    built: Built,
-    engine: Engine,
+    file: OnnxFile,
+    session: OnnxSession,
     rows: Table | Encoded | None,
     *,
-    network: tuple[Built, Engine] | None = None,
+    network: tuple[OnnxFile, OnnxSession] | None = None,
 ) -> Parity:
-    """Compare a file with the model on rows made up, and on those given; disagreement raises.
+    """Compare a file with the model on synthetic and given rows; raise an error if they differ.
 
-    A file that has preprocessing cannot take encoded rows: they are compared on its network alone,
-    the file of the same weights that `network` is.
+    A file with preprocessing cannot take encoded rows. They are compared on `network` instead: the
+    file of the same weights without preprocessing.
     """
-    made = _answerable(model, probe_rows(model.encoder))
-    found = [_compare(model, built, engine, made, "made-up rows")]
-    given = 0
+    probes = _select_predictable(model, make_probe_rows(model.encoder))
+    results = [_compare(model, file, session, probes, "synthetic rows")]
+    n_rows = 0
     if rows is not None and len(rows):
-        rows = sampled(rows, MOST_ROWS)
-        given = len(rows)
-        tried = (built, engine) if network is None else network
-        found.append(_compare(model, *tried, rows, "rows given"))
-    difference, tolerance = max(found)
+        rows = subsample(rows, MAX_ROWS)
+        n_rows = len(rows)
+        pair = (file, session) if network is None else network
+        results.append(_compare(model, *pair, rows, "given rows"))
+    difference, tolerance = max(results)
     return Parity(
-        engine=engine.name,
-        rows=given,
-        made_rows=len(made),
+        runtime=session.name,
+        rows=n_rows,
+        probe_rows=len(probes),
         difference=difference,
         tolerance=tolerance,
     )
 
 
-def sampled(rows: Table | Encoded, most: int) -> Table | Encoded:
-    """At most so many of the rows, evenly from first to last."""
-    if len(rows) <= most:
+def subsample(rows: Table | Encoded, max_rows: int) -> Table | Encoded:
+    """Return at most `max_rows` rows, evenly spaced from first to last."""
+    if len(rows) <= max_rows:
         return rows
-    return rows.take(np.linspace(0, len(rows) - 1, most).astype(np.int64))
+    return rows.take(np.linspace(0, len(rows) - 1, max_rows).astype(np.int64))
 
 
-def file_inputs(model: Model, built: Built, rows: Table | Encoded) -> Arrays:
-    """The rows as the file takes them."""
-    if not built.weights_only:
+def make_inputs(model: Model, file: OnnxFile, rows: Table | Encoded) -> Arrays:
+    """Return the inputs of a file for these rows."""
+    if not file.weights_only:
         assert isinstance(rows, Table)
-        return encoded_inputs(model.encoder, rows)
-    encoded = _encoded(model, rows)
+        return encoder_inputs(model.encoder, rows)
+    encoded = _encode(model, rows)
     arrays: Arrays = {NUMERIC: encoded.numeric, CODES: encoded.categorical.astype(np.int64)}
-    return {name: arrays[name] for name in built.inputs}
+    return {name: arrays[name] for name in file.inputs}
 
 
-def prediction(model: Model, built: Built, outputs: Arrays) -> FloatArray:
-    """What `score` takes, from a file's outputs."""
-    name = built.name_of(PROBABILITIES if model.classes else VALUE)
+def get_prediction(model: Model, file: OnnxFile, outputs: Arrays) -> FloatArray:
+    """Return the prediction among the outputs of a file, as `score` takes it."""
+    name = file.output_name(PROBABILITIES if model.classes else VALUE)
     assert name is not None
-    said = np.asarray(outputs[name], np.float64)
-    return said if model.classes else said[:, 0]
+    y_pred = np.asarray(outputs[name], np.float64)
+    return y_pred if model.classes else y_pred[:, 0]
 
 
 def _compare(
-    model: Model, built: Built, engine: Engine, rows: Table | Encoded, where: str
+    model: Model, file: OnnxFile, session: OnnxSession, rows: Table | Encoded, description: str
 ) -> tuple[float, float]:
-    """The largest difference, and what is allowed there."""
-    outputs = engine.run(file_inputs(model, built, rows))
-    said = prediction(model, built, outputs)
-    ours = _predicted(model, rows)
-    difference = _difference(model, said, ours)
-    allowed = _allowed(model, rows, ours)
-    wrong = ~(difference <= allowed)
-    label = built.name_of(LABEL)
+    """Return the largest difference, and the tolerance on that row."""
+    outputs = session.run(make_inputs(model, file, rows))
+    expected = _predict(model, rows)
+    difference = _difference(model, get_prediction(model, file, outputs), expected)
+    tolerance = _tolerance(model, rows, expected)
+    is_wrong = ~(difference <= tolerance)
+    label = file.output_name(LABEL)
     if label is not None:
-        wrong |= _mislabelled(outputs[label], model, ours, allowed)
-    if wrong.any():
-        row = int(wrong.argmax())
+        is_wrong |= _is_mislabelled(outputs[label], model, expected, tolerance)
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
         raise TabNASError(
-            f"the file must answer as the model does, within {allowed[row]:.1g}, but row "
-            f"{row + 1} of the {where} differs by {difference[row]:.2g} in {engine.name}; "
-            "nothing was written. This is a fault of tabnas or of that engine, not of yours"
+            f"the file must predict the same as the model, within {tolerance[row]:.1g}, but row "
+            f"{row + 1} of the {description} differs by {difference[row]:.2g} in {session.name}; "
+            "nothing was written. This is a bug of tabnas or of that runtime"
         )
     if not len(difference):
         return 0.0, TOLERANCE
     row = int(difference.argmax())
-    return float(difference[row]), float(allowed[row])
+    return float(difference[row]), float(tolerance[row])
 
 
-def _encoded(model: Model, rows: Table | Encoded) -> Encoded:
+def _encode(model: Model, rows: Table | Encoded) -> Encoded:
     return rows if isinstance(rows, Encoded) else model.encoder.encode(rows)
 
 
-def _predicted(model: Model, rows: Table | Encoded) -> FloatArray:
-    """Return what the model itself predicts, as `score` takes it."""
+def _predict(model: Model, rows: Table | Encoded) -> FloatArray:
+    """Return the prediction of the model itself, as `score` takes it."""
     if isinstance(rows, Encoded):
         return model.predict_encoded(rows)
     return model.predict_proba(rows) if model.classes else model.predict(rows)
 
 
-def _difference(model: Model, said: FloatArray, ours: FloatArray) -> FloatArray:
-    with np.errstate(all="ignore"):  # what is not finite is found by the comparison
+def _difference(model: Model, y_pred: FloatArray, expected: FloatArray) -> FloatArray:
+    with np.errstate(all="ignore"):  # the comparison finds what is not finite
         if not isinstance(model.target, NumberTarget):
-            return np.asarray(np.abs(said - ours).max(axis=1))
-        return np.asarray(np.abs(said / 2 - ours / 2) / model.target.scale * 2)
+            return np.asarray(np.abs(y_pred - expected).max(axis=1))
+        # halves, because the difference of two floats may overflow
+        return np.asarray(np.abs(y_pred / 2 - expected / 2) / model.target.scale * 2)
 
 
-def _allowed(model: Model, rows: Table | Encoded, ours: FloatArray) -> FloatArray:
-    encoded = _encoded(model, rows)
+def _tolerance(model: Model, rows: Table | Encoded, expected: FloatArray) -> FloatArray:
+    encoded = _encode(model, rows)
     largest = np.abs(encoded.numeric).max(axis=1, initial=0.0).astype(np.float64)
-    lost = cancellation(model, encoded)
-    grounds = [np.ones(len(lost)), largest / LARGE, lost / CANCELLED]
+    amplification = rounding_amplification(model, encoded)
+    factors = [
+        np.ones(len(encoded)),
+        largest / LARGE_INPUT,
+        amplification / LARGE_AMPLIFICATION,
+    ]
     target = model.target
     if not isinstance(target, NumberTarget):
-        return np.asarray(TOLERANCE * np.maximum.reduce(grounds))
+        return np.asarray(TOLERANCE * np.maximum.reduce(factors))
     with np.errstate(over="ignore"):
-        deviations = np.abs(ours / 2 - target.center / 2) / target.scale * 2
-        allowed = TOLERANCE * np.maximum.reduce([*grounds, deviations / LARGE])
-        # units far from 0 have few digits for differences
-        return np.asarray(allowed + ROUNDING * np.abs(ours) / target.scale)
+        standardized = np.abs(expected / 2 - target.center / 2) / target.scale * 2
+        tolerance = TOLERANCE * np.maximum.reduce([*factors, standardized / LARGE_INPUT])
+        # values far from 0 have few digits for differences
+        return np.asarray(tolerance + ROUNDING * np.abs(expected) / target.scale)
 
 
-def _mislabelled(
-    labels: NDArray[np.generic], model: Model, ours: FloatArray, allowed: FloatArray
+def rounding_amplification(model: Model, rows: Encoded) -> FloatArray:
+    """Return by how much layer normalization amplifies rounding errors, [rows].
+
+    It is the magnitude of a layer's sums over the standard deviation that normalizes them, of the
+    worst layer. The magnitude is the larger of a sum itself and the root sum of squares of its
+    terms: rounding errors of many terms have random signs and grow like the latter, not like the
+    sum of absolute values, which would tolerate ever more in tables of ever more columns.
+
+    It is usually about 2, for any number of columns. If the units of a layer are nearly equal,
+    which happens to layers of two or three, it is in the hundreds.
+    """
+    weights = {name: np.asarray(array, np.float64) for name, array in model.weights.items()}
+    depth = model.architecture.depth
+    _, layers, _ = plain_forward(weights, rows.numeric, rows.categorical, depth)
+    worst = np.zeros(len(rows))
+    for number, layer in enumerate(layers, start=1):
+        weight, bias = weights[f"layer.{number}.weight"], weights[f"layer.{number}.bias"]
+        sums = np.abs(layer.inputs @ weight + bias)
+        terms = np.sqrt(np.square(layer.inputs) @ np.square(weight) + np.square(bias))
+        worst = np.maximum(worst, np.maximum(sums, terms).max(axis=1) / layer.deviation[:, 0])
+    return worst
+
+
+def _is_mislabelled(
+    labels: NDArray[np.generic], model: Model, expected: FloatArray, tolerance: FloatArray
 ) -> BoolArray:
-    """Which labels are others than ours, where the best two classes are not as good as equal."""
-    best = np.sort(ours, axis=1)[:, -2:]
-    expected = np.array(model.classes, dtype=labels.dtype)[ours.argmax(axis=1)]
-    return np.asarray((labels != expected) & (best[:, 1] - best[:, 0] > 2 * allowed))
+    """Return which labels differ from the model's although the best two classes are not tied."""
+    best = np.sort(expected, axis=1)[:, -2:]
+    expected_labels = np.array(model.classes, dtype=labels.dtype)[expected.argmax(axis=1)]
+    return np.asarray((labels != expected_labels) & (best[:, 1] - best[:, 0] > 2 * tolerance))
 
 
-def _answerable(model: Model, rows: Table) -> Table:
-    """The rows that the model itself can answer: without scaling, extremes may be too much."""
+def _select_predictable(model: Model, rows: Table) -> Table:
+    """Return the rows that the model can predict: without scaling, extremes may overflow."""
     try:
-        model.raw(rows)
+        model.predict_raw(rows)
         return rows
     except TabNASError:
-        kept = [number for number in range(len(rows)) if _answers(model, rows, number)]
-        return rows.take(np.array(kept, np.int64))
+        numbers = [number for number in range(len(rows)) if _is_predictable(model, rows, number)]
+        return rows.take(np.array(numbers, np.int64))
 
 
-def _answers(model: Model, rows: Table, number: int) -> bool:
+def _is_predictable(model: Model, rows: Table, number: int) -> bool:
     try:
-        model.raw(rows.take(np.array([number])))
+        model.predict_raw(rows.take(np.array([number])))
     except TabNASError:
         return False
     return True

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from tabnas.errors import TabNASError
 from tabnas.latency._terms import LatencyTerms
-from tabnas.model import MEASURED
+from tabnas.model import MEASURED_COSTS
 from tabnas.space import ChainCost, SearchSpace
 
-COST_NAMES = dict(zip(MEASURED, (1, 256), strict=True))
+COST_NAMES = dict(zip(MEASURED_COSTS, (1, 256), strict=True))
 """The names of latency costs in limits and results, and how many rows a call of each has."""
 
 

@@ -1,30 +1,30 @@
-"""The fitted thing, on disk and in memory, and what it is worth."""
+"""Trained models in memory and on disk, their scores, and baselines to compare them with."""
 
 from __future__ import annotations
 
 from tabnas.model._baselines import (
-    Boosted,
-    EncodedRows,
+    BoostedTrees,
+    LabelledRows,
     TreeRows,
-    boosted_prediction,
+    fit_boosted_trees,
     trivial_prediction,
 )
-from tabnas.model._calibration import doubtful_surprise, fit_temperature, tempered
+from tabnas.model._calibration import apply_temperature, fit_temperature, smoothed_log_loss
 from tabnas.model._files import load_model, save_model
-from tabnas.model._limits import MEASURED
-from tabnas.model._metrics import METRICS, Metric, default_metric, metric_named, metrics_for
+from tabnas.model._limits import MEASURED_COSTS
+from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
 from tabnas.model._model import Model, probabilities
 from tabnas.model._scores import Score, Scores, primary_loss, score
-from tabnas.model._shapes import weight_shapes
-from tabnas.model._task import examples, network_task
+from tabnas.model._task import make_examples, network_task
 from tabnas.model._tree_inputs import EncodedTreeMatrix, TreeInputs, TreeMatrix
+from tabnas.model._weights import weight_shapes
 
 __all__ = [
-    "MEASURED",
+    "MEASURED_COSTS",
     "METRICS",
-    "Boosted",
-    "EncodedRows",
+    "BoostedTrees",
     "EncodedTreeMatrix",
+    "LabelledRows",
     "Metric",
     "Model",
     "Score",
@@ -32,20 +32,20 @@ __all__ = [
     "TreeInputs",
     "TreeMatrix",
     "TreeRows",
-    "boosted_prediction",
+    "apply_temperature",
     "default_metric",
-    "doubtful_surprise",
-    "examples",
+    "fit_boosted_trees",
     "fit_temperature",
+    "get_metric",
     "load_model",
-    "metric_named",
+    "make_examples",
     "metrics_for",
     "network_task",
     "primary_loss",
     "probabilities",
     "save_model",
     "score",
-    "tempered",
+    "smoothed_log_loss",
     "trivial_prediction",
     "weight_shapes",
 ]

@@ -1,4 +1,4 @@
-"""What a model is to be compared with: knowing nothing, and boosted trees."""
+"""Baselines for a model: a constant prediction and boosted trees."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import ClassTarget, Encoded, NumberTarget, Target
 from tabnas.errors import TabNASError, check_int
-from tabnas.model._measures import unit_of
 from tabnas.model._tree_inputs import TreeMatrix
+from tabnas.model._weighted_metrics import check_sample_weight, power_of_two_unit
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
-FEW_ROWS = 50_000
-MOST_ROWS = 250_000
-"""Scikit-learn copies its inputs to float64: of larger tables it is given a random sample."""
-MOST_VALIDATION_ROWS = 50_000
-CHUNK = 1 << 16  # rows predicted at a time
+MIN_ROWS_FOR_THREADS = 50_000
+MAX_TRAIN_ROWS = 250_000
+"""Of larger tables a random sample is used, because scikit-learn copies its inputs to float64."""
+MAX_VALIDATION_ROWS = 50_000
+CHUNK_ROWS = 1 << 16  # rows predicted at a time
 
 
 def trivial_prediction(
-    target: Target, truth: ArrayLike, weight: ArrayLike | None, rows: int
+    target: Target, y_true: ArrayLike, sample_weight: ArrayLike | None, rows: int
 ) -> FloatArray:
-    """What to say without looking at the inputs, for that many rows.
+    """Return the best constant prediction, which ignores the inputs, for so many rows.
 
-    The shares of the classes in training, [rows, classes], or the mean, [rows]; truth as `score`
-    takes it.
+    It is the frequencies of the classes in training, [rows, classes], or the mean, [rows]. The
+    arrays are as for `score`.
 
     >>> target = ClassTarget(name="bird", classes=("auk", "owl"))
     >>> trivial_prediction(target, [0, 1, 1, 1], None, 1).tolist()
     [[0.25, 0.75]]
     """
-    actual = np.asarray(truth)
-    importance = _importance(weight, len(actual))
+    values = np.asarray(y_true)
+    weight = check_sample_weight(sample_weight, len(values))
     if not isinstance(target, ClassTarget):
-        unit = unit_of(actual)  # sums of large values would overflow
-        return np.full(rows, unit * np.average(actual / unit, weights=importance))
-    totals = np.bincount(actual, weights=importance, minlength=len(target.classes))
+        unit = power_of_two_unit(values)  # sums of large values would overflow
+        return np.full(rows, unit * np.average(values / unit, weights=weight))
+    totals = np.bincount(values, weights=weight, minlength=len(target.classes))
     return np.tile(totals / totals.sum(), (rows, 1))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EncodedRows:
-    """Encoded rows with their truth, as `score` takes it, and weights."""
+class LabelledRows:
+    """Encoded rows with their true values, as `score` takes them, and weights."""
 
     encoded: Encoded
     truth: ArrayLike
@@ -57,7 +57,7 @@ class EncodedRows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeRows:
-    """Rows as `TreeInputs` has them, with their truth, as `score` takes it, and weights."""
+    """Inputs of trees with their true values, as `score` takes them, and weights."""
 
     inputs: TreeMatrix
     truth: ArrayLike
@@ -65,17 +65,17 @@ class TreeRows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Boosted:
-    """What boosted trees predict, and what they cost."""
+class BoostedTrees:
+    """The predictions of boosted trees, and their size."""
 
-    predictions: tuple[FloatArray, ...]  # of each part, as `score` takes them
-    rows: int  # that it was fitted on
-    seconds: float  # to fit
+    predictions: tuple[FloatArray, ...]  # for each part, as `score` takes them
+    rows: int  # of training
+    seconds: float  # of training
     trees: int
-    nodes: int | None  # of all trees: each holds a number that was learned, as a parameter is
+    nodes: int | None  # of all trees: each holds a learned number, as a parameter does
 
 
-def boosted_prediction(
+def fit_boosted_trees(
     target: Target,
     is_category: Sequence[bool],
     train: TreeRows,
@@ -83,19 +83,27 @@ def boosted_prediction(
     *,
     validation: TreeRows | None = None,
     seed: int = 0,
-) -> Boosted:
-    """Return predictions of scikit-learn's histogram gradient boosting for every part.
+) -> BoostedTrees:
+    """Fit scikit-learn's histogram gradient boosting, and predict every part.
 
-    Its settings are scikit-learn's own, so it stands for what anybody gets without tuning. It stops
-    early on the validation rows, where scikit-learn can (1.7 or newer), else it grows all trees. Of
-    more than 250,000 rows it sees a random sample of that size.
+    All settings are scikit-learn's defaults, so it shows what is possible without tuning. It stops
+    early on the validation rows if scikit-learn supports that (1.7 or newer), else it grows all
+    trees. Of more than 250,000 rows it uses a random sample of that size.
 
     Parameters
     ----------
+    target : Target
+        The target to predict.
     is_category : sequence of bool
         Whether each input is a category: `TreeInputs.is_category`.
+    train : TreeRows
+        The rows to fit.
     parts : sequence of TreeMatrix
         The rows to predict.
+    validation : TreeRows, optional
+        The rows for early stopping.
+    seed : int
+        Determines the sample and the trees.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
@@ -106,24 +114,24 @@ def boosted_prediction(
         else HistGradientBoostingRegressor
     )
     rng = stream(check_int("seed", seed, minimum=0), "trees")
-    truth, weight, kept = _weighing(train, MOST_ROWS, rng)
+    truth, weight, sample = _sample(train, MAX_TRAIN_ROWS, rng)
     if isinstance(target, ClassTarget) and len(np.unique(truth)) == 1:
-        shares = [trivial_prediction(target, truth, None, len(part)) for part in parts]
-        return Boosted(predictions=tuple(shares), rows=len(truth), seconds=0.0, trees=0, nodes=0)
-    stopping = _stopping(kind, target, truth, validation, rng)
+        constant = tuple(trivial_prediction(target, truth, None, len(part)) for part in parts)
+        return BoostedTrees(predictions=constant, rows=len(truth), seconds=0.0, trees=0, nodes=0)
+    stopping = _early_stopping(kind, target, truth, validation, rng)
     trees = kind(
         random_state=seed,
         early_stopping=bool(stopping),
         categorical_features=list(is_category) if any(is_category) else None,
     )
-    matrix = _matrix(train.inputs, kept)
+    matrix = _matrix(train.inputs, sample)
     start = perf_counter()
-    # on few rows, threads wait for one another for longer than they work
-    with threadpool_limits(1 if len(matrix) < FEW_ROWS else None, user_api="openmp"):
-        trees.fit(matrix, _learned(target, truth), sample_weight=weight, **stopping)
+    # on few rows, threads wait longer than they work
+    with threadpool_limits(1 if len(matrix) < MIN_ROWS_FOR_THREADS else None, user_api="openmp"):
+        trees.fit(matrix, _scale_target(target, truth), sample_weight=weight, **stopping)
         seconds = perf_counter() - start
-        predictions = tuple(_predicted(trees, target, part) for part in parts)
-    return Boosted(
+        predictions = tuple(_predict(trees, target, part) for part in parts)
+    return BoostedTrees(
         predictions=predictions,
         rows=len(matrix),
         seconds=seconds,
@@ -133,50 +141,50 @@ def boosted_prediction(
 
 
 def _count_nodes(trees: Any) -> int | None:
-    """Count the nodes of all trees, which scikit-learn has in no public attribute.
+    """Count the nodes of all trees, for which scikit-learn has no public attribute.
 
-    Return None with a scikit-learn that keeps them elsewhere.
+    Return None if this version of scikit-learn has no such private attribute either.
     """
     try:
-        return sum(len(tree.nodes) for of_step in trees._predictors for tree in of_step)
+        return sum(len(tree.nodes) for step in trees._predictors for tree in step)
     except (AttributeError, TypeError):
         return None
 
 
-def _stopping(
+def _early_stopping(
     kind: Any,
     target: Target,
-    trained: NDArray[Any],
+    train_truth: NDArray[Any],
     validation: TreeRows | None,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """The validation rows as arguments of `fit`, or nothing where there are none to use."""
+    """Return the validation rows as arguments of `fit`, if there are any that it can use."""
     if validation is None or "X_val" not in signature(kind.fit).parameters:
         return {}
-    truth, weight, kept = _weighing(validation, MOST_VALIDATION_ROWS, rng)
-    matrix = _matrix(validation.inputs, kept)
-    if isinstance(target, ClassTarget):  # scikit-learn refuses classes that training had not
-        known = np.isin(truth, trained)
+    truth, weight, sample = _sample(validation, MAX_VALIDATION_ROWS, rng)
+    matrix = _matrix(validation.inputs, sample)
+    if isinstance(target, ClassTarget):  # scikit-learn refuses classes that training lacks
+        known = np.isin(truth, train_truth)
         truth, weight, matrix = truth[known], weight[known], matrix[known]
     if not len(truth):
         return {}
-    return {"X_val": matrix, "y_val": _learned(target, truth), "sample_weight_val": weight}
+    return {"X_val": matrix, "y_val": _scale_target(target, truth), "sample_weight_val": weight}
 
 
-def _predicted(trees: Any, target: Target, part: TreeMatrix) -> FloatArray:
+def _predict(trees: Any, target: Target, part: TreeMatrix) -> FloatArray:
     classes = len(target.classes) if isinstance(target, ClassTarget) else 0
-    said = np.zeros((len(part), classes) if classes else len(part))
-    for start in range(0, len(part), CHUNK):
-        rows = slice(start, start + CHUNK)
+    y_pred = np.zeros((len(part), classes) if classes else len(part))
+    for start in range(0, len(part), CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
         if classes:
-            said[rows, trees.classes_] = trees.predict_proba(_matrix(part, rows))
+            y_pred[rows, trees.classes_] = trees.predict_proba(_matrix(part, rows))
         else:
-            said[rows] = trees.predict(_matrix(part, rows))
-    return target.decode(said) if isinstance(target, NumberTarget) else said
+            y_pred[rows] = trees.predict(_matrix(part, rows))
+    return target.decode(y_pred) if isinstance(target, NumberTarget) else y_pred
 
 
-def _learned(target: Target, truth: NDArray[Any]) -> NDArray[Any]:
-    """Quantities scaled, as networks learn them: squares of huge ones would overflow."""
+def _scale_target(target: Target, truth: NDArray[Any]) -> NDArray[Any]:
+    """Standardize numbers, as networks do: squares of huge ones would overflow."""
     return target.scaled(truth) if isinstance(target, NumberTarget) else truth
 
 
@@ -184,28 +192,19 @@ def _matrix(inputs: TreeMatrix, rows: slice | IntArray) -> FloatArray:
     return np.asarray(inputs[rows], np.float64)
 
 
-def _weighing(
-    rows: TreeRows, most: int, rng: np.random.Generator
+def _sample(
+    rows: TreeRows, max_rows: int, rng: np.random.Generator
 ) -> tuple[NDArray[Any], FloatArray, slice | IntArray]:
-    """Truth and weight of the rows that weigh something, and which those are; a sample at most."""
+    """Return truth, weight and numbers of up to `max_rows` rows with a positive weight."""
     truth = np.asarray(rows.truth)
     if len(truth) != len(rows.inputs):
         raise TabNASError(
             f"truth must have the {len(rows.inputs)} rows of the inputs, got {len(truth)}"
         )
-    weight = _importance(rows.weight, len(truth))
-    if len(truth) <= most and (weight > 0).all():
+    weight = check_sample_weight(rows.weight, len(truth))
+    if len(truth) <= max_rows and (weight > 0).all():
         return truth, weight, slice(None)
-    kept = np.nonzero(weight > 0)[0]
-    if len(kept) > most:
-        kept = np.sort(rng.choice(kept, most, replace=False))
-    return truth[kept], weight[kept], kept
-
-
-def _importance(weight: ArrayLike | None, rows: int) -> FloatArray:
-    importance = np.ones(rows) if weight is None else np.asarray(weight, np.float64)
-    if importance.shape != (rows,) or not (importance >= 0).all() or not importance.any():
-        raise TabNASError(
-            "row weights must be at least 0, not all 0 and as many as the rows, got others"
-        )
-    return importance
+    sample = np.nonzero(weight > 0)[0]
+    if len(sample) > max_rows:
+        sample = np.sort(rng.choice(sample, max_rows, replace=False))
+    return truth[sample], weight[sample], sample

@@ -1,9 +1,9 @@
-"""Probabilities that mean what they say: one temperature, fitted on rows held out.
+"""Calibrated probabilities: one temperature, fitted on held-out rows.
 
-Networks grow too sure of themselves (Guo et al. 2017, "On calibration of modern neural networks").
-Dividing all logits by one number changes no label and no ranking of classes, and mends most of
-it. The number goes into the output layer, so a calibrated network is a network like any other: no
-further parameter, nothing to do at prediction, nothing to export.
+Networks are too confident (Guo et al. 2017, "On calibration of modern neural networks"). Dividing
+all logits by one number changes no label and no ranking of classes, and corrects most of it. The
+number is multiplied into the output layer, so a calibrated network needs no further parameter and
+no extra step at prediction or export.
 """
 
 from __future__ import annotations
@@ -17,59 +17,66 @@ from tabnas.model._model import probabilities
 from tabnas.model._task import Float32Array
 from tabnas.types import FloatArray
 
-WARMEST = 20.0
-"""Temperatures stay between this and its inverse."""
-SPREAD = 1.0
-"""How far ln T strays before the rows have spoken; keeps a few perfect rows from T = 0."""
-DOUBT = 0.5
-"""Rows of any class that a network is taken to have seen besides, as in Jeffreys' prior: where all
-rows held out are right, it is still not known that all others are (results/small_tables.md)."""
+MAX_TEMPERATURE = 20.0
+"""Temperatures lie between this and its inverse."""
+LOG_TEMPERATURE_STD = 1.0
+"""Standard deviation of the prior of ln T; keeps a few perfect rows from T = 0."""
+PSEUDO_ROWS = 0.5
+"""Rows with uniform labels that are added to the data, as in Jeffreys' prior: even if all held-out
+rows are right, others may not be (results/small_tables.md)."""
 
 
-def fit_temperature(raw: Float32Array, truth: ArrayLike, weight: ArrayLike | None = None) -> float:
-    """The T for which logits / T [rows, outputs] suit the class numbers [rows] best.
+def fit_temperature(
+    raw: Float32Array, y_true: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return the temperature T for which logits / T [rows, outputs] fit the class numbers best.
 
-    Minimises the log loss of all rows, with half a row of any class besides, plus
-    (ln T / SPREAD)² / 2: the most probable T under a log-normal prior around 1. Weights count
-    relative to their mean.
+    Minimizes the log loss summed over all rows, smoothed by half a row of uniform labels, plus
+    (ln T / LOG_TEMPERATURE_STD)² / 2: the maximum a posteriori of T under a log-normal prior around
+    1. Weights are relative to their mean.
 
-    >>> sure = np.array([[9.0], [9.0], [9.0], [-9.0]], np.float32)
-    >>> fit_temperature(sure, [1, 1, 0, 0]) > 3
+    >>> confident = np.array([[9.0], [9.0], [9.0], [-9.0]], np.float32)
+    >>> fit_temperature(confident, [1, 1, 0, 0]) > 3
     True
     """
-    from scipy.optimize import minimize_scalar  # takes long to import, and predicting needs none
+    from scipy.optimize import minimize_scalar  # slow to import, and prediction does not need it
 
-    labels = np.asarray(truth, np.int64)
-    given = np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
-    rows = given > 0
+    labels = np.asarray(y_true, np.int64)
+    weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, float)
+    rows = weight > 0
     if not rows.any():
         return 1.0
     logits, labels = np.asarray(raw, np.float64)[rows], labels[rows]
-    share = given[rows] / given[rows].mean()
+    relative = weight[rows] / weight[rows].mean()
 
-    def badness(log_temperature: float) -> float:
-        surprise = doubtful_surprise(probabilities(logits / np.exp(log_temperature)), labels)
-        return float((share * surprise).sum() + (log_temperature / SPREAD) ** 2 / 2)
+    def objective(log_temperature: float) -> float:
+        losses = smoothed_log_loss(probabilities(logits / np.exp(log_temperature)), labels)
+        penalty = (log_temperature / LOG_TEMPERATURE_STD) ** 2 / 2
+        return float((relative * losses).sum() + penalty)
 
-    bound = np.log(WARMEST)
-    best = minimize_scalar(badness, bounds=(-bound, bound), method="bounded")
+    bound = np.log(MAX_TEMPERATURE)
+    best = minimize_scalar(objective, bounds=(-bound, bound), method="bounded")
     return float(np.exp(best.x))
 
 
-def doubtful_surprise(chances: FloatArray, labels: ArrayLike) -> FloatArray:
-    """The log loss of each row [rows], and with it a share of half a row of any class.
+def smoothed_log_loss(y_pred: FloatArray, y_true: ArrayLike) -> FloatArray:
+    """Return the log loss of each row [rows], plus its share of half a row of uniform labels.
 
-    >>> doubtful_surprise(np.array([[0.5, 0.5]]), [0]).round(3).tolist()  # 1.5 ln 2
+    Takes probabilities [rows, classes] and class numbers [rows].
+
+    >>> smoothed_log_loss(np.array([[0.5, 0.5]]), [0]).round(3).tolist()  # 1.5 ln 2
     [1.04]
     """
-    known = np.asarray(labels)
-    surprise = -np.log(np.maximum(chances, np.finfo(np.float64).tiny))
-    own = surprise[np.arange(len(known)), known]
-    return np.asarray(own + DOUBT / len(known) * surprise.mean(axis=1))
+    codes = np.asarray(y_true)
+    losses = -np.log(np.maximum(y_pred, np.finfo(np.float64).tiny))
+    of_labels = losses[np.arange(len(codes)), codes]
+    return np.asarray(of_labels + PSEUDO_ROWS / len(codes) * losses.mean(axis=1))
 
 
-def tempered(weights: Mapping[str, Float32Array], temperature: float) -> dict[str, Float32Array]:
-    """The weights of a network whose outputs are divided by the temperature."""
+def apply_temperature(
+    weights: Mapping[str, Float32Array], temperature: float
+) -> dict[str, Float32Array]:
+    """Return the weights of the network whose outputs are divided by the temperature."""
     factor = np.float32(1 / temperature)
     return {
         name: np.asarray(array * factor, np.float32) if name.startswith("head.") else array

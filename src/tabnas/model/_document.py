@@ -4,87 +4,87 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from tabnas.decoding import Bounds, DecodeError, decode, parse_json
 from tabnas.errors import TabNASError
 
 FORMAT = 1
 KIND = "tabnas model"
-FIELDS = ("architecture", "dimensions", "encoder", "limits", "target", "weights")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """The fields that a document of any format has."""
+
+    kind: Literal["tabnas model"]
+    format: Annotated[int, Bounds(ge=1)]
+    sha256: str  # of all other fields in canonical form
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsEntry:
+    """The digest of the weights file, and the shapes of its arrays."""
+
+    sha256: str
+    shapes: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDocument(Header):
+    """The content of `model.json`."""
+
+    architecture: str
+    dimensions: tuple[int, ...]
+    encoder: dict[str, Any]
+    limits: dict[str, int | float]
+    target: dict[str, Any]
+    weights: WeightsEntry
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 in hexadecimal: tells damage, not intent."""
+    """Return the SHA-256 in hexadecimal: it detects damage, not intent."""
     return sha256(data).hexdigest()
 
 
 def render_document(content: Mapping[str, Any]) -> bytes:
-    """The document of these fields, the same bytes for the same content."""
-    whole = {"kind": KIND, "format": FORMAT, **content}
+    """Return the signed document of these fields; the same content gives the same bytes."""
+    unsigned = {"kind": KIND, "format": FORMAT, **content}
     try:
-        signed = whole | {"sha256": digest(_canonical(whole))}
+        signed = unsigned | {"sha256": digest(_canonical(unsigned))}
         text = json.dumps(signed, allow_nan=False, indent=1, sort_keys=True)
     except (TypeError, ValueError) as error:
         raise TabNASError(
-            "a model must be of texts, numbers and truth values to be saved, but it is not: "
-            f"{error}"
+            f"a model can only be saved if it holds texts, numbers and booleans: {error}"
         ) from None
     return text.encode() + b"\n"
 
 
-def parse_document(data: bytes, name: str) -> dict[str, Any]:
-    """The fields of a document, undamaged and all there; `name` is what errors call it."""
-    document = _parsed(data, name)
-    if document.get("kind") != KIND:
-        raise TabNASError(f"{name} must be of the kind {KIND!r}, but it is not")
-    version = document.get("format")
-    if type(version) is not int or version < 1:
-        raise TabNASError(f"{name}: the format must be a version, got {version!r}")
-    if version > FORMAT:
-        raise TabNASError(
-            f"{name} must have at most format {FORMAT}, but it has {version}: it was written "
+def parse_document(data: bytes, name: str) -> ModelDocument:
+    """Decode a document and verify its digest; errors refer to it by `name`."""
+    content = parse_json(data, source=name)
+    header = decode(Header, content, source=name, ignore_unknown=True)
+    if header.format > FORMAT:
+        raise DecodeError(
+            f"{name} must have at most format {FORMAT}, got {header.format}: it was written "
             "by a newer tabnas; update this one"
         )
-    wrong = sorted(document.keys() ^ {"kind", "format", "sha256", *FIELDS})
-    if wrong:
-        raise TabNASError(
-            f"{name} must have the fields of format {FORMAT}, no more and no fewer, but "
-            f"{', '.join(map(repr, wrong[:5]))} {'is' if len(wrong) == 1 else 'are'} missing or "
-            "unknown"
+    if header.sha256 != _compute_digest(content, name):
+        raise DecodeError(
+            f"{name} does not match its digest: it was changed or damaged; save the model again"
         )
-    said = document.pop("sha256")
-    if said != digest(_canonical(document)):  # _parsed has been through it: it has such a form
-        raise TabNASError(
-            f"{name} must be as it was saved, but its digest says that it was changed or "
-            "damaged; save the model again"
-        )
-    return {field: document[field] for field in FIELDS}
+    return decode(ModelDocument, content, source=name)
+
+
+def _compute_digest(content: Mapping[str, Any], name: str) -> str:
+    unsigned = {key: value for key, value in content.items() if key != "sha256"}
+    try:
+        return digest(_canonical(unsigned))
+    except (ValueError, RecursionError) as error:  # a number beyond the floats, such as 1e999
+        raise DecodeError(f"{name} cannot be read as JSON: {error}") from None
 
 
 def _canonical(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document, allow_nan=False, separators=(",", ":"), sort_keys=True).encode()
-
-
-def _parsed(data: bytes, name: str) -> dict[str, Any]:
-    try:
-        document = json.loads(data, object_pairs_hook=_unique, parse_constant=_refused)
-        _canonical(document)  # refuses numbers beyond the floats, such as 1e999
-    except RecursionError:
-        raise TabNASError(f"{name} must be a model's JSON, but it is nested too deep") from None
-    except ValueError as error:
-        raise TabNASError(f"{name} must be a model's JSON, but it is not: {error}") from None
-    if not isinstance(document, dict):
-        raise TabNASError(f"{name} must be a JSON object, but it is another value")
-    return document
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise TabNASError("an object has the same key twice")
-    return found
-
-
-def _refused(constant: str) -> None:
-    raise TabNASError(f"{constant} is no JSON number")

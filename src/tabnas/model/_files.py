@@ -1,7 +1,7 @@
-"""A model as a folder of two files: `model.json` and `weights.safetensors`. No pickle anywhere.
+"""A model as a folder of two files: `model.json` and `weights.safetensors`; no pickle.
 
-Equal models give equal bytes. What is read is checked before memory is taken for it, and both
-files carry a digest, so that a damaged model is refused and never answers differently.
+Equal models give equal bytes. Sizes and shapes are checked before memory is allocated, and both
+files have a digest, so that a damaged model raises an error and never predicts something else.
 """
 
 from __future__ import annotations
@@ -18,32 +18,37 @@ from uuid import uuid4
 from tabnas.data import TableEncoder, target_from_dict
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.files import read_file
-from tabnas.model._document import digest, parse_document, render_document
+from tabnas.model._document import WeightsEntry, digest, parse_document, render_document
 from tabnas.model._model import Model
-from tabnas.model._shapes import Shapes, weight_shapes
 from tabnas.model._task import Float32Array, network_task
-from tabnas.model._weights import MAX_HEADER, pack_weights, unpack_weights
+from tabnas.model._weights import (
+    MAX_HEADER,
+    Shapes,
+    pack_weights,
+    unpack_weights,
+    weight_shapes,
+)
 from tabnas.space import Architecture
 
 DOCUMENT = "model.json"
 WEIGHTS = "weights.safetensors"
-MAX_DOCUMENT = 256 << 20  # bytes; vocabularies of millions of categories fit in
+MAX_DOCUMENT = 256 << 20  # bytes; enough for vocabularies of millions of categories
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-"""What rooms that read plain data may raise on values of the wrong kind."""
+"""What constructors may raise on values of the wrong type."""
 
 
 # -- writing -------------------------------------------------------------------------------------
 
 
 def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> None:
-    """Write the model to `folder`: a new one, an empty one or, with `overwrite`, another model.
+    """Write the model to a new or empty folder, or with `overwrite` in place of another model.
 
-    The folder appears whole or not at all. Replacing takes two renames; a crash between them
-    leaves the old model beside it, in a hidden folder.
+    The folder is complete as soon as it appears. Replacing takes two renames; a crash between them
+    leaves the old model in a hidden folder beside it.
     """
     try:
         final = Path(folder).resolve()
-        _refuse_to_replace(final, overwrite=overwrite)
+        _check_replaceable(final, overwrite=overwrite)
         weights = pack_weights(model.weights)
         document = render_document(_content(model, digest(weights)))
         if len(document) > MAX_DOCUMENT:
@@ -52,7 +57,7 @@ def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> 
                 f"{len(document):,}; allow the columns fewer categories"
             )
         final.parent.mkdir(parents=True, exist_ok=True)
-        _write(final, {DOCUMENT: document, WEIGHTS: weights})
+        _write_folder(final, {DOCUMENT: document, WEIGHTS: weights})
     except OSError as error:
         raise TabNASError(f"the model cannot be written to {str(folder)!r}: {error}") from None
 
@@ -71,23 +76,23 @@ def _content(model: Model, weights_digest: str) -> dict[str, Any]:
     }
 
 
-def _refuse_to_replace(final: Path, *, overwrite: bool) -> None:
+def _check_replaceable(final: Path, *, overwrite: bool) -> None:
     if not final.exists():
         return
-    found = {path.name for path in final.iterdir()} if final.is_dir() else {""}
-    if found and found != {DOCUMENT, WEIGHTS}:
+    names = {path.name for path in final.iterdir()} if final.is_dir() else {""}
+    if names and names != {DOCUMENT, WEIGHTS}:
         raise TabNASError(
-            f"a model is written to a folder of its own, but {str(final)!r} holds something "
-            "else; choose another"
+            f"a model must have a folder to itself, but {str(final)!r} holds something else; "
+            "choose another"
         )
-    if found and not overwrite:
+    if names and not overwrite:
         raise TabNASError(
-            f"{str(final)!r} holds a model already; choose another folder or say overwrite=True"
+            f"{str(final)!r} holds a model already; choose another folder or set overwrite=True"
         )
 
 
-def _write(final: Path, files: Mapping[str, bytes]) -> None:
-    """Fill a hidden folder beside the final one, then rename it."""
+def _write_folder(final: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files to a hidden folder beside the final one, then rename it."""
     fresh, old = (final.parent / f".{final.name}.{uuid4().hex}.{end}" for end in ("new", "old"))
     try:
         fresh.mkdir()
@@ -112,7 +117,7 @@ def _write(final: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make names durable, where folders can be opened (they cannot on Windows)."""
+    """Flush a folder to disk, where folders can be opened (they cannot on Windows)."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -126,63 +131,51 @@ def _sync(folder: Path) -> None:
 
 
 def load_model(folder: str | Path) -> Model:
-    """Read what `save_model` wrote; files from anywhere may be given, none can do harm."""
+    """Read a model that `save_model` wrote. Files of unknown origin are safe to load."""
     root = Path(folder)
-    content = parse_document(read_file(root, DOCUMENT, "model", max_size=MAX_DOCUMENT), DOCUMENT)
-    with _named("architecture"):
-        architecture = Architecture.parse(_expect(content["architecture"], str))
-    with _named("encoder"):
-        encoder = TableEncoder.from_dict(_expect(content["encoder"], dict))
-    with _named("target"):
-        target = target_from_dict(_expect(content["target"], dict))
-    with _named("dimensions"):
-        dimensions = tuple(_expect(content["dimensions"], list))
-        shapes = weight_shapes(network_task(encoder, target, dimensions), architecture)
-    with _named("limits"):
-        limits = _expect(content["limits"], dict)
-    with _named("weights"):
-        weights = _read_weights(root, _expect(content["weights"], dict), shapes)
-    with _named("content"):
+    document = parse_document(read_file(root, DOCUMENT, "model", max_size=MAX_DOCUMENT), DOCUMENT)
+    with _naming("architecture"):
+        architecture = Architecture.parse(document.architecture)
+    with _naming("encoder"):
+        encoder = TableEncoder.from_dict(document.encoder)
+    with _naming("target"):
+        target = target_from_dict(document.target)
+    with _naming("dimensions"):
+        shapes = weight_shapes(network_task(encoder, target, document.dimensions), architecture)
+    with _naming("weights"):
+        weights = _read_weights(root, document.weights, shapes)
+    with _naming("content"):
         return Model(
             encoder=encoder,
             target=target,
             architecture=architecture,
-            dimensions=dimensions,
+            dimensions=document.dimensions,
             weights=weights,
-            limits=limits,
+            limits=document.limits,
         )
 
 
-def _read_weights(root: Path, said: dict[str, Any], shapes: Shapes) -> dict[str, Float32Array]:
-    if said.keys() != {"sha256", "shapes"}:
-        raise TabNASError(f"it must have a digest and shapes, but it has {', '.join(said)}")
-    if said["shapes"] != {name: list(shape) for name, shape in shapes.items()}:
+def _read_weights(root: Path, entry: WeightsEntry, shapes: Shapes) -> dict[str, Float32Array]:
+    if entry.shapes != shapes:
         raise TabNASError(
             "the shapes must be those of the architecture, the encoder and the target, but "
             "others are listed"
         )
     size = sum(4 * prod(shape) for shape in shapes.values())
     data = read_file(root, WEIGHTS, "model", min_size=size, max_size=size + MAX_HEADER)
-    if digest(data) != said["sha256"]:
+    if digest(data) != entry.sha256:
         raise TabNASError(
-            f"{WEIGHTS} must be the file that was saved, but its digest is another; it is "
-            "damaged or belongs to another model"
+            f"{WEIGHTS} does not match its digest: it is damaged or belongs to another model"
         )
     return unpack_weights(data, shapes, WEIGHTS)
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Say in which part of the document a problem lies, whatever form it takes."""
+def _naming(field: str) -> Iterator[None]:
+    """Add the field of the document to whatever error is raised inside."""
     try:
         yield
     except MALFORMED as error:
         kind = InfeasibleError if isinstance(error, InfeasibleError) else TabNASError
         problem = error if isinstance(error, TabNASError) else f"it is malformed ({error!r})"
-        raise kind(f"{DOCUMENT}, {name}: {problem}") from None
-
-
-def _expect(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise TabNASError(f"it must be of type {kind.__name__}, got {type(value).__name__}")
-    return value
+        raise kind(f"{DOCUMENT}, {field}: {problem}") from None

@@ -1,4 +1,4 @@
-"""The limits that a model has promised to keep, and what it costs."""
+"""The limits of a model, and the costs of its network."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Collection, Mapping
 from math import inf
 from numbers import Real
 
-from tabnas.errors import InfeasibleError, TabNASError
+from tabnas.errors import TabNASError
 from tabnas.nets import Task
 from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace, compute_costs
 
-MEASURED = ("latency_us", "batch_latency_us")
-"""Costs that only a machine can tell: see the room `latency`."""
+MEASURED_COSTS = ("latency_us", "batch_latency_us")
+"""Costs that cannot be computed, only measured on a machine: see `tabnas.latency`."""
 
 
-def costs_of(
+def compute_network_costs(
     task: Task, architecture: Architecture, limits: Collection[str] = ()
 ) -> dict[str, float]:
-    """What the network of this task and architecture uses of every cost that can be computed.
+    """Return every cost of the network that can be computed.
 
-    Those with limits must be.
+    A cost that is named in `limits` must be computable.
     """
     space = SearchSpace(
         [[width] for width in architecture.widths or (ABSENT,)],
@@ -30,32 +30,20 @@ def costs_of(
     return compute_costs(space, architecture, required=limits)
 
 
-def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
-    """The limits as plain numbers, whole ones as integers.
+def check_limits(limits: Mapping[str, float]) -> dict[str, float]:
+    """Return the limits as plain numbers, integral ones as `int`.
 
-    One on a cost that nobody here can count is refused: nobody could say whether it holds.
+    A limit on an unknown cost is an error, because nothing could check it.
     """
     checked: dict[str, float] = {}
-    for name, most in limits.items():
-        number = isinstance(most, Real) and not isinstance(most, bool)
-        if not isinstance(name, str) or not number or not 0 <= most < inf:
-            raise TabNASError(f"the limit on {name} must be a number of at least 0, got {most!r}")
-        if name not in COSTS and name not in MEASURED:
+    for name, upper in limits.items():
+        is_number = isinstance(upper, Real) and not isinstance(upper, bool)
+        if not isinstance(name, str) or not is_number or not 0 <= upper < inf:
+            raise TabNASError(f"the limit on {name} must be a number of at least 0, got {upper!r}")
+        if name not in COSTS and name not in MEASURED_COSTS:
             raise TabNASError(
-                f"the limit on {name} must be one that can be checked, but there is no cost of "
-                "that name; put one of your own into tabnas.space.COSTS first"
+                f"the limit on {name} cannot be checked, since there is no cost of that name; "
+                "add a custom cost to tabnas.space.COSTS first"
             )
-        checked[name] = int(most) if most == int(most) else float(most)
+        checked[name] = int(upper) if upper == int(upper) else float(upper)
     return checked
-
-
-def refuse_broken(
-    limits: Mapping[str, float], costs: Mapping[str, float], architecture: Architecture
-) -> None:
-    """Refuse an architecture beyond a limit. Costs that were measured cannot be told from here."""
-    for name, most in limits.items():
-        if name in costs and costs[name] > most:
-            raise InfeasibleError(
-                f"the limit on {name} must be kept, at most {most:,}, but the architecture "
-                f"{architecture} needs {costs[name]:,}; choose one within the limit"
-            )

@@ -1,4 +1,4 @@
-"""The metrics by name: what they mean, what they fit, and which way is better."""
+"""The metrics by name: their meaning, the tasks they fit, and which direction is better."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from tabnas.data import Task
 from tabnas.errors import TabNASError, did_you_mean
-from tabnas.model._measures import Area, Determination, Mean, MeanOverClasses, Measure, RootMean
+from tabnas.model._weighted_metrics import (
+    R2,
+    MacroMean,
+    RocAuc,
+    RootMeanSquare,
+    WeightedMean,
+    WeightedMetric,
+)
 from tabnas.types import BoolArray, FloatArray
 
 CLASSES: tuple[Task, ...] = ("binary", "multiclass")
@@ -21,31 +28,31 @@ NUMBERS: tuple[Task, ...] = ("regression",)
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """What a prediction is worth, in one number."""
+    """A score of predictions."""
 
     name: str
-    words: str
+    description: str
     tasks: tuple[Task, ...]
     greater_is_better: bool
-    least: float = 0.0
-    most: float = inf
-    measure: Callable[[NDArray[Any], FloatArray], Measure]
-    """Made from the truth and the prediction, as `score` takes them."""
+    minimum: float = 0.0
+    maximum: float = inf
+    on_rows: Callable[[NDArray[Any], FloatArray], WeightedMetric]
+    """Creates the weighted metric of `y_true` and `y_pred`, which are as for `score`."""
 
     def loss(self, value: float) -> float:
-        """The number to minimise: the value, or its negative if greater is better."""
+        """Return the number to minimize: the value, or its negative if greater is better."""
         return -value if self.greater_is_better else value
 
 
-def _wrong(truth: NDArray[Any], prediction: FloatArray) -> BoolArray:
-    return np.asarray(prediction.argmax(axis=1) != truth)
+def _is_wrong(y_true: NDArray[Any], y_pred: FloatArray) -> BoolArray:
+    return np.asarray(y_pred.argmax(axis=1) != y_true)
 
 
-def _surprise(truth: NDArray[Any], prediction: FloatArray) -> FloatArray:
-    # clipped as scikit-learn does: a sure and wrong answer costs 36, not infinitely much
+def _log_losses(y_true: NDArray[Any], y_pred: FloatArray) -> FloatArray:
+    # clipped as scikit-learn does: a confident and wrong prediction costs 36 and not infinity
     epsilon = float(np.finfo(np.float64).eps)
-    chance = prediction[np.arange(len(truth)), truth]
-    return np.asarray(-np.log(np.clip(chance, epsilon, 1 - epsilon)))
+    proba = y_pred[np.arange(len(y_true)), y_true]
+    return np.asarray(-np.log(np.clip(proba, epsilon, 1 - epsilon)))
 
 
 METRICS: dict[str, Metric] = {
@@ -53,71 +60,71 @@ METRICS: dict[str, Metric] = {
     for metric in (
         Metric(
             name="accuracy",
-            words="accuracy: the share of right answers",
+            description="accuracy: the share of correct predictions",
             tasks=CLASSES,
             greater_is_better=True,
-            most=1.0,
-            measure=lambda truth, prediction: Mean(~_wrong(truth, prediction)),
+            maximum=1.0,
+            on_rows=lambda y_true, y_pred: WeightedMean(~_is_wrong(y_true, y_pred)),
         ),
         Metric(
             name="balanced_error",
-            words="balanced error: mean over classes of the share of wrong answers",
+            description="balanced error: mean over classes of the share of wrong predictions",
             tasks=CLASSES,
             greater_is_better=False,
-            most=1.0,
-            measure=lambda truth, prediction: MeanOverClasses(_wrong(truth, prediction), truth),
+            maximum=1.0,
+            on_rows=lambda y_true, y_pred: MacroMean(_is_wrong(y_true, y_pred), y_true),
         ),
         Metric(
             name="log_loss",
-            words="log loss: mean of -log of the probability given to the true class",
+            description="log loss: mean of -log of the predicted probability of the true class",
             tasks=CLASSES,
             greater_is_better=False,
-            measure=lambda truth, prediction: Mean(_surprise(truth, prediction)),
+            on_rows=lambda y_true, y_pred: WeightedMean(_log_losses(y_true, y_pred)),
         ),
         Metric(
             name="auc",
-            words="area under the ROC curve: how often a row of a class is ranked above one of "
-            "another; with several classes, the mean over each against the rest",
+            description="area under the ROC curve: how often a row of a class is ranked above one "
+            "of another; with several classes, the mean over each against the rest",
             tasks=CLASSES,
             greater_is_better=True,
-            most=1.0,
-            measure=Area,
+            maximum=1.0,
+            on_rows=RocAuc,
         ),
         Metric(
             name="rmse",
-            words="root mean squared error, in the target's units",
+            description="root mean squared error, in the target's units",
             tasks=NUMBERS,
             greater_is_better=False,
-            measure=lambda truth, prediction: RootMean(truth - prediction),
+            on_rows=lambda y_true, y_pred: RootMeanSquare(y_true - y_pred),
         ),
         Metric(
             name="mae",
-            words="mean absolute error, in the target's units",
+            description="mean absolute error, in the target's units",
             tasks=NUMBERS,
             greater_is_better=False,
-            measure=lambda truth, prediction: Mean(np.abs(truth - prediction)),
+            on_rows=lambda y_true, y_pred: WeightedMean(np.abs(y_true - y_pred)),
         ),
         Metric(
             name="r2",
-            words="R²: the share of the target's variance that is explained",
+            description="R²: the share of the target's variance that is explained",
             tasks=NUMBERS,
             greater_is_better=True,
-            least=-inf,
-            most=1.0,
-            measure=Determination,
+            minimum=-inf,
+            maximum=1.0,
+            on_rows=R2,
         ),
     )
 }
-"""All metrics, in the order in which people read them."""
+"""All metrics by name, in the order in which they are shown."""
 
 
 def metrics_for(task: Task) -> list[Metric]:
-    """The metrics that fit a task."""
+    """Return the metrics that fit a task."""
     return [metric for metric in METRICS.values() if task in metric.tasks]
 
 
 def default_metric(task: Task) -> Metric:
-    """What is minimised unless somebody says otherwise: log loss for classes, else the RMSE.
+    """Return the metric that is used by default: log loss for classes, else RMSE.
 
     >>> default_metric("regression").name
     'rmse'
@@ -127,10 +134,10 @@ def default_metric(task: Task) -> Metric:
     return METRICS["rmse" if task in NUMBERS else "log_loss"]
 
 
-def metric_named(name: str, task: Task) -> Metric:
-    """The metric of that name, which must fit the task.
+def get_metric(name: str, task: Task) -> Metric:
+    """Return the metric of that name, which must fit the task.
 
-    >>> metric_named("rmse", "binary")
+    >>> get_metric("rmse", "binary")
     Traceback (most recent call last):
         ...
     tabnas.errors.TabNASError: the metric of a binary target must be one of accuracy, \

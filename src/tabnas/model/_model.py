@@ -1,4 +1,4 @@
-"""The fitted thing: an encoder, a network and a target, and the limits it keeps."""
+"""A trained model: an encoder, a network, a target, and the limits it satisfies."""
 
 from __future__ import annotations
 
@@ -23,30 +23,29 @@ from tabnas.data import (
     UnseenCategories,
 )
 from tabnas.data.reading import RowError, rename_rows
-from tabnas.errors import TabNASError
-from tabnas.model._limits import checked_limits, costs_of, refuse_broken
-from tabnas.model._shapes import checked_weights, weight_shapes
-from tabnas.model._task import Float32Array, examples, network_task
+from tabnas.errors import InfeasibleError, TabNASError
+from tabnas.model._limits import check_limits, compute_network_costs
+from tabnas.model._task import Float32Array, make_examples, network_task
+from tabnas.model._weights import check_weights, weight_shapes
 from tabnas.nets import SGD, SuperNet, Task
 from tabnas.space import Architecture
 from tabnas.types import FloatArray
 
-PIECE_ROWS = 1 << 16
-"""The most rows read, encoded and computed at a time, so that memory does not grow with the table.
-"""
-PIECE_CELLS = 1 << 21  # the same for rows times columns, down to the fewest rows
-FEWEST_ROWS = 1 << 10
+MAX_CHUNK_ROWS = 1 << 16
+"""Rows are read, encoded and predicted in chunks, so that memory does not grow with the table."""
+MAX_CHUNK_CELLS = 1 << 21  # rows times columns; chunks of wide tables have fewer rows
+MIN_CHUNK_ROWS = 1 << 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Model:
-    """A trained network from table to answers.
+    """A trained network that predicts from tables.
 
-    The network's outputs are calibrated as they are: the temperature of its probabilities, fitted
-    on rows held out, is in the weights of the output layer.
+    Its probabilities are calibrated: the temperature, fitted on held-out rows, is part of the
+    weights of the output layer.
 
-    The limits are sacred: a model that breaks one of its own cannot be made, loaded or unpickled.
-    A limit on something measured, such as a latency, cannot be checked again here and is kept.
+    The limits are hard: a model that exceeds one of them cannot be created, loaded or unpickled. A
+    limit on a measured cost, such as a latency, cannot be checked here and is only stored.
     """
 
     encoder: TableEncoder
@@ -54,7 +53,7 @@ class Model:
     architecture: Architecture
     dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
     weights: Mapping[str, Float32Array]  # by name, as `SuperNet.standalone(...).weights()`
-    limits: Mapping[str, float] = field(default_factory=dict)  # cost: at most
+    limits: Mapping[str, float] = field(default_factory=dict)  # upper bounds by cost
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, ClassTarget | NumberTarget):
@@ -65,38 +64,47 @@ class Model:
         task = network_task(self.encoder, self.target, self.dimensions)
         set_field = object.__setattr__
         set_field(self, "dimensions", tuple(map(int, self.dimensions)))
-        # read-only, lest a limit be changed under a model that was checked against it
-        set_field(self, "limits", MappingProxyType(checked_limits(self.limits)))
-        costs = costs_of(task, self.architecture, self.limits)
-        refuse_broken(self.limits, costs, self.architecture)
+        # read-only, so that limits cannot change after the model was checked against them
+        set_field(self, "limits", MappingProxyType(check_limits(self.limits)))
+        self.check_limits()
         shapes = weight_shapes(task, self.architecture)
-        set_field(self, "weights", MappingProxyType(checked_weights(self.weights, shapes)))
+        set_field(self, "weights", MappingProxyType(check_weights(self.weights, shapes)))
 
-    # -- what it is ------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------
 
     @cached_property
     def task(self) -> Task:
-        """The network's task: binary is logistic, multiclass softmax, regression squared error."""
+        """The inputs, outputs and loss of the network."""
         return network_task(self.encoder, self.target, self.dimensions)
 
     @property
     def costs(self) -> dict[str, float]:
-        """What the network uses of every cost that can be computed, by name."""
-        return costs_of(self.task, self.architecture)
+        """Every cost of the network that can be computed, by name."""
+        return compute_network_costs(self.task, self.architecture)
+
+    def check_limits(self) -> None:
+        """Raise an error if the network exceeds a limit. Measured costs cannot be checked here."""
+        costs = compute_network_costs(self.task, self.architecture, self.limits)
+        for name, upper in self.limits.items():
+            if name in costs and costs[name] > upper:
+                raise InfeasibleError(
+                    f"the limit on {name} is {upper:,}, but the architecture {self.architecture} "
+                    f"needs {costs[name]:,}; choose one within the limit"
+                )
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The labels, in the order of `predict_proba`; none for a quantity."""
+        """The labels in the order of `predict_proba`; empty for regression."""
         return self.target.classes if isinstance(self.target, ClassTarget) else ()
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The columns of the training table, in order."""
+        """The columns of the training table in order."""
         return self.encoder.names
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """Columns that a separated file must be read as it writes them: "007" is not 7."""
+        """Columns of a CSV file that must be read as text, since "007" is not 7."""
         commas = getattr(self.target, "decimal", ".") != "."
         as_written = commas or any(isinstance(label, str) for label in self.classes)
         return (*self.encoder.text_columns, *([self.target.name] if as_written else []))
@@ -107,46 +115,46 @@ class Model:
             f"{self.costs['parameters']:,} parameters>"
         )
 
-    # -- what it says ----------------------------------------------------------------------------
+    # -- prediction ------------------------------------------------------------------------------
 
-    def raw(self, table: Any, *, unseen: UnseenCategories | None = None) -> Float32Array:
-        """The network's outputs [rows, outputs]: logits, or the scaled quantity.
+    def predict_raw(self, table: Any, *, unseen: UnseenCategories | None = None) -> Float32Array:
+        """Return the network's outputs [rows, outputs]: logits, or standardized values.
 
-        Warns of columns of which nearly all values are unseen, unless `unseen` counts them.
+        Warn about columns with nearly only unseen values, unless `unseen` counts them.
         """
         table = Table.of(table)
         out = np.empty((len(table), self.target.outputs), np.float32)
         self._fill(out, table, lambda raw: raw, unseen)
         return out
 
-    def raw_pieces(
+    def predict_raw_chunks(
         self, table: Any, *, unseen: UnseenCategories | None = None
     ) -> Iterator[Float32Array]:
-        """Yield the rows of `raw` some at a time, so that neither table nor outputs fill memory."""
+        """Yield the rows of `predict_raw` in chunks, for tables and outputs larger than memory."""
         start = 0
-        counted = UnseenCategories(self.encoder) if unseen is None else unseen
-        for piece in self.pieces(Table.of(table)):
-            with rename_rows(np.arange(start, start + len(piece))):
-                encoded = self.encoder.encode(piece)
-                raw = self._outputs(encoded)
-            counted.add(encoded)
+        counter = UnseenCategories(self.encoder) if unseen is None else unseen
+        for chunk in self.iter_chunks(Table.of(table)):
+            with rename_rows(np.arange(start, start + len(chunk))):
+                encoded = self.encoder.encode(chunk)
+                raw = self._forward(encoded)
+            counter.add(encoded)
             yield raw
-            start += len(piece)
+            start += len(chunk)
         if unseen is None:
-            for note in counted.notes():
+            for note in counter.notes():
                 warnings.warn(note, DataWarning, stacklevel=2)
 
-    def pieces(self, table: Table, *others: str) -> Iterator[Table]:
-        """Yield some rows at a time, with the columns that the model needs and some others."""
+    def iter_chunks(self, table: Table, *extra: str) -> Iterator[Table]:
+        """Yield chunks of rows with the columns that the model needs and the columns `extra`."""
         if table.named and self.encoder.named:
-            self.encoder.matched(table)  # what is missing may be there by another name
+            self.encoder.matched(table)  # a missing column raises an error with the nearest name
             names = {column.name for column in self.encoder.columns}
-            names |= {table.known(name) for name in others}
+            names |= {table.known(name) for name in extra}
             table = table.select([name for name in table if name in names])
-        return table.pieces(piece_rows(len(table.names)))
+        return table.pieces(chunk_rows(len(table.names)))
 
     def predict(self, table: Any) -> NDArray[Any]:
-        """Labels of their own type, or values in the target's own units, [rows]."""
+        """Return the labels, or values in the units of the target, [rows]."""
         table = Table.of(table)
         if isinstance(self.target, NumberTarget):
             values = np.empty(len(table))
@@ -158,11 +166,11 @@ class Model:
         return self.target.decode(codes)
 
     def predict_proba(self, table: Any) -> FloatArray:
-        """The probability of every class [rows, classes], in the order of `classes`."""
+        """Return the probability of every class [rows, classes], in the order of `classes`."""
         if not self.classes:
             raise TabNASError(
-                f"probabilities must be of classes, but the target {self.target.name!r} is a "
-                "quantity; use predict"
+                f"predict_proba needs a target of classes, but {self.target.name!r} is numeric; "
+                "use predict"
             )
         table = Table.of(table)
         out = np.empty((len(table), len(self.classes)))
@@ -170,14 +178,14 @@ class Model:
         return out
 
     def predict_encoded(self, encoded: Encoded) -> FloatArray:
-        """Predict rows that this model's encoder has encoded already.
+        """Predict rows that the encoder of this model has encoded already.
 
-        Returns what `predict_proba` does of classes, and `predict` of quantities.
+        Returns the same as `predict_proba` for classes, and as `predict` for numbers.
         """
-        return self.decode(self._outputs(encoded))
+        return self.decode(self._forward(encoded))
 
     def decode(self, raw: Float32Array) -> FloatArray:
-        """What the network's outputs say: probabilities [rows, classes], or values [rows]."""
+        """Convert the network's outputs to probabilities [rows, classes] or values [rows]."""
         if isinstance(self.target, NumberTarget):
             return self.target.decode(raw[:, 0])
         return probabilities(raw)
@@ -186,17 +194,17 @@ class Model:
         self,
         out: NDArray[Any],
         table: Table,
-        finish: Callable[[Float32Array], NDArray[Any]],
+        convert: Callable[[Float32Array], NDArray[Any]],
         unseen: UnseenCategories | None = None,
     ) -> None:
-        """Write what `finish` makes of the network's outputs, a piece of the rows at a time."""
+        """Write the converted outputs of the network into `out`, chunk by chunk."""
         start = 0
-        for raw in self.raw_pieces(table, unseen=unseen):
-            out[start : start + len(raw)] = finish(raw)
+        for raw in self.predict_raw_chunks(table, unseen=unseen):
+            out[start : start + len(raw)] = convert(raw)
             start += len(raw)
 
-    def _outputs(self, encoded: Encoded) -> Float32Array:
-        raw = self._net.logits(self.architecture, examples(self.task, encoded))
+    def _forward(self, encoded: Encoded) -> Float32Array:
+        raw = self._net.logits(self.architecture, make_examples(self.task, encoded))
         if not np.isfinite(raw).all():
             raise RowError(
                 "the network's outputs must be finite, but those of",
@@ -205,33 +213,35 @@ class Model:
             )
         return raw
 
-    # -- how it is kept --------------------------------------------------------------------------
+    # -- copies ----------------------------------------------------------------------------------
 
     @cached_property
     def _net(self) -> SuperNet:
-        # Threads that come at once may build one each; they are equal, and the network has a lock.
+        # Threads may build one each at the same time; they are equal, and the network has a lock.
         net = SuperNet.standalone(self.architecture, self.task, optimizer=SGD())
         net.load_weights(self.weights)
         return net
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made anew from the fields, so they are checked like any model."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        plain = {n: dict(v) if isinstance(v, MappingProxyType) else v for n, v in given.items()}
-        return _rebuilt, (plain,)
+        """Copy and pickle by the fields, so that copies are checked like any model."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {n: dict(v) if isinstance(v, MappingProxyType) else v for n, v in values.items()}
+        return _rebuild, (plain,)
 
 
-def piece_rows(columns: int) -> int:
-    """How many rows of a table of so many columns are worked on at a time."""
-    return min(PIECE_ROWS, max(FEWEST_ROWS, PIECE_CELLS // max(columns, 1)))
+def chunk_rows(columns: int) -> int:
+    """Return the number of rows of a chunk of a table with so many columns."""
+    return min(MAX_CHUNK_ROWS, max(MIN_CHUNK_ROWS, MAX_CHUNK_CELLS // max(columns, 1)))
 
 
-def _rebuilt(given: dict[str, Any]) -> Model:
-    return Model(**given)
+def _rebuild(values: dict[str, Any]) -> Model:
+    return Model(**values)
 
 
 def probabilities(raw: FloatArray | Float32Array) -> FloatArray:
-    """[rows, classes] from logits [rows, outputs], where a single one is that of the second class.
+    """Return softmax probabilities [rows, classes] of logits [rows, outputs].
+
+    A single logit is that of the second of two classes.
 
     >>> probabilities(np.zeros((1, 1), np.float32)).tolist()
     [[0.5, 0.5]]
@@ -239,6 +249,6 @@ def probabilities(raw: FloatArray | Float32Array) -> FloatArray:
     z = np.asarray(raw, np.float64)
     if z.shape[1] == 1:  # softmax of (0, z) is the logistic function
         z = np.concatenate([np.zeros_like(z), z], axis=1)
-    # the largest logit becomes 0, so that nothing overflows
-    share = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(share / share.sum(axis=1, keepdims=True))
+    # the same bits as scipy.special.softmax, whose import would take a fifth of this package's
+    exp = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(exp / exp.sum(axis=1, keepdims=True))

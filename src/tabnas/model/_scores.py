@@ -1,10 +1,9 @@
-"""What predictions are worth, and how sure that is."""
+"""Scores of predictions, with confidence intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import ClassTarget, Target, Task
 from tabnas.errors import TabNASError, check_int
-from tabnas.model._measures import Measure
-from tabnas.model._metrics import METRICS, Metric, metric_named, metrics_for
+from tabnas.model._metrics import METRICS, Metric, get_metric, metrics_for
+from tabnas.model._weighted_metrics import WeightedMetric, check_sample_weight
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
-RESAMPLES = 1_000
-BOOTSTRAP_ROWS = 10_000
-BOOTSTRAP_CELLS = 50_000
-"""The most rows, and rows times classes, for which the bootstrap is made."""
-BLOCK = 1 << 20  # counts drawn at a time, so that a block stays in the cache
+DEFAULT_RESAMPLES = 1_000
+MAX_BOOTSTRAP_ROWS = 10_000
+MAX_BOOTSTRAP_CELLS = 50_000
+"""Rows, and rows times classes, up to which intervals are bootstrapped."""
+BLOCK_CELLS = 1 << 20  # counts sampled at a time, so that a block stays in the cache
 TAIL = 0.025
-DEVIATIONS = 1.959963984540054  # that leave a tail of 0.025 of a normal variable on either side
-SUM_TOLERANCE = 1e-5
+NORMAL_QUANTILE = 1.959963984540054  # of 1 - TAIL: scipy.special.ndtri(0.975)
+MAX_SUM_ERROR = 1e-5
 
 
 @dataclass(frozen=True)
 class Score:
-    """A value on the rows at hand, and a 95 % interval for what it is on all rows of their kind."""
+    """The value of a metric on some rows, and its 95 % confidence interval."""
 
     value: float
     low: float
@@ -44,7 +43,7 @@ class Scores(Mapping[str, Score]):
     """Every metric that fits the task and is defined on the rows, by name."""
 
     task: Task
-    rows: int  # that weigh something
+    rows: int  # with a positive weight
     entries: Mapping[str, Score]
 
     def __getitem__(self, name: str) -> Score:
@@ -57,74 +56,79 @@ class Scores(Mapping[str, Score]):
         return len(self.entries)
 
     def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        listed = {
-            name: {"value": score.value, "low": score.low, "high": score.high}
-            for name, score in self.items()
-        }
-        return {"task": self.task, "rows": self.rows, "metrics": listed}
+        """Return the scores as plain values for JSON."""
+        metrics = {name: asdict(score) for name, score in self.items()}
+        return {"task": self.task, "rows": self.rows, "metrics": metrics}
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name} {score}" for name, score in self.items())
-        return f"<Scores on {self.rows:,} rows: {said}>"
+        scores = ", ".join(f"{name} {score}" for name, score in self.items())
+        return f"<Scores on {self.rows:,} rows: {scores}>"
 
 
 def score(
     target: Target,
-    truth: ArrayLike,
-    prediction: ArrayLike,
-    weight: ArrayLike | None = None,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    sample_weight: ArrayLike | None = None,
     *,
     seed: int = 0,
-    resamples: int = RESAMPLES,
+    resamples: int = DEFAULT_RESAMPLES,
 ) -> Scores:
     """Score predictions by every metric that fits the target, with 95 % intervals.
 
-    Definitions are scikit-learn's, on probabilities in float64. Rows that weigh nothing count as
-    absent. A metric that the rows do not define is left out: R² if all values are equal, AUC if a
-    class does not occur. The balanced error is over the classes that occur.
+    The definitions are those of scikit-learn, on probabilities in float64. Rows of weight 0 are
+    ignored. A metric that is undefined on the rows is left out: R² if all values are equal, AUC if
+    a class does not occur. The balanced error averages over the classes that occur.
 
     Up to 10,000 rows (and 50,000 rows times classes) the intervals are percentiles of a bootstrap
-    over rows, which the seed determines; a resample on which a metric is not defined is left out.
-    Beyond, they are normal approximations from the influence of each row (DeLong's for AUC), which
-    agree with the bootstrap at that size. Neither knows of what did not occur: with few
-    rows, or no mistake among them, the interval is too narrow.
+    over rows; resamples on which a metric is undefined are left out. Beyond, they are normal
+    approximations from the influence of each row (DeLong's for AUC), which agree with the bootstrap
+    at that size. With few rows, or without any error among them, both intervals are too narrow.
 
     Parameters
     ----------
-    truth : array [rows]
-        Class numbers, as the target encodes them, or values in the target's own units.
-    prediction : array
-        Probabilities [rows, classes], or values [rows] in the target's own units.
+    target : Target
+        The target that was predicted.
+    y_true : array-like of shape (rows,)
+        Class numbers, as the target encodes them, or values in the units of the target.
+    y_pred : array-like of shape (rows, classes) or (rows,)
+        Probabilities, or values in the units of the target.
+    sample_weight : array-like of shape (rows,), optional
+        The weight of each row; None gives all rows the same.
+    seed : int
+        Determines the bootstrap.
+    resamples : int
+        The number of resamples of the bootstrap.
 
+    Examples
+    --------
     >>> target = ClassTarget(name="bird", classes=("auk", "owl"))
     >>> scores = score(target, [0, 1, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.3, 0.7]])
     >>> scores["accuracy"].value, scores["auc"].value
     (0.75, 1.0)
     """
     resamples = check_int("resamples", resamples, minimum=1)
-    actual, said, importance = _checked(target, truth, prediction, weight)
-    classes = said.shape[1] if said.ndim == 2 else 1
-    rows, weigh = len(actual), partial(_value, weight=importance)
-    if rows <= BOOTSTRAP_ROWS and rows * classes <= BOOTSTRAP_CELLS:
-        measures = {m.name: m.measure(actual, said) for m in metrics_for(target.task)}
-        values = {name: weigh(measure) for name, measure in measures.items()}
+    y_true, y_pred, weight = _check_arrays(target, y_true, y_pred, sample_weight)
+    rows, cells = len(y_true), y_pred.size
+    if rows <= MAX_BOOTSTRAP_ROWS and cells <= MAX_BOOTSTRAP_CELLS:
+        metrics = {m.name: m.on_rows(y_true, y_pred) for m in metrics_for(target.task)}
+        values = {name: _value(metric, weight) for name, metric in metrics.items()}
         values = {name: value for name, value in values.items() if not np.isnan(value)}
-        defined = {name: measures[name] for name in values}
-        spans = _bootstrap(defined, importance, check_int("seed", seed, minimum=0), resamples)
+        defined = {name: metrics[name] for name in values}
+        intervals = _bootstrap(defined, weight, check_int("seed", seed, minimum=0), resamples)
     else:
-        values, spans = {}, {}
-        for metric in metrics_for(target.task):  # one at a time, for each takes memory
-            measure = metric.measure(actual, said)
-            value = weigh(measure)
+        values, intervals = {}, {}
+        for metric in metrics_for(target.task):  # one at a time, because each takes memory
+            weighted = metric.on_rows(y_true, y_pred)
+            value = _value(weighted, weight)
             if not np.isnan(value):
                 values[metric.name] = value
-                spans[metric.name] = _normal(measure, value, importance)
+                intervals[metric.name] = _normal_interval(weighted, value, weight)
     entries = {}
-    for name, (low, high) in spans.items():
+    for name, (low, high) in intervals.items():
         value, metric = values[name], METRICS[name]
         entries[name] = Score(
-            value, max(min(low, value), metric.least), min(max(high, value), metric.most)
+            value, max(min(low, value), metric.minimum), min(max(high, value), metric.maximum)
         )
     return Scores(target.task, rows, entries)
 
@@ -132,21 +136,21 @@ def score(
 def primary_loss(
     metric: Metric | str,
     target: Target,
-    truth: ArrayLike,
-    prediction: ArrayLike,
-    weight: ArrayLike | None = None,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
-    """One number to minimise, for choosing among candidates; arrays as for `score`.
+    """Return the metric as a number to minimize: its negative if greater is better.
 
-    The metric itself, or its negative where greater is better.
+    The arrays are as for `score`.
     """
-    metric = metric_named(metric if isinstance(metric, str) else metric.name, target.task)
-    actual, said, importance = _checked(target, truth, prediction, weight)
-    value = _value(metric.measure(actual, said), importance)
+    metric = get_metric(metric if isinstance(metric, str) else metric.name, target.task)
+    y_true, y_pred, weight = _check_arrays(target, y_true, y_pred, sample_weight)
+    value = _value(metric.on_rows(y_true, y_pred), weight)
     if np.isnan(value):
         raise TabNASError(
-            f"{metric.name} must be defined on the rows to choose by it, but it is not: "
-            "a class does not occur or all values are equal; give more rows or take another metric"
+            f"{metric.name} is undefined on these rows: a class does not occur or all values are "
+            "equal; use more rows or another metric"
         )
     return metric.loss(value)
 
@@ -154,97 +158,94 @@ def primary_loss(
 # -- intervals -----------------------------------------------------------------------------------
 
 
-def _value(measure: Measure, weight: FloatArray) -> float:
-    return float(measure.values(weight[None])[0])
+def _value(metric: WeightedMetric, weight: FloatArray) -> float:
+    return float(metric.values(weight[None])[0])
 
 
 def _bootstrap(
-    measures: Mapping[str, Measure], weight: FloatArray, seed: int, resamples: int
+    metrics: Mapping[str, WeightedMetric], weight: FloatArray, seed: int, resamples: int
 ) -> dict[str, tuple[float, float]]:
-    """Percentiles over resamples, all metrics on the same ones."""
+    """Return percentile intervals of all metrics on the same resamples."""
     rng, rows = stream(seed, "bootstrap"), len(weight)
-    found: dict[str, list[FloatArray]] = {name: [] for name in measures}
-    step = max(1, BLOCK // rows)
+    values: dict[str, list[FloatArray]] = {name: [] for name in metrics}
+    step = max(1, BLOCK_CELLS // rows)
     for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        drawn = rng.integers(rows, size=(count, rows)) + rows * np.arange(count)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=count * rows).reshape(count, rows)
-        for name, measure in measures.items():
-            found[name].append(measure.values(times * weight))
-    return {name: _percentiles(np.concatenate(values)) for name, values in found.items()}
+        n = min(step, resamples - start)
+        sampled = rng.integers(rows, size=(n, rows)) + rows * np.arange(n)[:, None]
+        counts = np.bincount(sampled.ravel(), minlength=n * rows).reshape(n, rows)
+        for name, metric in metrics.items():
+            values[name].append(metric.values(counts * weight))
+    return {name: _percentiles(np.concatenate(blocks)) for name, blocks in values.items()}
 
 
 def _percentiles(values: FloatArray) -> tuple[float, float]:
     defined = values[~np.isnan(values)]
     if not len(defined):
-        return np.inf, -np.inf  # says nothing, and leaves the value itself
+        return np.inf, -np.inf  # `score` replaces both by the value
     low, high = np.quantile(defined, [TAIL, 1 - TAIL])
     return float(low), float(high)
 
 
-def _normal(measure: Measure, value: float, weight: FloatArray) -> tuple[float, float]:
-    influence, rows = measure.influence(weight), len(weight)
-    deviation = float(np.sqrt((influence**2).sum() * rows / (rows - 1)))
-    return value - DEVIATIONS * deviation, value + DEVIATIONS * deviation
+def _normal_interval(
+    metric: WeightedMetric, value: float, weight: FloatArray
+) -> tuple[float, float]:
+    influence, rows = metric.influence(weight), len(weight)
+    std = float(np.sqrt((influence**2).sum() * rows / (rows - 1)))
+    return value - NORMAL_QUANTILE * std, value + NORMAL_QUANTILE * std
 
 
-# -- borders -------------------------------------------------------------------------------------
+# -- validation ----------------------------------------------------------------------------------
 
 
-def _checked(
-    target: Target, truth: ArrayLike, prediction: ArrayLike, weight: ArrayLike | None
+def _check_arrays(
+    target: Target, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[Any], FloatArray, FloatArray]:
-    """Truth, prediction and weight of the rows that weigh something."""
-    actual, said = np.asarray(truth), np.asarray(prediction, np.float64)
+    """Return the checked arrays without the rows of weight 0; the largest weight is 1."""
+    true, pred = np.asarray(y_true), np.asarray(y_pred, np.float64)
     classes = len(target.classes) if isinstance(target, ClassTarget) else 0
-    shape = (len(actual), classes) if classes else (len(actual),)
-    if actual.ndim != 1 or said.shape != shape:
+    shape = (len(true), classes) if classes else (len(true),)
+    if true.ndim != 1 or pred.shape != shape:
         raise TabNASError(
-            f"truth must have the shape (rows,) and predictions of a {target.task} target {shape}, "
-            f"got {actual.shape} and {said.shape}"
+            f"y_true must have the shape (rows,), and y_pred of a {target.task} target {shape}, "
+            f"got {true.shape} and {pred.shape}"
         )
-    actual = _codes(actual, classes) if classes else np.asarray(actual, np.float64)
-    if not (np.isfinite(said).all() and np.isfinite(actual).all()):
-        raise TabNASError("truth and predictions must be finite, but some are not")
+    true = _check_codes(true, classes) if classes else np.asarray(true, np.float64)
+    if not (np.isfinite(pred).all() and np.isfinite(true).all()):
+        raise TabNASError("y_true and y_pred must be finite, but some values are not")
     if classes:
-        _check_probabilities(said)
+        _check_probabilities(pred)
     else:
-        _check_errors(actual, said)
-    importance = np.ones(len(actual)) if weight is None else np.asarray(weight, np.float64)
-    if importance.shape != (len(actual),) or not ((importance >= 0) & (importance < np.inf)).all():
-        raise TabNASError(
-            "row weights must be finite, at least 0 and as many as the rows, got others"
-        )
-    kept = importance > 0
-    if not kept.any():
-        raise TabNASError("scores need rows that weigh something, but there are none")
-    if not kept.all():
-        actual, said, importance = actual[kept], said[kept], importance[kept]
+        _check_errors(true, pred)
+    weight = check_sample_weight(sample_weight, len(true))
+    rows = weight > 0
+    if not rows.all():
+        true, pred, weight = true[rows], pred[rows], weight[rows]
     # only proportions matter, and sums of large or tiny weights could overflow or vanish
-    return actual, said, importance / importance.max()
+    return true, pred, weight / weight.max()
 
 
-def _codes(truth: NDArray[Any], classes: int) -> NDArray[np.int64]:
-    if truth.dtype.kind not in "biu" or (
-        len(truth) and not 0 <= truth.min() <= truth.max() < classes
+def _check_codes(y_true: NDArray[Any], classes: int) -> NDArray[np.int64]:
+    if y_true.dtype.kind not in "biu" or (
+        len(y_true) and not 0 <= y_true.min() <= y_true.max() < classes
     ):
         raise TabNASError(
-            f"truth must be class numbers from 0 to {classes - 1}, as the target encodes them, "
-            "got others"
+            f"y_true must hold class numbers from 0 to {classes - 1}, as the target encodes them, "
+            "got other values"
         )
-    return truth.astype(np.int64)
+    return y_true.astype(np.int64)
 
 
-def _check_probabilities(prediction: FloatArray) -> None:
-    sums = prediction.sum(axis=1)
-    if (prediction < 0).any() or (np.abs(sums - 1) > SUM_TOLERANCE).any():
+def _check_probabilities(y_pred: FloatArray) -> None:
+    sums = y_pred.sum(axis=1)
+    if (y_pred < 0).any() or (np.abs(sums - 1) > MAX_SUM_ERROR).any():
         raise TabNASError(
-            "predictions must be probabilities, at least 0 and 1 in each row together, got others"
+            "y_pred must hold probabilities of at least 0 that sum to 1 in each row, got other "
+            "values"
         )
 
 
-def _check_errors(truth: NDArray[Any], prediction: FloatArray) -> None:
+def _check_errors(y_true: NDArray[Any], y_pred: FloatArray) -> None:
     with np.errstate(over="ignore"):
-        finite = np.isfinite(truth - prediction).all()
+        finite = np.isfinite(y_true - y_pred).all()
     if not finite:
-        raise TabNASError("errors must be finite, but some are beyond the largest float")
+        raise TabNASError("y_true - y_pred must be finite, but some differences overflow")

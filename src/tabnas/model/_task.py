@@ -1,4 +1,4 @@
-"""From tables to networks: what the encoder and the target mean for a network's two ends."""
+"""The network task of an encoder and a target."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ LOSSES = {
 
 
 def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int] = ()) -> Task:
-    """What a network between this encoder and this target learns.
+    """Return the inputs, outputs and loss of a network for this encoder and target.
 
-    `dimensions` has the width of the embedding of each categorical column.
+    The loss is logistic for binary, softmax for multiclass and squared error for regression
+    targets. `dimensions` has the width of the embedding of each categorical column.
 
     >>> from tabnas.data import Table, fit_target
     >>> table = Table.of({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
@@ -45,13 +46,13 @@ def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int
     return Task(inputs=inputs, loss=LOSSES[target.task], outputs=target.outputs)
 
 
-def examples(
+def make_examples(
     task: Task,
     encoded: Encoded,
     target: ArrayLike | None = None,
     weight: ArrayLike | None = None,
 ) -> Examples:
-    """Encoded rows, with what `Target.encode` gives and row weights, as networks take them."""
+    """Return encoded rows, targets of `Target.encode` and row weights as a network's examples."""
     return Examples(
         task,
         numeric=encoded.numeric,

@@ -1,4 +1,4 @@
-"""A table as boosted trees take it: numbers as they are, categories as categories."""
+"""Tables as inputs of boosted trees: unscaled numbers, and categories as categories."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tabnas.model._task import Float32Array
 from tabnas.types import FloatArray, IntArray
 
 MAX_TREE_CATEGORIES = 255
-"""Categories of a column that scikit-learn's trees can split as such; missing is none of them."""
+"""Categories that a column of scikit-learn's trees can have, besides missing values."""
 
 
 class TreeMatrix(Protocol):
-    """Inputs of trees, [rows, inputs]: an array, or what makes one of some rows when asked."""
+    """Inputs of trees, [rows, inputs]: an array, or an object that computes the rows indexed."""
 
     def __len__(self) -> int: ...
 
@@ -34,31 +34,31 @@ class TreeMatrix(Protocol):
 
 @dataclass(frozen=True)
 class TreeInputs:
-    """What trees are shown of every column: neither scaled nor cut to what a limit bears.
+    """Converts columns to inputs of trees, independently of the limits of a search.
 
-    Numbers are in their own units, less their median, so that float32 keeps the digits that tell
-    rows apart. A missing value is NaN. A column of more categories than trees can split has its
-    most frequent ones as categories, the others pooled, and beside that every category's number,
-    which counts from the most frequent.
+    Numbers are unscaled but centered at their median, so that float32 keeps the digits in which
+    rows differ. Missing values are NaN. A column of more categories than trees support becomes two
+    inputs: a category, where the rare ones are pooled, and the rank of every category by frequency
+    as a number.
 
-    `encoder` is one whose vocabularies no limit has cut. Rows of a store are scaled as the store
-    has them, which keeps their order.
+    The vocabularies of `encoder` must not be shortened by a limit. Rows of a store are already
+    scaled, which keeps their order.
     """
 
     encoder: TableEncoder
 
     @cached_property
     def is_category(self) -> tuple[bool, ...]:
-        """Whether an input is a category, for each."""
+        """Whether each input is a category."""
         return tuple(category for _, category in self._inputs())
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The name of the column that an input is made of, for each."""
+        """The name of the column of each input."""
         return tuple(name for name, _ in self._inputs())
 
     def encode(self, table: Table, rows: IntArray | None = None) -> Float32Array:
-        """The inputs of all rows, or of those of the numbers `rows`: [rows, inputs]."""
+        """Return the inputs of all rows, or of those with the numbers `rows`: [rows, inputs]."""
         table = self.encoder.matched(table)
         length = len(table) if rows is None else len(rows)
         matrix = np.empty((length, len(self.is_category)), np.float32)
@@ -68,27 +68,27 @@ class TreeInputs:
             if column.categories:
                 codes = np.empty(length, np.int32)
                 column.encode(values, np.empty((length, 0), np.float32), codes)
-                found = _from_codes(column, codes)
+                inputs = _from_codes(column, codes)
             else:
-                found = _from_numbers(column, values, length)
-            matrix[:, first : first + found.shape[1]] = found
-            first += found.shape[1]
+                inputs = _from_numbers(column, values, length)
+            matrix[:, first : first + inputs.shape[1]] = inputs
+            first += inputs.shape[1]
         return matrix
 
     def from_encoded(self, encoded: Encoded) -> Float32Array:
-        """The same of rows that the encoder has encoded, scaled as they are."""
+        """Return the inputs of encoded rows, scaled as they are: [rows, inputs]."""
         matrix = np.empty((len(encoded), len(self.is_category)), np.float32)
         first = number = category = 0
         for column in self.encoder.columns:
             if column.categories:
-                found = _from_codes(column, encoded.categorical[:, category])
+                inputs = _from_codes(column, encoded.categorical[:, category])
                 category += 1
             else:
                 width = len(column.features)
-                found = _with_gaps(column, encoded.numeric[:, number : number + width])
+                inputs = _with_nan(column, encoded.numeric[:, number : number + width])
                 number += width
-            matrix[:, first : first + found.shape[1]] = found
-            first += found.shape[1]
+            matrix[:, first : first + inputs.shape[1]] = inputs
+            first += inputs.shape[1]
         return matrix
 
     def _inputs(self) -> Iterator[tuple[str, bool]]:
@@ -105,7 +105,7 @@ class TreeInputs:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTreeMatrix:
-    """Rows that are encoded already, made into inputs of trees when they are asked for."""
+    """Encoded rows, converted to inputs of trees when they are indexed."""
 
     inputs: TreeInputs
     encoded: Encoded
@@ -114,27 +114,27 @@ class EncodedTreeMatrix:
         return len(self.encoded)
 
     def __getitem__(self, rows: Any) -> Float32Array:
-        taken = Encoded(self.encoded.numeric[rows], self.encoded.categorical[rows])
-        return self.inputs.from_encoded(taken)
+        selected = Encoded(self.encoded.numeric[rows], self.encoded.categorical[rows])
+        return self.inputs.from_encoded(selected)
 
 
 def _from_numbers(column: EncodedColumn, values: object, rows: int) -> FloatArray:
-    """A column of numbers in its own units, NaN where missing."""
+    """Return a numeric column unscaled, with NaN for missing values."""
     center = 0.0
     if isinstance(column, NumericColumn):
         center = column.fill
         column = replace(column, scaling="none", marks_missing=True)
     elif isinstance(column, DatetimeColumn):
         column = replace(column, marks_missing=True)
-    numeric = np.empty((rows, len(column.features)))  # float64: the median is taken off below
+    numeric = np.empty((rows, len(column.features)))  # float64: the median is subtracted below
     column.encode(values, numeric, np.empty(0, np.int32))  # type: ignore[arg-type]
-    found = _with_gaps(column, numeric)
+    inputs = _with_nan(column, numeric)
     largest = float(np.finfo(np.float32).max)
-    return np.clip(found - center, -largest, largest) if center else found
+    return np.clip(inputs - center, -largest, largest) if center else inputs
 
 
-def _with_gaps(column: EncodedColumn, numeric: FloatArray | Float32Array) -> FloatArray:
-    """A column's numbers with NaN where a value is missing, in place of a mark or a filling."""
+def _with_nan(column: EncodedColumn, numeric: FloatArray | Float32Array) -> FloatArray:
+    """Return a column's numbers with NaN for missing values, without their indicator."""
     if getattr(column, "marks_missing", False):
         return np.where(numeric[:, -1:] > 0, np.nan, numeric[:, :-1])
     if isinstance(column, BooleanColumn):
@@ -144,12 +144,12 @@ def _with_gaps(column: EncodedColumn, numeric: FloatArray | Float32Array) -> Flo
 
 def _from_codes(column: EncodedColumn, codes: Int32Array) -> FloatArray:
     missing = _has_missing(column) & (codes == column.categories - 1)
-    found = [codes]
+    inputs = [codes]
     if _has_too_many(column):
         pooled = codes.copy()
-        column.recode(pooled, MAX_TREE_CATEGORIES - 1)  # the others are the last one
-        found = [pooled, codes]
-    return np.where(missing[:, None], np.nan, np.stack(found, axis=1))
+        column.recode(pooled, MAX_TREE_CATEGORIES - 1)  # rare ones become the last one
+        inputs = [pooled, codes]
+    return np.where(missing[:, None], np.nan, np.stack(inputs, axis=1))
 
 
 def _has_too_many(column: EncodedColumn) -> bool:

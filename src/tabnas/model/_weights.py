@@ -1,90 +1,142 @@
-"""Weights as the bytes of a safetensors file, and back."""
+"""The weights of a network: their names and shapes, and their safetensors file."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from tabnas.decoding import DecodeError, decode, parse_json
 from tabnas.errors import TabNASError
-from tabnas.model._shapes import Shapes
 from tabnas.model._task import Float32Array
+from tabnas.nets import Task
+from tabnas.space import Architecture
 
-LENGTH_BYTES = 8  # of the header's length, which a file begins with
-MAX_HEADER = 16 << 20  # bytes; some 100 an array
+Shapes = dict[str, tuple[int, ...]]
+
+LENGTH_BYTES = 8  # at the beginning of a file, which hold the length of its header
+MAX_HEADER = 16 << 20  # bytes; an array takes some 100
+
+
+def weight_shapes(task: Task, architecture: Architecture) -> Shapes:
+    """Return the name and shape of every array of a stand-alone network without building it.
+
+    This is the format of the weights on disk; a test compares it with real networks.
+
+    >>> from tabnas.nets import Inputs
+    >>> weight_shapes(Task(inputs=Inputs(numeric=3), loss="logistic"), Architecture(()))
+    {'head.0.weight': (3, 1), 'head.0.bias': (1,)}
+    """
+    shapes: Shapes = {
+        f"embedding.{column}": (embedding.categories, embedding.dimension)
+        for column, embedding in enumerate(task.inputs.embeddings)
+    }
+    fan_in = task.inputs.width
+    for layer, width in enumerate(architecture, start=1):
+        shapes[f"layer.{layer}.weight"] = (fan_in, width)
+        for vector in ("bias", "scale", "shift"):
+            shapes[f"layer.{layer}.{vector}"] = (width,)
+        fan_in = width
+    head = f"head.{architecture.depth}"
+    return shapes | {f"{head}.weight": (fan_in, task.outputs), f"{head}.bias": (task.outputs,)}
+
+
+def check_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Float32Array]:
+    """Return read-only float32 copies of the arrays in the order of `shapes`.
+
+    Raise an error unless exactly these arrays are there and all numbers are finite.
+    """
+    _check_names(weights, shapes, "the weights")
+    copies = {}
+    for name, shape in shapes.items():
+        array = np.asarray(weights[name])
+        if array.shape != shape or array.dtype.kind != "f":
+            raise TabNASError(
+                f"the weights {name} must be floats of the shape {shape}, "
+                f"got {array.dtype} {array.shape}"
+            )
+        with np.errstate(over="ignore"):
+            copies[name] = copy = np.array(array, np.float32, order="C")
+        if not np.isfinite(copy).all():
+            raise TabNASError(
+                f"the weights {name} must be finite float32 numbers, but some are not"
+            )
+        copy.flags.writeable = False
+    return copies
+
+
+def _check_names(arrays: Mapping[str, Any], shapes: Shapes, source: str) -> None:
+    wrong = sorted(map(str, set(arrays) ^ set(shapes)))
+    if wrong:
+        raise TabNASError(
+            f"{source} must hold exactly the arrays of the architecture, but "
+            f"{', '.join(wrong[:5])} {'is' if len(wrong) == 1 else 'are'} missing or unknown"
+        )
+
+
+# -- the file ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TensorEntry:
+    """An array in the header of a safetensors file."""
+
+    dtype: Literal["F32"]
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
 
 
 def pack_weights(weights: Mapping[str, Float32Array]) -> bytes:
-    """The bytes of the file, the same for the same weights."""
+    """Return the bytes of the file, the same for the same weights."""
     data: bytes = save(dict(weights))
     return data
 
 
 def unpack_weights(data: bytes, shapes: Shapes, name: str) -> dict[str, Float32Array]:
-    """Exactly the arrays of these shapes; the header is checked before anything is made of it."""
+    """Return the arrays of a file, whose header is checked before any array is created."""
     _check_header(data, shapes, name)
     try:
         weights: dict[str, Float32Array] = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise TabNASError(f"{name} must be a safetensors file, but: {error}") from None
+        raise TabNASError(f"{name} cannot be read as a safetensors file: {error}") from None
     return weights
 
 
 def _check_header(data: bytes, shapes: Shapes, name: str) -> None:
-    header, room = _header(data, name)
-    header.pop("__metadata__", None)
-    wrong = sorted(header.keys() ^ shapes.keys())
-    if wrong:
-        raise TabNASError(
-            f"{name} must hold the arrays of the architecture, no more and no fewer, but "
-            f"{', '.join(wrong[:5])} {'is' if len(wrong) == 1 else 'are'} missing or unknown"
-        )
-    spans = []
-    for array, shape in shapes.items():
-        entry = header[array]
-        if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-            raise TabNASError(f"{name}: the entry of {array} is malformed")
-        if entry["dtype"] != "F32" or entry["shape"] != list(shape):
-            raise TabNASError(
-                f"{name}: {array} must be F32 {list(shape)}, "
-                f"but it is {entry['dtype']} {entry['shape']}"
-            )
-        spans.append((entry["data_offsets"], 4 * prod(shape)))
-    _check_spans(spans, room, name)
-
-
-def _header(data: bytes, name: str) -> tuple[dict[str, Any], int]:
-    """The header, and how many bytes there are after it."""
     length = int.from_bytes(data[:LENGTH_BYTES], "little")
     if not 2 <= length <= min(MAX_HEADER, len(data)) - LENGTH_BYTES:
-        raise TabNASError(
+        raise DecodeError(
             f"{name} must have a header within its {len(data):,} bytes, but it claims {length:,}"
         )
-    try:
-        header = json.loads(data[LENGTH_BYTES : LENGTH_BYTES + length])
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict):
-        raise TabNASError(f"{name} must have a JSON object as its header, but it has not")
-    return header, len(data) - LENGTH_BYTES - length
+    source = f"the header of {name}"
+    content = parse_json(data[LENGTH_BYTES : LENGTH_BYTES + length], source=source)
+    header = decode(dict[str, Any], content, source=source)
+    header.pop("__metadata__", None)
+    _check_names(header, shapes, name)
+    entries = decode(dict[str, TensorEntry], header, source=source)
+    for array, shape in shapes.items():
+        if entries[array].shape != shape:
+            raise DecodeError(
+                f"{source}: the shape of {array} must be {shape}, got {entries[array].shape}"
+            )
+    _check_offsets(list(entries.values()), len(data) - LENGTH_BYTES - length, source)
 
 
-def _check_spans(spans: list[tuple[Any, int]], room: int, name: str) -> None:
-    """The arrays must lie side by side and fill the file."""
-    at = 0
-    try:
-        for (begin, end), size in sorted(spans):
-            if (begin, end) != (at, at + size):
-                raise ValueError
-            at = end
-        if at != room:
-            raise ValueError
-    except (TypeError, ValueError):
-        raise TabNASError(
-            f"{name}: the offsets must be those of arrays side by side up to the end of the "
-            "file, but they are not"
-        ) from None
+def _check_offsets(entries: list[TensorEntry], size: int, source: str) -> None:
+    """Check that the arrays lie side by side and fill the file."""
+    end = 0
+    for entry in sorted(entries, key=lambda entry: entry.data_offsets):
+        if entry.data_offsets != (end, end + 4 * prod(entry.shape)):
+            break
+        end = entry.data_offsets[1]
+    else:
+        if end == size:
+            return
+    raise DecodeError(
+        f"{source}: data_offsets must be those of arrays that lie side by side and fill the file"
+    )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tabnas.data import Scaling, Shares, TableEncoder, Target, split_stratified
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.feasible import FeasibleSet
-from tabnas.model import examples, network_task, probabilities, score
+from tabnas.model import make_examples, network_task, probabilities, score
 from tabnas.nets import (
     SGD,
     Adam,
@@ -74,7 +74,7 @@ class PaperTable:
             encoder = encoder.limited(self.most_categories)
         task = network_task(encoder, data.target, (self.embedding,) * len(encoder.categories))
         training, validation = (
-            examples(task, encoder.encode(data.features, rows=part), data.truth[part])
+            make_examples(task, encoder.encode(data.features, rows=part), data.truth[part])
             for part in (split.train, split.validation)
         )
         return PreparedTable(

@@ -9,7 +9,7 @@ from typing import Literal
 from tabnas.decoding import decode
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import Microseconds
-from tabnas.model import Model, tempered
+from tabnas.model import Model, apply_temperature
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import (
@@ -132,7 +132,7 @@ def _train(
         evaluated = chosen.weights
         if evaluated is None:
             evaluated = _train_for_evaluation(run, chosen, index, on_progress, checkpoint)
-        evaluated = final = tempered(evaluated, chosen.temperature)
+        evaluated = final = apply_temperature(evaluated, chosen.temperature)
     trained_on_all = bool(run.plan.folds) and data.test is None
     if run.settings.refit and not trained_on_all:
         with measure_seconds(seconds, "refit"):
@@ -147,7 +147,7 @@ def _train(
                 )
             else:
                 trained_on_all = True
-                final = tempered(refitted, chosen.temperature)
+                final = apply_temperature(refitted, chosen.temperature)
     return FinalModel(
         model=build_model(final, chosen.architecture, data, run.plan),
         index=index,

@@ -11,12 +11,12 @@ from typing import Any
 
 from tabnas.latency import Measure, measure_models
 from tabnas.model import (
-    Boosted,
+    BoostedTrees,
     Metric,
     Model,
     Scores,
     default_metric,
-    metric_named,
+    get_metric,
     primary_loss,
     trivial_prediction,
 )
@@ -59,7 +59,7 @@ class Outcome:
     one_shot: tuple[float, ...]  # the loss of each candidate with the SuperNet's weights
     limit_effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test rows: of the network and the reference models
-    boosted: Boosted | None
+    boosted: BoostedTrees | None
     diagnostics: dict[str, Any] | None  # errors, calibration, importance of columns
     notes: tuple[str, ...]  # for the user
     trained_on_all_rows: bool  # whether the model was trained on every row
@@ -180,7 +180,7 @@ def plan_run(
 def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
     """Return the metric that candidates are chosen by; raise an error if the rows lack it."""
     task = data.target.task
-    metric = metric_named(settings.metric, task) if settings.metric else default_metric(task)
+    metric = get_metric(settings.metric, task) if settings.metric else default_metric(task)
     rows = data.development if data.folds else data.validation
     guess = trivial_prediction(data.target, rows.truth, rows.weight, len(rows))
     primary_loss(metric, data.target, rows.truth, guess, rows.weight)

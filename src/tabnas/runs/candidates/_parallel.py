@@ -8,7 +8,7 @@ from functools import partial
 from math import inf
 
 from tabnas.jobs import JobConfig, run_jobs
-from tabnas.model import metric_named
+from tabnas.model import get_metric
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.candidates._train_candidates import (
@@ -70,7 +70,7 @@ def _train(
 ) -> Candidate:
     """Train one candidate, in a worker."""
     limit, _, architecture = job
-    chosen_by = metric_named(metric, data[limit].target.task)
+    chosen_by = get_metric(metric, data[limit].target.task)
     return run_training(
         make_candidate_training(architecture, data[limit], recipes[limit], chosen_by)
     )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
-from tabnas.model import Metric, Model, doubtful_surprise, fit_temperature, primary_loss
+from tabnas.model import Metric, Model, fit_temperature, primary_loss, smoothed_log_loss
 from tabnas.nets import (
     Examples,
     NonFiniteLossError,
@@ -225,7 +225,7 @@ class CrossValidation(CandidateTraining):
         if not np.isfinite(outputs).all():
             return np.full(len(rows), inf)
         if isinstance(self.data.target, ClassTarget):
-            return doubtful_surprise(self.data.target_prediction(outputs), rows.truth)
+            return smoothed_log_loss(self.data.target_prediction(outputs), rows.truth)
         errors = (outputs[:, 0].astype(np.float64) - rows.examples.values[:, 0]) ** 2
         return np.asarray(errors)
 

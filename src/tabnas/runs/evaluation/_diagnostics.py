@@ -10,7 +10,7 @@ import numpy as np
 
 from tabnas.data import ClassTarget, Encoded
 from tabnas.errors import TabNASError
-from tabnas.model import Metric, examples, primary_loss
+from tabnas.model import Metric, make_examples, primary_loss
 from tabnas.nets import SuperNet
 from tabnas.runs.evaluation._importance import REPEATS, permutation_importance, rows_to_shuffle
 from tabnas.runs.plan._plan import Plan
@@ -54,7 +54,7 @@ def diagnose(
     target, task = data.target, data.task
 
     def predict(encoded: Encoded) -> FloatArray:
-        return data.target_prediction(net.logits(architecture, examples(task, encoded)))
+        return data.target_prediction(net.logits(architecture, make_examples(task, encoded)))
 
     prediction = predict(part.encoded)
     if not len(part) or not np.isfinite(prediction).all():

@@ -9,9 +9,9 @@ from typing import Any
 
 from tabnas.errors import TabNASError
 from tabnas.model import (
-    Boosted,
+    BoostedTrees,
     Scores,
-    boosted_prediction,
+    fit_boosted_trees,
     score,
     trivial_prediction,
 )
@@ -28,7 +28,7 @@ class References:
     """The scores of the reference models on the test rows; empty if there are no test rows."""
 
     scores: dict[str, Scores] = field(default_factory=dict)
-    boosted: Boosted | None = None
+    boosted: BoostedTrees | None = None
     notes: tuple[str, ...] = ()  # on what could not be scored
 
 
@@ -46,12 +46,12 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
     on_progress(Progress("comparison", 0.0, note="trivial predictor"))
     guess = trivial_prediction(target, train.truth, train.weight, len(test))
     _add_score(run, test, "trivial", lambda: guess, scores, notes)
-    boosted: Boosted | None = None
+    boosted: BoostedTrees | None = None
     trees = data.tree_data() if run.settings.baselines else None
     if trees is not None:
         on_progress(Progress("comparison", 0.5, note="boosted trees"))
         try:
-            boosted = boosted_prediction(
+            boosted = fit_boosted_trees(
                 target,
                 trees.inputs.is_category,
                 trees.train,

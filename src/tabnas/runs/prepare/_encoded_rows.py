@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import Encoded, NumberTarget, TableEncoder, Target
-from tabnas.model import examples
+from tabnas.model import make_examples
 from tabnas.nets import Examples, Loss, Task
 from tabnas.types import FloatArray, IntArray
 
@@ -50,7 +50,7 @@ class EncodedRows:
         target = before.labels if len(before.labels) else before.values
         weight = before.weight if len(before.weight) else None
         return EncodedRows(
-            examples(task, encoded, target, weight), encoded, self.truth, self.weight
+            make_examples(task, encoded, target, weight), encoded, self.truth, self.weight
         )
 
     def take(self, rows: IntArray | slice) -> EncodedRows:
@@ -60,7 +60,7 @@ class EncodedRows:
         encoded = Encoded(self.encoded.numeric[rows], self.encoded.categorical[rows])
         weight = before.weight[rows] if len(before.weight) else None
         return EncodedRows(
-            examples(before.task, encoded, target[rows], weight),
+            make_examples(before.task, encoded, target[rows], weight),
             encoded,
             self.truth[rows],
             None if self.weight is None else self.weight[rows],
@@ -83,7 +83,9 @@ def make_encoded_rows(
         training_weight = class_weight[truth]
         if weight is not None:
             training_weight = weight * training_weight
-    return EncodedRows(examples(task, encoded, scaled, training_weight), encoded, truth, weight)
+    return EncodedRows(
+        make_examples(task, encoded, scaled, training_weight), encoded, truth, weight
+    )
 
 
 def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
@@ -101,5 +103,5 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
         )
     if first.weight is not None or second.weight is not None:
         weight = join(lambda r: np.ones(len(r)) if r.weight is None else r.weight)
-    joined = examples(first.examples.task, encoded, target, training_weight)
+    joined = make_examples(first.examples.task, encoded, target, training_weight)
     return EncodedRows(joined, encoded, join(lambda r: r.truth), weight)

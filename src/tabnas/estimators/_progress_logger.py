@@ -1,4 +1,4 @@
-"""What an estimator says while it fits."""
+"""The log of a fit."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from tabnas.runs import Outcome, PlannedRun, Progress
 LOGGER = logging.getLogger("tabnas")
 
 
-class Telling:
-    """One line a step of the work: to the logger `tabnas` always, and printed if `verbose`."""
+class ProgressLogger:
+    """Logs a line per step of a run to the logger `tabnas`, and prints it if `verbose`."""
 
     def __init__(self, verbose: Any) -> None:
         self._verbose = bool(verbose)
         self._last = ""
 
-    def begin(self, run: PlannedRun) -> None:
-        """Say what is to be done."""
+    def on_start(self, run: PlannedRun) -> None:
+        """Log the size of the search."""
         feasible = run.plan.feasible
-        number = f"{feasible.count():,}" if feasible.is_exact else "many"
-        self._say(
-            f"search: {len(run.data.development):,} rows, {number} architectures within "
+        count = f"{feasible.count():,}" if feasible.is_exact else "many"
+        self._log(
+            f"search: {len(run.data.development):,} rows, {count} architectures within "
             f"{feasible.budget}"
         )
 
     def __call__(self, progress: Progress) -> None:
-        """Say which architecture is trained now."""
+        """Log which architecture is being trained."""
         line = f"{progress.phase}: {progress.note}"
         if progress.note and line != self._last:
             self._last = line
-            self._say(line)
+            self._log(line)
 
-    def end(self, outcome: Outcome) -> None:
-        """Say what was found."""
+    def on_end(self, outcome: Outcome) -> None:
+        """Log the architecture that was found, and its costs."""
         feasible, limits = outcome.plan.feasible, outcome.model.limits
         costs = feasible.budget.costs(feasible.space, outcome.model.architecture)
-        kept = ", ".join(f"{costs[name]:,} of {most:,} {name}" for name, most in limits.items())
-        self._say(
-            f"found: {outcome.model.architecture}, {kept}, "
+        used = ", ".join(f"{costs[name]:,} of {upper:,} {name}" for name, upper in limits.items())
+        self._log(
+            f"found: {outcome.model.architecture}, {used}, "
             f"in {sum(outcome.seconds.values()):.1f} seconds"
         )
 
-    def _say(self, line: str) -> None:
+    def _log(self, line: str) -> None:
         LOGGER.info(line)
         if self._verbose:
             print(f"[tabnas] {line}", flush=True)

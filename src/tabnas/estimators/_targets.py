@@ -1,4 +1,4 @@
-"""y as classes or quantities, and what its rows weigh."""
+"""Validation of y and sample_weight."""
 
 from __future__ import annotations
 
@@ -14,42 +14,40 @@ from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable
 from tabnas.types import FloatArray, IntArray
 
-UNNAMED = "y"
+DEFAULT_NAME = "y"
 
 
 def target_name(y: Any) -> str:
-    """The name of a series, or "y"."""
+    """Return the name of a series, or "y"."""
     name = getattr(y, "name", None)
-    return name.strip() or UNNAMED if isinstance(name, str) else UNNAMED
+    return name.strip() or DEFAULT_NAME if isinstance(name, str) else DEFAULT_NAME
 
 
-def answers(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
-    """One answer a row; missing ones are refused."""
+def check_y(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
+    """Return y as an array with one value per row; missing values are errors."""
     if y is None:
         raise TabNASError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
     flat: NDArray[Any] = column_or_1d(y, warn=True)
     if len(flat) != rows:
-        raise TabNASError(
-            f"y must have an answer for each of the {rows} rows of X, got {len(flat)}"
-        )
+        raise TabNASError(f"y must have a value for each of the {rows} rows of X, got {len(flat)}")
     if flat.dtype == object:
-        flat = _of_one_type(flat)
+        flat = _infer_dtype(flat)
     assert_all_finite(flat, input_name="y")
     return flat
 
 
-def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
-    """Python's numbers and truth values as NumPy's; texts stay as they are."""
+def _infer_dtype(values: NDArray[Any]) -> NDArray[Any]:
+    """Convert an array of Python's numbers or booleans to NumPy's types."""
     if any(value is None for value in values):
-        raise TabNASError("y must have an answer for every row, got None; leave such rows out")
-    kinds = set(map(type, values))
-    return np.array(values.tolist()) if kinds in ({int}, {float}, {bool}) else values
+        raise TabNASError("y must have a value for every row, got None; remove such rows")
+    types = set(map(type, values))
+    return np.array(values.tolist()) if types in ({int}, {float}, {bool}) else values
 
 
-def classes_of(values: NDArray[Any], name: str) -> tuple[NDArray[Any], ClassTarget, IntArray]:
-    """The labels in order, the target that carries them, and the number of each row's."""
+def encode_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], ClassTarget, IntArray]:
+    """Return the sorted labels, their target, and the class number of each row."""
     check_classification_targets(values)
     classes, codes = np.unique(values, return_inverse=True)
     labels = tuple(str(v) if isinstance(v, str) else v for v in classes.tolist())
@@ -57,58 +55,58 @@ def classes_of(values: NDArray[Any], name: str) -> tuple[NDArray[Any], ClassTarg
         raise TabNASError(f"y must have at least two classes, got one class: {labels[0]!r}")
     target = ClassTarget(name=name, classes=labels)
     try:
-        target_from_dict(target.to_dict())  # what could not be loaded must not be saved
+        target_from_dict(target.to_dict())  # a model that cannot be loaded must not be saved
     except TabNASError:
         raise TabNASError(
-            "the labels of y must be texts, numbers or truth values, of one type, and texts must "
-            "differ in more than the spaces around them and be no marks of missing values, "
-            f"got others: {', '.join(map(repr, labels[:5]))}"
+            "the labels of y must be texts, numbers or booleans, of one type; texts must differ in "
+            "more than the spaces around them and must not be marks of missing values; got "
+            f"{', '.join(map(repr, labels[:5]))}"
         ) from None
     return classes, target, np.asarray(codes, np.int64)
 
 
-def quantities(values: NDArray[Any]) -> FloatArray:
-    """The values as floats."""
+def check_numeric_y(values: NDArray[Any]) -> FloatArray:
+    """Return y as finite floats."""
     try:
         if values.dtype.kind not in "biufOU":
             raise TypeError
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise TabNASError(
-            f"y must hold numbers, but it holds {values.dtype}; for classes, take TabNASClassifier"
+            f"y must hold numbers, got {values.dtype}; use TabNASClassifier for classes"
         ) from None
     assert_all_finite(numbers, input_name="y")
     return numbers
 
 
-def row_weights(given: Any, rows: int) -> FloatArray | None:
-    """The weights, of which the largest is 1; None if all rows weigh the same."""
-    if given is None:
+def check_sample_weight(sample_weight: Any, rows: int) -> FloatArray | None:
+    """Return the weights, scaled to a maximum of 1, or None if all rows have the same."""
+    if sample_weight is None:
         return None
     try:
-        weight = np.array(given, np.float64)
+        weight = np.array(sample_weight, np.float64)
     except (TypeError, ValueError):
-        raise TabNASError("sample_weight must hold numbers, but it holds others") from None
+        raise TabNASError("sample_weight must hold numbers, got other values") from None
     if weight.ndim == 0:
         weight = np.full(rows, float(weight))
     if weight.shape != (rows,):
         raise TabNASError(f"sample_weight must have the shape ({rows},), got {weight.shape}")
     if not np.isfinite(weight).all() or (weight < 0).any():
-        raise TabNASError("sample_weight must be finite and at least zero, got other weights")
+        raise TabNASError("sample_weight must be finite and at least zero, got other values")
     if not weight.any():
-        raise TabNASError("sample_weight must have a weight above zero, but every weight is zero")
+        raise TabNASError("sample_weight must have a positive weight, but every weight is zero")
     if weight.min() == weight.max():
         return None
     return np.asarray(weight / weight.max())
 
 
-def labelled(
+def label_rows(
     table: Table, target: Target, truth: NDArray[Any], weight: FloatArray | None
 ) -> LabelledTable:
-    """Rows with their answers, without those that weigh nothing."""
+    """Return the rows with their targets and weights, without rows of weight 0."""
     if weight is None or weight.all():
         return LabelledTable(table, target, truth, weight)
     kept = np.nonzero(weight)[0]
     return LabelledTable(
-        table.take(kept), target, truth[kept], row_weights(weight[kept], len(kept))
+        table.take(kept), target, truth[kept], check_sample_weight(weight[kept], len(kept))
     )

@@ -15,17 +15,17 @@ from tabnas.errors import TabNASError, check_int
 from tabnas.runs import RunSettings
 
 
-def limited(kind: type) -> list[str]:
-    """The costs that a kind of estimator has a parameter `max_...` for."""
+def limit_names(kind: type) -> list[str]:
+    """Return the costs that have a parameter `max_...` in this class of estimator."""
     parameters = signature(kind).parameters
     return [name.removeprefix("max_") for name in parameters if name.startswith("max_")]
 
 
-def run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
-    """What the parameters say; scikit-learn has them checked when fitting, not before."""
-    names = limited(type(estimator))
+def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
+    """Return the settings of a run for the parameters of an estimator, which are checked here."""
+    names = limit_names(type(estimator))
     limits = {name: getattr(estimator, f"max_{name}") for name in names}
-    limits = {name: most for name, most in limits.items() if most is not None}
+    limits = {name: upper for name, upper in limits.items() if upper is not None}
     if not limits:
         raise TabNASError(
             "at least one limit must be set, but all are None; set one of "
@@ -46,15 +46,15 @@ def run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
         candidates=estimator.candidates,
         refit=bool(estimator.refit),
         baselines=False,
-        seed=seed_of(estimator.random_state),
-        workers=workers_of(estimator.n_jobs),
+        seed=resolve_seed(estimator.random_state),
+        workers=resolve_n_jobs(estimator.n_jobs),
     )
 
 
-def seed_of(random_state: Any) -> int:
-    """The seed itself, or one drawn.
+def resolve_seed(random_state: Any) -> int:
+    """Return an integer as it is, and otherwise sample a seed.
 
-    >>> seed_of(7)
+    >>> resolve_seed(7)
     7
     """
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
@@ -62,10 +62,10 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def workers_of(n_jobs: int | None) -> int:
-    """None is one; -1 is as many as there are cores, -2 one fewer, and so on.
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of workers: 1 for None, all cores for -1, one fewer for -2, and so on.
 
-    >>> workers_of(None), workers_of(3)
+    >>> resolve_n_jobs(None), resolve_n_jobs(3)
     (1, 3)
     """
     if n_jobs is None:
