@@ -91,7 +91,7 @@ def test_int8_of_a_small_network_is_refused_with_both_sizes(
     size = (here / "float.onnx").stat().st_size
     capsys.readouterr()
     said = refused(["export", str(finished / "classes"), "m.onnx", "--int8"], capsys)
-    assert f"float32 has {size:,}" in said
+    assert f"bytes instead of {size:,}" in said
     assert not (here / "m.onnx").exists()
 
 

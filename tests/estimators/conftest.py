@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import BRIEF, planned_with
 
 SMALL: dict[str, Any] = {"max_parameters": 200, "layers": 1, "candidates": 1, "random_state": 0}
-"""Little work, for tests that ask how, not how well."""
+"""Settings of a short fit."""
 
 
 @pytest.fixture(scope="package", autouse=True)

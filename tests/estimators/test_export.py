@@ -23,9 +23,11 @@ def test_a_classifier_as_a_file(tmp_path: Path) -> None:
     assert exported.int8.rows == 150
     classifier.export_onnx(tmp_path / "m.onnx", flowers)
     inputs = {name: flowers[[name]].to_numpy() for name in flowers}
-    said = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(inputs)
-    assert said["label"].tolist() == classifier.predict(flowers).tolist()
-    np.testing.assert_allclose(said["probabilities"], classifier.predict_proba(flowers), atol=1e-5)
+    outputs = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(inputs)
+    assert outputs["label"].tolist() == classifier.predict(flowers).tolist()
+    np.testing.assert_allclose(
+        outputs["probabilities"], classifier.predict_proba(flowers), atol=1e-5
+    )
 
 
 def test_a_regressor_on_arrays(tmp_path: Path) -> None:
@@ -35,5 +37,5 @@ def test_a_regressor_on_arrays(tmp_path: Path) -> None:
     exported = regressor.export_onnx(tmp_path / "m.onnx", measured[:50], weights_only=False)
     assert list(exported.inputs) == [f"x{i}" for i in range(10)]
     given = onnx_inputs(regressor.model_, measured)
-    said = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(given)
-    np.testing.assert_allclose(said["value"][:, 0], regressor.predict(measured), atol=1e-2)
+    outputs = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(given)
+    np.testing.assert_allclose(outputs["value"][:, 0], regressor.predict(measured), atol=1e-2)

@@ -63,7 +63,7 @@ def test_a_quantity_is_predicted_in_its_units(usual_trainings: None) -> None:
     assert regressor.score(features[1::2], truth[1::2]) > 0.3
 
 
-def test_what_is_fitted_can_be_looked_at() -> None:
+def test_fitted_attributes() -> None:
     features, truth = load_iris(return_X_y=True, as_frame=True)
     classifier = TabNASClassifier(300, candidates=2, random_state=0).fit(features, truth)
     assert str(classifier.architecture_) == classifier.result_["architecture"]
@@ -109,7 +109,7 @@ def test_fit_is_the_pipeline(birds: Any) -> None:
     assert same(TabNASClassifier(**SMALL).fit(features, labels).model_, by_hand)
 
 
-def test_a_random_state_is_drawn_from(birds: Any) -> None:
+def test_random_states_are_sampled_from(birds: Any) -> None:
     def fitted(state: Any) -> TabNASClassifier:
         return TabNASClassifier(**SMALL | {"random_state": state}).fit(*birds)
 
@@ -131,12 +131,12 @@ def test_with_refit_all_rows_are_learned_from() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(3_100, 2))  # more than are cross-validated
     truth = features.sum(axis=1) > 0
-    kept, refitted = (
+    not_refitted, refitted = (
         TabNASClassifier(**SMALL | {"max_parameters": 20}, refit=refit).fit(features, truth)
         for refit in (False, True)
     )
-    assert kept.n_iter_ == refitted.n_iter_
-    assert not same(kept.model_, refitted.model_)
+    assert not_refitted.n_iter_ == refitted.n_iter_
+    assert not same(not_refitted.model_, refitted.model_)
     assert "refit" in refitted.result_["timings"]
 
 
@@ -144,7 +144,7 @@ def test_with_refit_all_rows_are_learned_from() -> None:
 
 
 @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.table, pa.record_batch])
-def test_tables_of_every_kind_are_taken(birds: Any, form: Any) -> None:
+def test_tables_of_every_kind_are_accepted(birds: Any, form: Any) -> None:
     features, labels = birds
     expected = TabNASClassifier(**SMALL).fit(features, labels).predict_proba(features)
     classifier = TabNASClassifier(**SMALL).fit(form(features), labels)
@@ -197,7 +197,7 @@ def test_labels_come_back_as_they_were(labels: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("form", [pd.Series, pl.Series, pa.array, list, pd.Categorical])
-def test_answers_of_every_kind_are_taken(birds: Any, form: Any) -> None:
+def test_y_of_every_kind_is_accepted(birds: Any, form: Any) -> None:
     features, labels = birds
     classifier = TabNASClassifier(**SMALL).fit(features, form(labels.tolist()))
     assert classifier.classes_.tolist() == ["auk", "owl"]
@@ -230,14 +230,14 @@ def test_a_class_of_one_row_is_learned_from() -> None:
         features = rng.normal(size=(rows, 2))
         classifier = TabNASClassifier(**SMALL, metric="balanced_error").fit(features, labels)
         assert classifier.predict_proba(features[:1]).shape == (1, 3)
-    with pytest.raises(TabNASError, match="auc must be defined on the rows to choose by"):
+    with pytest.raises(TabNASError, match="auc is undefined on these rows"):
         TabNASClassifier(**SMALL, metric="auc").fit(features, labels)
 
 
 # -- weights ---------------------------------------------------------------------------------------
 
 
-def test_rows_that_weigh_nothing_are_left_out(birds: Any) -> None:
+def test_rows_of_weight_zero_are_ignored(birds: Any) -> None:
     features, labels = birds
     doubled = pd.concat([pd.DataFrame(features)] * 2, ignore_index=True)
     answers = np.r_[labels, labels[::-1]]
@@ -246,7 +246,7 @@ def test_rows_that_weigh_nothing_are_left_out(birds: Any) -> None:
     assert same(weighted.model_, TabNASClassifier(**SMALL).fit(features, labels).model_)
 
 
-def test_weights_shift_the_answers() -> None:
+def test_weights_shift_the_predictions() -> None:
     rng = np.random.default_rng(0)
     features, labels = rng.normal(size=(200, 2)), np.arange(200) % 2
 
@@ -265,7 +265,7 @@ def test_weights_shift_the_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"max_parameters": None}, "at least one limit must be set"),
         ({"max_parameters": 2}, "parameters"),
@@ -279,21 +279,21 @@ def test_weights_shift_the_answers() -> None:
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_parameters_are_checked_when_fitting(birds: Any, changed: Any, said: str) -> None:
-    with pytest.raises(TabNASError, match=said):
+def test_parameters_are_checked_when_fitting(birds: Any, changed: Any, message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
         TabNASClassifier(**SMALL | changed).fit(*birds)
 
 
-def test_answers_are_checked(birds: Any) -> None:
+def test_y_is_checked(birds: Any) -> None:
     features, labels = birds
     classifier, regressor = TabNASClassifier(**SMALL), TabNASRegressor(**SMALL)
-    for wrong, said in (
+    for wrong, message in (
         (["owl"] * 60, "at least two classes, got one class: 'owl'"),
         (labels[:50], "each of the 60 rows"),
         ([None, *labels[1:]], "got None"),
         (np.where(labels == "owl", "a", "a "), "differ in more than the spaces"),
     ):
-        with pytest.raises(TabNASError, match=said):
+        with pytest.raises(TabNASError, match=message):
             classifier.fit(features, wrong)
     with pytest.raises(TabNASError, match="use TabNASClassifier for classes"):
         regressor.fit(features, labels)
@@ -302,14 +302,14 @@ def test_answers_are_checked(birds: Any) -> None:
 
 
 def test_weights_are_checked(birds: Any) -> None:
-    for wrong, said in (
+    for wrong, message in (
         (np.ones(3), r"the shape \(60,\)"),
         (-np.ones(60), "at least zero"),
         (np.zeros(60), "every weight is zero"),
         (["a"] * 60, "hold numbers"),
         ((birds[1] == "owl") * 1.0, "one class has all the weight: 'owl'"),
     ):
-        with pytest.raises(TabNASError, match=said):
+        with pytest.raises(TabNASError, match=message):
             TabNASClassifier(**SMALL).fit(*birds, sample_weight=wrong)
 
 
@@ -320,7 +320,7 @@ def test_infinite_values_are_named(birds: Any) -> None:
         TabNASClassifier(**SMALL).fit(wrong, labels)
 
 
-# -- what is said meanwhile ------------------------------------------------------------------------
+# -- logging -------------------------------------------------------------------------------------
 
 
 def test_verbose_prints_a_line_a_step(birds: Any, capsys: Any, caplog: Any) -> None:
@@ -336,7 +336,7 @@ def test_verbose_prints_a_line_a_step(birds: Any, capsys: Any, caplog: Any) -> N
     assert capsys.readouterr().out == ""
 
 
-def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
+def test_an_interrupted_fit_resumes_to_the_same_bits(
     birds: Any, tmp_path: Any, monkeypatch: Any
 ) -> None:
     whole = TabNASClassifier(**SMALL).fit(*birds)

@@ -1,4 +1,4 @@
-"""Scikit-learn's own checks of what an estimator must be."""
+"""The conformance suite of scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ EXCUSED = {
 }
 
 
-def excused(estimator: Any) -> dict[str, str]:
+def expected_failures(estimator: Any) -> dict[str, str]:
     return EXCUSED
 
 
 @parametrize_with_checks(
     [TabNASClassifier(**SMALL), TabNASRegressor(**SMALL)],
-    expected_failed_checks=excused,
+    expected_failed_checks=expected_failures,
 )
 def test_is_an_estimator_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -1,4 +1,4 @@
-"""Scikit-learn's own tools around our estimators."""
+"""The tools of scikit-learn with our estimators: pipelines, grid search, calibration."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def test_probabilities_can_be_calibrated() -> None:
 
 
 def test_notebooks_show_the_parameters() -> None:
-    shown = TabNASClassifier(max_parameters=4321)._repr_html_()
-    assert "TabNASClassifier" in shown
-    assert "4321" in shown
+    html = TabNASClassifier(max_parameters=4321)._repr_html_()
+    assert "TabNASClassifier" in html
+    assert "4321" in html

@@ -1,4 +1,4 @@
-"""One file: what it says of itself, when it is written, and when it is not."""
+"""Exported files: metadata, atomic writes, errors and int8."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_equal_models_give_equal_bytes(model: Model, tmp_path: Path) -> None:
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
 
 
-def test_weights_only_takes_encoded_rows_and_says_their_order(model: Model, tmp_path: Path) -> None:
+def test_weights_only_takes_encoded_rows(model: Model, tmp_path: Path) -> None:
     exported = export_onnx(model, tmp_path / "m.onnx", check=table_of(), weights_only=True)
     assert exported.inputs == {"numeric": "float32", "codes": "int64"}
     assert exported.outputs == {"raw": "float32", "probabilities": "float32"}
@@ -98,7 +98,7 @@ def test_weights_only_of_a_quantity_gives_values_too(tmp_path: Path) -> None:
     assert exported.outputs == {"raw": "float32", "value": "float64"}
 
 
-# -- refusals ------------------------------------------------------------------------------------
+# -- errors --------------------------------------------------------------------------------------
 
 
 class Shifted(NumericColumn):
@@ -123,7 +123,7 @@ def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_is_there_outlives_a_refusal(model: Model, tmp_path: Path) -> None:
+def test_an_existing_file_survives_an_error(model: Model, tmp_path: Path) -> None:
     export_onnx(model, tmp_path / "m.onnx")
     before = (tmp_path / "m.onnx").read_bytes()
     with pytest.raises(TabNASError, match="int8 weights must be checked on rows with the target"):
@@ -132,7 +132,7 @@ def test_a_file_that_is_there_outlives_a_refusal(model: Model, tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_limit_that_was_measured_is_said_to_be(tmp_path: Path) -> None:
+def test_measured_limits_are_marked(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [8])
     export_onnx(model, tmp_path / "counted.onnx")
@@ -177,7 +177,7 @@ def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
         ("m.onnx", {"check": table_of(3), "y": ["high"]}, "for each of the 3 rows"),
     ],
 )
-def test_what_cannot_be(
+def test_invalid_arguments(
     model: Model, tmp_path: Path, name: str, options: dict[str, object], sentence: str
 ) -> None:
     (tmp_path / "folder.onnx").mkdir()
@@ -217,7 +217,7 @@ def test_int8_is_smaller_and_its_score_measured(model: Model, tmp_path: Path) ->
     np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(table_of()), atol=0.05)
 
 
-def test_an_int8_file_is_compared_with_what_its_weights_stand_for(
+def test_an_int8_file_is_compared_with_the_dequantized_model(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def build_wrongly(model: Model, weights: dict[str, Any], *, weights_only: bool) -> OnnxFile:
@@ -232,7 +232,7 @@ def test_an_int8_file_is_compared_with_what_its_weights_stand_for(
     assert not list(tmp_path.iterdir())
 
 
-def test_int8_that_is_no_smaller_is_refused(tmp_path: Path) -> None:
+def test_int8_that_is_no_smaller_is_an_error(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     small = untrained(encoder, ClassTarget(name="kind", classes=("high", "low")), [2])
     with pytest.raises(TabNASError, match="must make the file smaller, but"):
@@ -240,7 +240,7 @@ def test_int8_that_is_no_smaller_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_int8_by_answers_given_apart(model: Model, tmp_path: Path) -> None:
+def test_int8_with_a_separate_target(model: Model, tmp_path: Path) -> None:
     table = table_of()
     kinds = table.column("kind").to_pylist()
     apart, together = (
@@ -250,13 +250,13 @@ def test_int8_by_answers_given_apart(model: Model, tmp_path: Path) -> None:
     assert apart == together
 
 
-def test_int8_beyond_the_margin_is_refused_with_the_numbers(tmp_path: Path) -> None:
+def test_int8_beyond_the_margin_is_an_error(tmp_path: Path) -> None:
     encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
     model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [64, 64])
-    # the answers are the model's own, so that float32 has no error at all and int8 has some
-    own = model.predict(table_of())
+    # y is the prediction of the model, so that float32 has no error at all and int8 has some
+    y = model.predict(table_of())
     with pytest.raises(TabNASError, match=r"must keep rmse within 1\.00% of .*, but it is"):
-        export_onnx(model, tmp_path / "m.onnx", check=table_of(), y=own, int8=True)
+        export_onnx(model, tmp_path / "m.onnx", check=table_of(), y=y, int8=True)
     assert not list(tmp_path.iterdir())
 
 

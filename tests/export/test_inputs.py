@@ -1,4 +1,4 @@
-"""What a file takes for each kind of column, and how missing values are written."""
+"""The inputs of a file for each kind of column, and how missing values are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bare network as a graph."""
+"""The network as a graph, without preprocessing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fed(task: Task, numeric: np.ndarray, codes: np.ndarray) -> dict[str, np.ndar
 
 @settings(max_examples=50)
 @given(task=tasks(), widths=st.lists(st.integers(1, 9), max_size=3), seed=st.integers(0, 99))
-def test_answers_as_the_engine_does(task: Task, widths: list[int], seed: int) -> None:
+def test_predicts_the_same_as_the_engine(task: Task, widths: list[int], seed: int) -> None:
     architecture = Architecture(tuple(widths))
     net = SuperNet.standalone(architecture, task, optimizer=SGD(), seed=seed)
     proto = network_model(architecture, task, net.weights())
@@ -112,7 +112,7 @@ def test_weights_of_another_architecture_are_refused() -> None:
         network_model(Architecture((3, 3)), task, weights)
 
 
-def test_int8_is_what_it_stands_for() -> None:
+def test_int8_rounds_to_the_nearest_multiple_of_the_scale() -> None:
     numbers = np.array([[1.0, -50.0, 0.0], [0.5, 25.0, 0.0]], np.float32)
     found = quantize_weights(
         {"head.0.weight": numbers, "embedding.0": numbers, "head.0.bias": numbers[0]}

@@ -34,7 +34,7 @@ RUNTIMES: tuple[RuntimeName, ...] = ("onnxruntime", "reference")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(case=models())
 def test_any_model(case: RandomModel) -> None:
-    """As a file of its own and as weights alone, on every runtime: on rows seen and others."""
+    """With and without preprocessing, on every runtime, on training rows and others."""
     real = [rows if can_predict(case.model, rows) else None for rows in (case.seen, case.other)]
     for weights_only in (False, True):
         file = build_file(case.model, center_weights(case.model.weights), weights_only=weights_only)
@@ -47,7 +47,7 @@ def test_any_model(case: RandomModel) -> None:
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(case=models())
-def test_int8_answers_as_the_rounded_model_does(case: RandomModel) -> None:
+def test_int8_predicts_the_same_as_the_dequantized_model(case: RandomModel) -> None:
     small = quantize_weights(center_weights(case.model.weights))
     file = build_file(case.model, small, weights_only=False)
     check_parity(dequantize(case.model, small), file, OnnxSession(file.data), None)
@@ -141,7 +141,7 @@ def test_whole_numbers_beyond_float32_count() -> None:
     np.testing.assert_allclose(outputs[:, 0], model.predict(table), atol=TOLERANCE)
 
 
-def test_disagreement_is_told_with_its_row() -> None:
+def test_the_error_names_the_row() -> None:
     model, table = labelled(("a", "b"))
     other = untrained(model.encoder, model.target, [4], seed=1)
     file = build_file(other, other.weights, weights_only=False)
@@ -222,7 +222,7 @@ def test_encoded_rows_are_compared_on_the_network_alone() -> None:
         check_parity(model, *file, encoded, network=(wrong, OnnxSession(wrong.data)))
 
 
-def test_another_label_of_the_same_probabilities_is_told() -> None:
+def test_another_label_of_the_same_probabilities_is_an_error() -> None:
     model, table = labelled(("a", "b"))
     other = Model(
         encoder=model.encoder,

@@ -10,31 +10,31 @@ from hypothesis import strategies as st
 from tabnas.model import apply_temperature, fit_temperature, probabilities
 
 
-def drawn(seed: int, rows: int, outputs: int, heat: float):
-    """Logits, and labels drawn from what they would say at temperature `heat`."""
+def sample_rows(seed: int, rows: int, outputs: int, temperature: float):
+    """Logits, and labels sampled from their probabilities at temperature `temperature`."""
     rng = np.random.default_rng(seed)
     logits = 3 * rng.standard_normal((rows, outputs)).astype(np.float32)
-    chances = probabilities(logits / heat)
-    labels = (rng.random((rows, 1)) > chances.cumsum(axis=1)).sum(axis=1)
-    return logits, labels.clip(max=chances.shape[1] - 1)
+    proba = probabilities(logits / temperature)
+    labels = (rng.random((rows, 1)) > proba.cumsum(axis=1)).sum(axis=1)
+    return logits, labels.clip(max=proba.shape[1] - 1)
 
 
 @pytest.mark.parametrize("outputs", [1, 3, 10])
-@pytest.mark.parametrize("heat", [0.5, 1.0, 2.0, 5.0])
-def test_finds_the_temperature_that_the_labels_were_drawn_at(outputs, heat) -> None:
-    logits, labels = drawn(0, 20_000, outputs, heat)
-    assert fit_temperature(logits, labels) == pytest.approx(heat, rel=0.1)
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0, 5.0])
+def test_finds_the_temperature_that_the_labels_were_sampled_at(outputs, temperature) -> None:
+    logits, labels = sample_rows(0, 20_000, outputs, temperature)
+    assert fit_temperature(logits, labels) == pytest.approx(temperature, rel=0.1)
 
 
 @given(st.integers(0, 1_000), st.integers(1, 60), st.integers(1, 5), st.floats(0.3, 8))
-def test_no_other_temperature_is_more_probable(seed, rows, outputs, heat) -> None:
-    logits, labels = drawn(seed, rows, outputs, heat)
+def test_no_other_temperature_is_more_probable(seed, rows, outputs, temperature) -> None:
+    logits, labels = sample_rows(seed, rows, outputs, temperature)
     weight = np.random.default_rng(seed + 1).random(rows) + 0.01
 
     def badness(log_t: float) -> float:
-        log_chances = np.log(np.maximum(probabilities(logits / np.exp(log_t)), 1e-300))
-        own = log_chances[np.arange(rows), labels] + 0.5 / rows * log_chances.mean(axis=1)
-        return -(weight / weight.mean()) @ own + log_t**2 / 2
+        log_proba = np.log(np.maximum(probabilities(logits / np.exp(log_t)), 1e-300))
+        losses = log_proba[np.arange(rows), labels] + 0.5 / rows * log_proba.mean(axis=1)
+        return -(weight / weight.mean()) @ losses + log_t**2 / 2
 
     found = np.log(fit_temperature(logits, labels, weight))
     grid = np.linspace(-2.9, 2.9, 300)
@@ -42,7 +42,7 @@ def test_no_other_temperature_is_more_probable(seed, rows, outputs, heat) -> Non
 
 
 def test_weights_count_like_repeated_rows_where_rows_are_many() -> None:
-    logits, labels = drawn(3, 5_000, 4, 2.0)
+    logits, labels = sample_rows(3, 5_000, 4, 2.0)
     counts = np.random.default_rng(0).integers(0, 4, len(labels))
     repeated = np.repeat(np.arange(len(labels)), counts)
     weighted = fit_temperature(logits, labels, counts)
@@ -50,7 +50,7 @@ def test_weights_count_like_repeated_rows_where_rows_are_many() -> None:
 
 
 def test_perfect_rows_are_no_evidence_for_more_certainty_than_their_number() -> None:
-    """A few right answers of a sure network leave it no surer; many of an unsure one make it so."""
+    """A few correct rows do not make a network more confident; many do."""
     logits = np.array([[6.0], [-6.0]] * 20, np.float32)
     assert 1 < fit_temperature(logits, [1, 0] * 20) < 2
     assert fit_temperature(logits / 6, [1, 0] * 20) < 0.5
@@ -64,16 +64,16 @@ def test_is_finite_whatever_the_logits(size) -> None:
         assert 0.04 < fit_temperature(logits, labels) < 21
 
 
-def test_rows_without_weight_say_nothing() -> None:
-    logits, labels = drawn(1, 50, 3, 1.0)
+def test_rows_without_weight_are_ignored() -> None:
+    logits, labels = sample_rows(1, 50, 3, 1.0)
     assert fit_temperature(logits, labels, np.zeros(50)) == 1.0
 
 
 def test_the_temperature_divides_the_outputs(iris) -> None:
-    model, heat = iris.model, 2.5
-    calm = replace(model, weights=apply_temperature(model.weights, heat))
+    model, temperature = iris.model, 2.5
+    cooled = replace(model, weights=apply_temperature(model.weights, temperature))
     np.testing.assert_allclose(
-        calm.predict_raw(iris.table), model.predict_raw(iris.table) / heat, atol=1e-5
+        cooled.predict_raw(iris.table), model.predict_raw(iris.table) / temperature, atol=1e-5
     )
-    np.testing.assert_array_equal(calm.predict(iris.table), model.predict(iris.table))
-    assert calm.costs == model.costs
+    np.testing.assert_array_equal(cooled.predict(iris.table), model.predict(iris.table))
+    assert cooled.costs == model.costs

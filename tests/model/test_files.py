@@ -1,4 +1,4 @@
-"""Models on disk: the same bytes, the same answers, and nothing worse than a sentence."""
+"""Models on disk: equal bytes, equal predictions, and an error for every malformed file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def saved(mixed: Fitted, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-# -- there and back ------------------------------------------------------------------------------
+# -- round trips ---------------------------------------------------------------------------------
 
 
 def test_a_loaded_model_answers_bit_for_bit(fitted: Fitted, tmp_path: Path):
@@ -76,7 +76,7 @@ def test_the_files_are_the_documented_ones(saved: Path):
 # -- writing -------------------------------------------------------------------------------------
 
 
-def test_nothing_is_replaced_unasked(saved: Path, iris: Fitted):
+def test_models_are_replaced_only_with_overwrite(saved: Path, iris: Fitted):
     before = bytes_of(saved)
     with pytest.raises(TabNASError, match="holds a model already; choose another folder or set"):
         save_model(iris.model, saved)
@@ -86,7 +86,7 @@ def test_nothing_is_replaced_unasked(saved: Path, iris: Fitted):
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
 
-def test_what_is_no_model_is_never_replaced(iris: Fitted, tmp_path: Path, saved: Path):
+def test_other_folders_are_never_replaced(iris: Fitted, tmp_path: Path, saved: Path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("years of work")
     (saved / "mine.txt").write_text("beside a model")
@@ -122,7 +122,7 @@ def test_a_failed_save_leaves_what_was_there(
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
 
-def test_labels_that_json_has_no_word_for(iris: Fitted, tmp_path: Path):
+def test_labels_that_json_cannot_hold(iris: Fitted, tmp_path: Path):
     import datetime
 
     days = tuple(datetime.date(2024, 1, day) for day in (1, 2, 3))
@@ -132,7 +132,7 @@ def test_labels_that_json_has_no_word_for(iris: Fitted, tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_could_not_be_read_is_not_written(
+def test_a_document_too_large_to_read_is_not_written(
     iris: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(_files, "MAX_DOCUMENT", 100)
@@ -144,7 +144,7 @@ def test_what_could_not_be_read_is_not_written(
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the document and sign it again, as somebody with intent would."""
+    """Change the document and compute its digest again."""
     document = json.loads((folder / DOCUMENT).read_text())
     del document["sha256"], document["kind"]
     change(document)
@@ -190,7 +190,7 @@ def test_fields_are_checked(saved: Path, change: dict[str, Any], sentence: str |
         load_model(saved)
 
 
-def test_the_limit_holds_on_disk(saved: Path):
+def test_limits_are_checked_on_loading(saved: Path):
     rewrite(saved, lambda document: document["limits"].update(parameters=10))
     with pytest.raises(InfeasibleError, match="the limit on parameters is 10, but"):
         load_model(saved)
@@ -233,7 +233,7 @@ def test_whitespace_does_not_matter(saved: Path, mixed: Fitted):
     )
 
 
-def test_what_is_no_folder_of_a_model(tmp_path: Path, saved: Path):
+def test_other_folders_are_errors(tmp_path: Path, saved: Path):
     for folder in (tmp_path, tmp_path / "absent", saved / DOCUMENT, "\0"):
         with pytest.raises(TabNASError, match="must be the folder of a model"):
             load_model(folder)
@@ -391,7 +391,7 @@ def original(mixed: Fitted, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 def attempt(folder: Path, files: dict[str, bytes]) -> Model | None:
-    """Load these files, or hear why not in a sentence."""
+    """Load these files; return None if that is a TabNASError."""
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -403,7 +403,7 @@ def attempt(folder: Path, files: dict[str, bytes]) -> Model | None:
 
 @FUZZ
 @given(data=st.data(), name=st.sampled_from([DOCUMENT, WEIGHTS]))
-def test_damage_is_refused_or_harmless(data, name, original, mixed, tmp_path):
+def test_damage_is_an_error_or_harmless(data, name, original, mixed, tmp_path):
     content = bytearray(original[name])
     kind = data.draw(st.sampled_from(["cut", "flip", "overwrite", "insert"]))
     at = data.draw(st.integers(0, len(content) - 1))
@@ -448,7 +448,7 @@ ODD = st.one_of(
 
 @FUZZ
 @given(data=st.data())
-def test_edits_with_a_right_digest_end_in_a_sentence_or_a_model(data, original, tmp_path):
+def test_signed_edits_give_an_error_or_a_model(data, original, tmp_path):
     document = json.loads(original[DOCUMENT])
     del document["sha256"], document["kind"]
     where = data.draw(st.sampled_from([place for place in places(document) if place]))
@@ -467,7 +467,7 @@ def test_edits_with_a_right_digest_end_in_a_sentence_or_a_model(data, original, 
 
 @FUZZ
 @given(data=st.data())
-def test_weights_with_a_right_digest_end_in_a_sentence_or_a_model(data, original, tmp_path):
+def test_signed_weights_give_an_error_or_a_model(data, original, tmp_path):
     content = bytearray(original[WEIGHTS])
     length = int.from_bytes(content[:8], "little") + 8
     for _ in range(data.draw(st.integers(1, 3))):

@@ -1,4 +1,4 @@
-"""The fitted model: what it predicts, what it promises, how it travels."""
+"""Models: predictions, limits and copies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_changes(model: Model, **changes: object) -> Model:
 # -- predictions ---------------------------------------------------------------------------------
 
 
-def test_raw_is_what_the_network_says(fitted: Fitted):
+def test_raw_predictions_are_the_networks_outputs(fitted: Fitted):
     rows = make_examples(fitted.model.task, fitted.encoded)
     expected = fitted.net.logits(fitted.model.architecture, rows)
     raw = fitted.model.predict_raw(fitted.table)
@@ -54,8 +54,8 @@ def test_probabilities_and_labels_agree(fitted: Fitted):
 
 def test_encoded_rows_are_predicted_as_the_rows_are(fitted: Fitted):
     model, rows = fitted.model, fitted.table
-    said = model.predict_proba(rows) if model.classes else model.predict(rows)
-    assert np.array_equal(model.predict_encoded(model.encoder.encode(rows)), said)
+    expected = model.predict_proba(rows) if model.classes else model.predict(rows)
+    assert np.array_equal(model.predict_encoded(model.encoder.encode(rows)), expected)
 
 
 def test_labels_keep_their_type(iris: Fitted, mixed: Fitted):
@@ -149,7 +149,7 @@ def test_outputs_beyond_float32_are_refused(diabetes: Fitted):
         model.predict(np.full((2, 10), 1e3))
 
 
-# -- promises ------------------------------------------------------------------------------------
+# -- limits and weights --------------------------------------------------------------------------
 
 
 def test_costs_are_those_of_the_space(fitted: Fitted):
@@ -160,14 +160,14 @@ def test_costs_are_those_of_the_space(fitted: Fitted):
 
 
 @pytest.mark.parametrize("cost", sorted(COSTS))
-def test_a_model_beyond_its_limit_cannot_be(fitted: Fitted, cost: str):
+def test_a_model_beyond_its_limit_cannot_be_created(fitted: Fitted, cost: str):
     needs = fitted.model.costs[cost]
     assert with_changes(fitted.model, limits={cost: needs}).limits == {cost: needs}
     with pytest.raises(InfeasibleError, match=f"the limit on {cost} is"):
         with_changes(fitted.model, limits={cost: needs - 1})
 
 
-def test_a_limit_that_nobody_can_check_is_refused(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
+def test_a_limit_on_an_unknown_cost_is_an_error(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(TabNASError, match="the limit on units cannot be checked"):
         with_changes(fitted.model, limits={"units": 10_000})
     monkeypatch.setitem(COSTS, "units", COSTS["parameters"])
@@ -176,7 +176,7 @@ def test_a_limit_that_nobody_can_check_is_refused(fitted: Fitted, monkeypatch: p
         with_changes(fitted.model, limits={"units": 1})
 
 
-def test_measured_limits_are_kept(mixed: Fitted):
+def test_measured_limits_are_stored(mixed: Fitted):
     assert mixed.model.limits == {"parameters": 2_000, "latency_us": 5.5}
 
 
@@ -217,14 +217,14 @@ def test_shapes_are_those_of_networks(fitted: Fitted):
         assert weight_shapes(task, architecture) == found
 
 
-def test_it_says_what_it_is(iris: Fitted, diabetes: Fitted):
+def test_repr_and_properties(iris: Fitted, diabetes: Fitted):
     assert repr(iris.model) == "<Model 8-4 for multiclass target 'target', 115 parameters>"
     assert iris.model.feature_names[0] == "sepal length (cm)"
     assert diabetes.model.classes == ()
     assert isinstance(iris.model.target, ClassTarget)
 
 
-# -- travels -------------------------------------------------------------------------------------
+# -- copies --------------------------------------------------------------------------------------
 
 
 def test_copies_predict_the_same(fitted: Fitted, tmp_path):

@@ -1,4 +1,4 @@
-"""Scores against scikit-learn, their intervals, and rows that define little."""
+"""Scores against scikit-learn, their intervals, and metrics that are undefined."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_the_seed_determines_the_intervals(monkeypatch: pytest.MonkeyPatch):
     assert dict(score(class_target(3), truth, prediction, seed=3)) == dict(first)
 
 
-def test_zero_weights_are_as_absent():
+def test_rows_of_weight_zero_are_ignored():
     truth, prediction = random_classes(80, 3, 2)
     weight = np.ones(80)
     weight[50:] = 0
@@ -210,7 +210,7 @@ def test_zero_weights_are_as_absent():
     assert found.rows == 50
 
 
-def test_many_cells_are_ranked_without_remembering(monkeypatch: pytest.MonkeyPatch):
+def test_large_arrays_are_ranked_without_a_cache(monkeypatch: pytest.MonkeyPatch):
     from tabnas.model import _weighted_metrics
 
     truth, prediction = random_classes(200, 4, 3)
@@ -219,10 +219,10 @@ def test_many_cells_are_ranked_without_remembering(monkeypatch: pytest.MonkeyPat
     assert dict(score(class_target(4), truth, prediction)) == dict(expected)
 
 
-# -- rows that define little, and borders --------------------------------------------------------
+# -- undefined metrics and validation --------------------------------------------------------------
 
 
-def test_what_is_not_defined_is_left_out():
+def test_undefined_metrics_are_left_out():
     shares = [[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]]
     assert set(score(class_target(3), [0, 1], shares)) == {"accuracy", "balanced_error", "log_loss"}
     assert set(score(NUMBER, [2.0, 2.0], [1.0, 2.0])) == {"rmse", "mae"}
@@ -232,7 +232,7 @@ def test_what_is_not_defined_is_left_out():
         primary_loss("auc", class_target(2), [1], [[0.3, 0.7]])
 
 
-def test_sure_and_wrong_is_not_infinite():
+def test_confident_errors_are_not_infinite():
     found = score(class_target(2), [0, 1], [[0.0, 1.0], [0.0, 1.0]])
     assert found["log_loss"].value == pytest.approx(
         metrics.log_loss([0, 1], [[0.0, 1.0], [0.0, 1.0]])
@@ -269,14 +269,14 @@ def test_bad_input(truth, prediction, weight, sentence):
         score(class_target(2), truth, prediction, weight)
 
 
-def test_errors_beyond_the_floats():
+def test_differences_that_overflow():
     with pytest.raises(TabNASError, match="y_true - y_pred must be finite"):
         score(NUMBER, [1.5e308, 0.0], [-1.5e308, 0.0])
     found = score(NUMBER, [1e308, -1e308], [0.0, 0.0])
     assert found["mae"].value == pytest.approx(1e308)
 
 
-def test_scores_for_people_and_files():
+def test_scores_as_json():
     truth, prediction = random_classes(50, 2, 0)
     found = score(class_target(2), truth, prediction)
     assert json.loads(json.dumps(found.to_dict()))["metrics"]["auc"]["value"] == found["auc"].value

@@ -1,4 +1,4 @@
-"""From encoder and target to the network's ends."""
+"""The network task of an encoder and a target."""
 
 from __future__ import annotations
 

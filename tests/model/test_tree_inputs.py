@@ -1,4 +1,4 @@
-"""What boosted trees are shown of a table: the rows as they are, whatever the encoder is for."""
+"""Inputs of boosted trees: the rows as they are, however the encoder scales them."""
 
 from __future__ import annotations
 
