@@ -184,7 +184,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
             The labels: texts, integers, integral floats or booleans; at least two rows of each.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of rows, in training and evaluation. Rows of weight 0 are ignored.
-        resume : str, Path or None, default=None
+        run_dir : str, Path or None, default=None
             A folder for checkpoints, model and result. If it holds an interrupted run of the same
             table and parameters, that run is continued, to the same bits. `random_state` must be
             an integer.

@@ -173,7 +173,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
             The target values.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of rows, in training and evaluation. Rows of weight 0 are ignored.
-        resume : str, Path or None, default=None
+        run_dir : str, Path or None, default=None
             A folder for checkpoints, model and result. If it holds an interrupted run of the same
             table and parameters, that run is continued, to the same bits. `random_state` must be
             an integer.
