@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Thread
 from time import perf_counter, sleep
 
+from tabnas.decoding import encode
 from tabnas.paper import provenance
 from tabnas.runs import load_result
 from tabnas.stores import open_store
@@ -68,10 +69,10 @@ def measured(files: list[Path], work: Path, name: str, memory: str) -> dict[str,
         "--memory", memory,
     )  # fmt: skip
     result = load_result(run)
-    seconds = result["timings"]
-    plan = result["plan"]
-    trained = store.rows["train"] * plan["epochs"] * plan["candidates"]
-    searched = store.rows["train"] * plan["search_epochs"]
+    seconds = result.timings
+    plan = result.plan
+    trained = store.rows["train"] * plan.epochs * plan.candidates
+    searched = store.rows["train"] * plan.search_epochs
     return {
         "files": len(files),
         "rows": rows,
@@ -87,13 +88,13 @@ def measured(files: list[Path], work: Path, name: str, memory: str) -> dict[str,
         "search": {
             "seconds": searching.seconds,
             "peak_bytes": searching.peak,
-            "phases": seconds,
+            "phases": dict(seconds),
             "rows_a_second_search": searched / seconds["search"],
             "rows_a_second_training": trained / seconds["candidates"],
-            "epochs": [plan["search_epochs"], plan["epochs"]],
-            "architecture": result["architecture"],
-            "parameters": result["costs"]["parameters"],
-            "scores": result["scores"],
+            "epochs": [plan.search_epochs, plan.epochs],
+            "architecture": str(result.architecture),
+            "parameters": encode(result.costs["parameters"]),
+            "scores": encode(result.scores),
         },
     }
 

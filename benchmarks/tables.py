@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from tabnas.data import ClassTarget, read_table
+from tabnas.decoding import encode
 from tabnas.model import score
 from tabnas.paper import provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
@@ -101,8 +102,8 @@ def main() -> None:
         seconds = perf_counter() - began
         test = run.data.test
         predicted, facts = plain_network(run, int(found.model.costs["parameters"]))
-        scores = {kind: scores.to_dict() for kind, scores in found.scores.items()}
-        scores["scikit-learn MLP"] = score(run.data.target, test.truth, predicted).to_dict()
+        scores = {kind: encode(scores) for kind, scores in found.scores.items()}
+        scores["scikit-learn MLP"] = encode(score(run.data.target, test.truth, predicted))
         rows.append(
             {
                 "table": name,

@@ -22,7 +22,7 @@ print(f"accuracy    {model.score(X_new, y_new):.3f} on {len(X_new)} rows that it
 
 print("\nwhat was done to the columns:")
 for name in ("alcohol", "colour"):
-    print(f"  {name:8} {model.result_['columns'][name]}")
+    print(f"  {name:8} {model.result_.columns[name]}")
 
 print("\nthree wines, gaps and all:")
 for label, shares in zip(model.predict(X_new[:3]), model.predict_proba(X_new[:3]), strict=True):

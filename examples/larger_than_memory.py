@@ -47,8 +47,8 @@ with tempfile.TemporaryDirectory() as temporary:
         limits={"parameters": 2_000}, candidates=1, baselines=False, memory=MEMORY
     )
     outcome = plan_run(store, settings).execute()
-    model, scores = outcome.model, outcome.scores["network"].to_dict()["metrics"]
+    model, scores = outcome.model, outcome.scores["network"]
     print(f"\nfound {model.architecture}, {model.costs['parameters']:,} of 2,000 parameters")
     for name, score in scores.items():
-        print(f"  {name:14} {score['value']:.3f}, from {score['low']:.3f} to {score['high']:.3f}")
+        print(f"  {name:14} {score.value:.3f}, from {score.low:.3f} to {score.high:.3f}")
     print(f"a new row: {model.predict_proba(clicks(99)[:1])[0].round(3)} of {model.classes}")

@@ -23,10 +23,10 @@ X, y = make_friedman1(600, noise=1.0, random_state=0)  # no model can do better 
 X, X_new, y, y_new = train_test_split(X, y, random_state=0)
 model = TabNASRegressor(max_parameters=300, random_state=0).fit(X, y)
 
-print(f"tried alone, by {model.result_['chosen_by']}:")
+print(f"tried alone, by {model.result_.chosen_by}:")
 for tried in model.candidates_:
-    name, parameters = tried["architecture"], tried["costs"]["parameters"]
-    print(f"  {name:10} {parameters:4} parameters  RMSE {tried['rmse']:.2f}")
+    name, parameters = str(tried.architecture), tried.costs["parameters"]
+    print(f"  {name:10} {parameters:4} parameters  RMSE {tried.score:.2f}")
 
 print("\non rows that nothing has seen:")
 others = {"least squares": LinearRegression(), "the mean": DummyRegressor()}

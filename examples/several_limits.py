@@ -13,12 +13,11 @@ limits = {"max_bytes": 3_000, "max_flops": 1_000, "max_parameters": 1_000}
 model = TabNASClassifier(**limits, candidates=1, random_state=0).fit(X, y)
 
 # A limit binds if it forbids a network with one layer a step wider than the chosen one.
-binding = {name for wider in model.result_["wider"] for name in wider["breaks"]}
+binding = model.result_.binding_limits
 print(f"network {model.architecture_}, accuracy {model.score(X_new, y_new):.3f} on new rows\n")
-for name, cost in model.result_["costs"].items():
-    if cost["limit"] is not None:
-        binds = " binds" if name in binding else ""
-        print(f"{cost['value']:7,} of {cost['limit']:5,} {name:10}{binds}")
+for name, cost in model.result_.limited_costs.items():
+    binds = " binds" if name in binding else ""
+    print(f"{cost.value:7,} of {cost.limit:5,} {name:10}{binds}")
 
 print("\nat most 100 bytes:")
 try:

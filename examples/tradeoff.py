@@ -8,7 +8,7 @@ import csv
 from pathlib import Path
 
 from tabnas.data import load_dataset
-from tabnas.runs import LabelledTable, RunSettings, describe_tradeoff, plan_tradeoff
+from tabnas.runs import LabelledTable, RunSettings, build_tradeoff_result, plan_tradeoff
 
 LIMITS = (700, 1_000, 1_500, 3_000)
 
@@ -21,19 +21,19 @@ settings = RunSettings(
     limits={"parameters": LIMITS[0]}, metric="accuracy", candidates=1, baselines=False
 )
 planned = plan_tradeoff(LabelledTable.from_table(digits.table, digits.target), settings, LIMITS)
-curve = describe_tradeoff(planned, planned.execute())
+curve = build_tradeoff_result(planned, planned.execute())
 
 rows = [
     {
-        "limit": model["limit"],
-        "network": model["architecture"],
-        "parameters": model["costs"]["parameters"]["value"],
-        "accuracy": model["held_out"],
-        "pareto_optimal": model["pareto_optimal"],
+        "limit": model.limit,
+        "network": str(model.architecture),
+        "parameters": model.costs["parameters"].value,
+        "accuracy": model.validation_score,
+        "pareto_optimal": model.pareto_optimal,
     }
-    for model in curve["models"]
+    for model in curve.models
 ]
-print(f"digits: errors by {curve['chosen_by']}, a star where nothing cheaper is as good\n")
+print(f"digits: errors by {curve.chosen_by}, a star where nothing cheaper is as good\n")
 for row in rows:
     error = 1 - row["accuracy"]
     star = "*" if row["pareto_optimal"] else " "

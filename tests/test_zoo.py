@@ -136,9 +136,9 @@ def test_estimators(animal: Animal) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         model.fit(train[["x", "n"]], train["y"])
-    assert any(animal.note in note for note in model.result_["notes"]) or not animal.note
+    assert any(animal.note in note for note in model.result_.notes) or not animal.note
     if animal.kind != "boolean":  # texts of a frame are no truth values
-        assert model.result_["columns"]["x"].startswith(animal.kind)
+        assert model.result_.columns["x"].startswith(animal.kind)
     new = [pd.DataFrame(columns)[["x", "n"]] for columns in animal.new().values()]
     kept = NEW - (animal.odd is not None)
     answers = [model.predict_proba(rows)[:kept] for rows in new]

@@ -208,12 +208,10 @@ class _Decoder:
             return self._sequence(origin or kind, arguments, value, where)
         if origin in (dict, Mapping) or kind in (dict, Mapping):
             return self._mapping(arguments or (str, Any), value, where)
-        if hasattr(kind, "from_json"):
-            return self._construct(kind.from_json, value, where)
+        if hasattr(kind, "from_json") or (isinstance(kind, type) and issubclass(kind, Enum)):
+            return self._construct(getattr(kind, "from_json", kind), value, where)
         if is_dataclass(kind):
             return self._dataclass(kind, value, where)
-        if issubclass(kind, Enum):
-            return self._construct(kind, value, where)
         return self._scalar(kind, value, where)
 
     def _annotated(self, arguments: tuple[Any, ...], value: Any, where: str) -> Any:

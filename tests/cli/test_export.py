@@ -41,7 +41,7 @@ def test_a_file_of_a_run(
 def test_the_rows_are_those_of_the_test(finished: Path) -> None:
     judged = judged_rows(finished / "classes")
     assert judged.rows is not None
-    assert len(judged.rows) == load_result(finished / "classes")["rows"]["test"]
+    assert len(judged.rows) == load_result(finished / "classes").rows.test
     assert "kind" in judged.rows
     assert not judged.caution
 
@@ -174,7 +174,7 @@ def test_int8_is_measured_on_the_rows_of_a_store(
     facts = json.loads(capsys.readouterr().out)["int8"]
     assert facts["rows"] == open_store(stored / "store").rows["test"]
     assert facts["float32_bytes"] == (here / "exact.onnx").stat().st_size
-    judged = load_result(stored / "run")["scores"]["network"]["metrics"]["log_loss"]["value"]
+    judged = load_result(stored / "run").scores["network"]["log_loss"].value
     assert facts["float32_score"] == pytest.approx(judged, abs=1e-5)
     assert facts["int8_score"] != facts["float32_score"]
 

@@ -5,8 +5,8 @@ import io
 from rich.console import Console
 
 from tabnas.cli._progress import showing
+from tabnas.results import Snapshot
 from tabnas.runs import Progress
-from tabnas.runs.search._trace import Snapshot
 
 STAND = Snapshot(
     step=5,

@@ -151,7 +151,7 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found["architecture"] == expected["architecture"]
     names, losses = (
         [[one[key] for one in facts["candidates"]] for facts in (found, expected)]
-        for key in ("architecture", "log_loss")
+        for key in ("architecture", "score")
     )
     assert names[0] == names[1]
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-3)

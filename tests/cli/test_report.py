@@ -43,6 +43,7 @@ def test_what_is_no_finished_run_is_refused(
     result = json.loads((copy / "result.json").read_text(encoding="utf-8"))
     (copy / "result.json").write_text(json.dumps(result | {"candidates": 3}), encoding="utf-8")
     assert "candidates must be a list" in refused(["report", str(copy)], capsys)
+    (copy / "result.json").write_text(json.dumps(result), encoding="utf-8")
     (copy / "history.jsonl").write_text("{nothing", encoding="utf-8")
     assert "history.jsonl" in refused(["report", str(copy)], capsys)
 

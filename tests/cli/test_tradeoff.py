@@ -1,20 +1,16 @@
 from __future__ import annotations
 
-import io
 import json
 import re
 import shlex
 import shutil
 import signal
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from tabnas.cli._main import run
-from tabnas.cli._tradeoff_summary import show_tradeoff
-from tabnas.errors import TabNASError
+from tabnas.decoding import encode
 from tabnas.runs import RunCheckpoint, load_config, load_result, load_tradeoff
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
@@ -71,7 +67,7 @@ def test_json_is_all_there_is(done: Path, here: Path, capsys: pytest.CaptureFixt
     assert captured.err == ""
     said = json.loads(captured.out)
     assert said.pop("folder") == "a/b"
-    before = load_tradeoff(done / "curve")
+    before = encode(load_tradeoff(done / "curve"))
     assert [said.pop("timings"), before.pop("timings")]
     assert said == before  # the same settings give the same curve
     for model in said["models"]:
@@ -84,7 +80,7 @@ def test_processes_change_nothing(
 ) -> None:
     asked = ["tradeoff", str(done / "good.csv"), *KIND, *SMALL, *LIMITS]
     assert run([*asked, "--processes", "2", "--json"]) == 0
-    said, before = json.loads(capsys.readouterr().out), load_tradeoff(done / "curve")
+    said, before = json.loads(capsys.readouterr().out), encode(load_tradeoff(done / "curve"))
     assert said.pop("timings").keys() == before.pop("timings").keys()
     assert said.pop("folder")
     assert said == before
@@ -120,7 +116,7 @@ def test_a_last_training_on_all_rows(here: Path) -> None:
     assert run(["tradeoff", str(good), *KIND, *SMALL, *LIMITS, "--refit", "--quiet"]) == 0
     for limit in (20, 60, 200):
         result = load_result(here / "runs" / "good-tradeoff" / f"limit-{limit}")
-        assert result["trained_on_all_rows"] is True
+        assert result.trained_on_all_rows
 
 
 def test_a_latency_table_that_is_none_is_refused(
@@ -148,7 +144,8 @@ def test_markup_in_a_tradeoff_is_shown_and_not_obeyed(
     cost, evil = facts["cost"], MARKUP.format("cost")
     for model in facts["models"]:
         model["costs"][evil] = model["costs"][cost]
-    facts |= {"cost": evil, "beside": {MARKUP.format(k): v for k, v in facts["beside"].items()}}
+    facts["cost"] = evil
+    facts["references"] = {MARKUP.format(k): v for k, v in facts["references"].items()}
     (copy / "tradeoff.json").write_text(json.dumps(facts), encoding="utf-8")
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run(["watch", "copy", "--once"]) == 0
@@ -157,12 +154,9 @@ def test_markup_in_a_tradeoff_is_shown_and_not_obeyed(
     assert not obeyed(said)
     for model in facts["models"]:
         model["architecture"] = MARKUP.format(model["architecture"])
-    console = Console(file=io.StringIO(), width=200, color_system="truecolor", force_terminal=True)
-    with suppress(TabNASError):  # it is no architecture, and may be refused once that matters
-        show_tradeoff(console, facts, "copy")
-    assert isinstance(console.file, io.StringIO)
-    assert "[blink]" in console.file.getvalue()
-    assert not obeyed(console.file.getvalue())
+    (copy / "tradeoff.json").write_text(json.dumps(facts), encoding="utf-8")
+    assert run(["watch", "copy", "--once"]) == 2  # it is no architecture
+    assert not obeyed(capsys.readouterr().err)
 
 
 def test_the_page_is_made_again(done: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +170,7 @@ def test_the_page_is_made_again(done: Path, here: Path, capsys: pytest.CaptureFi
     (copy / "tradeoff.html").symlink_to(here / "elsewhere")
     assert "it is a link" in refused(["report", "copy"], capsys)
     (copy / "tradeoff.json").write_text("{}", encoding="utf-8")
-    assert "must hold the facts of a trade-off" in refused(["report", "copy"], capsys)
+    assert "must hold the result of a trade-off" in refused(["report", "copy"], capsys)
 
 
 def test_a_run_says_how_to_make_all_of_them_again(done: Path, here: Path) -> None:
@@ -185,7 +179,7 @@ def test_a_run_says_how_to_make_all_of_them_again(done: Path, here: Path) -> Non
     assert command[:2] == ["tabnas", "tradeoff"]
     assert run([*command[1:], "--quiet"]) == 0
     again, before = load_tradeoff(here / "again"), load_tradeoff(done / "curve")
-    assert again["models"] == before["models"]
+    assert again.models == before.models
 
 
 @default_signals()
@@ -215,7 +209,7 @@ def test_a_stopped_tradeoff_is_gone_on_with(
     assert config.read_bytes() == before
     Path(good).write_text(table)
     assert run(["resume", "curve", "--quiet"]) == 0
-    assert load_tradeoff("curve")["models"] == load_tradeoff(done / "curve")["models"]
+    assert load_tradeoff("curve").models == load_tradeoff(done / "curve").models
     assert (here / "curve" / "tradeoff.html").exists()
 
 
@@ -244,7 +238,7 @@ def test_a_folder_that_is_no_tradeoff_any_more(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = shutil.copytree(done / "curve", here / "copy")
-    facts = load_tradeoff(copy)
+    facts = encode(load_tradeoff(copy))
     (copy / "tradeoff.json").write_text(json.dumps(facts | {"format": 99}), encoding="utf-8")
     assert "written by a newer tabnas" in refused(["report", "copy"], capsys)
     good = str(done / "good.csv")

@@ -25,7 +25,8 @@ from tabnas.cli._summary import show_result
 from tabnas.cli._watch import STOPPED
 from tabnas.decoding import encode
 from tabnas.locks import FolderLock
-from tabnas.runs import RunStatus, Snapshot, load_result, read_status
+from tabnas.results import Snapshot
+from tabnas.runs import RunStatus, load_result, read_status
 from tests.cli.conftest import made_columns, write_csv
 from tests.cli.test_search import refused
 from tests.mutations import mutated_values
@@ -215,7 +216,7 @@ def test_a_finished_run_is_summed_up_as_by_its_search(
     assert run(["watch", str(folder), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["state"] == "finished"
-    assert shown["result"] == load_result(folder)
+    assert shown["result"] == encode(load_result(folder))
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
@@ -223,9 +224,9 @@ def test_forged_results_end_in_a_sentence_and_are_not_obeyed(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
-    result = load_result(copy)
+    result = encode(load_result(copy))
     for seed in range(60):
-        forged = mutated_values(Random(seed), result | {"notes": [EVIL], "architecture": EVIL})
+        forged = mutated_values(Random(seed), result | {"notes": [EVIL], "chosen_by": EVIL})
         (copy / "result.json").write_text(json.dumps(forged), encoding="utf-8")
         assert run(["watch", str(copy)]) in (0, 2)
         said = capsys.readouterr()
@@ -252,7 +253,7 @@ def obeyed(said: str) -> list[str]:
     return ["\x1b" for _ in range("\x1b" in SGR.sub("", said))] + [c for c in codes if c == BLINK]
 
 
-@pytest.mark.parametrize("field", ["architecture", "chosen_by", "metric", "costs", "scores", ""])
+@pytest.mark.parametrize("field", ["chosen_by", "metric", "costs", "scores", ""])
 def test_markup_in_a_result_is_shown_and_not_obeyed(
     finished: Path,
     tmp_path: Path,
@@ -261,17 +262,12 @@ def test_markup_in_a_result_is_shown_and_not_obeyed(
     field: str,
 ) -> None:
     copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
-    result, evil = load_result(copy), MARKUP.format("x")
+    result, evil = encode(load_result(copy)), MARKUP.format("x")
     forged: dict[str, Any] = result | {
-        name: marked_up(result[name]) for name in ("architecture", "chosen_by", "notes")
+        name: marked_up(result[name]) for name in ("chosen_by", "notes")
     }
-    forged["candidates"] = [
-        one | {"architecture": marked_up(one["architecture"])} for one in result["candidates"]
-    ]
-    forged["limit_effects"] = marked_up(result["limit_effects"])
     if field == "metric":
         forged["metric"] = evil
-        forged["candidates"] = [one | {evil: one[result["metric"]]} for one in forged["candidates"]]
     if field == "costs":
         forged["costs"] = {evil: result["costs"]["parameters"]}
         forged["candidates"] = [one | {"costs": {evil: 1}} for one in forged["candidates"]]
@@ -288,6 +284,18 @@ def test_markup_in_a_result_is_shown_and_not_obeyed(
     assert not obeyed(said)
     assert "[blink]" in said
     assert ":skull:" in SGR.sub("", said).replace("\n", "")
+
+
+@pytest.mark.parametrize("field", ["architecture", "candidates", "limit_effects"])
+def test_markup_instead_of_an_architecture_is_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str
+) -> None:
+    copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
+    result = encode(load_result(copy))
+    forged = result | {field: marked_up(result[field])}
+    (copy / "result.json").write_text(json.dumps(forged), encoding="utf-8")
+    assert run(["watch", str(copy), "--once"]) == 2
+    assert not obeyed(capsys.readouterr().err)
 
 
 def test_markup_in_the_stand_of_a_run_is_not_obeyed() -> None:

@@ -66,12 +66,12 @@ def test_a_quantity_is_predicted_in_its_units(usual_trainings: None) -> None:
 def test_fitted_attributes() -> None:
     features, truth = load_iris(return_X_y=True, as_frame=True)
     classifier = TabNASClassifier(300, candidates=2, random_state=0).fit(features, truth)
-    assert str(classifier.architecture_) == classifier.result_["architecture"]
+    assert classifier.architecture_ == classifier.result_.architecture
     assert classifier.costs_ == classifier.model_.costs
     assert classifier.costs_["parameters"] <= 300
     assert classifier.model_.limits == {"parameters": 300}
     assert classifier.model_.target.name == "target"
-    assert classifier.candidates_[0]["epochs"] == classifier.n_iter_
+    assert classifier.candidates_[0].epochs == classifier.n_iter_
     assert len(classifier.candidates_) == 2
     assert classifier.history_[-1].progress <= 1
     assert classifier.n_features_in_ == 4
@@ -116,8 +116,8 @@ def test_random_states_are_sampled_from(birds: Any) -> None:
     first, second = (fitted(np.random.RandomState(3)) for _ in range(2))
     assert same(first.model_, second.model_)
     state = np.random.RandomState(3)
-    assert fitted(state).result_["seed"] != fitted(state).result_["seed"]
-    assert isinstance(fitted(None).result_["seed"], int)
+    assert fitted(state).result_.seed != fitted(state).result_.seed
+    assert isinstance(fitted(None).result_.seed, int)
 
 
 def test_workers_follow_n_jobs() -> None:
@@ -137,7 +137,7 @@ def test_with_refit_all_rows_are_learned_from() -> None:
     )
     assert not_refitted.n_iter_ == refitted.n_iter_
     assert not same(not_refitted.model_, refitted.model_)
-    assert "refit" in refitted.result_["timings"]
+    assert "refit" in refitted.result_.timings
 
 
 # -- tables and answers of every kind --------------------------------------------------------------

@@ -13,6 +13,7 @@ from sklearn import metrics
 
 from tabnas import TabNASError
 from tabnas.data import ClassTarget, NumberTarget
+from tabnas.decoding import encode
 from tabnas.model import METRICS, Scores, _scores, primary_loss, score
 
 NUMBER = NumberTarget(name="y", center=0.0, scale=1.0)
@@ -279,6 +280,6 @@ def test_differences_that_overflow():
 def test_scores_as_json():
     truth, prediction = random_classes(50, 2, 0)
     found = score(class_target(2), truth, prediction)
-    assert json.loads(json.dumps(found.to_dict()))["metrics"]["auc"]["value"] == found["auc"].value
+    assert json.loads(json.dumps(encode(found)))["metrics"]["auc"]["value"] == found["auc"].value
     assert repr(found).startswith("<Scores on 50 rows: accuracy 0.")
     assert len(found) == 4

@@ -6,7 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from tabnas.report import render_card, render_report, render_tradeoff
+from tabnas.results import decode_history, decode_result, decode_tradeoff
+
 WIDTHS = [[8, 16, 32], [0, 8, 16], [0, 8, 16]]
+
+
+def report_of(result: Any = None, history: Any = None, config: Any = None) -> str:
+    """Decode the contents of files, made-up ones where none are given, and render the report."""
+    return render_report(
+        decode_result(made_result() if result is None else result),
+        decode_history(made_history() if history is None else history),
+        made_config() if config is None else config,
+    )
+
+
+def card_of(result: Any = None, config: Any = None) -> str:
+    """The same for the model card."""
+    found = decode_result(made_result() if result is None else result)
+    return render_card(found, made_config() if config is None else config)
+
+
+def tradeoff_page_of(tradeoff: Any, config: Any) -> str:
+    """The same for the page of a trade-off."""
+    return render_tradeoff(decode_tradeoff(tradeoff), config)
 
 
 def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
@@ -24,7 +47,7 @@ def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
         for judge, v in (("network", 0.8), ("trivial", 0.3), ("boosted trees", 0.82))
     }
     result = {
-        "format": 1,
+        "format": 2,
         "architecture": "16-8",
         "costs": {
             "parameters": {"value": 480, "limit": 500},
@@ -41,7 +64,7 @@ def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
             {
                 "architecture": architecture,
                 "costs": {"parameters": cost, "flops": 2 * cost, "bytes": 4 * cost},
-                metric: loss,
+                "score": loss,
                 "epochs": 12,
                 "temperature": 1.1,
                 "one_shot_loss": 3 * loss,
@@ -53,12 +76,13 @@ def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
         "limit_effects": [
             {"factor": f, "architecture": "8", "one_shot_loss": 0.5 / f} for f in (0.5, 1.0, 2.0)
         ],
-        "wider": [
-            {"architecture": "32-8", "breaks": ["parameters"]},
-            {"architecture": "16-8-8", "breaks": []},
+        "wider_steps": [
+            {"architecture": "32-8", "violates": ["parameters"]},
+            {"architecture": "16-8-8", "violates": []},
         ],
         "rows": {"training": 300, "validation": 100, "test": 90},
         "columns": {"size": "numeric: scaled", "colour": "categorical: 3 categories"},
+        "table": "0123456789abcdef",
         "plan": {
             "inputs": 10,
             "outputs": max(1, len(classes)),
@@ -96,7 +120,7 @@ def made_tradeoff(**changes: Any) -> dict[str, Any]:
                 "parameters": {"value": used, "limit": limit},
                 "flops": {"value": 2 * used, "limit": None},
             },
-            "held_out": value - 0.01,
+            "validation_score": value - 0.01,
             "scores": judged(value),
             "bottlenecks": bottlenecks,
             "pareto_optimal": True,
@@ -108,13 +132,13 @@ def made_tradeoff(**changes: Any) -> dict[str, Any]:
         )
     ]
     tradeoff = {
-        "format": 1,
+        "format": 2,
         "target": {"name": "bird", "task": "multiclass"},
         "metric": "log_loss",
         "greater_is_better": False,
         "cost": "parameters",
         "models": models,
-        "beside": {"trivial": judged(3.0), "boosted trees": judged(0.26)},
+        "references": {"trivial": judged(3.0), "boosted trees": judged(0.26)},
         "rows": {"training": 300, "validation": 100, "test": 90},
         "inputs": 10,
         "outputs": 3,
@@ -132,18 +156,18 @@ def made_diagnostics(classes: list[str]) -> dict[str, Any]:
         "rows": 90,
         "repeats": 5,
         "columns": {
-            "size": {"increase": 0.5, "deviation": 0.1},
-            "colour": {"increase": -0.01, "deviation": 0.02},
+            "size": {"increase": 0.5, "std": 0.1},
+            "colour": {"increase": -0.01, "std": 0.02},
         },
     }
-    said: dict[str, Any] = {"rows": "test", "count": 90, "importance": importance}
+    said: dict[str, Any] = {"split": "test", "rows": 90, "importance": importance}
     if not classes:
         return said | {
             "residuals": {
                 "quantiles": {"0.025": -2.0, "0.25": -0.5, "0.5": 0.1, "0.75": 0.6, "0.975": 2.1},
                 "histogram": {"edges": [-2.0, 0.0, 2.0], "counts": [40, 50]},
-                "truth": [1.0, 2.0, 3.0],
-                "prediction": [1.1, 1.8, 3.3],
+                "y_true": [1.0, 2.0, 3.0],
+                "y_pred": [1.1, 1.8, 3.3],
             }
         }
     size = len(classes)
@@ -153,17 +177,17 @@ def made_diagnostics(classes: list[str]) -> dict[str, Any]:
             "low": low,
             "high": low + 0.1,
             "rows": 30,
-            "probability": low + 0.05,
-            "share": low,
-            "share_low": max(0.0, low - 0.1),
-            "share_high": min(1.0, low + 0.1),
+            "predicted": low + 0.05,
+            "observed": low,
+            "observed_low": max(0.0, low - 0.1),
+            "observed_high": min(1.0, low + 0.1),
         }
         for low in (0.0, 0.5, 0.9)
     ]
-    of = "second class" if size == 2 else "likeliest class"
+    of = "second class" if size == 2 else "most likely class"
     return said | {
-        "confusion": {"classes": classes, "pooled": 0, "right": 60, "counts": counts},
-        "reliability": {"of": of, "gap": 0.03, "bins": bins},
+        "confusion": {"classes": classes, "pooled_classes": 0, "correct": 60, "counts": counts},
+        "reliability": {"probability_of": of, "calibration_error": 0.03, "bins": bins},
     }
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from tabnas.report import render_report
-from tests.report.conftest import made_config, made_history, made_result
+from tests.report.conftest import made_history, made_result, report_of
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 try:
@@ -91,25 +90,21 @@ def many() -> str:
     result = made_result(architecture="-".join(["16"] * 12), columns=dict.fromkeys(names, "text"))
     result["plan"] |= {"widths": widths}
     result["diagnostics"]["importance"]["columns"] = {
-        name: {"increase": 1 / (k + 1), "deviation": 0.1} for k, name in enumerate(names)
+        name: {"increase": 1 / (k + 1), "std": 0.1} for k, name in enumerate(names)
     }
     result["diagnostics"]["confusion"] = {
         "classes": names[:19],
-        "pooled": 41,
-        "right": 9,
+        "pooled_classes": 41,
+        "correct": 9,
         "counts": [[9 * (i == j) + i * j % 3 for j in range(20)] for i in range(20)],
     }
-    return render_report(result, made_history(widths), made_config())
+    return report_of(result, made_history(widths))
 
 
 @pytest.fixture(scope="module", params=["binary", "regression", "many"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     kind = request.param
-    text = (
-        many()
-        if kind == "many"
-        else render_report(made_result(kind), made_history(), made_config())
-    )
+    text = many() if kind == "many" else report_of(made_result(kind))
     path = tmp_path_factory.mktemp("page") / f"{kind}.html"
     path.write_text(text, encoding="utf-8")
     return path
@@ -180,7 +175,7 @@ def test_code_is_copied_by_keyboard_alone(browser: Any, page: Path) -> None:
     outline = browser.execute_script("return getComputedStyle(arguments[0]).outlineStyle", body)
     assert outline == "solid"
     body.send_keys(Keys.ENTER)
-    told = "return document.getElementById('said').textContent"
+    told = "return document.getElementById('status').textContent"
     for _ in range(100):
         if browser.execute_script(told):
             break

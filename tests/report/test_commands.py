@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,13 @@ from tabnas.cli._main import run
 from tabnas.cli._source import Source
 from tabnas.data import Shares, read_table
 from tabnas.errors import TabNASError
-from tabnas.report import render_card, render_report
-from tabnas.report._commands import COUNTED, MEASURED, make_again
+from tabnas.report._commands import COUNTED, MEASURED, decode_config, repeat_run
+from tabnas.results import RunResult
 from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
 from tabnas.space import COSTS, Flops
 from tests.cli.conftest import made_columns, write_csv
 from tests.conftest import BRIEF, planned_with
-from tests.report.conftest import made_config, made_history, made_result
+from tests.report.conftest import card_of, made_config, made_result, report_of
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,10 +46,8 @@ def code(folder: Path, name: str) -> str:
     return unescape(found[1])
 
 
-def facts(folder: Path) -> dict[str, Any]:
-    result = load_result(folder)
-    del result["timings"]
-    return result
+def result_without_timings(folder: Path) -> RunResult:
+    return replace(load_result(folder), timings={})
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_a_run_is_made_again_by_its_command(made: Path) -> None:
     command = shlex.split(code(made, "again-code").replace("\\\n", " "))
     assert command[0] == "tabnas"
     assert run([*command[1:], "--quiet"]) == 0
-    assert facts(made / "again") == facts(made)
+    assert result_without_timings(made / "again") == result_without_timings(made)
     again = (made / "again" / "report.html").read_text(encoding="utf-8")
     assert code(made / "again", "again-code") == code(made, "again-code")
     assert "Predicting" in again
@@ -208,7 +207,7 @@ def test_a_printed_command_asks_for_the_same_run(
     asked: RunSettings, rows: str, parsed: Callable[[str], tuple[Any, ...]]
 ) -> None:
     config = {"data": {"data": rows, "target": "bird"}, "settings": asked.to_dict()}
-    again = make_again(config, "bird")
+    again = repeat_run(decode_config(config), "bird")
     if again.startswith("from tabnas"):
         assert not undefined_names(again)
         return
@@ -225,7 +224,7 @@ def test_a_printed_command_asks_for_the_same_tradeoff(
 ) -> None:
     config = made_config(limits={cost: limits[0], "bytes": 80_000}, candidates=4)
     config["tradeoff"] = {"cost": cost, "limits": limits}
-    asked, _, *several = parsed(make_again(config, "bird"))
+    asked, _, *several = parsed(repeat_run(decode_config(config), "bird"))
     assert several == [limits, cost]
     assert asked == RunSettings.from_dict(config["settings"])
 
@@ -246,7 +245,7 @@ def test_a_limit_is_printed_as_it_can_be_given(
 ) -> None:
     asked, source = parsed(shlex.join(["tabnas", "search", "birds.csv", *given]))
     config = {"data": source.to_dict(), "settings": asked.to_dict()}
-    again = make_again(config, "bird")
+    again = repeat_run(decode_config(config), "bird")
     assert printed in again
     assert parsed(again)[0] == asked
 
@@ -281,7 +280,7 @@ def test_what_the_command_line_cannot_say_is_said_in_python(
     config = made_config(**settings)
     if several:
         config["tradeoff"] = {"cost": "dense_parameters", "limits": [100, 200]}
-    again = make_again(config, "bird")
+    again = repeat_run(decode_config(config), "bird")
     assert again.startswith("from tabnas")
     assert not undefined_names(again)
 
@@ -291,14 +290,14 @@ def test_the_code_names_the_target_as_the_table_does(name: str) -> None:
     config = made_config(baselines=False)
     result = made_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
     quoted = f"LabelledTable.from_table(table, {name!r})"
-    assert quoted in make_again(config, name)
-    assert quoted in render_card(result, config)
-    assert quoted in unescape(render_report(result, made_history(), config))
+    assert quoted in repeat_run(decode_config(config), name)
+    assert quoted in card_of(result, config)
+    assert quoted in unescape(report_of(result, config=config))
 
 
 def test_limits_on_latency_can_be_said() -> None:
     config = made_config(limits={"latency_us": 12.5}, latency_table="there.json")
-    said = make_again(config, "bird")
+    said = repeat_run(decode_config(config), "bird")
     assert "--max-latency-us 12.5" in said
     assert "--latency-table there.json" in said
 
@@ -306,7 +305,7 @@ def test_limits_on_latency_can_be_said() -> None:
 def test_nothing_escapes_from_a_quoted_word() -> None:
     config = made_config(drop=["$(reboot)", "; ls"])
     config["data"] = {"data": "-rf", "target": "--x`id`"}
-    words = shlex.split(make_again(config, "bird").replace("\\\n", " "))
+    words = shlex.split(repeat_run(decode_config(config), "bird").replace("\\\n", " "))
     assert words[2] == "./-rf"
     assert "--target=--x`id`" in words
     assert "$(reboot),; ls" in words

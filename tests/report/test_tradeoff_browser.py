@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tabnas.report import render_tradeoff
-from tests.report.conftest import made_config, made_tradeoff
+from tests.report.conftest import made_config, made_tradeoff, tradeoff_page_of
 from tests.report.test_browser import (
     CONTRASTS,
     LEAST_CONTRAST,
@@ -58,7 +57,7 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     facts = many() if request.param == "many" else made_tradeoff()
     config = made_config() | {"tradeoff": {"cost": "parameters", "limits": [500, 1_000, 2_000]}}
     path = tmp_path_factory.mktemp("page") / "tradeoff.html"
-    path.write_text(render_tradeoff(facts, config), encoding="utf-8")
+    path.write_text(tradeoff_page_of(facts, config), encoding="utf-8")
     return path
 
 

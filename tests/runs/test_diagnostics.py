@@ -10,14 +10,14 @@ from sklearn.metrics import confusion_matrix
 from tabnas.data import Encoded
 from tabnas.model import primary_loss
 from tabnas.nets import SuperNet
-from tabnas.runs import LabelledTable, RunSettings, describe_outcome, plan_run, prepare_data
+from tabnas.runs import LabelledTable, RunSettings, build_run_result, plan_run, prepare_data
 from tabnas.runs.evaluation._diagnostics import (
-    MOST_CLASSES,
-    confusion,
+    MAX_CLASSES,
+    count_confusion,
     diagnose,
-    reliability,
-    residuals,
-    wilson,
+    measure_reliability,
+    summarize_residuals,
+    wilson_interval,
 )
 from tabnas.runs.evaluation._importance import permutation_importance
 from tabnas.runs.prepare._encoded_rows import EncodedRows
@@ -33,36 +33,36 @@ def diagnosed(target: str, rows: int = 400, **said: object):
     run = plan_run(
         LabelledTable.from_table(table, target), RunSettings(**(settings | said)), resolved=SHORT
     )
-    return describe_outcome(run.execute())
+    return build_run_result(run.execute())
 
 
 def test_classes_are_counted_on_test_rows() -> None:
     result = diagnosed("kind")
-    found = result["diagnostics"]
-    counts = np.array(found["confusion"]["counts"])
-    assert found["rows"] == "test"
-    assert counts.sum() == found["count"] == result["rows"]["test"]
-    accuracy = result["scores"]["network"]["metrics"]["accuracy"]["value"]
+    found = result.diagnostics
+    counts = np.array(found.confusion.counts)
+    assert found.split == "test"
+    assert counts.sum() == found.rows == result.rows.test
+    accuracy = result.scores["network"]["accuracy"].value
     assert np.trace(counts) / counts.sum() == pytest.approx(accuracy)
-    assert sum(one["rows"] for one in found["reliability"]["bins"]) == found["count"]
+    assert sum(one.rows for one in found.reliability.bins) == found.rows
 
 
 def test_quantities_have_residuals() -> None:
     result = diagnosed("value")
-    found = result["diagnostics"]["residuals"]
-    errors = np.array(found["truth"]) - np.array(found["prediction"])
-    rmse = result["scores"]["network"]["metrics"]["rmse"]["value"]
+    found = result.diagnostics.residuals
+    errors = np.array(found.y_true) - np.array(found.y_pred)
+    rmse = result.scores["network"]["rmse"].value
     assert np.sqrt((errors**2).mean()) == pytest.approx(rmse, rel=1e-4)
-    assert sum(found["histogram"]["counts"]) == result["rows"]["test"]
-    assert "confusion" not in result["diagnostics"]
+    assert sum(found.histogram.counts) == result.rows.test
+    assert result.diagnostics.confusion is None
 
 
 def test_columns_that_matter_are_told_from_those_that_do_not() -> None:
-    columns = diagnosed("value", 1_500)["diagnostics"]["importance"]["columns"]
+    columns = diagnosed("value", 1_500).diagnostics.importance.columns
     assert set(columns) == {"size", "warmth", "colour", "day", "house"}
     for useful in ("size", "warmth"):
         for useless in ("day", "house"):
-            assert columns[useful]["increase"] > 5 * abs(columns[useless]["increase"])
+            assert columns[useful].increase > 5 * abs(columns[useless].increase)
 
 
 def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
@@ -76,12 +76,13 @@ def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
         seen.append(Encoded(encoded.numeric.copy(), encoded.categorical.copy()))
         return next(losses)
 
-    size, warmth, colour = permutation_importance(whole, prepared.encoder, loss, seed=0)
-    assert [size.column, warmth.column, colour.column] == ["size", "warmth", "colour"]
+    found = permutation_importance(whole, prepared.encoder, loss, seed=0)
+    assert list(found) == ["size", "warmth", "colour"]
+    size, warmth, colour = found.values()
     assert size.increase == pytest.approx(1.0)
-    assert size.deviation == pytest.approx(np.std([0.5, 1.5, 1.0, 1.0, 1.0], ddof=1))
-    assert (warmth.increase, warmth.deviation) == (0.0, 0.0)
-    assert (colour.increase, colour.deviation) == (-0.5, 0.0)
+    assert size.std == pytest.approx(np.std([0.5, 1.5, 1.0, 1.0, 1.0], ddof=1))
+    assert (warmth.increase, warmth.std) == (0.0, 0.0)
+    assert (colour.increase, colour.std) == (-0.5, 0.0)
     first, *shuffled = seen
     np.testing.assert_array_equal(first.numeric, whole.encoded.numeric)
     for k, now in enumerate(shuffled):  # one column at a time, all of its features together
@@ -102,9 +103,9 @@ def test_importance_is_by_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatc
 
     def loss_as_it_is(
         part: EncodedRows, encoder: object, loss: Callable[..., float], seed: int
-    ) -> list:
+    ) -> dict:
         found.append(loss(part.encoded))
-        return []
+        return {}
 
     monkeypatch.setattr("tabnas.runs.evaluation._diagnostics.permutation_importance", loss_as_it_is)
     linear = Architecture(())
@@ -119,50 +120,51 @@ def test_without_test_rows_validation_rows_serve_or_nothing_does() -> None:
     from tabnas.data import Shares
 
     no_test = Shares(validation=0.2, test=0.0)
-    assert diagnosed("kind", shares=no_test)["diagnostics"] is None
+    assert diagnosed("kind", shares=no_test).diagnostics is None
     result = diagnosed("kind", 4_000, shares=no_test)
-    assert result["diagnostics"]["rows"] == "validation"
-    assert result["diagnostics"]["count"] == result["rows"]["validation"]
+    assert result.diagnostics.split == "validation"
+    assert result.diagnostics.rows == result.rows.validation
 
 
 def test_a_confusion_is_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     truth, said = rng.integers(5, size=(2, 300))
-    found = confusion(truth, said, tuple("abcde"))
-    assert found["counts"] == confusion_matrix(truth, said, labels=range(5)).tolist()
-    assert found["pooled"] == 0
+    found = count_confusion(truth, said, tuple("abcde"))
+    np.testing.assert_array_equal(found.counts, confusion_matrix(truth, said, labels=range(5)))
+    assert found.pooled_classes == 0
 
 
 def test_the_rarest_classes_are_one() -> None:
     rng = np.random.default_rng(0)
     truth = np.minimum(rng.geometric(0.05, size=5_000) - 1, 49)
     said = rng.permutation(truth)
-    found = confusion(truth, said, tuple(range(50)))
-    counts = np.array(found["counts"])
-    assert counts.shape == (MOST_CLASSES, MOST_CLASSES)
+    found = count_confusion(truth, said, tuple(range(50)))
+    counts = np.array(found.counts)
+    assert counts.shape == (MAX_CLASSES, MAX_CLASSES)
     assert counts.sum() == 5_000
-    assert len(found["classes"]) + found["pooled"] == 50
-    kept = found["classes"]
-    assert counts[:-1].sum(axis=1).tolist() == [int((truth == c).sum()) for c in kept]
-    assert found["right"] == int((truth == said).sum())
+    assert len(found.classes) + found.pooled_classes == 50
+    assert counts[:-1].sum(axis=1).tolist() == [int((truth == c).sum()) for c in found.classes]
+    assert found.correct == int((truth == said).sum())
 
 
 def test_honest_probabilities_lie_within_their_intervals() -> None:
     rng = np.random.default_rng(0)
     chance = rng.random(20_000)
     truth = (rng.random(20_000) < chance).astype(np.int64)
-    found = reliability(truth, np.stack([1 - chance, chance], axis=1), ("no", "yes"))
-    assert found["of"] == "second class"
-    assert found["gap"] < 0.02
-    inside = [one["share_low"] <= one["probability"] <= one["share_high"] for one in found["bins"]]
+    found = measure_reliability(truth, np.stack([1 - chance, chance], axis=1), ("no", "yes"))
+    assert found.probability_of == "second class"
+    assert found.calibration_error < 0.02
+    inside = [one.observed_low <= one.predicted <= one.observed_high for one in found.bins]
     assert sum(inside) >= 9
-    sure = reliability(truth, np.stack([truth == 1, truth == 0], axis=1) * 1.0, ("no", "yes"))
-    assert sure["gap"] == 1.0
+    sure = measure_reliability(
+        truth, np.stack([truth == 1, truth == 0], axis=1) * 1.0, ("no", "yes")
+    )
+    assert sure.calibration_error == 1.0
 
 
 @pytest.mark.parametrize(("share", "rows"), [(0.0, 1), (1.0, 1), (0.3, 10), (1.0, 10**6)])
 def test_an_interval_holds_its_share(share: float, rows: int) -> None:
-    low, high = wilson(share, rows)
+    low, high = wilson_interval(share, rows)
     assert 0 <= low <= share + 1e-9
     assert share - 1e-9 <= high <= 1
     assert low < high
@@ -171,13 +173,13 @@ def test_an_interval_holds_its_share(share: float, rows: int) -> None:
 def test_many_rows_are_sampled_alike_every_time() -> None:
     rng = np.random.default_rng(0)
     truth, said = rng.normal(size=(2, 3_000))
-    found = residuals(truth, said, seed=1)
-    assert found == residuals(truth, said, seed=1)
-    assert found["truth"] != residuals(truth, said, seed=2)["truth"]
-    assert len(found["truth"]) == len(found["prediction"]) == 500
-    assert sum(found["histogram"]["counts"]) == 3_000
+    found = summarize_residuals(truth, said, seed=1)
+    assert found == summarize_residuals(truth, said, seed=1)
+    assert found.y_true != summarize_residuals(truth, said, seed=2).y_true
+    assert len(found.y_true) == len(found.y_pred) == 500
+    assert sum(found.histogram.counts) == 3_000
 
 
 def test_residuals_that_are_all_the_same() -> None:
-    found = residuals(np.ones(20), np.ones(20), seed=0)
-    assert sum(found["histogram"]["counts"]) == 20
+    found = summarize_residuals(np.ones(20), np.ones(20), seed=0)
+    assert sum(found.histogram.counts) == 20

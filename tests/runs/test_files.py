@@ -145,7 +145,7 @@ def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("on_step", "name", "value"),
+    ("tick", "name", "value"),
     [
         (2, "step", np.array(-1)),
         (2, "step", np.array(10**9)),
@@ -213,7 +213,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, LabelledTab
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_in_folder(folder, data, settings, on_plan=lambda run: _leave(folder, run, stop))
+        run_in_folder(folder, data, settings, begin=lambda run: _leave(folder, run, stop))
     assert (folder / "config.toml").exists()
     return folder, data, settings
 
@@ -270,7 +270,7 @@ def test_a_stopped_run_without_links_goes_on(stopped, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("run")  # a name that the user has chosen may be a link
     outcome = run_in_folder(tmp_path / "link", data, settings)
     assert load_run_model(folder).architecture == outcome.model.architecture
-    assert load_result(folder)["architecture"] == str(outcome.model.architecture)
+    assert load_result(folder).architecture == outcome.model.architecture
 
 
 def test_a_pipe_for_a_lock_does_not_hang(tmp_path: Path) -> None:
@@ -312,10 +312,13 @@ def test_a_model_elsewhere_is_not_the_runs(tmp_path: Path) -> None:
         (b"\xff", "cannot be read"),
         (b"[" * 100_000, "nested too deep"),
         (b"9" * 10_000, "cannot be read"),
-        (b"[]", "must hold the facts"),
-        (b"{}", "must hold the facts"),
-        (b'{"format": "1"}', "must hold the facts"),
+        (b"[]", "must hold the result of a run"),
+        (b"{}", "must hold the result of a run"),
+        (b'{"format": "1"}', "must hold the result of a run"),
         (b'{"format": 99}', "written by a newer tabnas"),
+        (b'{"format": 1}', "written by an older tabnas"),
+        (b'{"format": 2}', "architecture is missing"),
+        (b'{"format": 2, "seed": NaN}', "NaN is not a JSON number"),
     ],
     ids=lambda value: value[:12] if isinstance(value, bytes) else None,
 )

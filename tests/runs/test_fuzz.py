@@ -19,6 +19,7 @@ import tomli_w
 
 from tabnas.cli._source import Source
 from tabnas.errors import TabNASError
+from tabnas.results import RunResult
 from tabnas.runs import (
     LabelledTable,
     PlannedRun,
@@ -145,7 +146,7 @@ def test_results(finished: Path, tmp_path: Path) -> None:
             content = json.dumps(mutated_values(rng, json.loads(whole))).encode()
         (tmp_path / "result.json").write_bytes(content)
         with outcome_of(seen):
-            assert isinstance(load_result(tmp_path), dict)
+            assert isinstance(load_result(tmp_path), RunResult)
     assert not all(seen)
 
 

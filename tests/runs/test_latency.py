@@ -21,9 +21,9 @@ from tabnas.runs import (
     RunCheckpoint,
     RunSettings,
     RunStopped,
+    build_run_result,
     plan_run,
 )
-from tabnas.runs import describe_outcome as described
 from tabnas.runs.plan._latency import REFERENCE_NETWORKS, REPEATS
 from tests.latency.conftest import TERMS, made_latency_table
 from tests.runs.conftest import made_table
@@ -197,13 +197,11 @@ def test_what_is_returned_was_measured_and_keeps_the_limit(table_file: str) -> N
     assert {str(one.architecture) for one in outcome.candidates} <= asked
     assert outcome.measured_us == {"latency_us": pytest.approx(true_us(machine, outcome))}
     assert outcome.measured_us["latency_us"] <= LIMITS["latency_us"]
-    facts = described(outcome)
-    assert facts["costs"]["latency_us"]["limit"] == 35
-    assert facts["costs"]["latency_us"]["value"] == pytest.approx(
-        true_us(machine, outcome), rel=0.01
-    )
-    assert facts["timings"]["measured latency_us"] <= 35
-    assert not facts["notes"]
+    result = build_run_result(outcome)
+    assert result.costs["latency_us"].limit == 35
+    assert result.costs["latency_us"].value == pytest.approx(true_us(machine, outcome), rel=0.01)
+    assert result.measured_latencies["latency_us"] <= 35
+    assert not result.notes
 
 
 def slower_in_layers(factor: float) -> True_us:
@@ -272,7 +270,7 @@ def test_a_model_over_the_limit_gives_way_to_the_next_candidate(
     assert second.chosen.architecture == second.model.architecture
     assert second.measured_us["latency_us"] <= 35
     assert any(f"{first.model.architecture} was left out" in note for note in second.notes)
-    assert described(second)["architecture"] == str(second.model.architecture)
+    assert build_run_result(second).architecture == second.model.architecture
 
 
 def test_no_candidate_left_is_an_error_that_can_be_gone_on_from(
@@ -459,7 +457,7 @@ def test_a_table_of_another_machine_predicts_and_says_so(tmp_path: Path) -> None
     assert "a processor, a system, onnxruntime 1.0, one thread, measured 2025-12-31" in note
     # 8 for the call, 1 for the answer; 2 numbers and a house make 10 + 3 * 2; a colour; a day
     assert outcome.plan.latency.costs["latency_us"].overhead_us == 8 + 1 + 16 + 3 + 24
-    assert described(outcome)["costs"]["latency_us"]["value"] <= 60
+    assert build_run_result(outcome).costs["latency_us"].value <= 60
 
 
 def test_the_limit_stays_with_the_model(table_file: str, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas.data import Table, load_dataset
-from tabnas.runs import LabelledTable, RunSettings, describe_outcome, plan_run, prepare_data
+from tabnas.runs import LabelledTable, RunSettings, build_run_result, plan_run, prepare_data
 
 
 def notes(columns: dict[str, object], target: str = "y", **said: object) -> tuple[str, ...]:
@@ -91,4 +91,4 @@ def test_the_note_reaches_the_result() -> None:
     table = Table.of(columns | {"copy": truth, "y": truth})
     settings = RunSettings(limits={"parameters": 200}, baselines=False, candidates=1)
     outcome = plan_run(LabelledTable.from_table(table, "y"), settings).execute()
-    assert any("'copy' alone predicts" in note for note in describe_outcome(outcome)["notes"])
+    assert any("'copy' alone predicts" in note for note in build_run_result(outcome).notes)

@@ -13,13 +13,13 @@ import pytest
 
 from tabnas.errors import TabNASError
 from tabnas.locks import FolderLock
+from tabnas.results import Snapshot
 from tabnas.runs import (
     LabelledTable,
     Progress,
     RunFolder,
     RunSettings,
     RunStatus,
-    Snapshot,
     StatusFile,
     is_locked,
     read_status,

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.data import Table
+from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Constant, Examples
-from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, describe_outcome, plan_run
+from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, build_run_result, plan_run
 from tests.runs.conftest import made_table
 
 WORK = {"search_epochs": 3, "epochs": 4, "candidates": 2}
@@ -37,9 +38,9 @@ def numbers(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
 def assert_sound(outcome: Outcome) -> None:
     assert all(np.isfinite(array).all() for array in outcome.model.weights.values())
     assert all(np.isfinite(candidate.loss) for candidate in outcome.candidates)
-    json.dumps(describe_outcome(outcome), allow_nan=False)
+    json.dumps(encode(build_run_result(outcome)), allow_nan=False)
     for snapshot in outcome.snapshots:
-        json.dumps(snapshot.to_dict(), allow_nan=False)
+        json.dumps(encode(snapshot), allow_nan=False)
 
 
 # -- tables of every size ------------------------------------------------------------------------

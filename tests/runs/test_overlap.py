@@ -144,7 +144,7 @@ def test_a_note_is_in_the_result_the_summary_and_the_pages(
     out = tmp_path / "run"
     assert cli.run(["search", str(table), "--test", str(half), *loud, "--out", str(out)]) == 0
     assert "40 of the 100 test rows" in " ".join(capsys.readouterr().out.split())
-    assert any(NOTE in note for note in load_result(out)["notes"])
+    assert any(NOTE in note for note in load_result(out).notes)
     for page in ("report.html", "MODEL_CARD.md"):
         assert NOTE in (out / page).read_text(encoding="utf-8")
 

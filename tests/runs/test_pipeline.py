@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.data import Table, load_dataset
+from tabnas.decoding import encode
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model import load_model, probabilities, score
 from tabnas.nets import SuperNet
@@ -18,8 +20,9 @@ from tabnas.runs import (
     Progress,
     RunFolder,
     RunSettings,
-    describe_outcome,
+    build_run_result,
     load_config,
+    load_history,
     load_result,
     load_run_model,
     plan_run,
@@ -87,11 +90,9 @@ def _predicted(found: Outcome, part) -> np.ndarray:
 
 def test_one_seed_gives_the_same_bits() -> None:
     runs = [outcome(labelled("kind"), seed=seed, time=None, candidates=1) for seed in (5, 5, 6)]
-    described = [describe_outcome(run) for run in runs]
-    for facts in described:
-        facts.pop("timings")
-    assert described[0] == described[1]
-    assert described[0] != described[2]
+    results = [replace(build_run_result(run), timings={}) for run in runs]
+    assert results[0] == results[1]
+    assert results[0] != results[2]
     for name, weights in runs[0].model.weights.items():
         np.testing.assert_array_equal(weights, runs[1].model.weights[name])
 
@@ -126,8 +127,8 @@ def test_a_refit_sees_all_rows_and_keeps_the_score() -> None:
 def test_the_metric_chooses() -> None:
     found = outcome(labelled("kind"), metric="auc")
     assert found.metric.name == "auc"
-    facts = describe_outcome(found)
-    assert all(0.5 < one["auc"] <= 1 for one in facts["candidates"])
+    result = build_run_result(found)
+    assert all(0.5 < one.score <= 1 for one in result.candidates)
     with pytest.raises(TabNASError, match="must be one of"):
         outcome(labelled("value"), metric="auc")
 
@@ -160,7 +161,8 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
         "MODEL_CARD.md", "config.toml", "history.jsonl", "model", "report.html", "result.json",
     ]  # fmt: skip
     assert list(path.parent.iterdir()) == [path]
-    assert load_result(path) == json.loads(json.dumps(result))
+    assert load_result(path) == result
+    assert load_history(path) == small.snapshots
     assert (
         RunSettings(limits=load_config(path)["settings"]["limits"]).budget == small.settings.budget
     )
@@ -190,7 +192,7 @@ def test_occupied_folders_are_refused(tmp_path) -> None:
 
 
 def test_result_json_says_what_people_ask(large: Outcome) -> None:
-    facts = json.loads(json.dumps(describe_outcome(large)))
+    facts = json.loads(json.dumps(encode(build_run_result(large))))
     assert facts["costs"]["parameters"]["limit"] == 1_500
     assert facts["costs"]["flops"]["limit"] is None
     assert facts["rows"] == {"training": 2_700, "validation": 900, "test": 900}
@@ -272,7 +274,7 @@ def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.Mon
     found = outcome(labelled("kind"))
     assert found.boosted is None
     assert set(found.scores) == {"network", "trivial"}
-    assert "no trees today" in describe_outcome(found)["notes"][0]
+    assert "no trees today" in build_run_result(found).notes[0]
 
 
 def test_balanced_classes_are_calibrated_as_they_were_learned() -> None:

@@ -20,7 +20,7 @@ def test_a_report_that_cannot_be_written_is_no_end_of_a_run(tmp_path: Path) -> N
         (folder.path / "report.html").mkdir()
         with pytest.warns(UserWarning, match=r"finished, but has no report\.html"):
             folder.finish(outcome)
-    assert load_result(tmp_path / "run")["architecture"] == str(outcome.model.architecture)
+    assert load_result(tmp_path / "run").architecture == outcome.model.architecture
     assert load_run_model(tmp_path / "run").costs == outcome.model.costs
 
 

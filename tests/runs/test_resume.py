@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from pyarrow import csv, parquet
 
 from tabnas.cli import _main as cli
 from tabnas.data import _spool, _stored, read_table
+from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 from tabnas.runs import (
     LabelledTable,
@@ -26,10 +28,10 @@ from tabnas.runs import (
     RunFolder,
     RunSettings,
     RunStopped,
+    build_run_result,
     plan_run,
     run_in_folder,
 )
-from tabnas.runs import describe_outcome as described
 from tabnas.runs.checkpoints._file import read_checkpoint, write_checkpoint
 from tests.processes import default_signals
 from tests.runs.conftest import Nursery, begun, made_table, written_table
@@ -47,10 +49,9 @@ SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
 
 def bits(outcome: Outcome) -> dict[str, object]:
-    facts = described(outcome)
-    facts.pop("timings")
+    result = encode(replace(build_run_result(outcome), timings={}))
     weights = {name: array.tobytes() for name, array in outcome.model.weights.items()}
-    return {"facts": json.dumps(facts), "weights": weights, "snapshots": outcome.snapshots}
+    return {"result": json.dumps(result), "weights": weights, "snapshots": outcome.snapshots}
 
 
 def left(folder: Path) -> dict[str, object]:

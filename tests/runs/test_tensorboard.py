@@ -12,15 +12,8 @@ from typing import Any
 import pytest
 
 from tabnas.cli._main import MISTAKE, run
-from tabnas.runs import (
-    EventLog,
-    LabelledTable,
-    PlannedRun,
-    Progress,
-    RunSettings,
-    Snapshot,
-    plan_run,
-)
+from tabnas.results import Snapshot
+from tabnas.runs import EventLog, LabelledTable, PlannedRun, Progress, RunSettings, plan_run
 from tabnas.runs.folders._tensorboard import POINTS, TENSORBOARD
 from tests.runs.conftest import Nursery, made_table, written_table
 
@@ -162,7 +155,7 @@ def test_events_of_a_whole_run_and_of_one_that_was_stopped(
     network = result["scores"]["network"]["metrics"]
     for name, score in network.items():
         assert scalars(read, f"test/{name}") == pytest.approx({0: score["value"]}, rel=1e-6)
-    losses = {k: one["log_loss"] for k, one in enumerate(result["candidates"], start=1)}
+    losses = {k: one["score"] for k, one in enumerate(result["candidates"], start=1)}
     assert scalars(read, "candidates/log_loss") == pytest.approx(losses, rel=1e-6)
     words = read.Tensors("result")[0].tensor_proto.string_val[0].decode()
     assert f"| architecture | {result['architecture']} |" in words

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tabnas import TabNASError
 from tabnas.cli import _main as cli
 from tabnas.data import Table
+from tabnas.decoding import encode
 from tabnas.errors import InfeasibleError
 from tabnas.latency import Machine
-from tabnas.report._tradeoff_facts import FOLDER
+from tabnas.results._tradeoff import FOLDER
 from tabnas.runs import (
     LabelledTable,
     PlannedTradeoff,
@@ -33,7 +34,7 @@ from tabnas.runs import (
 )
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs.candidates._training import CandidateTraining
-from tabnas.runs.folders._tradeoff_result import describe_tradeoff, folder_name, pareto_optimal
+from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name, pareto_optimal
 from tabnas.space import Architecture
 from tests.cli.conftest import write_csv
 from tests.latency.conftest import made_latency_table
@@ -131,13 +132,12 @@ def test_it_is_the_same_again_and_after_any_stop(tradeoff, outcomes, tmp_path) -
 
 
 def facts(tradeoff, outcomes) -> str:
-    said = describe_tradeoff(tradeoff, outcomes)
-    said.pop("timings")
+    result = encode(replace(build_tradeoff_result(tradeoff, outcomes), timings={}))
     weights = [
         {name: array.tobytes().hex()[:64] for name, array in outcome.model.weights.items()}
         for outcome in outcomes
     ]
-    return json.dumps([said, weights])
+    return json.dumps([result, weights])
 
 
 @pytest.mark.parametrize(("widths", "layers"), [((2, 4), [1]), ((4, 2, 8), [2]), ((4, 8), [])])
@@ -146,7 +146,7 @@ def test_bottlenecks_are_those_of_the_glossary(widths, layers, tradeoff, outcome
     own = outcomes[0].model
     model = SimpleNamespace(architecture=Architecture(widths), costs=own.costs, limits=own.limits)
     changed = (replace(outcomes[0], model=model), *outcomes[1:])
-    assert describe_tradeoff(tradeoff, changed)["models"][0]["bottlenecks"] == layers
+    assert build_tradeoff_result(tradeoff, changed).models[0].bottlenecks == tuple(layers)
 
 
 def config(tradeoff: PlannedTradeoff) -> dict:
@@ -160,12 +160,12 @@ def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> 
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(config(tradeoff))
-        told = folder.finish_all(tradeoff, outcomes, config(tradeoff))
-    assert json.loads((path / "tradeoff.json").read_text()) == json.loads(json.dumps(told))
-    for limit, model in zip(tradeoff.limits, told["models"], strict=True):
-        assert model["costs"]["parameters"]["limit"] == limit
-        run = path / model["folder"]
-        assert load_result(run)["architecture"] == model["architecture"]
+        result = folder.finish_all(tradeoff, outcomes, config(tradeoff))
+    assert load_tradeoff(path) == result
+    for limit, model in zip(tradeoff.limits, result.models, strict=True):
+        assert model.costs["parameters"].limit == limit
+        run = path / model.folder
+        assert load_result(run).architecture == model.architecture
         assert load_run_model(run).costs["parameters"] <= limit
         assert (run / "report.html").exists()
     assert (path / "tradeoff.html").exists()
@@ -179,7 +179,7 @@ def test_a_page_that_cannot_be_made_is_no_loss(tradeoff, outcomes, tmp_path) -> 
         folder.write_config({})
         with pytest.warns(UserWarning, match=r"finished, but has no tradeoff.html: config.toml"):
             folder.finish_all(tradeoff, outcomes, {})
-    assert load_tradeoff(path)["models"]
+    assert load_tradeoff(path).models
     assert load_run_model(path / "limit-400")
 
 
@@ -193,7 +193,7 @@ def test_the_page_says_how_to_make_it_again(tradeoff, outcomes, tmp_path, monkey
     monkeypatch.chdir(path)
     write_csv(path / "rows.csv", {name: list(map(str, x)) for name, x in columns().items()})
     exec(unescape(code[1]), {})
-    assert load_tradeoff("again")["models"] == load_tradeoff(path)["models"]
+    assert load_tradeoff("again").models == load_tradeoff(path).models
 
 
 def test_a_process_that_ended_between_two_runs_is_gone_on_with(
@@ -211,7 +211,7 @@ def test_a_process_that_ended_between_two_runs_is_gone_on_with(
     (before_its_report / ".lock").touch()
     with TradeoffFolder(path, resume=True) as folder:
         folder.finish_all(tradeoff, outcomes, config(tradeoff))
-    assert load_result(path / "limit-400")["architecture"]
+    assert load_result(path / "limit-400").architecture
     assert (before_its_report / "report.html").exists()
     assert not (before_its_report / ".lock").exists()
 
@@ -275,14 +275,14 @@ def test_the_latency_of_every_model_is_measured_and_told(latency_file) -> None:
     machine = FakeMachine()
     curve = short(latency_file, machine)
     outcomes = curve.execute()
-    told = describe_tradeoff(curve, outcomes)
+    result = build_tradeoff_result(curve, outcomes)
     costs = []
-    for limit, outcome, model in zip(LATENCIES, outcomes, told["models"], strict=True):
+    for limit, outcome, model in zip(LATENCIES, outcomes, result.models, strict=True):
         assert outcome.measured_us["latency_us"] <= limit
-        measured = told["timings"][f"measured latency_us, limit-{limit:.12g}"]
+        measured = result.timings[f"measured latency_us, limit-{limit:.12g}"]
         assert measured == pytest.approx(machine.predicted_us(outcome.model), abs=1e-3)
-        costs.append((model["costs"]["latency_us"]["value"], outcome.chosen.loss))
-    assert [model["pareto_optimal"] for model in told["models"]] == pareto_optimal(costs)
+        costs.append((model.costs["latency_us"].value, outcome.chosen.loss))
+    assert [model.pareto_optimal for model in result.models] == pareto_optimal(costs)
 
 
 def test_a_plan_with_latencies_is_gone_on_with_and_measures_nothing(latency_file, tmp_path) -> None:
@@ -375,8 +375,7 @@ def test_a_wider_limit_knows_more_categories_and_does_better(shop_outcomes) -> N
     losses = [outcome.chosen.loss for outcome in outcomes]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < 0.7 * losses[0]
-    told = describe_tradeoff(curve, outcomes)["models"]
-    assert told[-1]["pareto_optimal"]
+    assert build_tradeoff_result(curve, outcomes).models[-1].pareto_optimal
 
 
 def test_limits_with_the_same_embeddings_share_a_search() -> None:
@@ -418,5 +417,5 @@ def test_embeddings_that_do_not_pay_are_not_taken(monkeypatch: pytest.MonkeyPatc
         assert outcome.model.architecture == first.model.architecture
         assert outcome.model.limits["parameters"] == limit
         assert outcome.chosen.loss == first.chosen.loss
-    told = describe_tradeoff(curve, (first, *others))
-    assert len({model["architecture"] for model in told["models"]}) == 1
+    result = build_tradeoff_result(curve, (first, *others))
+    assert len({model.architecture for model in result.models}) == 1

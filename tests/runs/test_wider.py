@@ -12,7 +12,7 @@ def test_steps_name_the_limits_they_break() -> None:
     space = SearchSpace([(4, 8, 16), (0, 4, 8)], inputs=10, outputs=1)
     budget = Budget(dense_parameters=100, flops=10_000)
     steps = list_wider_steps(space, Architecture((4, 4)), budget)
-    assert [(str(s.architecture), s.breaks) for s in steps] == [
+    assert [(str(s.architecture), s.violates) for s in steps] == [
         ("8-4", ("dense_parameters",)),
         ("4-8", ()),
     ]
@@ -26,4 +26,4 @@ def test_a_step_breaks_a_limit_or_is_feasible(space: SearchSpace, data: st.DataO
     for step in list_wider_steps(space, start, budget):
         assert step.architecture in space
         assert step.architecture != start
-        assert (not step.breaks) == budget.admits(space, step.architecture)
+        assert (not step.violates) == budget.admits(space, step.architecture)

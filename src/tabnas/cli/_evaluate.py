@@ -13,6 +13,7 @@ from tabnas.cli._folders import finished
 from tabnas.cli._options import FinishedRun, Json
 from tabnas.cli._standard_input import input_file
 from tabnas.cli._text import terminal
+from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
@@ -62,9 +63,9 @@ def evaluate(
     with input_file(file) as file, row_progress("evaluating") as progress:
         truth, prediction = _answers(model, file, progress)
         pa.default_memory_pool().release_unused()  # what reading took, for scores take some, too
-        scores = score(model.target, truth, prediction).to_dict()
+        scores = score(model.target, truth, prediction)
     if as_json:
-        typer.echo(json.dumps(scores, indent=2))
+        typer.echo(json.dumps(encode(scores), indent=2))
         return
     counted = "1 row" if len(truth) == 1 else f"{len(truth):,} rows"
     show_scores(terminal(), {"network": scores}, f"{counted} of {file.name}")

@@ -15,6 +15,7 @@ from tabnas.cli._options import CheckpointSeconds, Json, Quiet
 from tabnas.cli._ranks import refuse_ranks, together
 from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_config
 from tabnas.cli._text import plain, terminal
+from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _show(run: Path, manner: Manner) -> None:
     from tabnas.cli._watch import load_finished, show_finished
 
     if manner.as_json:
-        typer.echo(json.dumps(load_finished(run) | {"folder": str(run)}, indent=2))
+        typer.echo(json.dumps(encode(load_finished(run)) | {"folder": str(run)}, indent=2))
     elif not manner.quiet:
         typer.echo(f"tabnas: note: the run in {plain(run, longest=200)} is finished", err=True)
         show_finished(terminal(), run)

@@ -64,13 +64,13 @@ def judged_rows(run: Path) -> JudgedRows:
         result = load_result(run)
         if stored:
             several = _settings_of_limits(settings, config)
-            return _stored_rows(source, several, run, result.get("table")) or changed
+            return _stored_rows(source, several, run, result.table) or changed
         rows, digest = _read(source, settings)
     except (TabNASError, OSError):
         return changed
-    if result.get("table") != digest:
+    if result.table != digest:
         return changed
-    learned = result.get("trained_on_all_rows") is True
+    learned = result.trained_on_all_rows
     return JudgedRows(rows=rows, words="test rows of the run", caution=LEARNED if learned else "")
 
 

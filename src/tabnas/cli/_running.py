@@ -16,6 +16,7 @@ from tabnas.cli._ending import INTERRUPTED, LOST, TERMINATED, EndedError
 from tabnas.cli._ranks import again, what_to_do
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
+from tabnas.decoding import encode
 
 if TYPE_CHECKING:
     from tabnas.runs import Ranks, RunFolder, RunSettings
@@ -89,7 +90,7 @@ def carry_out(
         if events is not None:
             events.finish(result)
     if manner.as_json:
-        typer.echo(json.dumps(result | {"folder": folder.name}, indent=2))
+        typer.echo(json.dumps(encode(result) | {"folder": folder.name}, indent=2))
     elif not manner.quiet:
         show_result(terminal(), result, folder.name)
 

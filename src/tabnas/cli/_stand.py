@@ -12,7 +12,8 @@ from rich.text import Text
 
 from tabnas.cli._progress import UNMEASURED
 from tabnas.cli._text import plain
-from tabnas.runs import RunStatus, Snapshot
+from tabnas.results import Snapshot
+from tabnas.runs import RunStatus
 
 LABEL, VALUE, COURSE = 14, 8, 50  # columns
 BAR = 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tabnas.cli._text import plain, shown, size
+from tabnas.results import CandidateResult, CostUse, RunResult, Score, Scores
 from tabnas.runs import PlannedRun, PlannedTradeoff, estimate_network_bytes
 
 MOST_DIGITS = 7
@@ -100,29 +102,27 @@ def show_plan(console: Console, facts: dict[str, Any]) -> None:
     console.print(table)
 
 
-def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
+def show_result(console: Console, result: RunResult, folder: str) -> None:
     """Print what was found."""
     table = _two_columns()
-    table.add_row(
-        "architecture", shown(result["architecture"], "bold", longest=LONGEST_ARCHITECTURE)
-    )
-    for name, cost in result["costs"].items():
+    table.add_row("architecture", shown(result.architecture, "bold", longest=LONGEST_ARCHITECTURE))
+    for name, cost in result.costs.items():
         table.add_row(shown(name), shown(_held(name, cost, result), longest=LONGEST_NOTE))
     console.print(table)
-    if sum(cost["limit"] is not None for cost in result["costs"].values()) > 1:
+    if len(result.limited_costs) > 1:
         console.print("a limit binds if it forbids a network that is one step wider", style="dim")
     console.print()
-    if result["scores"]:
-        show_scores(console, result["scores"], f"{result['rows']['test']:,} test rows")
+    if result.scores:
+        show_scores(console, result.scores, f"{result.rows.test:,} test rows")
         console.print()
     _show_candidates(console, result)
     _show_limit_effects(console, result)
-    for note in result["notes"]:
+    for note in result.notes:
         console.print(shown(f"note: {note}", longest=LONGEST_NOTE))
-    timings = result["timings"]
+    seconds = result.phase_seconds
     console.print(
-        f"searched in {_duration(timings['search'])}, {_counted(result['candidates'])} "
-        f"trained in {_duration(timings['candidates'])}"
+        f"searched in {_duration(seconds.get('search', 0.0))}, {_counted(result.candidates)} "
+        f"trained in {_duration(seconds.get('candidates', 0.0))}"
     )
     where = plain(folder, longest=200)
     held = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
@@ -130,15 +130,15 @@ def show_result(console: Console, result: dict[str, Any], folder: str) -> None:
     console.print(f"next: tabnas predict {where} new.csv --out predictions.csv", markup=False)
 
 
-def _held(name: str, cost: dict[str, float], result: dict[str, Any]) -> str:
+def _held(name: str, cost: CostUse, result: RunResult) -> str:
     """A cost beside its limit: the share, whether it binds, and what was measured of it."""
-    value, limit = cost["value"], cost["limit"]
+    value, limit = cost.value, cost.limit
     if limit is None:
         return amount(value)
-    said = f"{amount(value)} of {limit:,} ({100 * value / limit:.0f} %)"
-    if any(name in step["breaks"] for step in result["wider"]):
+    said = f"{amount(value)} of {limit:,} ({100 * cost.share:.0f} %)"
+    if name in result.binding_limits:
         said += ", binds"
-    measured = result["timings"].get(f"measured {name}")
+    measured = result.measured_latencies.get(name)
     if measured is not None:
         return f"{said}, measured {measured:,.1f}"
     return said if isinstance(value, int) else f"{said}, predicted"
@@ -153,13 +153,13 @@ def amount(cost: float) -> str:
     return f"{cost:,}" if isinstance(cost, int) else f"{cost:,.1f}"
 
 
-def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
+def show_scores(console: Console, scores: Mapping[str, Scores], where: str) -> None:
     """Print scores side by side, with their intervals."""
     console.print(shown(f"on {where}, with 95 % intervals", style="dim"))
     rows: dict[str, list[str]] = {}
-    for metric in next(iter(scores.values()))["metrics"]:
-        found = [one["metrics"].get(metric) for one in scores.values()]
-        digits = digits_of(next(one["value"] for one in found if one is not None))
+    for metric, first in next(iter(scores.values())).items():
+        found = [one.get(metric) for one in scores.values()]
+        digits = digits_of(first.value)
         rows[metric] = ["" if one is None else said_interval(one, digits) for one in found]
     negative = any(" to " in said for row in rows.values() for said in row)
     table = Table(box=None, padding=(0, 1 if negative else 2, 0, 0))  # three of them in 80 columns
@@ -171,29 +171,30 @@ def show_scores(console: Console, scores: dict[str, Any], where: str) -> None:
     console.print(table)
 
 
-def _show_candidates(console: Console, result: dict[str, Any]) -> None:
-    metric = result["metric"]
-    limit = next(name for name, cost in result["costs"].items() if cost["limit"] is not None)
-    judge = f"candidates, trained alone and judged by {result['chosen_by']}"
+def _show_candidates(console: Console, result: RunResult) -> None:
+    if not result.candidates:
+        return
+    metric, limit = result.metric, result.main_cost
+    judge = f"candidates, trained alone and judged by {result.chosen_by}"
     console.print(shown(judge, "dim", longest=LONGEST_NOTE))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     table.add_column(shown(metric), justify="right")
     table.add_column(shown(limit), justify="right")
-    digits = 1 + digits_of(result["candidates"][0][metric])
-    for candidate in result["candidates"]:
+    digits = 1 + digits_of(result.candidates[0].score)
+    for candidate in result.candidates:
         table.add_row(
-            shown(candidate["architecture"], longest=LONGEST_ARCHITECTURE),
-            said_number(candidate[metric], digits),
-            amount(candidate["costs"][limit]),
+            shown(candidate.architecture, longest=LONGEST_ARCHITECTURE),
+            said_number(candidate.score, digits),
+            amount(candidate.costs[limit]) if limit in candidate.costs else "",
         )
     console.print(table)
     console.print()
 
 
-def _show_limit_effects(console: Console, result: dict[str, Any]) -> None:
+def _show_limit_effects(console: Console, result: RunResult) -> None:
     """What more or less room would give."""
-    effects = {effect["factor"]: effect for effect in result["limit_effects"]}
+    effects = {effect.factor: effect for effect in result.limit_effects}
     if 1.0 not in effects or len(effects) < 2:
         return
     words = {0.5: "half the limit", 1.0: "the limit", 2.0: "twice the limit"}
@@ -202,11 +203,11 @@ def _show_limit_effects(console: Console, result: dict[str, Any]) -> None:
     table.add_column("")
     table.add_column("loss", justify="right")
     table.add_column("architecture")
-    digits = digits_of(effects[1.0]["one_shot_loss"])
+    digits = digits_of(effects[1.0].one_shot_loss)
     for factor, effect in effects.items():
-        loss = said_number(effect["one_shot_loss"], digits)
-        network = shown(effect["architecture"], longest=LONGEST_ARCHITECTURE)
-        table.add_row(words[factor], loss, network)
+        loss = said_number(effect.one_shot_loss, digits)
+        network = shown(effect.architecture, longest=LONGEST_ARCHITECTURE)
+        table.add_row(words.get(factor, f"{factor:g} times the limit"), loss, network)
     console.print(table)
     console.print()
 
@@ -227,7 +228,7 @@ def _widths(widths: list[int]) -> str:
     return f"{absent}{said}  ({len(present)} widths)"
 
 
-def _counted(candidates: list[Any]) -> str:
+def _counted(candidates: Sequence[CandidateResult]) -> str:
     return "1 candidate" if len(candidates) == 1 else f"{len(candidates)} candidates"
 
 
@@ -237,10 +238,10 @@ def _columns(described: dict[str, str]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
 
 
-def said_interval(score: dict[str, float], digits: int) -> str:
+def said_interval(score: Score, digits: int) -> str:
     """A value with its 95 % interval."""
-    value, low, high = (said_number(score[name], digits) for name in ("value", "low", "high"))
-    return f"{value} ({low}-{high})" if score["low"] >= 0 else f"{value} ({low} to {high})"
+    value, low, high = (said_number(end, digits) for end in (score.value, score.low, score.high))
+    return f"{value} ({low}-{high})" if score.low >= 0 else f"{value} ({low} to {high})"
 
 
 def digits_of(value: float) -> int:

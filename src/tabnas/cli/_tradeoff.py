@@ -20,6 +20,7 @@ from tabnas.cli._side_by_side import Address, Backend, Processes, make_job_confi
 from tabnas.cli._source import Source
 from tabnas.cli._text import plain, terminal
 from tabnas.cli._values import parse_limits
+from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def carry_out_tradeoff(
         outcomes = planned.execute(live, checkpoint, job_config=job_config)
     facts = folder.finish_all(planned, outcomes, asked_for)
     if manner.as_json:
-        typer.echo(json.dumps(facts | {"folder": folder.name}, indent=2))
+        typer.echo(json.dumps(encode(facts) | {"folder": folder.name}, indent=2))
     elif not manner.quiet:
         show_tradeoff(terminal(), facts, folder.name)
 

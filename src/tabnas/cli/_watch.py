@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.errors import ConsoleError
 from rich.live import Live
 
 from tabnas.cli import _completing as completing
@@ -21,19 +20,15 @@ from tabnas.cli._folders import meant
 from tabnas.cli._text import plain, shown, terminal
 from tabnas.decoding import encode
 from tabnas.errors import TabNASError
+from tabnas.formatting import sanitize_texts
 
 if TYPE_CHECKING:
+    from tabnas.results import RunResult, TradeoffResult
     from tabnas.runs import RunStatus
 
 STOPPED = 3
 """The exit code of a view whose run has ended without a result."""
 LOOKS = 0.5  # seconds from one to the next
-LONGEST_TEXT = 500
-MALFORMED = (
-    ArithmeticError, AttributeError, ConsoleError, LookupError, StopIteration, TypeError,
-    ValueError,
-)  # fmt: skip
-"""What comes of showing a result that is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,36 +173,20 @@ def show_finished(console: Console, run: Path) -> None:
     """The summary that the search itself ends with."""
     from tabnas.cli._summary import show_result
     from tabnas.cli._tradeoff_summary import show_tradeoff
-    from tabnas.runs import is_tradeoff
+    from tabnas.results import TradeoffResult
 
-    show = show_tradeoff if is_tradeoff(run) else show_result
-    facts = _made_plain(load_finished(run))
-    try:
-        show(console, facts, str(run))
-    except MALFORMED as error:
-        if isinstance(error, TabNASError):
-            raise
-        raise TabNASError(
-            f"the result in {plain(run)!r} must hold the facts of a run, but it holds others"
-        ) from None
+    result = sanitize_texts(load_finished(run))
+    if isinstance(result, TradeoffResult):
+        show_tradeoff(console, result, str(run))
+    else:
+        show_result(console, result, str(run))
 
 
-def load_finished(run: Path) -> dict[str, Any]:
-    """Return the facts of a finished run or trade-off."""
+def load_finished(run: Path) -> RunResult | TradeoffResult:
+    """Return the result of a finished run or trade-off."""
     from tabnas.runs import is_tradeoff, load_result, load_tradeoff
 
     return load_tradeoff(run) if is_tradeoff(run) else load_result(run)
-
-
-def _made_plain(value: Any) -> Any:
-    """Without anything that a terminal would obey: the file may be anybody's."""
-    if isinstance(value, str):
-        return plain(value, longest=LONGEST_TEXT)
-    if isinstance(value, list):
-        return [_made_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {plain(name): _made_plain(one) for name, one in value.items()}
-    return value
 
 
 def _for_machines(run: Path, seen: Seen) -> dict[str, Any]:
@@ -215,7 +194,7 @@ def _for_machines(run: Path, seen: Seen) -> dict[str, Any]:
     if seen.stand is not None:
         said |= encode(seen.stand)
     if seen.state == "finished":
-        said["result"] = load_finished(run)
+        said["result"] = encode(load_finished(run))
     return {name: _finite(value) for name, value in said.items()}
 
 

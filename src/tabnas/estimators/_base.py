@@ -15,7 +15,7 @@ from tabnas.estimators._features import categorical_kinds, check_features
 from tabnas.estimators._progress_logger import ProgressLogger
 from tabnas.estimators._run_settings import limit_names, make_run_settings
 from tabnas.model import Model, save_model
-from tabnas.runs import LabelledTable, describe_outcome, load_run_model, plan_run, run_in_folder
+from tabnas.runs import LabelledTable, build_run_result, load_run_model, plan_run, run_in_folder
 
 if TYPE_CHECKING:
     from tabnas.export import ExportResult
@@ -42,8 +42,8 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         feasible = outcome.plan.feasible
         self.costs_ |= feasible.budget.costs(feasible.space, self.architecture_)
         self.n_iter_ = outcome.chosen.stop_after
-        self.result_ = describe_outcome(outcome)
-        self.candidates_ = self.result_["candidates"]
+        self.result_ = build_run_result(outcome)
+        self.candidates_ = list(self.result_.candidates)
         self.history_ = list(outcome.snapshots)
         return self
 

@@ -93,13 +93,13 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
     feature_names_in_ : ndarray of str
         Names of the columns, if X had any.
     n_iter_ : int
-        Number of epochs of the final training.
-    candidates_ : list of dict
-        The architectures that were trained from scratch, best first.
+        Epochs of the final training.
+    candidates_ : list of CandidateResult
+        The architectures that were trained alone, best first.
     history_ : list of Snapshot
-        Snapshots of the policy during the search.
-    result_ : dict
-        Everything about the run, as plain values for JSON.
+        The course of the search.
+    result_ : RunResult
+        The result of the run, as `result.json` holds it.
 
     Examples
     --------

@@ -14,10 +14,11 @@ from tabnas.model._files import load_model, save_model
 from tabnas.model._limits import MEASURED_COSTS
 from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
 from tabnas.model._model import Model, probabilities
-from tabnas.model._scores import Score, Scores, primary_loss, score
+from tabnas.model._scores import primary_loss, score
 from tabnas.model._task import make_examples, network_task
 from tabnas.model._tree_inputs import EncodedTreeMatrix, TreeInputs, TreeMatrix
 from tabnas.model._weights import weight_shapes
+from tabnas.results import Score, Scores
 
 __all__ = [
     "MEASURED_COSTS",

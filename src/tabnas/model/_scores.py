@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.data import ClassTarget, Target, Task
+from tabnas.data import ClassTarget, Target
 from tabnas.errors import TabNASError, check_int
 from tabnas.model._metrics import METRICS, Metric, get_metric, metrics_for
 from tabnas.model._weighted_metrics import WeightedMetric, check_sample_weight
+from tabnas.results import Score, Scores
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
@@ -24,45 +24,6 @@ BLOCK_CELLS = 1 << 20  # counts sampled at a time, so that a block stays in the 
 TAIL = 0.025
 NORMAL_QUANTILE = 1.959963984540054  # of 1 - TAIL: scipy.special.ndtri(0.975)
 MAX_SUM_ERROR = 1e-5
-
-
-@dataclass(frozen=True)
-class Score:
-    """The value of a metric on some rows, and its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
-
-
-@dataclass(frozen=True, repr=False)
-class Scores(Mapping[str, Score]):
-    """Every metric that fits the task and is defined on the rows, by name."""
-
-    task: Task
-    rows: int  # with a positive weight
-    entries: Mapping[str, Score]
-
-    def __getitem__(self, name: str) -> Score:
-        return self.entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores as plain values for JSON."""
-        metrics = {name: asdict(score) for name, score in self.items()}
-        return {"task": self.task, "rows": self.rows, "metrics": metrics}
-
-    def __repr__(self) -> str:
-        scores = ", ".join(f"{name} {score}" for name, score in self.items())
-        return f"<Scores on {self.rows:,} rows: {scores}>"
 
 
 def score(

@@ -1,4 +1,4 @@
-"""Axes: where values lie in a picture, and the marks that say so."""
+"""Scales and axes of charts."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
+from tabnas.formatting import MAX_DECIMALS, PERCENT, format_fixed, format_number
 from tabnas.report._svg import Drawing
-from tabnas.report._words import MOST_PLACES, PERCENT, alike, number
 
 WIDTH = 400
-"""Of every picture: shown at about this size on a phone, and somewhat larger elsewhere."""
+"""The width of every drawing: about its size on a phone; elsewhere it is shown larger."""
 MARGIN = 0.06
-MOST_TICKS = 12
-DISTINCT = 1e-9  # of the values: what differs by less is the same
-LOG_FROM = 20.0
-"""The ratio from which positive values are better seen on a logarithmic axis."""
-LOG_TO, LEAST_LOG = 1e100, 1e-250
-"""A greater ratio, or a smaller value, cannot be given room without leaving the numbers."""
+MAX_TICKS = 12
+MIN_DIFFERENCE = 1e-9  # relative to the values; smaller ones count as none
+MIN_LOG_RATIO = 20.0
+"""From this ratio on, positive values get a logarithmic axis."""
+MAX_LOG_RATIO, MIN_LOG = 1e100, 1e-250
+"""Beyond these, margins on a logarithmic axis would overflow or underflow."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to places, linear or logarithmic."""
+    """A linear or logarithmic map from values to coordinates."""
 
     low: float
     high: float
@@ -31,26 +31,26 @@ class Scale:
     logarithmic: bool = False
 
     @classmethod
-    def over(
+    def from_values(
         cls,
         values: Iterable[float],
         start: float,
         end: float,
         *,
-        spread: bool = False,
-        spread_from: float = LOG_FROM,
+        log: bool = False,
+        min_log_ratio: float = MIN_LOG_RATIO,
         margin: float = MARGIN,
     ) -> Scale:
-        """A scale that holds all finite values, with some room.
+        """Return a scale that contains all finite values, with a margin.
 
-        With `spread`, positive values that differ by orders of magnitude get a logarithmic one.
+        With `log`, it is logarithmic for positive values that differ by orders of magnitude.
         """
         finite = [value for value in values if isfinite(value)] or [0.0, 1.0]
         low, high = min(finite), max(finite)
-        if spread and low > LEAST_LOG and spread_from < high / low < LOG_TO:
+        if log and low > MIN_LOG and min_log_ratio < high / low < MAX_LOG_RATIO:
             room = (high / low) ** margin
             return cls(low / room, high * room, start, end, logarithmic=True)
-        if high - low <= DISTINCT * max(abs(low), abs(high)):
+        if high - low <= MIN_DIFFERENCE * max(abs(low), abs(high)):
             half = abs(high) / 10 or 0.5
             low, high = low - half, high + half
         room = margin * (high - low)
@@ -62,12 +62,12 @@ class Scale:
             low, high, value = log10(low), log10(high), log10(value)
         return self.start + (value - low) / (high - low) * (self.end - self.start)
 
-    def holds(self, value: float) -> bool:
-        """Whether the value can be shown."""
+    def contains(self, value: float) -> bool:
+        """Return whether a value lies on the scale."""
         return isfinite(value) and self.low <= value <= self.high
 
     def ticks(self, about: int = 5) -> list[float]:
-        """Round values to mark."""
+        """Return about so many round values."""
         if self.logarithmic:
             powers = range(ceil(log10(self.low)), floor(log10(self.high)) + 1)
             if len(powers) >= 2:
@@ -77,48 +77,52 @@ class Scale:
         unit = 10.0 ** floor(log10(rough))
         step = next(m * unit for m in (1, 2, 2.5, 5, 10) if m * unit >= rough * 0.999)
         first, last = ceil(self.low / step), floor(self.high / step)
-        return [k * step for k in range(first, min(last, first + MOST_TICKS) + 1)]
+        return [k * step for k in range(first, min(last, first + MAX_TICKS) + 1)]
 
 
-def marked(scale: Scale, about: int, *, percent: bool = False) -> list[tuple[float, str]]:
-    """The places of round values, and these as texts with the same digits after the point."""
+def tick_labels(scale: Scale, about: int, *, percent: bool = False) -> list[tuple[float, str]]:
+    """Return the coordinates of round values with their texts, all with the same decimals."""
     ticks = scale.ticks(about)
     factor, unit = (100.0, PERCENT) if percent else (1.0, "")
     shown = [factor * value for value in ticks]
     if scale.logarithmic:
-        texts = [number(value) for value in shown]
+        texts = [format_number(value) for value in shown]
     else:
-        texts = alike(shown, max((_places(value) for value in shown), default=0))
+        texts = format_fixed(shown, max((_decimals(value) for value in shown), default=0))
     return [(scale(value), text + unit) for value, text in zip(ticks, texts, strict=True)]
 
 
-def _places(value: float) -> int:
-    """Digits after the point that a round value needs."""
+def _decimals(value: float) -> int:
+    """Return how many decimals a round value has."""
     digits = f"{value:.10g}"
-    return len(digits.partition(".")[2]) if "e" not in digits else MOST_PLACES + 1
+    return len(digits.partition(".")[2]) if "e" not in digits else MAX_DECIMALS + 1
 
 
-def axes(
+def draw_axes(
     drawing: Drawing,
     x: Scale,
     y: Scale,
-    across: str,
-    up: str,
+    x_label: str,
+    y_label: str,
     *,
     percent: tuple[bool, bool] = (False, False),
-    marks: Sequence[tuple[float, str]] | None = None,
+    x_ticks: Sequence[tuple[float, str]] | None = None,
 ) -> None:
-    """Grid lines, their values, and what the axes are; `y` runs upwards, from start to end.
+    """Draw grid lines, ticks and labels; `y` runs upwards, from its start to its end.
 
-    `percent` says of which of the two the values are shares; `marks` are places and texts to have
-    along `x` instead of round values.
+    Parameters
+    ----------
+    percent
+        Whether the values of x and y are shares, to be shown in percent.
+    x_ticks
+        Coordinates and texts of the ticks along x, instead of round values.
     """
-    for place, text in marked(y, 5, percent=percent[1]):
-        drawing.line(x.start, place, x.end, place, "grid")
-        drawing.text(x.start - 6, place + 4, text, "tick", "end")
-    for place, text in marked(x, 4, percent=percent[0]) if marks is None else marks:
-        drawing.line(place, y.start, place, y.start + 4, "axis")
-        drawing.text(place, y.start + 17, text, "tick", "middle")
+    for at, text in tick_labels(y, 5, percent=percent[1]):
+        drawing.line(x.start, at, x.end, at, "grid")
+        drawing.text(x.start - 6, at + 4, text, "tick", "end")
+    for at, text in tick_labels(x, 4, percent=percent[0]) if x_ticks is None else x_ticks:
+        drawing.line(at, y.start, at, y.start + 4, "axis")
+        drawing.text(at, y.start + 17, text, "tick", "middle")
     drawing.line(x.start, y.start, x.end, y.start, "axis")
-    drawing.text(2, y.end - 10, up, "label")
-    drawing.text(x.end, y.start + 34, across, "label", "end")
+    drawing.text(2, y.end - 10, y_label, "label")
+    drawing.text(x.end, y.start + 34, x_label, "label", "end")

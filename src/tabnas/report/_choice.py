@@ -6,139 +6,167 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log2
 
-from tabnas.report._tradeoff_facts import Member, TradeoffFacts
-from tabnas.report._tradeoff_words import CHANCE, capital, changed, said, short
-from tabnas.report._words import PERCENT, cost_words, listed, metric_words, number
+from tabnas.formatting import (
+    PERCENT,
+    capitalize_first,
+    cost_label,
+    format_number,
+    join_words,
+    metric_label,
+)
+from tabnas.report._tradeoff_text import CHANCE, format_difference, format_network, format_value
+from tabnas.results import TradeoffModel, TradeoffResult
 
-BENDS = 2.0
-"""How many times more a doubling must buy before a bend than after it."""
+MIN_BEND = 2.0
+"""How many times more a doubling must gain before a bend than after it."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A network to begin with, and the reasons."""
+    """The network to start with, and the reasons in sentences."""
 
-    member: Member
-    words: Sequence[str]
+    model: TradeoffModel
+    reasons: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Bend:
-    """Where more cost begins to buy less; what a doubling of it buys before and after."""
+    """The network from which more cost gains less; the gain per doubling before and after."""
 
-    member: Member
-    before: float
-    after: float
+    model: TradeoffModel
+    gain_before: float
+    gain_after: float
 
 
-def choose(facts: TradeoffFacts) -> Choice:
-    """The cheapest network that may be as good as the best; without test rows, the bend."""
-    best = _best(facts)
-    bend = find_bend(facts)
-    cheaper = [
-        m
-        for m in facts.members
-        if facts.tested and m.used < best.used and facts.as_good(m.score, best.score)
-    ]
-    enough = min(cheaper, key=lambda m: (m.used, m.limit)) if cheaper else best
-    if not facts.tested and bend is not None:
-        enough = bend.member
-    words = [_of_best(facts, best, enough)]
+def choose_network(result: TradeoffResult) -> Choice:
+    """Return the cheapest network that may be as good as the best; without test rows, the bend."""
+    best, bend = _find_best(result), find_bend(result)
+    chosen = best
+    if result.is_tested:
+        cheaper = [
+            m
+            for m in result.models
+            if result.used(m) < result.used(best)
+            and result.is_as_good(result.score(m), result.score(best))
+        ]
+        chosen = min(cheaper, key=lambda m: (result.used(m), m.limit), default=best)
+    elif bend is not None:
+        chosen = bend.model
+    reasons = [_compare_with_best(result, best, chosen)]
     if bend is not None:
-        words.append(_of_bend(facts, bend, enough))
-    elif len(facts.networks) > 2:
-        words.append("The curve has no clear bend: later steps buy about as much as earlier ones.")
-    words += _of_dominated(facts)
-    return Choice(enough, words)
+        reasons.append(_describe_bend(result, bend, chosen))
+    elif len(result.networks) > 2:
+        reasons.append(
+            "The curve has no clear bend: later steps gain about as much as earlier ones."
+        )
+    dominated = [format_network(g[0]) for g in result.networks if not g[0].pareto_optimal]
+    if dominated:
+        was = "was" if len(dominated) == 1 else "were"
+        reasons.append(
+            f"On validation rows {join_words(dominated)} {was} no better than a cheaper one."
+        )
+    return Choice(chosen, reasons)
 
 
-def find_bend(facts: TradeoffFacts) -> Bend | None:
-    """The network farthest on the good side of the line from the cheapest to the dearest.
+def find_bend(result: TradeoffResult) -> Bend | None:
+    """Return the network farthest on the good side of the line between both ends of the curve.
 
-    Costs count in doublings; networks that a cheaper one equals do not count.
+    Costs count in doublings. Networks that a cheaper one dominates are left out.
     """
-    known = [group[0] for group in facts.networks]
+    networks = [group[0] for group in result.networks]
     curve = sorted(
-        (m for m in known if m.optimal and m.used > 0 and isfinite(m.score.value)),
-        key=lambda m: m.used,
+        (
+            m
+            for m in networks
+            if m.pareto_optimal and result.used(m) > 0 and isfinite(result.score(m).value)
+        ),
+        key=result.used,
     )
-    if len(curve) < 3 or curve[0].used == curve[-1].used:
+    if len(curve) < 3 or result.used(curve[0]) == result.used(curve[-1]):
         return None
     first, last = curve[0], curve[-1]
-    whole = log2(last.used) - log2(first.used)
-    total = facts.gain(first, last)
+    length = log2(result.used(last)) - log2(result.used(first))
+    total = result.gain(first, last)
     bends = []
-    for member in curve[1:-1]:
-        along = log2(member.used) - log2(first.used)
-        if 0 < along < whole:
-            bought = facts.gain(first, member)
-            rate, rest = bought / along, (total - bought) / (whole - along)
-            bends.append((bought - total * along / whole, Bend(member, rate, rest)))
+    for model in curve[1:-1]:
+        along = log2(result.used(model)) - log2(result.used(first))
+        if 0 < along < length:
+            gain = result.gain(first, model)
+            bend = Bend(model, gain / along, (total - gain) / (length - along))
+            bends.append((gain - total * along / length, bend))
     if not bends:
         return None
     _, bend = max(bends, key=lambda one: one[0])
-    clear = isfinite(bend.before) and bend.before > 0 and bend.before >= BENDS * bend.after
-    return bend if clear else None
+    is_clear = (
+        isfinite(bend.gain_before)
+        and bend.gain_before > 0
+        and bend.gain_before >= MIN_BEND * bend.gain_after
+    )
+    return bend if is_clear else None
 
 
-def _best(facts: TradeoffFacts) -> Member:
-    sign = -1 if facts.greater else 1
-    known = [m for m in facts.members if isfinite(m.score.value)]
-    return min(known or facts.members, key=lambda m: (sign * m.score.value, m.used, m.limit))
+def _find_best(result: TradeoffResult) -> TradeoffModel:
+    sign = -1 if result.greater_is_better else 1
+    finite = [m for m in result.models if isfinite(result.score(m).value)]
+    return min(
+        finite or result.models,
+        key=lambda m: (sign * result.score(m).value, result.used(m), m.limit),
+    )
 
 
-def _of_best(facts: TradeoffFacts, best: Member, enough: Member) -> str:
-    metric, cost = metric_words(facts.metric), cost_words(facts.cost)
-    value = said(facts, best.score.value)
-    named = f"{short(best)} (limit {number(best.limit)}, {metric} {value})"
-    if not facts.tested:
+def _compare_with_best(result: TradeoffResult, best: TradeoffModel, chosen: TradeoffModel) -> str:
+    metric, cost = metric_label(result.metric), cost_label(result.cost)
+    value = format_value(result, result.score(best).value)
+    name = f"{format_network(best)} (limit {format_number(best.limit)}, {metric} {value})"
+    if not result.is_tested:
         return (
             "No rows were kept for a test. The values are those of the rows that also chose the "
-            f"networks, so they are a little too good, and nothing tells what of a difference is "
-            f"chance. The best there is {named}."
+            "networks, so they are a little too good, and nothing tells which differences are "
+            f"chance. The best there is {name}."
         )
-    if len(facts.networks) == 1:
+    if len(result.networks) == 1:
         return "There is one network to take: no wider limit gave a better one."
-    if enough is not best:
+    if chosen is not best:
+        score = format_value(result, result.score(chosen).value)
+        more = format_number(result.used(best) - result.used(chosen))
         return (
-            f"Begin with {short(enough)} (limit {number(enough.limit)}): it is the cheapest whose "
-            f"{metric}, {said(facts, enough.score.value)}, lies within the 95{PERCENT} interval of "
-            f"the best, {named}. What the {number(best.used - enough.used)} further {cost} add "
-            f"{CHANCE}."
+            f"Start with {format_network(chosen)} (limit {format_number(chosen.limit)}): it is the "
+            f"cheapest whose {metric}, {score}, lies within the 95{PERCENT} interval of the best, "
+            f"{name}. What the {more} further {cost} add {CHANCE}."
         )
-    if best.used == min(m.used for m in facts.members):
-        return f"{capital(named)} is both the cheapest and the best on test rows: take it."
-    close = [short(m) for m in facts.members if m.used < best.used and not facts.apart(m, best)]
-    begun = f"If its {number(best.used)} {cost} can be afforded, take {named}: no cheaper one "
+    if result.used(best) == min(map(result.used, result.models)):
+        return f"{capitalize_first(name)} is both the cheapest and the best on test rows: take it."
+    close = [
+        format_network(m)
+        for m in result.models
+        if result.used(m) < result.used(best) and not result.differs_clearly(m, best)
+    ]
+    start = f"If you can afford its {format_number(result.used(best))} {cost}, take {name}: "
     if not close:
-        return f"{begun}comes near, and its 95{PERCENT} interval touches none of theirs."
-    close = list(dict.fromkeys(close))
+        return (
+            f"{start}no cheaper one comes near, and its 95{PERCENT} interval overlaps with none "
+            "of theirs."
+        )
     return (
-        f"{begun}lies within its 95{PERCENT} interval. The interval of {listed(close)} "
-        f"still overlaps with it, so that difference {CHANCE}."
+        f"{start}no cheaper one lies within its 95{PERCENT} interval. The interval of "
+        f"{join_words(list(dict.fromkeys(close)))} still overlaps with it, so that difference "
+        f"{CHANCE}."
     )
 
 
-def _of_bend(facts: TradeoffFacts, bend: Bend, enough: Member) -> str:
-    metric, cost = metric_words(facts.metric), cost_words(facts.cost)
-    way = 1 if facts.greater else -1
-    if bend.after >= 0:
-        moves = "raises" if facts.greater else "lowers"
-        before, after = (changed(facts, gain)[1:] for gain in (bend.before, bend.after))
+def _describe_bend(result: TradeoffResult, bend: Bend, chosen: TradeoffModel) -> str:
+    metric, cost = metric_label(result.metric), cost_label(result.cost)
+    gains = (bend.gain_before, bend.gain_after)
+    if bend.gain_after >= 0:
+        verb = "raises" if result.greater_is_better else "lowers"
+        before, after = (format_difference(result, gain)[1:] for gain in gains)
     else:
-        moves = "changes"
-        before, after = (changed(facts, way * gain) for gain in (bend.before, bend.after))
-    counts = " Where cost counts more, take that one." if bend.member.used < enough.used else ""
+        verb, sign = "changes", 1 if result.greater_is_better else -1
+        before, after = (format_difference(result, sign * gain) for gain in gains)
+    is_cheaper = result.used(bend.model) < result.used(chosen)
+    advice = " If cost matters more, take that one." if is_cheaper else ""
     return (
-        f"The curve bends at {short(bend.member)} (limit {number(bend.member.limit)}): up to there "
-        f"every doubling of {cost} {moves} {metric} by {before} on average, after it by {after}."
-        f"{counts}"
+        f"The curve bends at {format_network(bend.model)} (limit {format_number(bend.model.limit)})"
+        f": up to there every doubling of {cost} {verb} {metric} by {before} on average, after it "
+        f"by {after}.{advice}"
     )
-
-
-def _of_dominated(facts: TradeoffFacts) -> list[str]:
-    worse = [short(group[0]) for group in facts.networks if not group[0].optimal]
-    if not worse:
-        return []
-    was = "was" if len(worse) == 1 else "were"
-    return [f"On held-out rows {listed(worse)} {was} no better than a cheaper one."]

@@ -1,16 +1,19 @@
-"""What to type to use a model, and to make its run again."""
+"""The commands and code that use a model, or repeat its run."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
-from tabnas.errors import TabNASError
-from tabnas.report._given import Given, shown
-from tabnas.report._words import harmless
+from tabnas.decoding import decode
+from tabnas.formatting import sanitize, shorten
 
+T = TypeVar("T")
+
+SOURCE = "config.toml"
 PREDICT = "tabnas predict . new.csv --out predictions.csv\ntabnas evaluate . labelled.csv"
 LOAD = """\
 from tabnas import load_model
@@ -65,205 +68,227 @@ DEFAULTS: Mapping[str, Any] = {
     "shares": {"validation": 0.2, "test": 0.2},
     "workers": 1,
 }
-"""What the command line does when nothing is said; what is not among its options must be so."""
+"""The defaults of the command line; settings without an option must have these values."""
 COUNTS = ("layers", "candidates", "workers", "memory")
 NAMES = ("metric", "class_weight", "scaling", "engine")
 OPTIONS = (*COUNTS, *NAMES, "time")
 KINDS = ("categorical", "numeric", "hashed")
 SEARCH_ONLY = ("time", "workers", "engine")
-"""Options that `tabnas tradeoff` has not."""
+"""Options that `tabnas tradeoff` does not have."""
 OTHERS = ("decimal", "latency_table", "limits", "order_column", "seed", "widths")
 KNOWN = {*DEFAULTS, *OPTIONS, *OTHERS}
 PARAMETERS = "parameters"
 COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
-"""Costs with an option `--max-NAME` that takes a whole number."""
+"""Costs with an option `--max-NAME` that takes an integer."""
 MEASURED = ("latency_us", "batch_latency_us")
 """Costs with an option `--max-NAME` that takes any number; the other costs have `--max NAME=N`."""
-WIDEST = 76
-LARGEST = 10**24
-"""Larger numbers are more than the command line reads exactly."""
+MAX_LINE = 76
+MAX_INTEGER = 10**24
+"""The command line does not read larger numbers exactly."""
 
 
-class UnsayableError(Exception):
-    """Something was asked in Python that the command line has no words for."""
+class NoCommandError(Exception):
+    """The command line has no option for a setting that was given in Python."""
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """The section `data` of a run's config.toml: where its table came from."""
+
+    data: str
+    target: str | None = None
+    task: str | None = None
+    validation: str | None = None
+    test: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the table without its folders, safe to show."""
+        if self.data == STANDARD_INPUT:
+            return "standard input"
+        return shorten(PurePath(self.data).name)
+
+
+@dataclass(frozen=True)
+class TradeoffLimits:
+    """The section `tradeoff` of config.toml: the cost whose limit varies, and its limits."""
+
+    cost: str
+    limits: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The sections of config.toml; `data` is missing if the table came from Python."""
+
+    settings: Mapping[str, Any]
+    data: TableSource | None = None
+    tradeoff: TradeoffLimits | None = None
+
+
+def decode_config(config: Any) -> RunConfig:
+    """Return the contents of config.toml as a `RunConfig`; raise `DecodeError` if malformed."""
+    return decode(RunConfig, config, source=SOURCE, ignore_unknown=True)
 
 
 def use_in_python(task: str, model: str = "model") -> str:
-    """Code that loads the model and asks it."""
+    """Return code that loads the model and predicts."""
     return (VALUES if task == "regression" else LABELS).format(model=model)
 
 
-def source_name(config: Mapping[str, Any]) -> str:
-    """The name of the table, without the folders it lies in; none if it came from Python."""
-    data = Given("config.toml", config).get("data")
-    if data is None:
-        return ""
-    name = _text(data["data"])
-    return "standard input" if name == STANDARD_INPUT else shown(PurePath(name).name)
-
-
-def is_of_tradeoff(config: Mapping[str, Any]) -> bool:
-    """Whether a run was made together with those of other limits."""
-    return Given("config.toml", config).get("tradeoff") is not None
-
-
-def make_again(config: Mapping[str, Any], target: str) -> str:
+def repeat_run(config: RunConfig, target: str) -> str:
     """Return the command line of a run or trade-off, or Python code that does the same.
 
-    The code quotes names with `repr`, which has nothing that cannot be seen.
+    The code quotes names with `repr`, which shows every character.
     """
-    given = Given("config.toml", config)
     try:
-        groups = _command(given)
-    except UnsayableError:
-        return (TRADEOFF_AGAIN if is_of_tradeoff(config) else AGAIN).format(target=target)
-    if any(harmless(word) != word for group in groups for word in group):
-        # nobody should copy what cannot be seen
+        groups = _command(config)
+    except NoCommandError:
+        return (AGAIN if config.tradeoff is None else TRADEOFF_AGAIN).format(target=target)
+    if any(sanitize(word) != word for group in groups for word in group):
+        # nobody should copy characters that cannot be seen
         lines = [f"    {', '.join(map(repr, group))}," for group in groups]
         return COMMAND_AGAIN.format(words="\n".join(lines))
     quoted = [shlex.join(group) for group in groups]
     line = " ".join(quoted)
-    return line if len(line) <= WIDEST else " \\\n    ".join(quoted)
+    return line if len(line) <= MAX_LINE else " \\\n    ".join(quoted)
 
 
-def _command(given: Given) -> list[list[str]]:
+def _command(config: RunConfig) -> list[list[str]]:
     """Return the words of the command line, those of an option together."""
-    data, settings, several = given.get("data"), given["settings"], given.get("tradeoff")
-    if data is None or set(_mapping(settings)) - KNOWN:
-        raise UnsayableError
-    said = {**DEFAULTS, **_mapping(settings)}
-    if said["baselines"] != DEFAULTS["baselines"]:
-        raise UnsayableError
-    varied = "" if several is None else _text(several["cost"])
-    if several is not None and any(said.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
-        raise UnsayableError
-    rows = _text(data["data"])
+    data, settings, tradeoff = config.data, config.settings, config.tradeoff
+    if data is None or set(settings) - KNOWN:
+        raise NoCommandError
+    values = {**DEFAULTS, **settings}
+    if values["baselines"] != DEFAULTS["baselines"]:
+        raise NoCommandError
+    varied = "" if tradeoff is None else tradeoff.cost
+    if tradeoff is not None and any(values.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
+        raise NoCommandError
+    rows = data.data
     rows = f"./{rows}" if rows.startswith("-") and rows != STANDARD_INPUT else rows
-    words = [["tabnas", "search" if several is None else "tradeoff", rows]]
-    for name in ("target", "task"):
-        one = data.get(name)
-        if one is not None:
-            words.append(_option(name, _text(one)))
-    if several is not None:
-        words.append(_option("limits", _joined(several["limits"], _positive)))
+    words = [["tabnas", "search" if tradeoff is None else "tradeoff", rows]]
+    for name, value in (("target", data.target), ("task", data.task)):
+        if value is not None:
+            words.append(_option(name, value))
+    if tradeoff is not None:
+        words.append(_option("limits", _join(tradeoff.limits, _positive)))
         if varied != PARAMETERS:
             words.append(_option("cost", varied))
-    for name, limit in _mapping(settings["limits"]).items():
+    for name, limit in _setting(dict[str, Any], settings, "limits").items():
         if name != varied:
             words.append(_limit(name, limit))
-    table = settings.get("latency_table")
-    if table is not None:
-        words.append(_option("latency_table", _text(table)))
-    words += _work(said)
-    if "widths" in said:
-        words.append(_option("widths", _joined(settings["widths"], _count)))
-    words += _split(data, settings, said) + _columns(settings)
-    if said["refit"]:
+    if "latency_table" in settings:
+        words.append(_option("latency_table", _setting(str, settings, "latency_table")))
+    words += _work(values)
+    if "widths" in settings:
+        words.append(_option("widths", _join(_setting(list[Any], settings, "widths"), _count)))
+    words += _split(data, settings, values) + _columns(settings)
+    if values["refit"]:
         words.append(["--refit"])
-    return [*words, _option("seed", _count(settings["seed"].count())), ["--out", "again"]]
+    seed = _count(_setting(int, settings, "seed"))
+    return [*words, _option("seed", seed), ["--out", "again"]]
 
 
-def _work(said: Mapping[str, Any]) -> list[list[str]]:
-    """Return the options for the space and the work that are not as by default."""
+def _work(values: Mapping[str, Any]) -> list[list[str]]:
+    """Return the options for the space and the work that differ from their defaults."""
     texts = dict.fromkeys(COUNTS, _count) | dict.fromkeys(NAMES, _word) | {"time": _positive}
-    changed = [name for name in OPTIONS if said.get(name) != DEFAULTS.get(name)]
-    return [_option(name, texts[name](said[name])) for name in changed]
+    changed = [name for name in OPTIONS if values.get(name) != DEFAULTS.get(name)]
+    return [_option(name, texts[name](values[name])) for name in changed]
 
 
-def _split(data: Given, settings: Given, said: Mapping[str, Any]) -> list[list[str]]:
-    """How the rows were dealt out."""
+def _split(
+    data: TableSource, settings: Mapping[str, Any], values: Mapping[str, Any]
+) -> list[list[str]]:
+    """Return the options for the validation and test rows."""
     words = []
-    shares = said["shares"] if isinstance(said["shares"], Mapping) else {}
-    for name in ("validation", "test"):
-        file = data.get(name)
+    shares = values["shares"] if isinstance(values["shares"], Mapping) else {}
+    for name, file in (("validation", data.validation), ("test", data.test)):
         if file is not None:
-            words.append(_option(name, _text(file)))
+            words.append(_option(name, file))
         elif shares.get(name) != DEFAULTS["shares"][name]:
             if not (isinstance(shares.get(name), float) and 0 < shares[name] < 1):
-                raise UnsayableError
+                raise NoCommandError
             words.append(_option(name, str(shares[name])))
-    if said["order"] in ("time", "group"):
-        words.append(_option(f"{said['order']}_column", _text(settings["order_column"])))
+    if values["order"] in ("time", "group"):
+        column = _setting(str, settings, "order_column")
+        words.append(_option(f"{values['order']}_column", column))
     return words
 
 
-def _columns(settings: Given) -> list[list[str]]:
-    """Columns that were left out or of which the kind was told, and how numbers are written."""
+def _columns(settings: Mapping[str, Any]) -> list[list[str]]:
+    """Return the options for columns that are dropped or have a given kind, and for decimals."""
     words = []
-    drop, kinds = settings.get("drop"), settings.get("kinds")
-    if drop is not None and drop.each():
-        words.append(_option("drop", _joined(drop, _name)))
-    if kinds is not None:
-        told = _mapping(kinds)
-        for kind in KINDS:
-            names = [name for name, one in told.items() if one == kind]
-            if names:
-                words.append(_option(kind, ",".join(map(_name, names))))
-        if set(map(str, told.values())) - set(KINDS):
-            raise UnsayableError
+    drop = _setting(list[Any], settings, "drop", default=[])
+    if drop:
+        words.append(_option("drop", _join(drop, _name)))
+    kinds = _setting(dict[str, Any], settings, "kinds", default={})
+    for kind in KINDS:
+        names = [name for name, one in kinds.items() if one == kind]
+        if names:
+            words.append(_option(kind, _join(names, _name)))
+    if set(map(str, kinds.values())) - set(KINDS):
+        raise NoCommandError
     decimal = settings.get("decimal")
     if decimal is not None:
-        if decimal.value not in (".", ","):
-            raise UnsayableError
-        words.append(_option("decimal", decimal.value))
+        if decimal not in (".", ","):
+            raise NoCommandError
+        words.append(_option("decimal", decimal))
     return words
+
+
+def _setting(kind: type[T], settings: Mapping[str, Any], name: str, default: T | None = None) -> T:
+    """Return a setting of the given type; raise `DecodeError` if it is malformed or missing."""
+    if settings.get(name) is None and default is not None:
+        return default
+    return decode(kind, settings.get(name), source=f"{SOURCE}: settings.{name}")
 
 
 def _option(name: str, value: str) -> list[str]:
-    """Return an option and its value, in one word where the value looks like an option."""
+    """Return an option and its value, in one word if the value looks like an option."""
     option = f"--{name.replace('_', '-')}"
     return [f"{option}={value}"] if value.startswith("-") else [option, value]
 
 
+def _join(values: Sequence[Any], write: Callable[[Any], str]) -> str:
+    return ",".join(map(write, values))
+
+
 def _name(value: Any) -> str:
-    """A column that can stand in a list with commas."""
+    """Return the name of a column that can be in a list with commas."""
     if not isinstance(value, str) or "," in value or value != value.strip() or not value:
-        raise UnsayableError
+        raise NoCommandError
     return value
 
 
 def _word(value: Any) -> str:
-    """A name that can be part of an option as it is."""
+    """Return a name that needs no quotes."""
     if not isinstance(value, str) or not (value.isascii() and value.isidentifier()):
-        raise UnsayableError
+        raise NoCommandError
     return value
 
 
-def _joined(given: Given, word: Any) -> str:
-    return ",".join(word(one.value) for one in given.each())
-
-
-def _text(given: Given) -> str:
-    if not isinstance(given.value, str):
-        raise TabNASError(f"{given.where} must be a text, but it is not")
-    return given.value
-
-
 def _limit(name: str, value: Any) -> list[str]:
-    """Return the option that sets a limit: the cost's own, or `--max NAME=N`."""
-    most = _positive(value)
-    if name in MEASURED or (name in COUNTED and most.isdecimal()):
-        return _option(f"max_{name}", most)
+    """Return the option that sets a limit: `--max-COST N` if there is one, or `--max COST=N`."""
+    limit = _positive(value)
+    if name in MEASURED or (name in COUNTED and limit.isdecimal()):
+        return _option(f"max_{name}", limit)
     if name == "bytes":  # there is no fraction of a byte
-        raise UnsayableError
-    return _option("max", f"{_word(name)}={most}")
+        raise NoCommandError
+    return _option("max", f"{_word(name)}={limit}")
 
 
 def _positive(value: Any) -> str:
-    """Return a positive number as text, without a point where it is whole."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < LARGEST:
-        raise UnsayableError
+    """Return a positive number as text, an integer without a decimal point."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NoCommandError
+    if not 0 < value < MAX_INTEGER:
+        raise NoCommandError
     return repr(int(value) if value == int(value) else value)
 
 
 def _count(value: Any) -> str:
-    """Return a whole number as text."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < LARGEST:
-        raise UnsayableError
+    """Return a non-negative integer as text."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_INTEGER:
+        raise NoCommandError
     return repr(value)
-
-
-def _mapping(given: Given) -> Mapping[str, Any]:
-    if not isinstance(given.value, Mapping):
-        raise TabNASError(f"{given.where} must be names with values, but it is not")
-    return given.value

@@ -1,4 +1,4 @@
-"""A picture with the words beside it."""
+"""A figure: drawings with their text and table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabnas.report._svg import Drawing
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Numbers behind a picture; the first column names the rows."""
+    """A table of texts; the first column names the rows."""
 
     title: str
     headings: Sequence[str]
@@ -22,20 +22,20 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One matter: what to call it, what to say, and what to draw, if there is anything to draw."""
+    """A topic of the page: its text, and its drawings and table, if it has any."""
 
     key: str
     title: str
-    words: Sequence[str]
+    paragraphs: Sequence[str]
     drawings: Sequence[Drawing] = ()
     table: Table | None = None
-    more: Sequence[Drawing] = ()  # folded away
-    more_title: str = ""
+    folded: Sequence[Drawing] = ()  # shown on demand
+    folded_title: str = ""
 
     def pictures(self) -> list[Markup]:
-        """The drawings, as HTML takes them."""
+        """Return the drawings as SVG."""
         return [d.render(f"{self.key}-{k}") for k, d in enumerate(self.drawings, start=1)]
 
-    def more_pictures(self) -> list[Markup]:
-        """The same for those that are folded away."""
-        return [d.render(f"{self.key}-more-{k}") for k, d in enumerate(self.more, start=1)]
+    def folded_pictures(self) -> list[Markup]:
+        """Return the drawings that are shown on demand as SVG."""
+        return [d.render(f"{self.key}-more-{k}") for k, d in enumerate(self.folded, start=1)]

@@ -1,74 +1,73 @@
-"""Where a model ends: what the files of its run say against it."""
+"""The limitations of a model that follow from the result of its run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from tabnas.report._facts import RunFacts
-from tabnas.report._markdown import escaped, named
-from tabnas.report._words import counted, greater_is_better, measured, metric_words
+from tabnas.formatting import format_count, format_score, greater_is_better, metric_label
+from tabnas.report._markdown import escape, join_names
+from tabnas.results import RunResult, Score
 
 FEW_ROWS = 1_000
-RARE = 20
-"""Rows of a class, below which nothing can be said of it."""
+MIN_CLASS_ROWS = 20
+"""With fewer rows of a class, its scores say nothing."""
 
 
-def limitations(facts: RunFacts) -> Iterator[str]:
-    """Facts alone; what follows from them is for people to say."""
-    learned, tested = facts.learned_rows, facts.rows.get("test", 0)
-    if learned < FEW_ROWS:
-        yield f"It learned from {counted(learned, 'row')} only."
+def list_limitations(result: RunResult) -> Iterator[str]:
+    """Yield the limitations as sentences of Markdown; conclusions are left to people."""
+    fit, tested = result.final_fit_rows, result.rows.test
+    if fit < FEW_ROWS:
+        yield f"It was trained on {format_count(fit, 'row')} only."
     if 0 < tested < FEW_ROWS:
-        yield f"It was tested on {counted(tested, 'row')} only; mind the intervals."
-    rare = [name for name, count in _rows_by_class(facts) if count < RARE]
+        yield f"It was tested on {format_count(tested, 'row')} only; mind the intervals."
+    rare = [name for name, count in _rows_by_class(result) if count < MIN_CLASS_ROWS]
     if rare:
-        yield f"Classes with fewer than {RARE} rows to judge them by: {named(rare)}."
-    dropped = [name for name, words in facts.columns.items() if is_dropped(words)]
+        yield f"Classes with fewer than {MIN_CLASS_ROWS} rows to test them on: {join_names(rare)}."
+    dropped = [name for name, encoding in result.columns.items() if is_dropped(encoding)]
     if dropped:
-        yield f"Columns that it does not use: {named(dropped)}."
-    pooled = [name for name, words in facts.columns.items() if " pooled" in words]
+        yield f"Columns that it does not use: {join_names(dropped)}."
+    pooled = [name for name, encoding in result.columns.items() if " pooled" in encoding]
     if pooled:
-        yield f"Columns of which it cannot tell rare categories apart: {named(pooled)}."
-    ahead = _ahead(facts)
-    if ahead:
-        yield ahead
-    if facts.refitted:
+        yield f"Columns whose rare categories it does not distinguish: {join_names(pooled)}."
+    yield from _compare_with_trees(result)
+    if result.is_refitted:
         yield (
-            f"Its final weights learned from all {learned:,} rows after all judging was done; the "
-            f"scores are of weights trained on {facts.judged_rows:,} of them."
+            f"Its final weights were trained on all {fit:,} rows after the scores were computed; "
+            f"the scores are of weights trained on {result.scored_fit_rows:,} of them."
         )
-    for note in facts.notes:
-        yield f"Note of the run: {escaped(note.rstrip('.'))}."
+    for note in result.notes:
+        yield f"Note of the run: {escape(note.rstrip('.'))}."
     yield (
         "No analysis was made of whether it treats groups of people alike (fairness), of rows from "
         "other places or times, or of rows made to deceive it."
     )
 
 
-def _rows_by_class(facts: RunFacts) -> list[tuple[str, int]]:
-    found = facts.diagnostics and facts.diagnostics.confusion
-    if not found:
+def is_dropped(encoding: str) -> bool:
+    """Return whether a column was left out, by the description of its encoding."""
+    return encoding.startswith(("dropped", "constant"))
+
+
+def _rows_by_class(result: RunResult) -> list[tuple[str, int]]:
+    confusion = result.diagnostics and result.diagnostics.confusion
+    if not confusion:
         return []
-    counts = [(name, sum(row)) for name, row in zip(found.names, found.counts, strict=True)]
-    return counts[:-1] if found.pooled else counts
+    counts = [(n, sum(row)) for n, row in zip(confusion.names, confusion.counts, strict=True)]
+    return counts[:-1] if confusion.pooled_classes else counts
 
 
-def _ahead(facts: RunFacts) -> str:
-    """Whether trees, which keep no limit, predict better by the metric of the run."""
-    ours, trees = (facts.scores.get(judge, {}) for judge in ("network", "boosted trees"))
-    name = facts.metric
-    if name not in ours or name not in trees:
-        return ""
+def _compare_with_trees(result: RunResult) -> Iterator[str]:
+    """Say so if boosted trees, which have no limit, are better by the metric of the run."""
+    network: Mapping[str, Score] = result.scores.get("network", {})
+    trees: Mapping[str, Score] = result.scores.get("boosted trees", {})
+    name = result.metric
+    if name not in network or name not in trees:
+        return
     sign = 1 if greater_is_better(name) else -1
-    if not sign * trees[name].value > sign * ours[name].value:
-        return ""
-    return (
-        "Boosted trees, which keep no limit, have the better "
-        f"{escaped(metric_words(name))} on the test rows: {measured(name, trees[name].value)} "
-        f"against {measured(name, ours[name].value)}."
-    )
-
-
-def is_dropped(words: str) -> bool:
-    """Whether a column was left out, by what was done to it."""
-    return words.startswith(("dropped", "constant"))
+    if sign * trees[name].value > sign * network[name].value:
+        yield (
+            "Boosted trees, which have no limit, have the better "
+            f"{escape(metric_label(name))} on the test rows: "
+            f"{format_score(name, trees[name].value)} against "
+            f"{format_score(name, network[name].value)}."
+        )

@@ -1,4 +1,4 @@
-"""Pictures as text: a few shapes, escaped, with a title and a description for those who listen."""
+"""Drawings as SVG: a few shapes, with a title and a description for screen readers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Point = tuple[float, float]
 
 
 class Drawing:
-    """A picture of `width` by `height`; colours come from the page's style, by class."""
+    """A drawing of `width` by `height`; the page's style sheet colours its CSS classes."""
 
     def __init__(self, width: float, height: float, title: str, description: str) -> None:
         self.width = width
@@ -22,93 +22,107 @@ class Drawing:
         self._parts: list[Markup] = []
 
     def rect(
-        self, x: float, y: float, width: float, height: float, kind: str, hint: str = ""
+        self, x: float, y: float, width: float, height: float, css_class: str, tooltip: str = ""
     ) -> None:
-        """A rectangle; `hint` is shown where a pointer rests."""
-        size = f'width="{at(max(width, 0))}" height="{at(max(height, 0))}"'
-        self._shape("rect", f'x="{at(x)}" y="{at(y)}" {size}', kind, hint)
+        """Draw a rectangle; the tooltip is shown under the pointer."""
+        size = f'width="{px(max(width, 0))}" height="{px(max(height, 0))}"'
+        self._shape(
+            "rect",
+            f'x="{px(x)}" y="{px(y)}" {size}',
+            css_class,
+            tooltip,
+        )
 
-    def circle(self, x: float, y: float, radius: float, kind: str, hint: str = "") -> None:
-        """A disc."""
-        self._shape("circle", f'cx="{at(x)}" cy="{at(y)}" r="{at(radius)}"', kind, hint)
+    def circle(self, x: float, y: float, radius: float, css_class: str, tooltip: str = "") -> None:
+        """Draw a filled circle."""
+        self._shape(
+            "circle",
+            f'cx="{px(x)}" cy="{px(y)}" r="{px(radius)}"',
+            css_class,
+            tooltip,
+        )
 
-    def square(self, x: float, y: float, radius: float, kind: str, hint: str = "") -> None:
-        """A square around (x, y), to tell from a disc without colours."""
-        self.rect(x - radius, y - radius, 2 * radius, 2 * radius, kind, hint)
+    def square(self, x: float, y: float, radius: float, css_class: str, tooltip: str = "") -> None:
+        """Draw a square around (x, y), which differs from a circle also without colours."""
+        self.rect(x - radius, y - radius, 2 * radius, 2 * radius, css_class, tooltip)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-        """A straight line."""
-        ends = f'x1="{at(x1)}" y1="{at(y1)}" x2="{at(x2)}" y2="{at(y2)}"'
-        self._shape("line", ends, kind, "")
+    def line(self, x1: float, y1: float, x2: float, y2: float, css_class: str) -> None:
+        """Draw a straight line."""
+        ends = f'x1="{px(x1)}" y1="{px(y1)}" x2="{px(x2)}" y2="{px(y2)}"'
+        self._shape("line", ends, css_class, "")
 
-    def polyline(self, points: Sequence[Point], kind: str) -> None:
-        """A line through points."""
-        listed = " ".join(f"{at(x)},{at(y)}" for x, y in points)
-        self._shape("polyline", f'points="{listed}"', kind, "")
+    def polyline(self, points: Sequence[Point], css_class: str) -> None:
+        """Draw a line through points."""
+        listed = " ".join(f"{px(x)},{px(y)}" for x, y in points)
+        self._shape("polyline", f'points="{listed}"', css_class, "")
 
-    def polygon(self, points: Sequence[Point], kind: str, hint: str = "") -> None:
-        """A filled outline."""
-        listed = " ".join(f"{at(x)},{at(y)}" for x, y in points)
-        self._shape("polygon", f'points="{listed}"', kind, hint)
+    def polygon(self, points: Sequence[Point], css_class: str, tooltip: str = "") -> None:
+        """Draw a filled polygon."""
+        listed = " ".join(f"{px(x)},{px(y)}" for x, y in points)
+        self._shape("polygon", f'points="{listed}"', css_class, tooltip)
 
-    def bars(self, bars: Sequence[tuple[float, float, float, float]], kind: str) -> None:
-        """Many rectangles (x, y, width, height) as one shape, to save space."""
+    def bars(self, bars: Sequence[tuple[float, float, float, float]], css_class: str) -> None:
+        """Draw many rectangles (x, y, width, height) as one shape, to save space."""
         if bars:
-            path = "".join(f"M{at(x)} {at(y)}h{at(w)}v{at(h)}h-{at(w)}z" for x, y, w, h in bars)
-            self._shape("path", f'd="{path}"', kind, "")
+            path = "".join(f"M{px(x)} {px(y)}h{px(w)}v{px(h)}h-{px(w)}z" for x, y, w, h in bars)
+            self._shape("path", f'd="{path}"', css_class, "")
 
     def text(
-        self, x: float, y: float, words: str, kind: str = "label", anchor: Anchor = "start"
+        self, x: float, y: float, text: str, css_class: str = "label", anchor: Anchor = "start"
     ) -> None:
-        """One line of text; `y` is its base line."""
+        """Write one line of text; `y` is its base line."""
         aligned = "" if anchor == "start" else f' text-anchor="{anchor}"'
         self._parts.append(
             Markup('<text x="{}" y="{}" class="{}"{}>{}</text>').format(
-                at(x), at(y), kind, Markup(aligned), words
+                px(x), px(y), css_class, Markup(aligned), text
             )
         )
 
-    def upwards(self, x: float, y: float, words: str, kind: str) -> None:
-        """One line of text that ends at (x, y) and is read from below."""
+    def vertical_text(self, x: float, y: float, text: str, css_class: str) -> None:
+        """Write one line of text upwards that ends at (x, y)."""
         self._parts.append(
             Markup('<text transform="translate({} {}) rotate(-90)" class="{}"{}>{}</text>').format(
-                at(x), at(y), kind, Markup(' text-anchor="end"'), words
+                px(x),
+                px(y),
+                css_class,
+                Markup(' text-anchor="end"'),
+                text,
             )
         )
 
-    def begin(self, kind: str) -> None:
-        """Shapes until `end` belong together."""
-        self._parts.append(Markup('<g class="{}">').format(kind))
+    def begin_group(self, css_class: str) -> None:
+        """Begin a group of shapes, up to `end_group`."""
+        self._parts.append(Markup('<g class="{}">').format(css_class))
 
-    def end(self) -> None:
-        """See `begin`."""
+    def end_group(self) -> None:
+        """End the group that was begun last."""
         self._parts.append(Markup("</g>"))
 
     def render(self, name: str) -> Markup:
-        """The picture; `name` must be unique on the page."""
+        """Return the drawing as SVG; `name` must be unique on the page."""
         frame = Markup(
             '<svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" '
             'aria-labelledby="{name}-title {name}-about">'
             '<title id="{name}-title">{title}</title><desc id="{name}-about">{about}</desc>'
         ).format(
-            w=at(self.width),
-            h=at(self.height),
+            w=px(self.width),
+            h=px(self.height),
             name=name,
             title=self.title,
             about=self.description,
         )
         return frame + Markup("").join(self._parts) + Markup("</svg>")
 
-    def _shape(self, tag: str, attributes: str, kind: str, hint: str) -> None:
-        inside = f"<title>{escape(hint)}</title>" if hint else ""
+    def _shape(self, tag: str, attributes: str, css_class: str, tooltip: str) -> None:
+        inside = f"<title>{escape(tooltip)}</title>" if tooltip else ""
         end = f">{inside}</{tag}>" if inside else "/>"
-        self._parts.append(Markup(f'<{tag} {attributes} class="{escape(kind)}"{end}'))
+        self._parts.append(Markup(f'<{tag} {attributes} class="{escape(css_class)}"{end}'))
 
 
-def at(value: float) -> str:
-    """A coordinate to a tenth, which is less than a pixel shows.
+def px(value: float) -> str:
+    """Format a coordinate to a tenth, which is less than a pixel.
 
-    >>> at(12.0), at(0.26)
+    >>> px(12.0), px(0.26)
     ('12', '0.3')
     """
     text = f"{value:.1f}".removesuffix(".0")

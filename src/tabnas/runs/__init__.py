@@ -10,7 +10,7 @@ from tabnas.runs._settings import RunSettings
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
 from tabnas.runs.candidates._training import Candidate, make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, RunStopped
-from tabnas.runs.folders._result import describe_outcome
+from tabnas.runs.folders._result import build_run_result
 from tabnas.runs.folders._run_folder import (
     CONFIG,
     RunFolder,
@@ -31,7 +31,7 @@ from tabnas.runs.folders._tradeoff_folder import (
     load_tradeoff,
     write_tradeoff_page,
 )
-from tabnas.runs.folders._tradeoff_result import describe_tradeoff
+from tabnas.runs.folders._tradeoff_result import build_tradeoff_result
 from tabnas.runs.plan._memory import estimate_network_bytes
 from tabnas.runs.plan._plan import Plan, make_plan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
@@ -39,8 +39,6 @@ from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data, prepare_unlimited
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.prepare._row_split import split_rows
-from tabnas.runs.search._limit_effects import LimitEffect
-from tabnas.runs.search._trace import Snapshot
 
 __all__ = [
     "CONFIG",
@@ -50,7 +48,6 @@ __all__ = [
     "EncodedRows",
     "EventLog",
     "LabelledTable",
-    "LimitEffect",
     "Outcome",
     "Plan",
     "PlannedRun",
@@ -64,13 +61,12 @@ __all__ = [
     "RunSettings",
     "RunStatus",
     "RunStopped",
-    "Snapshot",
     "StatusFile",
     "TradeoffFolder",
+    "build_run_result",
+    "build_tradeoff_result",
     "complete_run",
     "connect_ranks",
-    "describe_outcome",
-    "describe_tradeoff",
     "estimate_network_bytes",
     "is_locked",
     "is_tradeoff",

@@ -21,6 +21,7 @@ from tabnas.model import (
     trivial_prediction,
 )
 from tabnas.nets import load_engine
+from tabnas.results import Diagnostics, LimitEffect, Snapshot
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
@@ -40,9 +41,7 @@ from tabnas.runs.plan._shared_plan import share_plan
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.search._limit_effects import LimitEffect
 from tabnas.runs.search._search_step import SearchResult, search_step
-from tabnas.runs.search._trace import Snapshot
 from tabnas.stores import Store
 
 
@@ -60,7 +59,7 @@ class Outcome:
     limit_effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test rows: of the network and the reference models
     boosted: BoostedTrees | None
-    diagnostics: dict[str, Any] | None  # errors, calibration, importance of columns
+    diagnostics: Diagnostics | None  # errors, calibration, importance of columns
     notes: tuple[str, ...]  # for the user
     trained_on_all_rows: bool  # whether the model was trained on every row
     snapshots: tuple[Snapshot, ...]

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Literal
 
 from tabnas.nets import Trainer
-from tabnas.runs.search._trace import Snapshot
+from tabnas.results import Snapshot
 
 Phase = Literal["measuring", "search", "candidates", "final training", "comparison", "refit"]
 UPDATE_SECONDS = 0.1

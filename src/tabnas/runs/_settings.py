@@ -17,11 +17,11 @@ from tabnas.space import COSTS, Budget, Cost, Limit
 
 Order = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
-MAX_WORKERS = 64
-MAX_LAYERS = 32
-MAX_WIDTHS = 500
-MAX_WIDTH = 1 << 14
-MAX_CANDIDATES = 10_000
+MOST_WORKERS = 64
+MOST_LAYERS = 32
+MOST_WIDTHS = 500
+MOST_WIDTH = 1 << 14
+MOST_CANDIDATES = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,32 +81,32 @@ class RunSettings:
             known = ", ".join(f"max_{name}" for name in (*COSTS, *COST_NAMES))
             raise TabNASError(f"a run must have at least one limit, got none: {known}")
         for name in self.limits:
-            _check_one_of("cost called", name, (*COSTS, *COST_NAMES))
+            _one_of("cost called", name, (*COSTS, *COST_NAMES))
         self.budget  # noqa: B018 - refuses unknown costs and impossible limits
         self._refuse_impossible_latencies()
         check_int("seed", self.seed, minimum=0)
         check_int("memory", self.memory, minimum=1)
-        if check_int("workers", self.workers, minimum=1) > MAX_WORKERS:
+        if check_int("workers", self.workers, minimum=1) > MOST_WORKERS:
             raise TabNASError(
-                f"workers must be at most {MAX_WORKERS}, got {self.workers}; more "
+                f"workers must be at most {MOST_WORKERS}, got {self.workers}; more "
                 "than there are cores only wait for one another"
             )
-        for name, most in (("layers", MAX_LAYERS), ("candidates", MAX_CANDIDATES)):
+        for name, most in (("layers", MOST_LAYERS), ("candidates", MOST_CANDIDATES)):
             if getattr(self, name) is not None:
-                _check_at_most(most, name, check_int(name, getattr(self, name), minimum=1))
+                _at_most(most, name, check_int(name, getattr(self, name), minimum=1))
         if self.widths is not None:
             set_field(self, "widths", tuple(self.widths))
-            _check_at_most(MAX_WIDTHS, "the number of widths", len(self.widths))
+            _at_most(MOST_WIDTHS, "the number of widths", len(self.widths))
             for width in self.widths:
-                _check_at_most(MAX_WIDTH, "a width", check_int("a width", width, minimum=0))
+                _at_most(MOST_WIDTH, "a width", check_int("a width", width, minimum=0))
         if self.time is not None and not (_is_number(self.time) and 0 < self.time < inf):
             raise TabNASError(f"the time must be positive seconds, got {self.time!r}")
-        _check_one_of("order of a split", self.order, get_args(Order))
-        _check_one_of("scaling", self.scaling, get_args(Scaling))
+        _one_of("order of a split", self.order, get_args(Order))
+        _one_of("scaling", self.scaling, get_args(Scaling))
         refuse_other_marks(self.decimal)
-        _check_one_of("engine", self.engine, tuple(ENGINES))
+        _one_of("engine", self.engine, tuple(ENGINES))
         if self.class_weight is not None:
-            _check_one_of("class weight", self.class_weight, get_args(ClassWeight))
+            _one_of("class weight", self.class_weight, get_args(ClassWeight))
         if (self.order == "random") != (self.order_column is None):
             raise TabNASError(
                 "a split by time or by group needs the name of its column, and a random one none"
@@ -128,22 +128,22 @@ class RunSettings:
     def _refuse_other_types(self) -> None:
         """Files can hold anything; whatever reads a setting later may rely on its type."""
         for name in ("limits", "kinds"):
-            _check_type(name, getattr(self, name), Mapping, "names with what is said of each")
+            _typed(name, getattr(self, name), Mapping, "names with what is said of each")
         for name in ("widths", "drop"):
             if getattr(self, name) is not None:
-                _check_type(name, getattr(self, name), Iterable, "a list")
-        _check_type("shares", self.shares, Shares, "shares of the rows")
+                _typed(name, getattr(self, name), Iterable, "a list")
+        _typed("shares", self.shares, Shares, "shares of the rows")
         for name in ("refit", "baselines"):
-            _check_type(name, getattr(self, name), bool, "true or false")
+            _typed(name, getattr(self, name), bool, "true or false")
         for name in ("metric", "class_weight", "order_column", "latency_table", "decimal"):
             if getattr(self, name) is not None:
-                _check_type(name, getattr(self, name), str, "a text")
+                _typed(name, getattr(self, name), str, "a text")
         for name in ("order", "scaling", "engine"):
-            _check_type(name, getattr(self, name), str, "a text")
+            _typed(name, getattr(self, name), str, "a text")
         for column in self.drop:
-            _check_type("a column to drop", column, str, "a text")
+            _typed("a column to drop", column, str, "a text")
         for column, kind in self.kinds.items():
-            _check_type(f"the kind of {column!r}", kind, str, "a text")
+            _typed(f"the kind of {column!r}", kind, str, "a text")
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, fit for TOML, which knows no None."""
@@ -163,7 +163,7 @@ class RunSettings:
     def from_dict(cls, said: Mapping[str, Any]) -> RunSettings:
         """The inverse of `to_dict`; what is unknown or malformed is refused."""
         known = {each.name for each in fields(cls)}
-        _check_type("the settings of a run", said, Mapping, "a section of names and values")
+        _typed("the settings of a run", said, Mapping, "a section of names and values")
         for name in said:
             if name not in known:
                 raise TabNASError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
@@ -188,18 +188,18 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _check_type(what: str, given: Any, kind: type, words: str) -> None:
+def _typed(what: str, given: Any, kind: type, words: str) -> None:
     if not isinstance(given, kind) or (kind is Iterable and isinstance(given, str | Mapping)):
         shown = repr(given) if isinstance(given, str | Real | None) else type(given).__name__
         raise TabNASError(f"{what} must be {words}, got {shown[:80]}")
 
 
-def _check_at_most(most: int, what: str, given: int) -> None:
+def _at_most(most: int, what: str, given: int) -> None:
     """More would take memory or time that nobody has; better refused than died of."""
     if given > most:
         raise TabNASError(f"{what} must be at most {most:,}, got {given:,}")
 
 
-def _check_one_of(what: str, given: Any, known: tuple[str, ...]) -> None:
+def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:
     if given not in known:
         raise TabNASError(f"there is no {what} {given!r}; {did_you_mean(str(given), known)}")

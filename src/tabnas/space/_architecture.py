@@ -5,12 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from tabnas.decoding import describe_value
 from tabnas.errors import TabNASError
 
 LINEAR = "linear"  # how the network without hidden layers is written
+MAX_DEPTH, MAX_WIDTH = 1_000, 10**7  # of an architecture in a file
 
 
 @dataclass(frozen=True, order=True)
@@ -54,14 +53,20 @@ class Architecture:
         return cls(tuple(int(part) for part in parts))
 
     @classmethod
-    def from_json(cls, value: Any) -> Architecture:
-        """Decode an architecture of a file (`tabnas.decoding`)."""
-        if not isinstance(value, str):
-            raise TabNASError(f"an architecture must be a text, got {describe_value(value)}")
-        return cls.parse(value)
+    def from_json(cls, value: object) -> Architecture:
+        """Parse the hyphenated form, as files have it; refuse absurdly large networks."""
+        if not isinstance(value, str) or len(value) > 10 * MAX_DEPTH:
+            raise TabNASError("an architecture must be widths joined by hyphens, like 32-144-24")
+        architecture = cls.parse(value)
+        if architecture.depth > MAX_DEPTH or max(architecture, default=0) > MAX_WIDTH:
+            raise TabNASError(
+                f"an architecture must have at most {MAX_DEPTH:,} layers of at most {MAX_WIDTH:,} "
+                "units"
+            )
+        return architecture
 
     def to_json(self) -> str:
-        """Return the hyphenated form, for files."""
+        """Return the hyphenated form."""
         return str(self)
 
     @property

@@ -1,127 +1,137 @@
-"""Cost against result of the candidates, with the Pareto front."""
+"""Cost against score of the candidates, with the Pareto front."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite, nan
 
-from tabnas.report._chart import WIDTH, Scale, axes
-from tabnas.report._facts import Candidate, RunFacts
-from tabnas.report._figure import Figure, Table
-from tabnas.report._svg import Drawing
-from tabnas.report._words import (
-    SHARES,
-    cost_words,
-    counted,
+from tabnas.formatting import (
+    PERCENT_METRICS,
+    cost_label,
+    format_count,
+    format_number,
+    format_score,
     greater_is_better,
-    measured,
-    metric_words,
-    number,
+    metric_label,
 )
-from tabnas.report.figures._scatter import marks
+from tabnas.report._chart import WIDTH, Scale, draw_axes
+from tabnas.report._figure import Figure, Table
+from tabnas.report._svg import Drawing, Point
+from tabnas.results import CandidateResult, RunResult
 
 LEFT, RIGHT, TOP, BOTTOM = 56.0, WIDTH - 16.0, 34.0, 230.0
-MOST_LISTED = 30
+RADIUS = 8.0
+MAX_NUMBERED = MAX_LISTED = 30
 
 
-def candidates(facts: RunFacts) -> Figure:
-    """Every candidate by cost and result; the front joins those that nothing cheaper beats."""
-    cost, metric = facts.main_cost, facts.metric
+def draw_candidates(result: RunResult) -> Figure:
+    """Draw every candidate by its cost and score, and the Pareto front."""
+    cost, metric = result.main_cost, result.metric
     title = "Candidates: cost against result"
-    places = [(c.costs.get(cost, nan), c.result) for c in facts.candidates]
-    finite = [place for place in places if all(map(isfinite, place))]
-    front = pareto(places, greater=greater_is_better(metric))
+    points = [(c.costs.get(cost, nan), c.score) for c in result.candidates]
+    finite = [point for point in points if all(map(isfinite, point))]
+    front = pareto_front(finite, greater=greater_is_better(metric))
     drawings = []
     if finite:
-        limit = next((c.limit for c in facts.costs if c.name == cost), None)
-        beside = [limit] if limit is not None and isfinite(limit) else []
-        x = Scale.over([*(c for c, _ in finite), *beside], LEFT, RIGHT)
-        y = Scale.over([r for _, r in finite], BOTTOM, TOP, margin=0.1)
-        about = (
-            f"{counted(len(finite), 'candidate')}, {counted(len(front), 'is', 'are')} on the front."
-        )
+        limit = result.costs[cost].limit
+        limits = [] if limit is None else [limit]
+        x = Scale.from_values([*(c for c, _ in finite), *limits], LEFT, RIGHT)
+        y = Scale.from_values([score for _, score in finite], BOTTOM, TOP, margin=0.1)
+        on_front = format_count(len(front), "is", "are")
+        about = f"{format_count(len(finite), 'candidate')}, {on_front} on the front."
         drawing = Drawing(WIDTH, BOTTOM + 44, title, about)
-        shares = (False, metric in SHARES)
-        axes(drawing, x, y, cost_words(cost), metric_words(metric), percent=shares)
-        for most in beside:
-            drawing.line(x(most), TOP - 4, x(most), BOTTOM, "limit-line")
-            drawing.text(x(most) - 4, TOP + 4, "limit", "tick", "end")
-        drawing.polyline(_stairs(front, x, y, x(beside[0]) if beside else RIGHT), "front")
-        marks(drawing, facts.candidates, places, x, y)
+        percent = (False, metric in PERCENT_METRICS)
+        draw_axes(drawing, x, y, cost_label(cost), metric_label(metric), percent=percent)
+        for limit in limits:
+            drawing.line(x(limit), TOP - 4, x(limit), BOTTOM, "limit-line")
+            drawing.text(x(limit) - 4, TOP + 4, "limit", "tick", "end")
+        drawing.polyline(_stairs(front, x, y, x(limits[0]) if limits else RIGHT), "front")
+        draw_marks(drawing, result.candidates, points, x, y)
         drawings.append(drawing)
     return Figure(
         key="candidates",
         title=title,
-        words=_words(facts, len(front)),
+        paragraphs=_describe(result, len(front)),
         drawings=drawings,
-        table=_table(facts, {places.index(p) for p in front}),
+        table=_table(result, {points.index(point) for point in front}),
     )
 
 
-def pareto(places: Sequence[tuple[float, float]], *, greater: bool) -> list[tuple[float, float]]:
-    """Those that nothing as cheap is as good as, cheapest first.
+def draw_marks(
+    drawing: Drawing,
+    candidates: Sequence[CandidateResult],
+    points: Sequence[Point],
+    x: Scale,
+    y: Scale,
+) -> None:
+    """Draw a mark for every candidate, numbered from the best, which is on top."""
+    numbered = list(enumerate(zip(candidates, points, strict=True), start=1))
+    for rank, (candidate, (a, b)) in reversed(numbered):
+        if not (x.contains(a) and y.contains(b)):
+            continue
+        drawing.begin_group("mark-best" if rank == 1 else "mark")
+        drawing.circle(x(a), y(b), RADIUS, "disc", str(candidate.architecture))
+        if rank <= MAX_NUMBERED:
+            drawing.text(x(a), y(b) + 3.5, str(rank), "rank", "middle")
+        drawing.end_group()
 
-    >>> pareto([(3, 0.1), (1, 0.3), (2, 0.4)], greater=False)
+
+def pareto_front(points: Sequence[Point], *, greater: bool) -> list[Point]:
+    """Return the points (cost, score) that no other point dominates, the cheapest first.
+
+    >>> pareto_front([(3, 0.1), (1, 0.3), (2, 0.4)], greater=False)
     [(1, 0.3), (3, 0.1)]
     """
-    front: list[tuple[float, float]] = []
+    front: list[Point] = []
     sign = -1 if greater else 1
-    for cost, result in sorted(
-        (p for p in places if all(map(isfinite, p))), key=lambda p: (p[0], sign * p[1])
-    ):
-        if not front or sign * result < sign * front[-1][1]:
-            front.append((cost, result))
+    for cost, score in sorted(points, key=lambda point: (point[0], sign * point[1])):
+        if not front or sign * score < sign * front[-1][1]:
+            front.append((cost, score))
     return front
 
 
-def _stairs(
-    front: Sequence[tuple[float, float]], x: Scale, y: Scale, end: float
-) -> list[tuple[float, float]]:
-    """The border of what is reachable: a result holds until something dearer is better."""
-    corners: list[tuple[float, float]] = []
-    for cost, result in front:
+def _stairs(front: Sequence[Point], x: Scale, y: Scale, end: float) -> list[Point]:
+    """Return the corners of the front: a score holds until a more expensive one is better."""
+    corners: list[Point] = []
+    for cost, score in front:
         if corners:
             corners.append((x(cost), corners[-1][1]))
-        corners.append((x(cost), y(result)))
+        corners.append((x(cost), y(score)))
     return [*corners, (max(end, corners[-1][0]), corners[-1][1])] if corners else []
 
 
-def _words(facts: RunFacts, on_front: int) -> list[str]:
-    better = "higher" if greater_is_better(facts.metric) else "lower"
-    if not facts.candidates:
+def _describe(result: RunResult, n_front: int) -> list[str]:
+    better = "higher" if greater_is_better(result.metric) else "lower"
+    if not result.candidates:
         return ["There is no record of candidates."]
+    networks = format_count(len(result.candidates), "network")
     return [
-        f"The search named {counted(len(facts.candidates), 'network')}; each was trained alone and "
-        f"judged by {facts.chosen_by}. The {better}, the better. Number 1 became the model.",
-        f"The line is the Pareto front: {counted(on_front, 'network')} that nothing cheaper "
+        f"The search proposed {networks}; each was trained alone and scored by "
+        f"{result.chosen_by}. The {better}, the better. Number 1 became the model.",
+        f"The line is the Pareto front: {format_count(n_front, 'network')} that nothing cheaper "
         "beats. The dashed line is the limit; all candidates lie to its left.",
     ]
 
 
-def _table(facts: RunFacts, front: set[int]) -> Table | None:
-    if not facts.candidates:
+def _table(result: RunResult, front: set[int]) -> Table | None:
+    if not result.candidates:
         return None
-    limited = [cost.name for cost in facts.limits] or [facts.main_cost]
-    shown = facts.candidates[:MOST_LISTED]
+    costs = list(result.limited_costs) or [result.main_cost]
+    rows = [
+        [
+            str(k + 1),
+            str(candidate.architecture),
+            format_score(result.metric, candidate.score),
+            *(format_number(candidate.costs[c]) if c in candidate.costs else "" for c in costs),
+            f"{candidate.epochs:,}",
+            "on the front" if k in front else "",
+        ]
+        for k, candidate in enumerate(result.candidates[:MAX_LISTED])
+    ]
+    metric = metric_label(result.metric)
     return Table(
         title="Candidates in numbers",
-        headings=[
-            "",
-            "Architecture",
-            metric_words(facts.metric),
-            *map(cost_words, limited),
-            "Epochs",
-            "Pareto front",
-        ],
-        rows=[_row(k, c, facts, limited, k in front) for k, c in enumerate(shown)],
-        note="The others are in result.json." if len(facts.candidates) > MOST_LISTED else "",
+        headings=["", "Architecture", metric, *map(cost_label, costs), "Epochs", "Pareto front"],
+        rows=rows,
+        note="The others are in result.json." if len(result.candidates) > MAX_LISTED else "",
     )
-
-
-def _row(
-    k: int, candidate: Candidate, facts: RunFacts, limited: Sequence[str], on_front: bool
-) -> list[str]:
-    costs = [number(candidate.costs[name]) if name in candidate.costs else "" for name in limited]
-    result = measured(facts.metric, candidate.result)
-    front = "on the front" if on_front else ""
-    return [str(k + 1), candidate.architecture, result, *costs, f"{candidate.epochs:,}", front]

@@ -1,226 +1,254 @@
-"""Cost against quality of the networks of a trade-off."""
+"""The curve of a trade-off: cost against score of its networks."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from math import isfinite
 
-from tabnas.report._chart import WIDTH, Scale, axes
-from tabnas.report._figure import Figure
-from tabnas.report._labels import LETTER, Box, Room, around, box_of
-from tabnas.report._svg import Drawing, Point
-from tabnas.report._tradeoff_facts import Member, TradeoffFacts
-from tabnas.report._tradeoff_words import said, short
-from tabnas.report._words import (
+from tabnas.formatting import (
     PERCENT,
-    SHARES,
-    cost_words,
-    counted,
-    cut,
-    interval,
-    listed,
-    metric_words,
-    number,
+    PERCENT_METRICS,
+    cost_label,
+    format_count,
+    format_interval,
+    format_number,
+    join_words,
+    metric_label,
     text_width,
+    truncate,
 )
+from tabnas.report._chart import WIDTH, Scale, draw_axes
+from tabnas.report._figure import Figure
+from tabnas.report._labels import LETTER_WIDTH, Box, LabelPlacer, boxes_around, text_box
+from tabnas.report._svg import Drawing, Point
+from tabnas.report._tradeoff_text import format_network, format_value
+from tabnas.results import TradeoffModel, TradeoffResult
 from tabnas.space import BOTTLENECK_DEFINITION
 
 LEFT, RIGHT, TOP, BOTTOM = 56.0, WIDTH - 16.0, 40.0, 316.0
 RADIUS = 5.5
-LOG_FROM = 4.0
-"""Limits are mostly doubled, so smaller ratios than elsewhere ask for a logarithmic axis."""
-NEAR = 0.5
-"""Others are drawn where they are at most this share of the networks' range away from it."""
-LONGEST = 26
+MIN_LOG_RATIO = 4.0
+"""Limits are mostly doubled, so the axis is logarithmic from smaller ratios on than elsewhere."""
+MAX_OUTSIDE = 0.5
+"""References are drawn up to this share of the networks' range outside of it."""
+MAX_NAME_WIDTH = 26
 TREES = "boosted trees"
-MOST_BESIDE = 4
+MAX_REFERENCES = 4
 
 
-def curve(facts: TradeoffFacts) -> Figure:
-    """A mark and interval for every network; a line joins those that nothing cheaper equals."""
-    shown = [group[0] for group in facts.networks if isfinite(group[0].score.value)]
-    title = f"What more {cost_words(facts.cost)} buy"
-    if not shown:
-        return Figure(key="tradeoff", title=title, words=["No network has a value to be drawn."])
-    about = "; ".join(_described(facts, member) for member in shown)
-    drawing = Drawing(WIDTH, BOTTOM + 44, title, f"{about}.")
-    x = Scale.over(
-        [value for m in shown for value in (m.used, m.limit)],
-        LEFT,
-        RIGHT,
-        spread=True,
-        spread_from=LOG_FROM,
+def draw_curve(result: TradeoffResult) -> Figure:
+    """Draw a mark and interval for every network, and a line through the Pareto-optimal ones."""
+    models = [group[0] for group in result.networks if isfinite(result.score(group[0]).value)]
+    title = f"What more {cost_label(result.cost)} buy"
+    if not models:
+        why = "No network has a score to be drawn."
+        return Figure(key="tradeoff", title=title, paragraphs=[why])
+    about = "; ".join(_describe_network(result, model) for model in models)
+    values = [value for m in models for value in (result.used(m), m.limit)]
+    x = Scale.from_values(values, LEFT, RIGHT, log=True, min_log_ratio=MIN_LOG_RATIO)
+    curve = _Curve(
+        result,
+        models,
+        x,
+        _score_scale(result, models),
+        Drawing(WIDTH, BOTTOM + 44, title, f"{about}."),
     )
-    y = _upwards(facts, shown)
-    marks = _limit_marks(facts, x)
-    for place, _ in marks:
-        drawing.line(place, BOTTOM, place, TOP, "grid")
-    shares = (False, facts.metric in SHARES)
-    metric = metric_words(facts.metric)
-    axes(drawing, x, y, f"limit on {cost_words(facts.cost)}", metric, percent=shares, marks=marks)
-    better = "more is better" if facts.greater else "less is better"
-    drawing.text(RIGHT, TOP - 10, better, "tick", "end")
-    room = Room(Box(LEFT + 2, TOP - 4, WIDTH, BOTTOM - 2))
-    points = {member.folder: (x(member.used), y(member.score.value)) for member in shown}
-    best = sorted((m for m in shown if m.optimal), key=lambda m: m.used)
-    line = [points[m.folder] for m in best]
-    drawing.polyline(line, "front")
-    room.take_line(line)
-    for member in shown:
-        _interval(drawing, room, y, member, *points[member.folder])
-    _others(drawing, room, facts, y)
-    unnamed = _names(drawing, room, facts, shown, points)
+    curve.draw_axes()
+    curve.draw_front()
+    for model in models:
+        curve.draw_network(model)
+    curve.draw_references()
+    n_unnamed = curve.draw_names()
     return Figure(
         key="tradeoff",
         title=title,
-        words=_words(facts, shown, x, unnamed=unnamed),
-        drawings=[drawing],
+        paragraphs=_describe(result, models, x, n_unnamed),
+        drawings=[curve.drawing],
     )
 
 
-def _upwards(facts: TradeoffFacts, shown: list[Member]) -> Scale:
-    ends = [end for m in shown for end in (m.score.low, m.score.value, m.score.high)]
+@dataclass
+class _Curve:
+    """The drawing of a curve, with its scales and the places for its labels."""
+
+    result: TradeoffResult
+    models: list[TradeoffModel]
+    x: Scale
+    y: Scale
+    drawing: Drawing
+    placer: LabelPlacer = field(
+        default_factory=lambda: LabelPlacer(Box(LEFT + 2, TOP - 4, WIDTH, BOTTOM - 2))
+    )
+
+    def point(self, model: TradeoffModel) -> Point:
+        """Return where the mark of a network is."""
+        return self.x(self.result.used(model)), self.y(self.result.score(model).value)
+
+    def draw_axes(self) -> None:
+        """Draw the axes, with the limits as ticks."""
+        result = self.result
+        ticks = _limit_ticks(result, self.x)
+        for at, _ in ticks:
+            self.drawing.line(at, BOTTOM, at, TOP, "grid")
+        draw_axes(
+            self.drawing,
+            self.x,
+            self.y,
+            f"limit on {cost_label(result.cost)}",
+            metric_label(result.metric),
+            percent=(False, result.metric in PERCENT_METRICS),
+            x_ticks=ticks,
+        )
+        better = "more is better" if result.greater_is_better else "less is better"
+        self.drawing.text(RIGHT, TOP - 10, better, "tick", "end")
+
+    def draw_front(self) -> None:
+        """Draw the line through the Pareto-optimal networks."""
+        optimal = sorted((m for m in self.models if m.pareto_optimal), key=self.result.used)
+        line = list(map(self.point, optimal))
+        self.drawing.polyline(line, "front")
+        self.placer.reserve_line(line)
+
+    def draw_network(self, model: TradeoffModel) -> None:
+        """Draw the interval of a network and its mark, a diamond if it has a bottleneck."""
+        drawing, (x, y) = self.drawing, self.point(model)
+        score = self.result.score(model)
+        ends = [self.y(end) if self.y.contains(end) else y for end in (score.low, score.high)]
+        if ends[0] != ends[1]:
+            drawing.line(x, ends[0], x, ends[1], "whisker")
+            for end in ends:
+                drawing.line(x - 3, end, x + 3, end, "whisker")
+        self.placer.reserve(Box(x - 4, min(*ends, y), x + 4, max(*ends, y)))
+        self.placer.reserve(Box(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS))
+        drawing.begin_group("mark-best" if model.pareto_optimal else "mark")
+        if model.bottlenecks:
+            half = 1.3 * RADIUS
+            corners = [(x, y - half), (x + half, y), (x, y + half), (x - half, y)]
+            drawing.polygon(corners, "disc", format_network(model))
+        else:
+            drawing.circle(x, y, RADIUS, "disc", format_network(model))
+        drawing.end_group()
+
+    def draw_references(self) -> None:
+        """Draw a line for each reference score, or an arrow to where it lies."""
+        low, high = self.y.low, self.y.high
+        for name, score in list(self.result.reference_scores.items())[:MAX_REFERENCES]:
+            if not isfinite(score.value):
+                continue
+            text = f"{truncate(name, MAX_NAME_WIDTH)} {format_value(self.result, score.value)}"
+            width = LETTER_WIDTH * text_width(text)
+            if self.y.contains(score.value):
+                y = self.y(score.value)
+                self.drawing.line(LEFT, y, RIGHT, y, "guide")
+                self.placer.reserve_line([(LEFT, y), (RIGHT, y)])
+                levels = (y - 9, y + 9)
+            else:
+                is_above = score.value > high
+                text = f"{'▴' if is_above else '▾'} {text}"
+                width += 2 * LETTER_WIDTH
+                levels = (TOP + 6, TOP + 20) if is_above else (BOTTOM - 10, BOTTOM - 24)
+            is_good = (score.value > (low + high) / 2) == self.result.greater_is_better
+            sides = (LEFT + 4, RIGHT - width) if is_good else (RIGHT - width, LEFT + 4)
+            box = self.placer.place(text_box(text, s, level) for s in sides for level in levels)
+            if box is not None:
+                self.drawing.text(box.left, box.bottom - 3, text, "tick")
+
+    def draw_names(self) -> int:
+        """Write the architectures next to their marks; return how many found no place."""
+        n_unnamed = 0
+        upwards = not self.result.greater_is_better
+        for model in sorted(self.models, key=lambda m: (not m.pareto_optimal, self.result.used(m))):
+            x, y = self.point(model)
+            name = truncate(str(model.architecture), MAX_NAME_WIDTH)
+            box = self.placer.place(boxes_around(name, x, y, upwards=upwards))
+            if box is None:
+                n_unnamed += 1
+                continue
+            nearest = min(max(x, box.left), box.right)
+            middle = (box.top + box.bottom) / 2
+            if abs(nearest - x) > 2 * RADIUS or abs(middle - y) > 4 * RADIUS:
+                self.drawing.line(x, y, nearest, min(max(y, box.top), box.bottom), "axis")
+            self.drawing.text(box.left, box.bottom - 3, name, "label")
+        return n_unnamed
+
+
+def _score_scale(result: TradeoffResult, models: list[TradeoffModel]) -> Scale:
+    """Return the scale of the scores, with the references that are near."""
+    scores = map(result.score, models)
+    ends = [end for score in scores for end in (score.low, score.value, score.high)]
     finite = [end for end in ends if isfinite(end)]
     low, high = min(finite), max(finite)
-    reach = NEAR * (high - low)
-    near = [s.value for s in facts.beside.values() if low - reach <= s.value <= high + reach]
-    return Scale.over([*finite, *near], BOTTOM, TOP, margin=0.08)
+    reach = MAX_OUTSIDE * (high - low)
+    references = [score.value for score in result.reference_scores.values()]
+    near = [value for value in references if low - reach <= value <= high + reach]
+    return Scale.from_values([*finite, *near], BOTTOM, TOP, margin=0.08)
 
 
-def _limit_marks(facts: TradeoffFacts, x: Scale) -> list[tuple[float, str]]:
-    """The limits along the axis, the loosest first, as many as can be read."""
-    marks: list[tuple[float, str]] = []
-    taken: list[Box] = []
-    for limit in sorted({m.limit for m in facts.members}, reverse=True):
-        if x.holds(limit):
-            text = number(limit)
-            half = LETTER * text_width(text) / 2
+def _limit_ticks(result: TradeoffResult, x: Scale) -> list[tuple[float, str]]:
+    """Return the limits as ticks, the widest first, without those whose texts would overlap."""
+    ticks: list[tuple[float, str]] = []
+    boxes: list[Box] = []
+    for limit in sorted({m.limit for m in result.models}, reverse=True):
+        if x.contains(limit):
+            text = format_number(limit)
+            half = LETTER_WIDTH * text_width(text) / 2
             box = Box(x(limit) - half - 2, 0, x(limit) + half + 2, 1)
-            if not any(box.meets(other) for other in taken):
-                taken.append(box)
-                marks.append((x(limit), text))
-    return marks
+            if not any(map(box.overlaps, boxes)):
+                boxes.append(box)
+                ticks.append((x(limit), text))
+    return ticks
 
 
-def _interval(
-    drawing: Drawing, room: Room, y: Scale, member: Member, across: float, up: float
-) -> None:
-    """The mark of a network, a diamond if it has a bottleneck, on its interval."""
-    score = member.score
-    ends = [y(end) if y.holds(end) else up for end in (score.low, score.high)]
-    if ends[0] != ends[1]:
-        drawing.line(across, ends[0], across, ends[1], "whisker")
-        for end in ends:
-            drawing.line(across - 3, end, across + 3, end, "whisker")
-    room.take(Box(across - 4, min(*ends, up), across + 4, max(*ends, up)))
-    room.take(Box(across - RADIUS, up - RADIUS, across + RADIUS, up + RADIUS))
-    drawing.begin("mark-best" if member.optimal else "mark")
-    hint = short(member)
-    if member.bottlenecks:
-        wide = 1.3 * RADIUS
-        corners = [(0, -wide), (wide, 0), (0, wide), (-wide, 0)]
-        drawing.polygon([(across + dx, up + dy) for dx, dy in corners], "disc", hint)
-    else:
-        drawing.circle(across, up, RADIUS, "disc", hint)
-    drawing.end()
+def _describe_network(result: TradeoffResult, model: TradeoffModel) -> str:
+    score = result.score(model)
+    value, low, high = format_interval(result.metric, score.value, score.low, score.high)
+    interval = f" ({low} to {high})" if result.is_tested else ""
+    used = f"{format_number(result.used(model))} {cost_label(result.cost)}"
+    return f"{format_network(model)}: {used}, {metric_label(result.metric)} {value}{interval}"
 
 
-def _others(drawing: Drawing, room: Room, facts: TradeoffFacts, y: Scale) -> None:
-    """A line for each that was judged beside, or an arrow to where it lies."""
-    low, high = y.low, y.high
-    for name, score in list(facts.beside.items())[:MOST_BESIDE]:
-        if not isfinite(score.value):
-            continue
-        words = f"{cut(name, LONGEST)} {said(facts, score.value)}"
-        width = LETTER * text_width(words)
-        if y.holds(score.value):
-            place = y(score.value)
-            drawing.line(LEFT, place, RIGHT, place, "guide")
-            room.take_line([(LEFT, place), (RIGHT, place)])
-            levels = (place - 9, place + 9)
-        else:
-            words = f"{'▴' if score.value > high else '▾'} {words}"
-            width += 2 * LETTER
-            levels = (TOP + 6, TOP + 20) if score.value > high else (BOTTOM - 10, BOTTOM - 24)
-        good = (score.value > (low + high) / 2) == facts.greater
-        sides = (LEFT + 4, RIGHT - width) if good else (RIGHT - width, LEFT + 4)
-        box = room.find(box_of(words, side, level) for side in sides for level in levels)
-        if box is not None:
-            drawing.text(box.left, box.bottom - 3, words, "tick")
-
-
-def _names(
-    drawing: Drawing,
-    room: Room,
-    facts: TradeoffFacts,
-    shown: list[Member],
-    points: dict[str, Point],
-) -> int:
-    """The architecture beside its mark; returns how many found no room."""
-    unnamed = 0
-    for member in sorted(shown, key=lambda m: (not m.optimal, m.used)):
-        across, up = points[member.folder]
-        words = cut(member.architecture, LONGEST)
-        box = room.find(around(words, across, up, upwards=not facts.greater))
-        if box is None:
-            unnamed += 1
-            continue
-        middle = (box.top + box.bottom) / 2
-        nearest = min(max(across, box.left), box.right)
-        if abs(nearest - across) > 2 * RADIUS or abs(middle - up) > 4 * RADIUS:
-            drawing.line(across, up, nearest, min(max(up, box.top), box.bottom), "axis")
-        drawing.text(box.left, box.bottom - 3, words, "label")
-    return unnamed
-
-
-def _described(facts: TradeoffFacts, member: Member) -> str:
-    score = member.score
-    value, low, high = interval(facts.metric, score.value, score.low, score.high)
-    spread = f" ({low} to {high})" if facts.tested else ""
-    return (
-        f"{short(member)}: {number(member.used)} {cost_words(facts.cost)}, "
-        f"{metric_words(facts.metric)} {value}{spread}"
+def _describe(
+    result: TradeoffResult, models: list[TradeoffModel], x: Scale, n_unnamed: int
+) -> list[str]:
+    metric = metric_label(result.metric)
+    where = (
+        f"{format_count(result.rows.test, 'test row')}, with its 95{PERCENT} interval."
+        if result.is_tested
+        else "validation rows. No rows were kept for a test, so there are no intervals."
     )
-
-
-def _words(facts: TradeoffFacts, shown: list[Member], x: Scale, *, unnamed: int) -> list[str]:
-    metric = metric_words(facts.metric)
-    first = (
-        f"Each mark is a network: what it uses, and its {metric} on "
-        f"{counted(facts.rows.get('test', 0), 'test row')}, with its 95{PERCENT} interval."
-        if facts.tested
-        else f"Each mark is a network: what it uses, and its {metric} on rows held out. No rows "
-        "were kept for a test, so there are no intervals."
-    )
-    scale = " Equal steps to the right multiply the cost alike." if x.logarithmic else ""
-    said_so = [f"{first} Upright lines are the limits.{scale}"]
-    key = ["● joined by the line: nothing cheaper was as good on held-out rows"]
-    if any(not m.optimal for m in shown):
+    scale = " The cost axis is logarithmic." if x.logarithmic else ""
+    key = ["● joined by the line: nothing cheaper was as good on validation rows"]
+    if any(not m.pareto_optimal for m in models):
         key.append("○ hollow: a cheaper one was as good")
-    if any(m.bottlenecks for m in shown):
+    if any(m.bottlenecks for m in models):
         key.append(f"◆ diamond: has a bottleneck, {BOTTLENECK_DEFINITION}")
-    said_so.append(f"{'; '.join(key)}.")
-    if facts.beside:
-        said_so.append(_of_others(facts))
-    if unnamed:
-        said_so.append(f"{counted(unnamed, 'network')} found no room for a name; see the table.")
-    return said_so
+    paragraphs = [
+        f"Each mark is a network: what it uses, and its {metric} on {where} Vertical lines are the "
+        f"limits.{scale}",
+        f"{'; '.join(key)}.",
+    ]
+    if result.reference_scores:
+        paragraphs.append(_describe_references(result))
+    if n_unnamed:
+        networks = format_count(n_unnamed, "network")
+        paragraphs.append(f"There was no place for the name of {networks}; see the table.")
+    return paragraphs
 
 
-def _of_others(facts: TradeoffFacts) -> str:
-    values = [f"{n} {said(facts, s.value)}" for n, s in list(facts.beside.items())[:MOST_BESIDE]]
-    compared = (
-        f"For comparison: {listed(values)}; a dashed line is such a value, an arrow says that it "
-        "lies outside. Trivial is what one can say without looking at a row."
+def _describe_references(result: TradeoffResult) -> str:
+    scores = result.reference_scores
+    values = [f"{n} {format_value(result, s.value)}" for n, s in scores.items()][:MAX_REFERENCES]
+    text = (
+        f"For comparison: {join_words(values)}; a dashed line is such a value, an arrow points to "
+        "one outside. Trivial is the best prediction without looking at a row."
     )
-    trees = facts.beside.get(TREES)
-    if trees is None:
-        return compared
-    equals = sorted(
-        (m for m in facts.members if facts.as_good(m.score, trees)), key=lambda m: m.used
-    )
+    if TREES not in scores:
+        return text
+    equal = [m for m in result.models if result.is_as_good(result.score(m), scores[TREES])]
     reached = (
-        f"{short(equals[0])} is the cheapest network within their interval, or better."
-        if equals
+        f"{format_network(min(equal, key=result.used))} is the cheapest network within their "
+        "interval, or better."
+        if equal
         else "no network comes within their interval."
     )
-    return f"{compared} Boosted trees keep no limit; {reached}"
+    return f"{text} Boosted trees have no limit; {reached}"

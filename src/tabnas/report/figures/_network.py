@@ -5,85 +5,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from tabnas.formatting import format_count, format_number
 from tabnas.report._chart import WIDTH
-from tabnas.report._facts import RunFacts
 from tabnas.report._figure import Figure
 from tabnas.report._svg import Drawing
-from tabnas.report._words import counted, number
+from tabnas.results import RunResult
 
-TALLEST = 190
+MAX_HEIGHT = 190
 TOP = 34
-THIN = 2.0
-"""The least height that can be seen; what would be lower is drawn so."""
-MOST_UNITS_SEEN = 64
-MOST_LABELLED = 9
+MIN_HEIGHT = 2.0
+"""The smallest height that can be seen; lower bars are drawn with it."""
+MAX_SEPARATED_UNITS = 64
+MAX_LABELLED = 9
 
 
-def network(facts: RunFacts) -> Figure:
-    """A bar for each layer, as high as it is wide, and the weights between as bands."""
-    plan = facts.plan
-    sizes = [plan.inputs, *facts.widths, plan.outputs]
+def draw_network(result: RunResult) -> Figure:
+    """Draw a bar for each layer, as high as it has units, and bands for the weights between."""
+    plan = result.plan
+    sizes = [plan.inputs, *result.architecture.widths, plan.outputs]
     names = ["inputs", *(f"layer {k}" for k in range(1, len(sizes) - 1)), "outputs"]
-    listed = ", ".join(f"{name}: {size:,}" for name, size in zip(names, sizes, strict=True))
-    drawing = Drawing(WIDTH, TOP + TALLEST + 44, "The network to scale", f"{listed}.")
+    about = ", ".join(f"{name}: {size:,}" for name, size in zip(names, sizes, strict=True))
+    drawing = Drawing(WIDTH, TOP + MAX_HEIGHT + 44, "The network to scale", f"{about}.")
     bar = max(2.0, min(16.0, 0.4 * WIDTH / len(sizes)))
-    places = [26 + k * (WIDTH - 52 - bar) / max(1, len(sizes) - 1) for k in range(len(sizes))]
-    unit = TALLEST / max(*sizes, 1)
-    heights = [max(THIN, size * unit) for size in sizes]
-    middle = TOP + TALLEST / 2
+    lefts = [26 + k * (WIDTH - 52 - bar) / max(1, len(sizes) - 1) for k in range(len(sizes))]
+    unit = MAX_HEIGHT / max(*sizes, 1)
+    heights = [max(MIN_HEIGHT, size * unit) for size in sizes]
+    middle = TOP + MAX_HEIGHT / 2
     for k in range(len(sizes) - 1):
         weights = sizes[k] * sizes[k + 1]
-        left, right = places[k] + bar, places[k + 1]
+        left, right = lefts[k] + bar, lefts[k + 1]
         a, b = heights[k] / 2, heights[k + 1] / 2
         outline = [(left, middle - a), (right, middle - b), (right, middle + b), (left, middle + a)]
-        hint = f"{names[k]} to {names[k + 1]}: {counted(weights, 'weight')}"
-        drawing.polygon(outline, "band", hint)
-    step = -(-len(sizes) // MOST_LABELLED)
+        tooltip = f"{names[k]} to {names[k + 1]}: {format_count(weights, 'weight')}"
+        drawing.polygon(outline, "band", tooltip)
+    step = -(-len(sizes) // MAX_LABELLED)
     for k, size in enumerate(sizes):
-        _layer(drawing, names[k], size, places[k], bar, heights[k], middle)
+        _draw_layer(drawing, names[k], size, lefts[k], bar, heights[k], middle)
         if (k % step == 0 and k < len(sizes) - step) or k == len(sizes) - 1:
-            centre = places[k] + bar / 2
+            centre = lefts[k] + bar / 2
             drawing.text(centre, middle - heights[k] / 2 - 8, f"{size:,}", "strong", "middle")
-            drawing.text(centre, TOP + TALLEST + 24, names[k], "tick", "middle")
+            drawing.text(centre, TOP + MAX_HEIGHT + 24, names[k], "tick", "middle")
     return Figure(
-        key="network", title="The network", words=_words(facts, sizes), drawings=[drawing]
+        key="network", title="The network", paragraphs=_describe(result, sizes), drawings=[drawing]
     )
 
 
-def _layer(
+def _draw_layer(
     drawing: Drawing, name: str, size: int, x: float, bar: float, height: float, middle: float
 ) -> None:
     top = middle - height / 2
-    end = name in ("inputs", "outputs")
-    drawing.rect(x, top, bar, height, "muted-fill" if end else "main", f"{name}: {size:,}")
-    if 1 < size <= MOST_UNITS_SEEN and height / size >= 2:
+    color = "muted-fill" if name in ("inputs", "outputs") else "main"
+    drawing.rect(x, top, bar, height, color, f"{name}: {size:,}")
+    if 1 < size <= MAX_SEPARATED_UNITS and height / size >= 2:
         gaps = [(x, top + k * height / size - 0.25, bar, 0.5) for k in range(1, size)]
         drawing.bars(gaps, "paper-fill")
 
 
-def _words(facts: RunFacts, sizes: Sequence[int]) -> list[str]:
-    hidden = len(facts.widths)
-    heights = (
-        f"{counted(hidden, 'hidden layer')} between {counted(sizes[0], 'input')} and "
-        f"{counted(sizes[-1], 'output')}. Each bar is as high as its layer has units, and a "
-        "band stands for all the weights between two layers."
-    )
-    if not hidden:
-        heights = (
-            f"No hidden layer: {counted(sizes[0], 'input')} straight to "
-            f"{counted(sizes[-1], 'output')}. Nothing deeper did better within the limit."
-        )
-    said = [heights]
-    parameters = next((c.value for c in facts.costs if c.name == "parameters"), None)
+def _describe(result: RunResult, sizes: Sequence[int]) -> list[str]:
+    depth = result.architecture.depth
+    inputs, outputs = format_count(sizes[0], "input"), format_count(sizes[-1], "output")
+    paragraphs = [
+        f"{format_count(depth, 'hidden layer')} between {inputs} and {outputs}. Each bar is as "
+        "high as its layer has units, and a band stands for all the weights between two layers."
+        if depth
+        else f"No hidden layer: {inputs} straight to {outputs}. Nothing deeper did better within "
+        "the limit."
+    ]
+    use = result.costs.get("parameters")
     weights = sum(a * b for a, b in pairwise(sizes))
-    embedded = facts.plan.embedding_parameters
-    if parameters is not None and weights + embedded <= parameters:
-        rest = parameters - weights - embedded
+    embedded = result.plan.embedding_parameters
+    if use is not None and weights + embedded <= use.value:
+        rest = format_number(use.value - weights - embedded)
         tables = f", {embedded:,} are embeddings of categories" if embedded else ""
-        said.append(
-            f"Of {number(parameters)} trained numbers, {weights:,} are weights between layers"
-            f"{tables}; the other {number(rest)} belong to biases and normalisation."
+        paragraphs.append(
+            f"Of {format_number(use.value)} parameters, {weights:,} are weights between layers"
+            f"{tables}; the other {rest} belong to biases and normalisation."
         )
-    if min(sizes) * TALLEST / max(*sizes, 1) < THIN:
-        said.append("The thinnest bars would be too low to see and are drawn a little higher.")
-    return said
+    if min(sizes) * MAX_HEIGHT / max(*sizes, 1) < MIN_HEIGHT:
+        paragraphs.append("The lowest bars are drawn a little higher than to scale, to be seen.")
+    return paragraphs

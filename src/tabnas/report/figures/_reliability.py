@@ -1,80 +1,81 @@
-"""Whether probabilities mean what they say."""
+"""The reliability diagram: predicted probabilities against observed frequencies."""
 
 from __future__ import annotations
 
-from math import isfinite
-
-from tabnas.report._chart import WIDTH, Scale, axes
-from tabnas.report._facts import RunFacts
+from tabnas.formatting import format_count, format_percent, isolate, shorten
+from tabnas.report._chart import WIDTH, Scale, draw_axes
 from tabnas.report._figure import Figure, Table
 from tabnas.report._svg import Drawing
-from tabnas.report._trust import Bin
-from tabnas.report._words import counted, isolated, percent
+from tabnas.results import ReliabilityBin, RunResult
 
 LEFT, RIGHT, TOP, BOTTOM = 52.0, WIDTH - 14.0, 30.0, 270.0
-COUNTS = 54.0  # height of the bars beneath that say how many rows there are
+COUNTS_HEIGHT = 54.0  # of the bars below with the number of rows
 
 
-def reliability(facts: RunFacts) -> Figure:
-    """Predicted probability across, what happened upwards, and how many rows that is."""
+def draw_reliability(result: RunResult) -> Figure:
+    """Draw predicted probabilities against observed frequencies, and the number of rows."""
     title = "Do probabilities mean what they say?"
-    found = facts.diagnostics and facts.diagnostics.reliability
-    bins = [one for one in found.bins if _drawable(one)] if found else []
-    if not facts.diagnostics or not found or not bins:
-        why = "No rows were kept to judge probabilities on."
-        return Figure(key="reliability", title=title, words=[why])
-    x, y = Scale(0.0, 1.0, LEFT, RIGHT), Scale(0.0, 1.0, BOTTOM, TOP)
-    about = f"{counted(len(bins), 'group')} of rows; mean distance {percent(found.gap)}."
-    drawing = Drawing(WIDTH, BOTTOM + 50 + COUNTS, title, about)
-    across, up = "predicted probability", "how often it happened"
-    axes(drawing, x, y, across, up, percent=(True, True))
-    drawing.line(x(0), y(0), x(1), y(1), "guide")
-    most = max(one.rows for one in bins)
-    base = BOTTOM + 46 + COUNTS
-    drawing.text(2, base - COUNTS + 12, "rows", "tick")
-    for one in bins:
-        middle = x(one.probability)
-        drawing.line(middle, y(one.share_low), middle, y(one.share_high), "main-line")
-        drawing.circle(middle, y(one.share), 4.5, "main", _said(one))
-        height = (COUNTS - 8) * one.rows / most
-        drawing.rect(middle - 6, base - height, 12, height, "muted-fill", _said(one))
-    drawing.line(LEFT, base, RIGHT, base, "axis")
-    of = "the class it thinks likeliest"
-    if found.of == "second class":
-        of = isolated(facts.classes[1]) if len(facts.classes) > 1 else "the second class"
+    reliability = result.diagnostics and result.diagnostics.reliability
+    bins = [one for one in reliability.bins if _is_drawable(one)] if reliability else []
+    if not result.diagnostics or not reliability or not bins:
+        why = "No rows were kept to test probabilities on."
+        return Figure(key="reliability", title=title, paragraphs=[why])
+    error = format_percent(reliability.calibration_error)
+    classes = result.target.classes or ()
+    name = "its most likely class"
+    if reliability.probability_of == "second class":
+        name = isolate(shorten(str(classes[1]))) if len(classes) > 1 else "the second class"
+    rows = [
+        [
+            format_percent(one.predicted),
+            format_percent(one.observed),
+            f"{format_percent(one.observed_low)} to {format_percent(one.observed_high)}",
+            f"{one.rows:,}",
+        ]
+        for one in bins
+    ]
     return Figure(
         key="reliability",
         title=title,
-        words=[
-            f"Rows of the {facts.diagnostics.rows} part are grouped by the probability that the "
-            f"model gives to {of}. On the diagonal, what is given 80 % happens 80 times of "
-            "100; below it the model is too sure of itself. Lines are 95 % intervals, the "
-            "bars beneath say how many rows each group has.",
-            f"On average a row's probability is {percent(found.gap)} off what happened.",
-            "Before that, one temperature was fitted on rows held out, so that probabilities fit.",
+        paragraphs=[
+            f"The {result.diagnostics.split} rows are grouped by the probability that the model "
+            f"gives to {name}. On the diagonal, what is given 80 % happens 80 times of 100; below "
+            "it the model is too confident. Lines are 95 % intervals, the bars below are the "
+            "number of rows of each group.",
+            f"On average, probabilities differ from observed frequencies by {error} (expected "
+            "calibration error).",
+            "The probabilities are after temperature scaling on validation rows.",
         ],
-        drawings=[drawing],
+        drawings=[_draw(bins, title, error)],
         table=Table(
             title="Groups in numbers",
-            headings=["Predicted", "Happened", "95 % interval", "Rows"],
-            rows=[
-                [
-                    percent(one.probability),
-                    percent(one.share),
-                    f"{percent(one.share_low)} to {percent(one.share_high)}",
-                    f"{one.rows:,}",
-                ]
-                for one in bins
-            ],
+            headings=["Predicted", "Observed", "95 % interval", "Rows"],
+            rows=rows,
         ),
     )
 
 
-def _drawable(one: Bin) -> bool:
-    values = (one.probability, one.share, one.share_low, one.share_high)
-    return one.rows > 0 and all(isfinite(value) and 0 <= value <= 1 for value in values)
+def _draw(bins: list[ReliabilityBin], title: str, error: str) -> Drawing:
+    x, y = Scale(0.0, 1.0, LEFT, RIGHT), Scale(0.0, 1.0, BOTTOM, TOP)
+    about = f"{format_count(len(bins), 'group')} of rows; mean distance {error}."
+    drawing = Drawing(WIDTH, BOTTOM + 50 + COUNTS_HEIGHT, title, about)
+    draw_axes(drawing, x, y, "predicted probability", "observed frequency", percent=(True, True))
+    drawing.line(x(0), y(0), x(1), y(1), "guide")
+    largest = max(one.rows for one in bins)
+    base = BOTTOM + 46 + COUNTS_HEIGHT
+    drawing.text(2, base - COUNTS_HEIGHT + 12, "rows", "tick")
+    for one in bins:
+        middle = x(one.predicted)
+        observed = f"{format_percent(one.observed)} of {format_count(one.rows, 'row')}"
+        tooltip = f"predicted {format_percent(one.predicted)}, observed in {observed}"
+        drawing.line(middle, y(one.observed_low), middle, y(one.observed_high), "main-line")
+        drawing.circle(middle, y(one.observed), 4.5, "main", tooltip)
+        height = (COUNTS_HEIGHT - 8) * one.rows / largest
+        drawing.rect(middle - 6, base - height, 12, height, "muted-fill", tooltip)
+    drawing.line(LEFT, base, RIGHT, base, "axis")
+    return drawing
 
 
-def _said(one: Bin) -> str:
-    happened = f"{percent(one.share)} of {counted(one.rows, 'row')}"
-    return f"predicted {percent(one.probability)}, happened in {happened}"
+def _is_drawable(one: ReliabilityBin) -> bool:
+    values = (one.predicted, one.observed, one.observed_low, one.observed_high)
+    return one.rows > 0 and all(0 <= value <= 1 for value in values)

@@ -4,15 +4,15 @@ for (const button of document.querySelectorAll("button.copy")) {
   const code = document.getElementById(button.dataset.copies);
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const told = document.getElementById("said");
+    const status = document.getElementById("status");
     try {
       await navigator.clipboard.writeText(code.textContent);
       button.textContent = "Copied";
-      told.textContent = "Copied to the clipboard.";
+      status.textContent = "Copied to the clipboard.";
     } catch {
       getSelection().selectAllChildren(code);
       button.textContent = "Selected";
-      told.textContent = "The text is selected; copy it with the keyboard.";
+      status.textContent = "The text is selected; copy it with the keyboard.";
     }
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });

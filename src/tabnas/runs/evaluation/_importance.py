@@ -1,73 +1,62 @@
-"""How much a model leans on each column: what its loss becomes when the column is shuffled."""
+"""Permutation importance: how much the loss rises when a column is shuffled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from tabnas.data import Encoded, TableEncoder
+from tabnas.results import ColumnImportance
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.streams import stream
 
 REPEATS = 5
-MOST_ROWS, FEWEST_ROWS = 5_000, 100
-SHARE = 0.02
-"""About how much of the work of a run may go into this."""
-TRAINED = 3
-"""A row is computed so many times faster than it is trained on: one pass instead of three."""
-
-
-@dataclass(frozen=True)
-class Importance:
-    """What shuffling one column does to the loss, over the repeats."""
-
-    column: str
-    increase: float
-    deviation: float
+MAX_ROWS, MIN_ROWS = 5_000, 100
+WORK_SHARE = 0.02
+"""The share of a run's work that may be spent on importance, about."""
+TRAINING_PASSES = 3
+"""A row takes one pass to predict and about three to train on."""
 
 
 def rows_to_shuffle(plan: Plan, training: int, columns: int) -> int:
-    """How many rows to judge by, from the work of the run, so that a clock decides nothing."""
+    """Return how many rows to shuffle: by the work of the run, so that no clock decides."""
     epochs = plan.search.epochs + plan.candidates * plan.training.epochs * max(1, plan.folds)
-    rows = SHARE * TRAINED * epochs * training / (columns * REPEATS)
-    return int(min(MOST_ROWS, max(FEWEST_ROWS, rows)))
+    rows = WORK_SHARE * TRAINING_PASSES * epochs * training / (columns * REPEATS)
+    return int(min(MAX_ROWS, max(MIN_ROWS, rows)))
 
 
 def permutation_importance(
     part: EncodedRows, encoder: TableEncoder, loss: Callable[[Encoded], float], *, seed: int
-) -> list[Importance]:
-    """The mean increase of `loss`, and its deviation, for every column that is an input.
+) -> dict[str, ColumnImportance]:
+    """Return the mean increase of `loss` and its standard deviation for every input column.
 
     All features of a column are shuffled together: its number, its mark of missing values, its
-    cycles. Columns that say the same stand in for one another, and each seems to matter less.
+    cycles. Columns with the same information replace one another, so each seems less important.
     """
-    whole = part.encoded
-    before = loss(whole)
-    numeric, categorical = whole.numeric.copy(), whole.categorical.copy()
-    found = []
-    for number, (name, here, codes) in enumerate(_places(encoder)):
+    encoded = part.encoded
+    before = loss(encoded)
+    numeric, categorical = encoded.numeric.copy(), encoded.categorical.copy()
+    importances = {}
+    for number, (name, features, codes) in enumerate(_slices(encoder)):
         increases = []
         for repeat in range(REPEATS):
             order = stream(seed, f"importance/{number}/{repeat}").permutation(len(part))
-            numeric[:, here] = whole.numeric[order, here]
-            categorical[:, codes] = whole.categorical[order, codes]
+            numeric[:, features] = encoded.numeric[order, features]
+            categorical[:, codes] = encoded.categorical[order, codes]
             increases.append(loss(Encoded(numeric, categorical)) - before)
-        numeric[:, here], categorical[:, codes] = (
-            whole.numeric[:, here],
-            whole.categorical[:, codes],
-        )
-        # in multiples of the largest: squares of a target's own units could overflow
+        numeric[:, features] = encoded.numeric[:, features]
+        categorical[:, codes] = encoded.categorical[:, codes]
+        # in multiples of the largest: squares in the units of the target could overflow
         unit = float(np.abs(increases).max()) or 1.0
         shares = np.array(increases) / unit
-        found.append(Importance(name, unit * shares.mean(), unit * shares.std(ddof=1)))
-    return found
+        importances[name] = ColumnImportance(unit * shares.mean(), unit * shares.std(ddof=1))
+    return importances
 
 
-def _places(encoder: TableEncoder) -> Iterator[tuple[str, slice, slice]]:
-    """Where each column is among the numeric features and among the categories."""
+def _slices(encoder: TableEncoder) -> Iterator[tuple[str, slice, slice]]:
+    """Yield each column with its slices of the numeric features and of the categories."""
     number = category = 0
     for column in encoder.columns:
         features, codes = len(column.features), int(bool(column.categories))

@@ -16,6 +16,7 @@ from tabnas.model import (
     trivial_prediction,
 )
 from tabnas.nets import SuperNet
+from tabnas.results import Diagnostics
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.candidates._training import Candidate, Weights, predict
@@ -104,7 +105,9 @@ def _load_network(run: RunContext, weights: Weights, chosen: Candidate) -> Super
     return net
 
 
-def diagnose_network(run: RunContext, weights: Weights, chosen: Candidate) -> tuple[Any, list[str]]:
+def diagnose_network(
+    run: RunContext, weights: Weights, chosen: Candidate
+) -> tuple[Diagnostics | None, list[str]]:
     """Return diagnostics of the network on rows it was not trained on, or a note on failure."""
     net = _load_network(run, weights, chosen)
     try:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import tomllib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,12 +13,14 @@ from typing import Any, Self
 
 import tomli_w
 
+from tabnas.decoding import encode, parse_json, parse_toml
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, is_temporary, read_file, refuse_links, remove_temporaries
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
+from tabnas.results import RunResult, Snapshot, TradeoffResult, decode_history, decode_result
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._progress import ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
@@ -27,7 +28,7 @@ from tabnas.runs._settings import RunSettings
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._file import has_checkpoint
 from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint, check_identity
-from tabnas.runs.folders._result import FORMAT, describe_outcome
+from tabnas.runs.folders._result import build_run_result
 from tabnas.runs.folders._status import PROGRESS, StatusFile
 from tabnas.runs.folders._tensorboard import TENSORBOARD
 from tabnas.runs.prepare._labelled_table import LabelledTable
@@ -41,7 +42,7 @@ CHECKPOINT = "checkpoint"
 FILE_NAMES = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)
 """What a run writes to its folder."""
 MODEL_FILE = "model.json"
-MAX_CONFIG_BYTES, MAX_RESULT_BYTES = 16 << 20, 256 << 20  # bytes that are read
+MAX_CONFIG_BYTES, MAX_RESULT_BYTES = 16 << 20, 256 << 20
 CONFIG_HEADING = """\
 # What was asked of this run: the rows, and every setting that was given or has a fixed default.
 # What followed from the table by rule (widths, epochs, batch size) is in result.json under "plan".
@@ -193,16 +194,23 @@ class RunFolder:
         if now != before or not before:
             self.write(CONFIG, CONFIG_HEADING + tomli_w.dumps(now))
 
-    def finish(self, outcome: Outcome) -> dict[str, Any]:
-        """Write everything, `result.json` last, then its report; returns what went there."""
-        result = describe_outcome(outcome)
-        snapshots = (json.dumps(snapshot.to_dict()) for snapshot in outcome.snapshots)
-        self.write(HISTORY, "".join(f"{line}\n" for line in snapshots))
+    def finish(self, outcome: Outcome) -> RunResult:
+        """Write the model and `result.json`, then the report and model card; return the result."""
+        result, history = build_run_result(outcome), outcome.snapshots
+        self.write(HISTORY, "".join(f"{json.dumps(encode(line))}\n" for line in history))
         save_model(outcome.model, self.path / MODEL, overwrite=True)
-        self.write(RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        self.write_result(RESULT, result)
         self.remove_checkpoint()
-        write_pages(self.path, PAGES)
+        pages = {
+            REPORT: lambda path: write_report(path, result, history),
+            CARD: lambda path: write_card(path, result),
+        }
+        write_pages(self.path, pages)
         return result
+
+    def write_result(self, name: str, result: RunResult | TradeoffResult) -> None:
+        """Write a result as JSON."""
+        self.write(name, json.dumps(encode(result), indent=2, ensure_ascii=False) + "\n")
 
     def remove_checkpoint(self) -> None:
         """Take away what was for going on: all is done."""
@@ -225,28 +233,27 @@ def run_in_folder(
     settings: RunSettings,
     *,
     on_progress: ProgressCallback = lambda progress: None,
-    on_plan: Callable[[PlannedRun], None] | None = None,
+    on_plan: Callable[[PlannedRun], None] = lambda run: None,
 ) -> Outcome:
-    """A run from Python that leaves a folder, or goes on with one that was stopped there.
+    """Execute a run in a folder, or resume the run that was stopped there.
 
-    `begin` is told of the plan before the work.
+    `on_plan` is called with the planned run before it is executed.
     """
     stopped = (Path(path) / CONFIG).exists()
     with RunFolder(path, resume=stopped) as folder:
-        resolved = _load_resumed_plan(folder, settings) if stopped else None
+        resolved = _resumed_plan(folder, settings) if stopped else None
         live = StatusFile(folder.path, on_progress)
         run = plan_run(data, settings, resolved=resolved, on_progress=live)
         config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
         checkpoint = folder.begin(run, config)
         live.set_plan(run)
-        if on_plan is not None:
-            on_plan(run)
+        on_plan(run)
         outcome = run.execute(live, checkpoint)
         folder.finish(outcome)
     return outcome
 
 
-def _load_resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
+def _resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
     """Return the plan of a stopped run; refuse to resume it with other settings.
 
     Its checkpoint is compared later and in full, but it may have been killed before the first one.
@@ -267,22 +274,31 @@ def _load_resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
     return config.get("plan")
 
 
-def write_report(path: str | Path) -> Path:
-    """Make the report of a finished run from what its folder holds; returns where it is."""
-    page = render_report(load_result(path), load_history(path), load_config(path))
-    return write_page(Path(path), REPORT, page)
+def write_report(
+    path: str | Path, result: RunResult | None = None, history: Sequence[Snapshot] | None = None
+) -> Path:
+    """Write the report of a finished run and return its path.
+
+    The result and the history are read from the folder unless they are given.
+    """
+    result = result or load_result(path)
+    history = load_history(path) if history is None else history
+    return write_page(Path(path), REPORT, render_report(result, history, load_config(path)))
 
 
-def write_card(path: str | Path) -> Path:
-    """Make the model card of a finished run; one that is there may be completed, and stays."""
+def write_card(path: str | Path, result: RunResult | None = None) -> Path:
+    """Write the model card of a finished run, unless there is one, and return its path.
+
+    People may have completed a card that is there, so it is never replaced.
+    """
     file = Path(path) / CARD
     if file.exists():
         return file
-    return write_page(Path(path), CARD, render_card(load_result(path), load_config(path)))
+    return write_page(Path(path), CARD, render_card(result or load_result(path), load_config(path)))
 
 
 PAGES: Mapping[str, Callable[[Path], Path]] = {REPORT: write_report, CARD: write_card}
-"""What a finished run has for people, and what makes it from the other files."""
+"""The pages of a finished run, and the functions that write them from its other files."""
 
 
 def write_pages(folder: Path, pages: Mapping[str, Callable[[Path], Path]]) -> None:
@@ -338,54 +354,43 @@ def load_run_model(path: str | Path) -> Model:
         ) from None
 
 
-def load_result(path: str | Path) -> dict[str, Any]:
-    """`result.json` of a finished run, as it stands there."""
+def load_result(path: str | Path) -> RunResult:
+    """Return the result of a finished run."""
     file = Path(path) / RESULT
     if not file.exists():
         raise TabNASError(f"{str(path)!r} is no finished run: it has no {RESULT}")
-    return load_facts(file, "a run", FORMAT)
+    return decode_result(load_json(file), source=repr(str(file)))
 
 
-def load_facts(file: Path, of: str, newest: int) -> dict[str, Any]:
-    """A file of facts, of a format that is known here."""
-    facts = _parse_file(file, json.loads, most=MAX_RESULT_BYTES)
-    version = facts.get("format") if isinstance(facts, dict) else None
-    if type(version) is not int:
-        raise TabNASError(f"{str(file)!r} must hold the facts of {of}, but it holds others")
-    if version > newest:
-        raise TabNASError(
-            f"{str(file)!r} must have at most format {newest}, but it has {version}: it was "
-            "written by a newer tabnas; update this one"
-        )
-    return dict(facts)
-
-
-def load_history(path: str | Path) -> list[Any]:
-    """`history.jsonl` of a run, one element a line; none where there is no such file."""
+def load_history(path: str | Path) -> tuple[Snapshot, ...]:
+    """Return the snapshots of a run's search; none if there is no `history.jsonl`."""
     file = Path(path) / HISTORY
     if not file.exists():
-        return []
-    snapshots: list[Any] = _parse_file(
-        file, lambda text: [json.loads(line) for line in text.splitlines()], most=MAX_RESULT_BYTES
+        return ()
+    source = repr(str(file))
+    lines = _read(file, MAX_RESULT_BYTES).splitlines()
+    return decode_history(
+        [parse_json(line, source=f"{source}: line {k}") for k, line in enumerate(lines, start=1)],
+        source=source,
     )
-    return snapshots
 
 
 def load_config(path: str | Path) -> dict[str, Any]:
-    """`config.toml` of a run."""
+    """Return the contents of a run's `config.toml`."""
     file = Path(path) / CONFIG
     if not file.exists():
         raise TabNASError(f"{str(path)!r} is no run: it has no {CONFIG}")
-    config: dict[str, Any] = _parse_file(file, tomllib.loads, most=MAX_CONFIG_BYTES)
-    return config
-
-
-def _parse_file(file: Path, parse: Callable[[str], Any], *, most: int) -> Any:
+    source = repr(str(file))
     try:
-        return parse(read_file(file.parent, file.name, "run", max_size=most).decode())
-    except RecursionError:
-        raise TabNASError(f"{str(file)!r} cannot be read: it is nested too deep") from None
-    except ValueError as error:
-        if isinstance(error, TabNASError):
-            raise
-        raise TabNASError(f"{str(file)!r} cannot be read: {error}") from None
+        return parse_toml(_read(file, MAX_CONFIG_BYTES).decode(), source=source)
+    except UnicodeDecodeError as error:
+        raise TabNASError(f"{source} cannot be read as TOML: {error}") from None
+
+
+def load_json(file: Path) -> Any:
+    """Return the contents of a JSON file of a run."""
+    return parse_json(_read(file, MAX_RESULT_BYTES), source=repr(str(file)))
+
+
+def _read(file: Path, max_size: int) -> bytes:
+    return read_file(file.parent, file.name, "run", max_size=max_size)

@@ -12,9 +12,9 @@ from time import monotonic, time
 from tabnas.decoding import Count, decode, encode, parse_json
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, read_file
+from tabnas.results import Snapshot
 from tabnas.runs._pipeline import PlannedRun
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs.search._trace import Snapshot
 
 PROGRESS = "progress.json"
 FORMAT = 1

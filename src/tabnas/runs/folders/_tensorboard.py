@@ -9,13 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from time import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
+from tabnas.results import RunResult, Score, Snapshot
 from tabnas.runs._pipeline import PlannedRun
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs.search._trace import Snapshot
 
 if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
@@ -92,21 +92,20 @@ class EventLog:
         self._last = now.progress
         self._add(now.step, *self._of_search(now))
 
-    def finish(self, result: Mapping[str, Any]) -> None:
-        """Write down what `result.json` says of candidates, scores and settings."""
+    def finish(self, result: RunResult) -> None:
+        """Write the candidates, scores and costs of the result, and the settings."""
         from tensorboard.plugins.hparams.summary_v2 import hparams_pb
         from tensorboard.plugins.text.summary_v2 import text_pb
 
-        metric = result["metric"]
-        for place, candidate in enumerate(result["candidates"], start=1):  # the best is first
-            values = {metric: candidate[metric], "one_shot_loss": candidate["one_shot_loss"]}
-            values[self._cost] = candidate["costs"][self._cost]
-            self._add(place, *_scalars("candidates", values))
-        network = result["scores"].get("network", {"metrics": {}})["metrics"]
-        costs = {name: cost["value"] for name, cost in result["costs"].items()}
-        self._add(0, *_scalars("test", {name: score["value"] for name, score in network.items()}))
+        for rank, candidate in enumerate(result.candidates, start=1):
+            values = {result.metric: candidate.score, "one_shot_loss": candidate.one_shot_loss}
+            values[self._cost] = candidate.costs[self._cost]
+            self._add(rank, *_scalars("candidates", values))
+        network: Mapping[str, Score] = result.scores.get("network", {})
+        costs = {name: cost.value for name, cost in result.costs.items()}
+        self._add(0, *_scalars("test", {name: score.value for name, score in network.items()}))
         self._add(0, *_scalars("costs", costs))
-        self._add(0, hparams_pb(self._settings), text_pb("result", _in_words(result)))
+        self._add(0, hparams_pb(self._settings), text_pb("result", _format_result(result)))
 
     def _of_search(self, now: Snapshot) -> list[Summary]:
         values = {
@@ -196,18 +195,12 @@ def _shaping(run: PlannedRun) -> dict[str, bool | int | float | str]:
     }
 
 
-def _in_words(result: Mapping[str, Any]) -> str:
-    """The result as a table of Markdown; names of costs and metrics are our own."""
-    rows = [("architecture", str(result["architecture"]))]
-    for name, cost in result["costs"].items():
-        limit = "" if cost["limit"] is None else f" of {cost['limit']:,}"
-        rows.append((name, f"{cost['value']:,}{limit}"))
-    for judge, scores in result["scores"].items():
-        rows += [
-            (
-                f"{judge}: {name}",
-                f"{score['value']:.4g} ({score['low']:.4g} to {score['high']:.4g})",
-            )
-            for name, score in scores["metrics"].items()
-        ]
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {said} |" for name, said in rows)])
+def _format_result(result: RunResult) -> str:
+    """Return the result as a Markdown table."""
+    rows = [("architecture", str(result.architecture))]
+    for name, cost in result.costs.items():
+        limit = "" if cost.limit is None else f" of {cost.limit:,}"
+        rows.append((name, f"{cost.value:,}{limit}"))
+    for model, scores in result.scores.items():
+        rows += [(f"{model}: {name}", str(score)) for name, score in scores.items()]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows)])

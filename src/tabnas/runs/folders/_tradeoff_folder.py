@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 from tabnas.report import render_tradeoff
+from tabnas.results import TradeoffResult, decode_tradeoff
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._completion import complete_folder
@@ -18,11 +18,11 @@ from tabnas.runs.folders._run_folder import (
     RESULT,
     RunFolder,
     load_config,
-    load_facts,
+    load_json,
     write_page,
     write_pages,
 )
-from tabnas.runs.folders._tradeoff_result import FORMAT, describe_tradeoff, folder_name
+from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name
 
 TRADEOFF, PAGE = "tradeoff.json", "tradeoff.html"
 
@@ -45,9 +45,9 @@ class TradeoffFolder(RunFolder):
         tradeoff: PlannedTradeoff,
         outcomes: Sequence[Outcome],
         config: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """Write every run, `tradeoff.json` last, then its page; returns what went there."""
-        facts = describe_tradeoff(tradeoff, outcomes)
+    ) -> TradeoffResult:
+        """Write every run and `tradeoff.json`, then its page; return the result."""
+        result = build_tradeoff_result(tradeoff, outcomes)
         for limit, run, outcome in zip(tradeoff.limits, tradeoff.runs, outcomes, strict=True):
             name = folder_name(limit)
             refuse_links(self.path, name)
@@ -63,10 +63,10 @@ class TradeoffFolder(RunFolder):
             with RunFolder(path, resume=_begun(path)) as folder:
                 folder.write_config({**config, **settings})
                 folder.finish(outcome)
-        self.write(TRADEOFF, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        self.write_result(TRADEOFF, result)
         self.remove_checkpoint()
-        write_pages(self.path, TRADEOFF_PAGES)
-        return facts
+        write_pages(self.path, {PAGE: lambda path: write_tradeoff_page(path, result)})
+        return result
 
 
 def is_tradeoff(path: str | Path) -> bool:
@@ -74,16 +74,21 @@ def is_tradeoff(path: str | Path) -> bool:
     return (Path(path) / TRADEOFF).exists()
 
 
-def load_tradeoff(path: str | Path) -> dict[str, Any]:
-    """`tradeoff.json` of a finished trade-off, as it stands there."""
+def load_tradeoff(path: str | Path) -> TradeoffResult:
+    """Return the result of a finished trade-off."""
     if not is_tradeoff(path):
         raise TabNASError(f"{str(path)!r} is no finished trade-off: it has no {TRADEOFF}")
-    return load_facts(Path(path) / TRADEOFF, "a trade-off", FORMAT)
+    file = Path(path) / TRADEOFF
+    return decode_tradeoff(load_json(file), source=repr(str(file)))
 
 
-def write_tradeoff_page(path: str | Path) -> Path:
-    """Make the page of a finished trade-off from what its folder holds; returns where it is."""
-    return write_page(Path(path), PAGE, render_tradeoff(load_tradeoff(path), load_config(path)))
+def write_tradeoff_page(path: str | Path, result: TradeoffResult | None = None) -> Path:
+    """Write the page of a finished trade-off and return its path.
+
+    The result is read from the folder unless it is given.
+    """
+    result = result or load_tradeoff(path)
+    return write_page(Path(path), PAGE, render_tradeoff(result, load_config(path)))
 
 
 TRADEOFF_PAGES: Mapping[str, Callable[[Path], Path]] = {PAGE: write_tradeoff_page}

@@ -1,68 +1,63 @@
-"""`tradeoff.json`: the curve of cost against quality, fit for people and for machines."""
+"""Build the result of a trade-off, as `tradeoff.json` holds it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from tabnas.results import TradeoffModel, TradeoffResult
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._tradeoff import PlannedTradeoff
-from tabnas.runs.folders._result import chosen_by, describe_costs, versions
+from tabnas.runs.folders._result import (
+    chosen_by,
+    costs_with_limits,
+    count_rows,
+    summarize_target,
+    versions,
+)
 from tabnas.space import find_bottlenecks
 
-FORMAT = 1
 
-
-def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """All facts of a trade-off. Only `timings` differs between two of the same settings and plan.
-
-    With a limit on latency more may, since measurements have a say in what is chosen.
-    """
+def build_tradeoff_result(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) -> TradeoffResult:
+    """Return the result of a trade-off, as people and programs read it."""
     first = outcomes[0]
     metric, loosest = first.metric, outcomes[-1].plan.feasible.space
-    models: list[dict[str, Any]] = []
-    for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
-        scores = outcome.scores.get("network")
-        models.append(
-            {
-                "limit": limit,
-                "folder": folder_name(limit),
-                "architecture": str(outcome.model.architecture),
-                "costs": describe_costs(outcome),
-                "held_out": metric.loss(outcome.chosen.loss),
-                "scores": None if scores is None else scores.to_dict(),
-                "bottlenecks": list(
-                    find_bottlenecks(outcome.model.architecture, outcome.plan.feasible.space.inputs)
-                ),
-            }
-        )
-    efficient = pareto_optimal(
+    costs = [costs_with_limits(outcome) for outcome in outcomes]
+    optimal = pareto_optimal(
         [
-            (model["costs"][tradeoff.cost]["value"], outcome.chosen.loss)
-            for model, outcome in zip(models, outcomes, strict=True)
+            (use[tradeoff.cost].value, outcome.chosen.loss)
+            for use, outcome in zip(costs, outcomes, strict=True)
         ]
     )
-    for model, optimal in zip(models, efficient, strict=True):
-        model["pareto_optimal"] = optimal
-    return {
-        "format": FORMAT,
-        "target": {"name": first.data.target.name, "task": first.data.target.task},
-        "metric": metric.name,
-        "greater_is_better": metric.greater_is_better,
-        "cost": tradeoff.cost,
-        "models": models,
-        "beside": {n: s.to_dict() for n, s in first.scores.items() if n != "network"},
-        "rows": {
-            "training": len(first.data.train),
-            "validation": len(first.data.validation),
-            "test": 0 if first.data.test is None else len(first.data.test),
-        },
-        "inputs": loosest.inputs,
-        "outputs": loosest.outputs,
-        "chosen_by": chosen_by(first.plan),
-        "seed": first.settings.seed,
-        "versions": versions(),
-        "timings": {
+    return TradeoffResult(
+        target=summarize_target(first.data, classes=False),
+        metric=metric.name,
+        greater_is_better=metric.greater_is_better,
+        cost=tradeoff.cost,
+        models=tuple(
+            TradeoffModel(
+                limit=limit,
+                folder=folder_name(limit),
+                architecture=outcome.model.architecture,
+                costs=use,
+                validation_score=metric.loss(outcome.chosen.loss),
+                scores=outcome.scores.get("network"),
+                bottlenecks=tuple(
+                    find_bottlenecks(outcome.model.architecture, outcome.plan.feasible.space.inputs)
+                ),
+                pareto_optimal=is_optimal,
+            )
+            for limit, outcome, use, is_optimal in zip(
+                tradeoff.limits, outcomes, costs, optimal, strict=True
+            )
+        ),
+        references={name: one for name, one in first.scores.items() if name != "network"},
+        rows=count_rows(first.data),
+        inputs=loosest.inputs,
+        outputs=loosest.outputs,
+        chosen_by=chosen_by(first.plan),
+        seed=first.settings.seed,
+        versions=versions(),
+        timings={
             name: round(sum(outcome.seconds.get(name, 0.0) for outcome in outcomes), 3)
             for name in first.seconds
         }
@@ -71,11 +66,11 @@ def describe_tradeoff(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) ->
             for limit, outcome in zip(tradeoff.limits, outcomes, strict=True)
             for name, us in outcome.measured_us.items()
         },
-    }
+    )
 
 
 def folder_name(limit: float) -> str:
-    """Where the run of one limit lies within the folder of the trade-off.
+    """Return the name of the folder that holds the run of one limit.
 
     >>> folder_name(5_000), folder_name(12.5)
     ('limit-5000', 'limit-12.5')
@@ -84,7 +79,7 @@ def folder_name(limit: float) -> str:
 
 
 def pareto_optimal(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether no other point (cost, loss) is as cheap and as good, and better in one of them.
+    """Return for each point (cost, loss) whether no other point dominates it.
 
     >>> pareto_optimal([(1, 0.3), (2, 0.4), (3, 0.1)])
     [True, False, True]

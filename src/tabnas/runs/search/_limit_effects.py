@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
+from tabnas.results import LimitEffect
 from tabnas.search import PolicySearch, select_best_within
-from tabnas.space import Architecture, Budget, Limit
+from tabnas.space import Budget, Limit
 
 FACTORS = (0.5, 1.0, 2.0)
-
-
-@dataclass(frozen=True)
-class LimitEffect:
-    """The best architecture within a multiple of the limit, by one-shot loss."""
-
-    factor: float
-    architecture: Architecture
-    one_shot_loss: float
 
 
 def estimate_limit_effects(search: PolicySearch) -> list[LimitEffect]:

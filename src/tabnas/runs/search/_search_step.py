@@ -13,14 +13,15 @@ import numpy as np
 from tabnas.decoding import Count, decode
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.feasible import FeasibleSet
+from tabnas.results import LimitEffect, Snapshot
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import ProgressCallback
 from tabnas.runs.checkpoints._run_checkpoint import StepStore, reject_malformed
 from tabnas.runs.search._callback import make_search_callback
 from tabnas.runs.search._latency_filter import filter_by_latency
-from tabnas.runs.search._limit_effects import LimitEffect, estimate_limit_effects
+from tabnas.runs.search._limit_effects import estimate_limit_effects
 from tabnas.runs.search._selection import select_candidates
-from tabnas.runs.search._trace import Snapshot, Trace, TracedSearch
+from tabnas.runs.search._trace import Trace, TracedSearch
 from tabnas.search import PolicySearch, Search, SearchDivergedError, compute_one_shot_losses
 from tabnas.space import Architecture
 

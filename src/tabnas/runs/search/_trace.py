@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.decoding import decode
+from tabnas.results import Snapshot
 from tabnas.search import PolicySearch, Search, StepRecord
 from tabnas.states import read_counts
 
@@ -18,25 +18,6 @@ SNAPSHOTS = 100
 """Snapshots of one search."""
 DIGITS = 6
 """Decimal digits of the probabilities of a snapshot."""
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The state of a search after one of its steps."""
-
-    step: int
-    progress: float
-    training_loss: float | None  # None if no step could be taken
-    quality: float | None  # mean of the last evaluations; None before the first
-    feasible_probability: float  # P(V) of the policy
-    entropy: float
-    favourite: str  # the most likely feasible architecture
-    favourite_cost: float  # by the first limit
-    probabilities: list[list[float]]  # of every candidate width, by layer
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, fit for JSON."""
-        return dict(vars(self))
 
 
 class Trace:

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tabnas.results import WiderStep
 from tabnas.space import Architecture, Budget, SearchSpace
-
-
-@dataclass(frozen=True)
-class WiderStep:
-    """A network with one layer a step wider, or with one more layer."""
-
-    architecture: Architecture
-    breaks: tuple[str, ...]  # names of the costs whose limits it exceeds; empty if it is feasible
 
 
 def list_wider_steps(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,24 +11,17 @@ from hypothesis import strategies as st
 
 from tabnas.errors import TabNASError
 from tabnas.report import render_report
-from tests.report.conftest import made_config, made_history, made_result
+from tabnas.results import decode_result
+from tests.report.conftest import made_config, made_history, made_result, report_of
 from tests.report.pages import checked
 
 TASKS = ["binary", "multiclass", "regression"]
-EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{ 7*7 }}\x00\x1b\ud800"
-
-
-def rendered(result: Any = None, history: Any = None, config: Any = None) -> str:
-    return render_report(
-        made_result() if result is None else result,
-        made_history() if history is None else history,
-        made_config() if config is None else config,
-    )
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{ 7*7 }}\x1b"
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_matter_is_on_the_page(task: str) -> None:
-    page = checked(rendered(made_result(task)))
+    page = checked(report_of(made_result(task)))
     figures = ["limits", "network", "scores", "preferences", "feasible-probability", "quality"]
     figures += ["candidates", "estimates", "importance", "treatment", "use", "again"]
     figures += ["residuals"] if task == "regression" else ["confusion", "reliability"]
@@ -37,11 +31,11 @@ def test_every_matter_is_on_the_page(task: str) -> None:
 
 
 def test_the_same_facts_give_the_same_page() -> None:
-    assert rendered() == rendered()
+    assert report_of() == report_of()
 
 
 def test_nothing_but_copying_needs_the_script() -> None:
-    buttons = re.findall(r"<button[^>]*>", rendered())
+    buttons = re.findall(r"<button[^>]*>", report_of())
     assert len(buttons) == 3
     assert all(button.endswith(" hidden>") for button in buttons)
 
@@ -50,11 +44,11 @@ def test_a_page_is_small() -> None:
     widths = [list(range(8, 168, 8))] * 4
     plan = made_result()["plan"] | {"widths": widths}
     result = made_result(plan=plan, columns={f"column {k}": "numeric: scaled" for k in range(60)})
-    assert len(rendered(result, made_history(widths, 100)).encode()) < 300_000
+    assert len(report_of(result, made_history(widths, 100)).encode()) < 300_000
 
 
 def test_which_limit_binds() -> None:
-    text = checked(rendered()).text
+    text = checked(report_of()).text
     assert (
         "the limit on parameters forbids 1 and the limit on operations a row forbids none" in text
     )
@@ -63,7 +57,7 @@ def test_which_limit_binds() -> None:
 
 def test_a_broken_limit_is_not_hidden() -> None:
     costs = {"parameters": {"value": 501, "limit": 500}}
-    text = checked(rendered(made_result(costs=costs))).text
+    text = checked(report_of(made_result(costs=costs))).text
     assert "A limit does not hold" in text
     assert "Every limit holds" not in text
 
@@ -71,19 +65,18 @@ def test_a_broken_limit_is_not_hidden() -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_what_is_missing_is_said(task: str) -> None:
     bare = made_result(
-        task, scores={}, diagnostics=None, candidates=[], wider=[], limit_effects=[], notes=[]
+        task, scores={}, diagnostics=None, candidates=[], wider_steps=[], limit_effects=[], notes=[]
     )
-    text = checked(rendered(bare, [])).text
+    text = checked(report_of(bare, [])).text
     assert "No rows were kept for a test" in text
     assert "There is no record of the search" in text
     assert "No rows were kept to" in text
 
 
-def test_a_run_that_an_older_version_wrote() -> None:
-    result = made_result()
-    for key in ("diagnostics", "wider"):
-        del result[key]
-    checked(rendered(result))
+@pytest.mark.parametrize(("version", "which"), [(1, "an older"), (3, "a newer")])
+def test_files_of_other_versions_are_refused(version: int, which: str) -> None:
+    with pytest.raises(TabNASError, match=f"result.json must have format 2.* by {which} tabnas"):
+        report_of(made_result(format=version))
 
 
 # -- anything may stand in a file ----------------------------------------------------------------
@@ -98,13 +91,29 @@ def test_words_from_files_stay_words() -> None:
     )
     result["target"] = {"name": EVIL, "task": "multiclass", "classes": [EVIL, "b", "c"]}
     result["diagnostics"]["confusion"]["classes"][0] = EVIL
-    result["diagnostics"]["importance"]["columns"] = {EVIL: {"increase": 1.0, "deviation": 0.0}}
+    result["diagnostics"]["importance"]["columns"] = {EVIL: {"increase": 1.0, "std": 0.0}}
     config = made_config(drop=[EVIL])
     config["data"] = {"data": EVIL, "target": EVIL}
-    page = checked(rendered(result, config=config))
+    page = checked(report_of(result, config=config))
     assert "<script>alert(1)</script>" in page.text
     assert "{{ 7*7 }}" in page.text
     assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
+
+
+def test_texts_that_no_file_may_hold_are_made_harmless() -> None:
+    """The report at the end of a run is made of objects, whose texts are those of the table."""
+    odd = EVIL + "\x00\ud800"
+    result = replace(decode_result(made_result()), notes=(odd,), columns={odd: odd})
+    page = checked(render_report(result, (), made_config()))
+    assert "<script>alert(1)</script>" in page.text
+    assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
+
+
+@pytest.mark.parametrize("text", ["\x00", "\ud800"])
+def test_texts_that_are_no_texts_are_refused(text: str) -> None:
+    for changes in ({"notes": [text]}, {"columns": {text: "numeric"}}):
+        with pytest.raises(TabNASError, match="must be a text without zero bytes or surrogates"):
+            report_of(made_result(**changes))
 
 
 @pytest.mark.parametrize(
@@ -118,9 +127,9 @@ def test_words_from_files_stay_words() -> None:
 def test_many_columns_and_long_names(columns: dict[str, str]) -> None:
     result = made_result(columns=columns)
     result["diagnostics"]["importance"]["columns"] = {
-        name: {"increase": k / 10, "deviation": 0.1} for k, name in enumerate(columns)
+        name: {"increase": k / 10, "std": 0.1} for k, name in enumerate(columns)
     }
-    page = rendered(result)
+    page = report_of(result)
     checked(page)
     assert len(page) < 500_000
 
@@ -132,18 +141,18 @@ def test_many_classes() -> None:
     counts = [[i * j % 7 for j in range(20)] for i in range(20)]
     result["diagnostics"]["confusion"] = {
         "classes": names,
-        "pooled": 981,
-        "right": 3,
+        "pooled_classes": 981,
+        "correct": 3,
         "counts": counts,
     }
-    assert "981 others" in checked(rendered(result)).text
+    assert "981 others" in checked(report_of(result)).text
 
 
 def test_many_layers() -> None:
     widths = [[0, 8, 16, 32]] * 40
     result = made_result(architecture="-".join(["16"] * 40))
     result["plan"] |= {"widths": widths, "architectures": 3**40, "feasible": None}
-    page = rendered(result, made_history(widths, 100))
+    page = report_of(result, made_history(widths, 100))
     assert "36 further layers" in checked(page).text
     assert len(page) < 500_000
 
@@ -151,20 +160,28 @@ def test_many_layers() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "where"),
     [
-        ("costs", [], "result.json: costs must be names with values"),
-        ("costs", {}, "costs must name a cost"),
-        ("costs", {"flops": {"value": "9", "limit": 1}}, "costs.flops.value must be a number"),
-        ("architecture", "8-<b>", "result.json: architecture must be widths joined by hyphens"),
-        ("candidates", [{}], r"candidates\[0\] must have 'architecture'"),
-        ("seed", True, "result.json: seed must be a whole number"),
-        ("seed", -1, "result.json: seed must be from 0"),
+        ("costs", [], "result.json: costs must be an object of names and values"),
+        ("costs", {}, "costs must hold at least one cost"),
+        (
+            "costs",
+            {"flops": {"value": "9", "limit": 1}},
+            "costs.flops.value must be an integer or a",
+        ),
+        (
+            "architecture",
+            "8-<b>",
+            "architecture is malformed: .* positive widths joined by hyphens",
+        ),
+        ("candidates", [{}], r"candidates\[0\].architecture is missing"),
+        ("seed", True, "result.json: seed must be an integer, got True"),
+        ("seed", -1, "result.json: seed must be an integer of at least 0"),
         ("trained_on_all_rows", 1, "trained_on_all_rows must be true or false"),
         ("columns", {"a": 1}, "result.json: columns.a must be a text"),
     ],
 )
 def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
     with pytest.raises(TabNASError, match=where):
-        rendered(made_result(**{key: value}))
+        report_of(made_result(**{key: value}))
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -220,7 +237,7 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) ->
     for _ in range(data.draw(st.integers(1, 3))):
         forge(data, whole)
     try:
-        page = render_report(*(whole.get(name, {}) for name in ("result", "history", "config")))
+        page = report_of(*(whole.get(name, {}) for name in ("result", "history", "config")))
     except TabNASError:
         return
     checked(page)
@@ -235,7 +252,7 @@ def test_anything_instead_of_files(value: Any) -> None:
         (made_result(), [], value),
     ):
         try:
-            page = render_report(*files)
+            page = report_of(*files)
         except TabNASError:
             continue
         checked(page)

@@ -1,4 +1,4 @@
-"""A page of HTML that needs nothing else, filled in."""
+"""Fill a template, and get a page of HTML that loads nothing else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from markupsafe import Markup
 STYLE, SCRIPT = "page.css", "page.js"
 
 
-def fill(template: str, **words: Any) -> str:
-    """The page of a template; every text is escaped, and only the page's own script works."""
-    style, script = _own(STYLE), _own(SCRIPT)
+def fill_template(template: str, **variables: Any) -> str:
+    """Return the page; every text is escaped, and its policy allows no script but its own."""
+    style, script = _read(STYLE), _read(SCRIPT)
     return (
         _environment()
         .get_template(template)
         .render(
-            **words,
+            **variables,
             style=Markup(style),
             script=Markup(script),
             style_digest=digest(style),
@@ -31,7 +31,7 @@ def fill(template: str, **words: Any) -> str:
 
 
 def digest(text: str) -> str:
-    """What a content security policy calls a script or style by."""
+    """Return the digest by which a content security policy allows a script or style."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
@@ -47,6 +47,6 @@ def _environment() -> Environment:
 
 
 @cache
-def _own(name: str) -> str:
-    """A file of this package; the only text that reaches the page unescaped."""
+def _read(name: str) -> str:
+    """Read a file of this package; no other text reaches the page unescaped."""
     return (files("tabnas.report") / "page" / name).read_text(encoding="utf-8")

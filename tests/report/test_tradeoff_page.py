@@ -9,17 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.errors import TabNASError
-from tabnas.report import choose_network, render_report, render_tradeoff
-from tabnas.report._commands import make_again
-from tests.report.conftest import made_config, made_history, made_result, made_tradeoff
+from tabnas.report import choose_network
+from tabnas.report._choice import Choice
+from tabnas.report._commands import decode_config, repeat_run
+from tabnas.results import decode_tradeoff
+from tests.report.conftest import made_config, made_tradeoff, report_of, tradeoff_page_of
 from tests.report.pages import checked
-from tests.report.test_render import EVIL, anything, forge
+from tests.report.test_run_page import EVIL, anything, forge
 
 TRADEOFF = {"cost": "parameters", "limits": [500, 1_000, 2_000]}
 
 
 def rendered(**changes: Any) -> str:
-    return render_tradeoff(made_tradeoff(**changes), tradeoff_config())
+    return tradeoff_page_of(made_tradeoff(**changes), tradeoff_config())
 
 
 def tradeoff_config(**settings: Any) -> dict[str, Any]:
@@ -62,7 +64,7 @@ def test_links_lead_to_the_runs_alone() -> None:
 def test_a_link_to_elsewhere_is_refused(folder: str) -> None:
     models = made_tradeoff()["models"]
     models[0]["folder"] = folder
-    with pytest.raises(TabNASError, match=r"models\[0\]\.folder must be like limit-2000"):
+    with pytest.raises(TabNASError, match=r"models\[0\] is malformed: folder must be named like"):
         rendered(models=models)
 
 
@@ -74,6 +76,10 @@ def test_every_name_of_a_run_is_taken(name: str) -> None:
 
 
 # -- which one to take ---------------------------------------------------------------------------
+
+
+def choose(tradeoff: dict[str, Any]) -> Choice:
+    return choose_network(decode_tradeoff(tradeoff))
 
 
 def valued(*values: float, half: float = 0.02, greater: bool = False) -> dict[str, Any]:
@@ -88,36 +94,36 @@ def valued(*values: float, half: float = 0.02, greater: bool = False) -> dict[st
         model["costs"]["parameters"] = {"value": limit, "limit": limit}
         model["scores"]["metrics"] = {facts["metric"]: score}
         models.append(model)
-    return facts | {"models": models, "beside": {}}
+    return facts | {"models": models, "references": {}}
 
 
 def test_the_cheapest_that_may_be_as_good_as_the_best_is_taken() -> None:
-    choice = choose_network(valued(0.9, 0.5, 0.305, 0.3))
-    assert choice.member.limit == 2_000
-    assert "lies within the 95\N{NO-BREAK SPACE}% interval of the best" in choice.words[0]
-    assert "may be chance" in choice.words[0]
+    choice = choose(valued(0.9, 0.5, 0.305, 0.3))
+    assert choice.model.limit == 2_000
+    assert "lies within the 95\N{NO-BREAK SPACE}% interval of the best" in choice.reasons[0]
+    assert "may be chance" in choice.reasons[0]
 
 
 def test_what_is_clearly_ahead_is_said_to_be() -> None:
-    choice = choose_network(valued(0.5, 0.7, 0.9, greater=True))
-    assert choice.member.limit == 2_000
-    assert "touches none of theirs" in choice.words[0]
-    assert "no clear bend" in choice.words[1]
+    choice = choose(valued(0.5, 0.7, 0.9, greater=True))
+    assert choice.model.limit == 2_000
+    assert "overlaps with none of theirs" in choice.reasons[0]
+    assert "no clear bend" in choice.reasons[1]
 
 
 def test_the_cheapest_may_be_the_best() -> None:
-    choice = choose_network(valued(0.3, 0.31, 0.32))
-    assert choice.member.limit == 500
-    assert "8-8 (limit 500, log loss 0.300) is both the cheapest and the best" in choice.words[0]
+    choice = choose(valued(0.3, 0.31, 0.32))
+    assert choice.model.limit == 500
+    assert "8-8 (limit 500, log loss 0.300) is both the cheapest and the best" in choice.reasons[0]
 
 
 def test_overlapping_intervals_are_never_called_clear() -> None:
-    words = " ".join(choose_network(valued(0.9, 0.33, 0.3)).words)
+    words = " ".join(choose(valued(0.9, 0.33, 0.3)).reasons)
     assert "The interval of 9-8 still overlaps with it, so that difference may be chance" in words
 
 
 def test_the_bend_is_where_a_doubling_begins_to_buy_less() -> None:
-    words = choose_network(valued(0.9, 0.6, 0.3, 0.25, 0.2)).words
+    words = choose(valued(0.9, 0.6, 0.3, 0.25, 0.2)).reasons
     assert any(
         "The curve bends at 10-8 (limit 2,000): up to there every doubling of parameters lowers "
         "log loss by 0.300 on average, after it by 0.050." in said
@@ -129,13 +135,13 @@ def test_limits_that_give_the_same_network() -> None:
     facts = valued(0.9, 0.5, 0.5)
     facts["models"][2]["architecture"] = facts["models"][1]["architecture"]
     facts["models"][2]["costs"]["parameters"]["value"] = 1_000
-    text = checked(render_tradeoff(facts, tradeoff_config())).text
+    text = checked(tradeoff_page_of(facts, tradeoff_config())).text
     assert "Three limits, two networks from 500 to 1,000 parameters." in text
     assert "the same network" in text
     for model in facts["models"]:
         model["architecture"] = "8-8"
         model["costs"]["parameters"]["value"] = 500
-    text = checked(render_tradeoff(facts, tradeoff_config())).text
+    text = checked(tradeoff_page_of(facts, tradeoff_config())).text
     assert "Three limits, one network: 8-8 with 500 parameters." in text
     assert "There is one network to take" in text
 
@@ -144,9 +150,9 @@ def test_without_test_rows_it_says_so() -> None:
     models = made_tradeoff()["models"]
     for model in models:
         model["scores"] = None
-    text = checked(rendered(models=models, beside={})).text
-    assert "on rows held out. No rows were kept for a test" in text
-    assert "nothing tells what of a difference is chance" in text
+    text = checked(rendered(models=models, references={})).text
+    assert "on validation rows. No rows were kept for a test" in text
+    assert "nothing tells which differences are chance" in text
     assert "95 % interval" not in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -199,10 +205,10 @@ def test_words_from_files_stay_words() -> None:
     facts = made_tradeoff(
         target={"name": EVIL, "task": "multiclass"}, chosen_by=EVIL, versions={EVIL: EVIL}
     )
-    facts["beside"] = {EVIL: facts["beside"]["trivial"]}
+    facts["references"] = {EVIL: facts["references"]["trivial"]}
     config = tradeoff_config()
     config["data"] = {"data": EVIL, "target": EVIL}
-    page = checked(render_tradeoff(facts, config))
+    page = checked(tradeoff_page_of(facts, config))
     assert "<script>alert(1)</script>" in page.text
     assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
 
@@ -210,11 +216,15 @@ def test_words_from_files_stay_words() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "where"),
     [
-        ("models", [], "models must be 1 to 200, but 0 are there"),
+        ("models", [], "models must hold at least one network"),
         ("models", 3, "tradeoff.json: models must be a list"),
-        ("cost", "bytes", r"models\[0\].costs must have 'bytes'"),
+        ("cost", "bytes", r"models\[0\].costs must have the cost 'bytes'"),
         ("greater_is_better", 1, "greater_is_better must be true or false"),
-        ("rows", {"test": -1}, "rows.test must be from 0"),
+        (
+            "rows",
+            {"training": 9, "validation": 9, "test": -1},
+            "rows.test must be an integer of at",
+        ),
     ],
 )
 def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
@@ -230,7 +240,7 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject) -> None:
         if whole:
             forge(data, whole)
     try:
-        page = render_tradeoff(whole.get("tradeoff", {}), whole.get("config", {}))
+        page = tradeoff_page_of(whole.get("tradeoff", {}), whole.get("config", {}))
     except TabNASError:
         return
     checked(page)
@@ -240,7 +250,7 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject) -> None:
 def test_anything_instead_of_files(value: Any) -> None:
     for files in ((value, tradeoff_config()), (made_tradeoff(), value)):
         try:
-            page = render_tradeoff(*files)
+            page = tradeoff_page_of(*files)
         except TabNASError:
             continue
         checked(page)
@@ -251,23 +261,23 @@ def test_anything_instead_of_files(value: Any) -> None:
 
 def test_a_run_of_a_tradeoff_is_made_again_with_the_others() -> None:
     config = tradeoff_config(candidates=2)
-    said = make_again(config, "bird").replace(" \\\n   ", "")
+    said = repeat_run(decode_config(config), "bird").replace(" \\\n   ", "")
     assert said.startswith("tabnas tradeoff birds.csv --target bird --limits 500,1000,2000 ")
     assert "--max-parameters" not in said
     assert "--max-flops 2000" in said
-    page = render_report(made_result(), made_history(), config)
+    page = report_of(config=config)
     assert "found together with those of other limits" in checked(page).text
 
 
 def test_a_tradeoff_on_another_cost() -> None:
     config = tradeoff_config(limits={"latency_us": 12.5, "parameters": 900})
     config["tradeoff"] = {"cost": "latency_us", "limits": [12.5, 20]}
-    said = make_again(config, "bird").replace(" \\\n   ", "")
+    said = repeat_run(decode_config(config), "bird").replace(" \\\n   ", "")
     assert "--limits 12.5,20 --cost latency_us --max-parameters 900" in said
 
 
 def test_a_tradeoff_with_a_latency_table_and_a_last_training() -> None:
-    said = make_again(tradeoff_config(refit=True, latency_table="a.json"), "bird")
+    said = repeat_run(decode_config(tradeoff_config(refit=True, latency_table="a.json")), "bird")
     said = said.replace(" \\\n   ", "")
     assert said.startswith("tabnas tradeoff ")
     assert "--latency-table a.json" in said
@@ -276,5 +286,5 @@ def test_a_tradeoff_with_a_latency_table_and_a_last_training() -> None:
 
 @pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])
 def test_what_the_command_has_no_option_for_is_said_in_python(settings: dict[str, Any]) -> None:
-    said = make_again(tradeoff_config(**settings), "bird")
+    said = repeat_run(decode_config(tradeoff_config(**settings)), "bird")
     assert "plan_tradeoff(LabelledTable.from_table(table, 'bird'), settings, **config" in said

@@ -1,0 +1,290 @@
+"""The model card of a run: what the model is, its intended use, its scores and limitations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tabnas.formatting import (
+    cost_label,
+    format_count,
+    format_interval,
+    format_number,
+    format_percent,
+    format_score,
+    greater_is_better,
+    join_words,
+    metric_label,
+    sanitize_texts,
+    shorten,
+)
+from tabnas.report._commands import PREDICT, RunConfig, decode_config, repeat_run, use_in_python
+from tabnas.report._limitations import is_dropped, list_limitations
+from tabnas.report._markdown import bullets, code_block, escape, join_names, table
+from tabnas.report._run_page import format_headline, format_main_scores
+from tabnas.results import RunResult
+
+TO_FILL_IN = "**To fill in:**"
+EXPORT = "tabnas export . model.onnx"
+MAX_COLUMNS = 500
+MAX_IMPORTANCES = 10
+TASKS = {
+    "binary": "one of two classes",
+    "multiclass": "one of several classes",
+    "regression": "a number",
+}
+
+
+def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
+    """Return the model card of a run as Markdown.
+
+    The texts of the result and of `config.toml` may be anybody's: they are sanitized and escaped
+    here. What only people know is left to them, in lines that are marked.
+    """
+    source, target = decode_config(config), result.target.name
+    result = sanitize_texts(result)
+    sections = {
+        "What it is": _describe_model(result),
+        "Intended use": _describe_use(result),
+        "Data": _describe_data(result, source),
+        "Metrics": _describe_metrics(result),
+        "What it relies on": _describe_importance(result),
+        "Limitations": bullets(list_limitations(result)),
+        "How it was trained": _describe_training(result),
+        "How to use it": _describe_usage(result),
+        "How to repeat it": _describe_repetition(result, repeat_run(source, target)),
+        "Licence and contact": f"{TO_FILL_IN} under which licence the model may be used, and whom "
+        "to ask about it.",
+    }
+    parts = [f"# Model card: predicting {escape(result.target.name)}"]
+    parts += [f"## {title}\n\n{text}" for title, text in sections.items() if text]
+    return "\n\n".join(parts) + "\n"
+
+
+def _describe_model(result: RunResult) -> str:
+    plan = result.plan
+    embedded = (
+        f", {plan.embedding_parameters:,} of its parameters in embeddings of categories"
+        if plan.embedding_parameters
+        else ""
+    )
+    rows = [
+        (
+            cost_label(name),
+            format_number(cost.value),
+            "none" if cost.limit is None else format_number(cost.limit),
+            format_percent(cost.share) if cost.limit else "",
+        )
+        for name, cost in result.costs.items()
+    ]
+    return "\n\n".join(
+        [
+            f"{escape(format_headline(result))} {escape(format_main_scores(result))}",
+            f"A feed-forward network with {format_count(plan.inputs, 'input')} and "
+            f"{format_count(plan.outputs, 'output')}{embedded}, found and trained by tabnas "
+            f"{escape(result.versions.get('tabnas', ''))}.",
+            table(["Cost", "Value", "Limit", "Share"], rows),
+            "Every limit holds." if result.is_within_limits else "**A limit does not hold.**",
+        ]
+    )
+
+
+def _describe_use(result: RunResult) -> str:
+    used = [name for name, encoding in result.columns.items() if not is_dropped(encoding)]
+    items = [
+        f"Predicts the column {escape(result.target.name)} ({TASKS[result.target.task]}) of a row "
+        f"from {format_count(len(used), 'column')}: {join_names(used)}.",
+    ]
+    if result.target.classes:
+        classes = join_names([shorten(str(label)) for label in result.target.classes])
+        items.append(f"Its predictions are {classes}, with a probability for each.")
+    items += [
+        "It is meant for rows like those of the table below. It was not tested on others.",
+        f"{TO_FILL_IN} by whom and for what it is to be used, and for what it must not be used.",
+    ]
+    return bullets(items)
+
+
+def _describe_data(result: RunResult, source: RunConfig) -> str:
+    name = source.data.name if source.data else ""
+    rows = [
+        (split, f"{getattr(result.rows, split):,}", purpose)
+        for split, purpose in _split_purposes(result).items()
+    ]
+    columns = list(result.columns.items())
+    parts = [
+        f"The table {escape(name)}." if name else "A table that was given in Python.",
+        table(["Split", "Rows", "Used"], rows),
+        f"The final weights were trained on {format_count(result.final_fit_rows, 'row')}.",
+        _describe_split(source),
+        "The encoding of each column was learned from training rows, and is the same for every row "
+        "that is predicted, missing values included.",
+        table(["Column", "Encoding"], columns[:MAX_COLUMNS]),
+    ]
+    if len(columns) > MAX_COLUMNS:
+        left = format_count(len(columns) - MAX_COLUMNS, "more column")
+        parts.append(f"{left} are in `result.json`.")
+    parts.append(f"{TO_FILL_IN} where the rows come from, from when, and who is among them.")
+    return "\n\n".join(filter(None, parts))
+
+
+def _split_purposes(result: RunResult) -> dict[str, str]:
+    """Return what the rows of each split were used for."""
+    if result.is_cross_validated:
+        training = validation = "for training and validation in turns; final weights: all of them"
+    else:
+        training, validation = "for training", "to choose the network"
+    test = "for the scores below only"
+    if result.is_refitted:
+        if not result.is_cross_validated:
+            validation += "; then for training the final weights"
+        test = "for the scores below; then for training the final weights"
+    return {"training": training, "validation": validation, "test": test}
+
+
+def _describe_split(source: RunConfig) -> str:
+    """Return how the rows were split."""
+    order, column = (source.settings.get(name) for name in ("order", "order_column"))
+    by = escape(shorten(str(column)))
+    own = [
+        split
+        for split in ("validation", "test")
+        if source.data is not None and getattr(source.data, split)
+    ]
+    latest = "validation rows" if "test" in own else "test rows"
+    ways = {
+        "time": f"Rows were split by time, by the column {by}: the latest are the {latest}.",
+        "group": f"Rows of one group, by the column {by}, are in the same split.",
+        "random": "Rows were split at random.",
+    }
+    sentences = [ways.get(order, "") if isinstance(order, str) and len(own) < 2 else ""]
+    if own:
+        files = "a separate file" if len(own) == 1 else "separate files"
+        sentences.append(f"The {join_words(own)} rows came as {files}.")
+    return " ".join(filter(None, sentences))
+
+
+def _describe_metrics(result: RunResult) -> str:
+    metric = escape(metric_label(result.metric))
+    if not result.scores:
+        text = "No rows were kept for a test."
+        if not result.candidates:
+            return text
+        score = format_score(result.metric, result.candidates[0].score)
+        return (
+            f"{text} By {escape(result.chosen_by)}, which also chose it, its {metric} is {score}; "
+            "that is more optimistic than a test would be."
+        )
+    rows = []
+    for name in dict.fromkeys(name for scores in result.scores.values() for name in scores):
+        better = "greater" if greater_is_better(name) else "less"
+        cells = [_format_score(result, model, name) for model in result.scores]
+        rows.append([f"{metric_label(name)} ({better} is better)", *cells])
+    parts = [
+        f"On {format_count(result.rows.test, 'test row')}, with 95 % intervals. *Trivial* knows "
+        "only the distribution of the target; *boosted trees* have no limit.",
+        table(["Metric", *map(escape, result.scores)], rows),
+        _describe_errors(result),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _format_score(result: RunResult, model: str, metric: str) -> str:
+    score = result.scores[model].get(metric)
+    if score is None:
+        return ""
+    value, low, high = format_interval(metric, score.value, score.low, score.high)
+    return f"{value} ({low} to {high})"
+
+
+def _describe_errors(result: RunResult) -> str:
+    """Return the calibration of probabilities, or the distribution of errors."""
+    diagnostics = result.diagnostics
+    if diagnostics is None:
+        return ""
+    where = f"On the {diagnostics.split} rows"
+    if diagnostics.reliability is not None:
+        error = format_percent(diagnostics.reliability.calibration_error)
+        return (
+            f"{where} predicted probabilities differ from observed frequencies by {error} on "
+            "average over ten groups of rows (expected calibration error), after temperature "
+            "scaling on validation rows."
+        )
+    if diagnostics.residuals is not None:
+        quantiles = diagnostics.residuals.quantiles_by_level
+        spans = [(0.25, 0.75, "half of"), (0.025, 0.975, "95 % of")]
+        parts = [
+            f"{share} the errors (true - predicted) lie from {format_number(quantiles[low])} to "
+            f"{format_number(quantiles[high])}"
+            for low, high, share in spans
+            if low in quantiles and high in quantiles
+        ]
+        return f"{where} {join_words(parts)}." if parts else ""
+    return ""
+
+
+def _describe_importance(result: RunResult) -> str:
+    importance = result.diagnostics and result.diagnostics.importance
+    if not importance or not importance.columns:
+        return ""
+    columns = importance.sorted_columns
+    rows = [
+        (name, format_number(one.increase), format_number(one.std))
+        for name, one in columns[:MAX_IMPORTANCES]
+    ]
+    which = (
+        f" The first {len(rows)} of {len(columns):,} columns:" if len(columns) > len(rows) else ""
+    )
+    return "\n\n".join(
+        [
+            f"How much worse the {escape(metric_label(result.metric))} gets when one column is "
+            f"shuffled, on {format_count(importance.rows, 'row')}, "
+            f"{format_count(importance.repeats, 'time')} each. Columns with the same information "
+            f"replace one another, so each seems less important.{which}",
+            table(["Column", "Worse by", "Standard deviation"], rows),
+        ]
+    )
+
+
+def _describe_training(result: RunResult) -> str:
+    plan, n_candidates = result.plan, len(result.candidates)
+    networks = (
+        format_count(plan.architectures, "network")
+        if plan.feasible is None
+        else f"{format_count(plan.feasible, 'network')} within the limits"
+    )
+    return (
+        f"The weights that {networks} share were trained for "
+        f"{format_count(plan.search_epochs, 'epoch')} together with a policy over widths, which "
+        "learned where good networks within the limits are. The "
+        f"{format_count(n_candidates, 'candidate')} of the search "
+        f"{'was' if n_candidates == 1 else 'were'} trained alone for up to "
+        f"{format_count(plan.epochs, 'epoch')}, and the best by {escape(result.chosen_by)} is the "
+        "model."
+    )
+
+
+def _describe_usage(result: RunResult) -> str:
+    return "\n\n".join(
+        [
+            "In the folder of this card, on the command line:",
+            code_block(PREDICT, "sh"),
+            "In Python:",
+            code_block(use_in_python(result.target.task), "python"),
+            "As one ONNX file with the preprocessing inside, for other runtimes:",
+            code_block(EXPORT, "sh"),
+        ]
+    )
+
+
+def _describe_repetition(result: RunResult, command: str) -> str:
+    versions = [f"{escape(name)} {escape(one)}" for name, one in result.versions.items()]
+    return "\n\n".join(
+        [
+            "The same rows, settings, seed and versions give the same network, bit for bit, unless "
+            "the run had a time budget or a limit on latency.",
+            code_block(command, "sh" if command.startswith("tabnas ") else "python"),
+            f"Seed {result.seed}; {', '.join(versions)}. All settings are in `config.toml`, all "
+            "results in `result.json`, and figures of both in `report.html`.",
+        ]
+    )

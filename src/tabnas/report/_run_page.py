@@ -1,0 +1,231 @@
+"""The report of a run: one page of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tabnas.formatting import (
+    PERCENT,
+    capitalize_first,
+    cost_label,
+    format_count,
+    format_duration,
+    format_interval,
+    format_number,
+    format_percent,
+    format_score,
+    isolate,
+    join_words,
+    metric_label,
+    sanitize_texts,
+)
+from tabnas.report import figures
+from tabnas.report._commands import PREDICT, decode_config, repeat_run, use_in_python
+from tabnas.report._figure import Figure, Table
+from tabnas.report._template import fill_template
+from tabnas.results import RunResult, Score, Snapshot
+
+TEMPLATE = "page.html"
+MAX_COLUMNS = 2_000
+"""Listed in the report; all are in result.json."""
+FEW_COLUMNS = 30
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page with its figures."""
+
+    key: str
+    title: str
+    figures: Sequence[Figure]
+
+
+def render_report(result: RunResult, history: Sequence[Snapshot], config: Mapping[str, Any]) -> str:
+    """Return the report of a run as one page of HTML that loads nothing else.
+
+    Parameters
+    ----------
+    result
+        The result of the run. Its texts may be anybody's: they are sanitized and escaped here.
+    history
+        The snapshots of the search.
+    config
+        The contents of `config.toml`, to repeat the run.
+    """
+    source, target = decode_config(config), result.target.name
+    result = sanitize_texts(result)
+    sections = build_sections(result, history)
+    return fill_template(
+        TEMPLATE,
+        result=result,
+        table_name=source.data.name if source.data else "",
+        headline=format_headline(result),
+        scores=format_main_scores(result),
+        is_within_limits=result.is_within_limits,
+        sections=sections,
+        contents=[
+            *((section.key, section.title) for section in sections),
+            ("use", "Use the model"),
+            ("again", "Repeat the run"),
+        ],
+        columns=columns_table(result),
+        few_columns=len(result.columns) <= FEW_COLUMNS,
+        work=work_table(result),
+        predict=PREDICT,
+        use=use_in_python(result.target.task),
+        again=repeat_run(source, target),
+        is_in_tradeoff=source.tradeoff is not None,
+    )
+
+
+def build_sections(result: RunResult, history: Sequence[Snapshot]) -> list[Section]:
+    """Return the sections with figures: the result, the search, the errors, the columns."""
+    errors = (
+        [figures.draw_residuals(result)]
+        if result.target.task == "regression"
+        else [figures.draw_confusion(result), figures.draw_reliability(result)]
+    )
+    return [
+        Section(
+            "found",
+            "What was found",
+            [
+                figures.draw_limits(result),
+                figures.draw_network(result),
+                figures.draw_scores(result),
+                *_limit_effects(result),
+            ],
+        ),
+        Section(
+            "how",
+            "How it was found",
+            [
+                figures.draw_heat_maps(result, history),
+                figures.draw_feasible_probability(history),
+                figures.draw_quality(history),
+                figures.draw_candidates(result),
+                figures.draw_one_shot_calibration(result),
+            ],
+        ),
+        Section("trust", "How far to trust it", errors),
+        Section("columns", "The columns", [figures.draw_importance(result)]),
+    ]
+
+
+def format_headline(result: RunResult) -> str:
+    """Return a sentence with the network and the share of each limit that it uses."""
+    depth = result.architecture.depth
+    kind = (
+        "A linear network"
+        if not depth
+        else f"A network of {format_count(depth, 'hidden layer')}, {result.architecture},"
+        if depth <= 8
+        else f"A network of {format_count(depth, 'hidden layer')}"
+    )
+    uses = [
+        f"{format_number(cost.value)} of {format_number(cost.limit or 0)} {cost_label(name)} "
+        f"({format_percent(cost.share)})"
+        for name, cost in result.limited_costs.items()
+    ]
+    return f"{kind} with {join_words(uses)}." if uses else f"{kind.rstrip(',')}."
+
+
+def format_main_scores(result: RunResult) -> str:
+    """Return a sentence with the main scores on test rows, or why there are none."""
+    scores: Mapping[str, Score] = result.scores.get("network", {})
+    metrics = dict.fromkeys(["accuracy" if result.target.classes else "r2", result.metric])
+    listed = [
+        f"{metric_label(name)} {_with_interval(name, scores[name])}"
+        for name in metrics
+        if name in scores
+    ]
+    if listed:
+        rows = format_count(result.rows.test, "test row")
+        return f"{capitalize_first(join_words(listed))} on {rows}."
+    if result.candidates:
+        score = format_score(result.metric, result.candidates[0].score)
+        return (
+            f"No rows were kept for a test. By {isolate(result.chosen_by)}, which also chose it, "
+            f"its {metric_label(result.metric)} is {score}."
+        )
+    return "No rows were kept for a test."
+
+
+def _with_interval(metric: str, score: Score) -> str:
+    value, low, high = format_interval(metric, score.value, score.low, score.high)
+    return f"{value} (95{PERCENT} interval {low} to {high})"
+
+
+def columns_table(result: RunResult) -> Table:
+    """Return the table of how each column was encoded."""
+    columns = list(result.columns.items())
+    rows = [[isolate(name), encoding] for name, encoding in columns[:MAX_COLUMNS]]
+    left = len(columns) - len(rows)
+    return Table(
+        title=f"How {format_count(len(columns), 'column')} were encoded",
+        headings=["Column", "Encoding"],
+        rows=rows,
+        note=f"{format_count(left, 'more column')} are in result.json." if left else "",
+    )
+
+
+def work_table(result: RunResult) -> Table:
+    """Return the table of the work that was done, and the time it took."""
+    plan = result.plan
+    epochs = format_count(plan.search_epochs, "epoch")
+    versions = [f"{name} {version}" for name, version in result.versions.items()]
+    spent = [f"{name} {format_duration(t)}" for name, t in result.phase_seconds.items()]
+    rows = [
+        ["Rows", str(result.rows)],
+        ["Search", f"{epochs}, batches of {plan.batch_size:,} rows"],
+        [
+            "Candidates",
+            f"trained for up to {format_count(plan.epochs, 'epoch')}, by {result.chosen_by}",
+        ],
+        ["Learning rate", f"{plan.learning_rate:g}"],
+        ["Final weights", _final_weights(result)],
+        ["Seed", f"{result.seed}"],
+        ["Versions", ", ".join(versions)],
+        *(
+            ["Measured", f"{format_number(us)} {cost_label(name)}"]
+            for name, us in result.measured_latencies.items()
+        ),
+        ["Time", ", ".join(spent)],
+    ]
+    return Table(title="The work in numbers", headings=["", ""], rows=rows)
+
+
+def _final_weights(result: RunResult) -> str:
+    rows = format_count(result.final_fit_rows, "row")
+    if result.is_refitted:
+        return f"trained on all {rows}, after the scores were computed"
+    unseen = ", not on the test rows" if result.rows.test else ""
+    return f"trained on {rows}, as scored{unseen}"
+
+
+def _limit_effects(result: RunResult) -> list[Figure]:
+    """Return what the search estimates for other limits."""
+    if len(result.limit_effects) < 2:
+        return []
+    names = {0.5: "half the limit", 1.0: "the limit", 2.0: "twice the limit"}
+    table = Table(
+        title="What another limit would give",
+        headings=["With", "Estimated loss", "Architecture"],
+        rows=[
+            [
+                names.get(effect.factor, f"{format_number(effect.factor)} times the limit"),
+                format_number(effect.one_shot_loss),
+                str(effect.architecture),
+            ]
+            for effect in result.limit_effects
+        ],
+    )
+    text = (
+        "A rough estimate from the shared weights of the search, not a result. Nothing over the "
+        "limit was trained."
+    )
+    return [
+        Figure(key="outlook", title="What another limit would give", paragraphs=[text], table=table)
+    ]

@@ -1,0 +1,70 @@
+"""The result of a run and of a trade-off: the dataclasses behind their JSON files.
+
+Runs build these objects and write them with `tabnas.decoding.encode`; reports, the command line and
+TensorBoard read them. `decode_result`, `decode_history` and `decode_tradeoff` turn the contents of
+the files, which anybody may have written, into the same objects.
+"""
+
+from __future__ import annotations
+
+from tabnas.results._diagnostics import (
+    ColumnImportance,
+    Confusion,
+    Diagnostics,
+    Histogram,
+    Importance,
+    Reliability,
+    ReliabilityBin,
+    Residuals,
+)
+from tabnas.results._run import (
+    RESULT_FORMAT,
+    BoostedTreesSummary,
+    CandidateResult,
+    LimitEffect,
+    PlanSummary,
+    RowCounts,
+    RunResult,
+    Snapshot,
+    TargetSummary,
+    WiderStep,
+    decode_history,
+    decode_result,
+)
+from tabnas.results._scores import CostUse, Score, Scores
+from tabnas.results._tradeoff import (
+    TRADEOFF_FORMAT,
+    TradeoffModel,
+    TradeoffResult,
+    decode_tradeoff,
+)
+
+__all__ = [
+    "RESULT_FORMAT",
+    "TRADEOFF_FORMAT",
+    "BoostedTreesSummary",
+    "CandidateResult",
+    "ColumnImportance",
+    "Confusion",
+    "CostUse",
+    "Diagnostics",
+    "Histogram",
+    "Importance",
+    "LimitEffect",
+    "PlanSummary",
+    "Reliability",
+    "ReliabilityBin",
+    "Residuals",
+    "RowCounts",
+    "RunResult",
+    "Score",
+    "Scores",
+    "Snapshot",
+    "TargetSummary",
+    "TradeoffModel",
+    "TradeoffResult",
+    "WiderStep",
+    "decode_history",
+    "decode_result",
+    "decode_tradeoff",
+]

@@ -1,0 +1,234 @@
+"""The result of a run (`result.json`) and the course of its search (`history.jsonl`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from tabnas.decoding import Count, MaxLength, decode
+from tabnas.results._diagnostics import Diagnostics
+from tabnas.results._fields import (
+    MAX_LAYERS,
+    Amount,
+    Label,
+    LargeCount,
+    Name,
+    Real,
+    Task,
+    Width,
+    check_format,
+)
+from tabnas.results._scores import CostUse, Scores
+from tabnas.space import Architecture
+
+RESULT_FORMAT = 2
+MAX_CANDIDATES = 10_000
+CROSS_VALIDATION = "cross-validation"
+MEASURED_PREFIX = "measured "
+"""Latencies of the finished model are among the timings, under this prefix."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a search at one step: a line of `history.jsonl`."""
+
+    step: int
+    progress: Real
+    training_loss: Real | None  # None: no step could be taken
+    quality: Real | None  # mean of the last evaluations; None while the policy is frozen
+    feasible_probability: Real  # P(V) of the policy
+    entropy: Real
+    favourite: str  # the most likely feasible architecture
+    favourite_cost: Real  # by the first limit
+    probabilities: list[list[Real]]  # of every candidate width, by layer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values that JSON can hold."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """The target column, and its classes if it has any."""
+
+    name: str
+    task: Task
+    classes: tuple[Label, ...] | None = None
+
+
+@dataclass(frozen=True)
+class BoostedTreesSummary:
+    """The size of the boosted trees that a network is compared with."""
+
+    trees: Count
+    nodes: Count | None  # None if scikit-learn does not tell
+    rows: Count  # that they were trained on
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateResult:
+    """An architecture that was trained alone."""
+
+    architecture: Architecture
+    costs: Mapping[str, Amount]
+    score: Real  # by the metric of the run, on validation rows or over folds
+    epochs: Count
+    temperature: Real
+    one_shot_loss: Real | None  # with the SuperNet's weights; None if it was not finite
+
+
+@dataclass(frozen=True)
+class LimitEffect:
+    """The best architecture at a multiple of the limits, by its one-shot loss."""
+
+    factor: Real
+    architecture: Architecture
+    one_shot_loss: Real
+
+
+@dataclass(frozen=True)
+class WiderStep:
+    """An architecture with one layer a step wider, and the costs whose limits it violates."""
+
+    architecture: Architecture
+    violates: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """The number of rows of each split."""
+
+    training: Count
+    validation: Count
+    test: Count
+
+    @property
+    def total(self) -> int:
+        """The number of all rows."""
+        return self.training + self.validation + self.test
+
+    def __str__(self) -> str:
+        return f"{self.training:,} training, {self.validation:,} validation, {self.test:,} test"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSummary:
+    """The search space, and the amount of training."""
+
+    inputs: Width
+    outputs: Width
+    embedding_parameters: Count
+    widths: Annotated[tuple[tuple[Width, ...], ...], MaxLength(MAX_LAYERS)]
+    architectures: LargeCount
+    feasible: LargeCount | None  # None if they could not be counted
+    search_epochs: Count
+    epochs: Count
+    batch_size: Count
+    learning_rate: Real
+    candidates: Count
+    folds: Count  # 0: one split
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """The result of a run: everything in `result.json`.
+
+    Only `timings` differs between two runs of the same settings and plan. With a limit on latency
+    more may differ, since measurements influence which network is chosen.
+    """
+
+    format: int = RESULT_FORMAT
+    architecture: Architecture
+    costs: Mapping[str, CostUse]
+    target: TargetSummary
+    metric: Name
+    scores: Mapping[str, Scores]  # on test rows: "network", "trivial", "boosted trees"
+    boosted_trees: BoostedTreesSummary | None
+    diagnostics: Diagnostics | None
+    notes: tuple[str, ...]
+    candidates: Annotated[tuple[CandidateResult, ...], MaxLength(MAX_CANDIDATES)]  # best first
+    chosen_by: str  # what candidates were compared by
+    trained_on_all_rows: bool
+    limit_effects: tuple[LimitEffect, ...]
+    wider_steps: tuple[WiderStep, ...]
+    rows: RowCounts
+    columns: Mapping[str, str]  # how each was encoded
+    table: str  # digest of the table's rows
+    plan: PlanSummary
+    seed: LargeCount
+    versions: Mapping[str, str]
+    timings: Mapping[str, Real]  # seconds by phase, and measured latencies
+
+    def __post_init__(self) -> None:
+        if not self.costs:
+            raise ValueError("costs must hold at least one cost")
+
+    @property
+    def limited_costs(self) -> dict[str, CostUse]:
+        """The costs that have a limit."""
+        return {name: cost for name, cost in self.costs.items() if cost.limit is not None}
+
+    @property
+    def main_cost(self) -> str:
+        """The first cost that has a limit; the first of all if none has."""
+        return next(iter(self.limited_costs or self.costs))
+
+    @property
+    def is_within_limits(self) -> bool:
+        """Whether every limit holds."""
+        return all(cost.is_within_limit for cost in self.costs.values())
+
+    @property
+    def binding_limits(self) -> set[str]:
+        """The limits that forbid a network one step wider."""
+        return {name for step in self.wider_steps for name in step.violates}
+
+    @property
+    def is_cross_validated(self) -> bool:
+        """Whether candidates were compared by cross-validation."""
+        return CROSS_VALIDATION in self.chosen_by
+
+    @property
+    def scored_fit_rows(self) -> int:
+        """The number of rows that the scored weights were trained on."""
+        rows = self.rows
+        return rows.training + (rows.validation if self.is_cross_validated else 0)
+
+    @property
+    def final_fit_rows(self) -> int:
+        """The number of rows that the final weights were trained on."""
+        return self.rows.total if self.trained_on_all_rows else self.scored_fit_rows
+
+    @property
+    def is_refitted(self) -> bool:
+        """Whether the final weights were trained on more rows than the scored weights."""
+        return self.final_fit_rows > self.scored_fit_rows
+
+    @property
+    def phase_seconds(self) -> dict[str, float]:
+        """The seconds that each phase took."""
+        return {n: t for n, t in self.timings.items() if not n.startswith(MEASURED_PREFIX)}
+
+    @property
+    def measured_latencies(self) -> dict[str, float]:
+        """The measured latencies of the model in microseconds, by the name of the cost."""
+        return {
+            name.removeprefix(MEASURED_PREFIX): value
+            for name, value in self.timings.items()
+            if name.startswith(MEASURED_PREFIX)
+        }
+
+
+def decode_result(value: Any, *, source: str = "result.json") -> RunResult:
+    """Return the contents of `result.json` as a `RunResult`, or raise `DecodeError`."""
+    check_format(value, RESULT_FORMAT, source=source, contents="the result of a run")
+    return decode(RunResult, value, source=source, ignore_unknown=True)
+
+
+def decode_history(lines: Any, *, source: str = "history.jsonl") -> tuple[Snapshot, ...]:
+    """Return the lines of `history.jsonl` as snapshots, or raise `DecodeError`."""
+    return tuple(
+        decode(Snapshot, line, source=f"{source}: line {k}", ignore_unknown=True)
+        for k, line in enumerate(decode(list[Any], lines, source=source), start=1)
+    )

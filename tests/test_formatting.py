@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas.formatting import (
+    MAX_TEXT,
+    cost_label,
+    format_interval,
+    format_number,
+    format_percent,
+    sanitize,
+    sanitize_texts,
+)
+from tabnas.formatting import METRICS as NAMED_METRICS
+from tabnas.latency import COST_NAMES
+from tabnas.model import METRICS
+from tabnas.space import COSTS
+
+
+def test_every_metric_and_cost_has_words() -> None:
+    directions = {name: greater for name, (_, greater) in NAMED_METRICS.items()}
+    assert directions == {name: metric.greater_is_better for name, metric in METRICS.items()}
+    assert cost_label("flops") == "operations a row"
+    assert not any("_" in cost_label(name) for name in (*COSTS, *COST_NAMES))
+
+
+@given(st.floats(-1e300, 1e300) | st.sampled_from([nan, inf, -inf]))
+def test_numbers_are_close_to_what_they_say(value: float) -> None:
+    said = format_number(value)
+    if not isfinite(value):
+        assert said in ("not a number", "infinite", "-infinite")
+        return
+    assert abs(float(said.replace(",", "")) - value) <= 0.006 * abs(value)
+
+
+@given(st.floats(0, 1))
+def test_no_share_is_rounded_to_all_or_nothing(share: float) -> None:
+    said = float(format_percent(share).split("\N{NO-BREAK SPACE}")[0])
+    assert abs(said / 100 - share) <= 0.01
+    assert said < 100 or share > 0.99999
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12))
+def test_ends_of_an_interval_are_in_order(value: float) -> None:
+    ends = format_interval("rmse", value, value - abs(value) / 7, value + abs(value) / 5)
+    said, low, high = (float(end.replace(",", "")) for end in ends)
+    assert low <= said <= high
+
+
+def test_intervals_of_what_is_no_number() -> None:
+    assert format_interval("rmse", nan, -inf, inf) == ("not a number", "-infinite", "infinite")
+
+
+@given(st.text())
+def test_sanitized_texts_can_be_written_and_keep_their_length(text: str) -> None:
+    safe = sanitize(text)
+    safe.encode()
+    assert len(safe) == len(text)
+    assert sanitize(safe) == safe
+
+
+@dataclass(frozen=True)
+class Inner:
+    names: tuple[str, ...]
+    count: int = 3
+
+
+@dataclass(frozen=True)
+class Outer:
+    note: str
+    by_name: Mapping[str, Inner]
+    values: list[float | None]
+
+
+def test_all_texts_of_a_dataclass_are_sanitized() -> None:
+    odd = Outer("a\x1bb" + "c" * 1_000, {"d\u202e": Inner(("e\0", "f"))}, [1.0, None])
+    safe = sanitize_texts(odd)
+    assert safe.note.startswith("a\N{REPLACEMENT CHARACTER}bc")
+    assert len(safe.note) == MAX_TEXT
+    (name,) = safe.by_name
+    assert name == "d\N{REPLACEMENT CHARACTER}"
+    assert safe.by_name[name] == Inner(("e\N{REPLACEMENT CHARACTER}", "f"))
+    assert safe.values == odd.values
