@@ -75,7 +75,7 @@ def shown(error: BaseException) -> tuple[object, ...]:
 def test_every_exception_of_the_package_survives_pickling() -> None:
     kinds = exceptions_of_the_package()
     names = {kind.__name__ for kind in kinds}
-    assert {"TabNASError", "NonFiniteLossError", "SearchDivergedError", "EndedError"} <= names
+    assert {"TabNASError", "NonFiniteLossError", "SearchDivergedError", "CommandExitError"} <= names
     faults = {}
     for kind in kinds:
         try:

@@ -13,7 +13,7 @@ ROWS = 60
 BRIEF = ["--time", "0.1", "--candidates", "1"]
 
 
-def made_columns(rows: int = ROWS) -> dict[str, list[str]]:
+def make_columns(rows: int = ROWS) -> dict[str, list[str]]:
     """A table as texts: a number, a category, a day, a group and both kinds of target."""
     rng = np.random.default_rng(0)
     size = rng.normal(size=rows)
@@ -40,7 +40,7 @@ def change(name: str, where: dict[int, str] | str) -> Callable[[], dict[str, lis
     """The table with one column changed, in some rows or in all."""
 
     def changed() -> dict[str, list[str]]:
-        columns = made_columns()
+        columns = make_columns()
         if isinstance(where, str):
             columns[name] = [where] * ROWS
         else:
@@ -69,7 +69,7 @@ def brief() -> Iterator[None]:
 def finished(tmp_path_factory: pytest.TempPathFactory, brief: None) -> Path:
     """A folder with `good.csv` and its finished runs: `classes` and `quantity`."""
     folder = tmp_path_factory.mktemp("finished")
-    good = write_csv(folder / "good.csv", made_columns())
+    good = write_csv(folder / "good.csv", make_columns())
     for target, other, name in (("kind", "value", "classes"), ("value", "kind", "quantity")):
         arguments = ["search", str(good), "--target", target, "--drop", other]
         limit = ["--max-parameters", "300", "--out", str(folder / name), "--quiet"]

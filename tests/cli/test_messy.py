@@ -9,8 +9,8 @@ import pytest
 
 from tabnas.cli._main import run
 from tabnas.runs import load_config
-from tests.cli.conftest import made_columns, write_csv
-from tests.cli.test_search import refused
+from tests.cli.commands.test_search import run_refused
+from tests.cli.conftest import make_columns, write_csv
 
 pytestmark = pytest.mark.filterwarnings("default::tabnas.data.DataWarning")
 LIMIT = ["--max-parameters", "300", "--layers", "1", "--candidates", "1"]
@@ -18,7 +18,7 @@ ROWS = 200
 
 
 def messy_columns() -> dict[str, list[str]]:
-    columns = made_columns(ROWS)
+    columns = make_columns(ROWS)
     return {
         "user": [f"u{i:04d}x" for i in range(ROWS)],
         "size": columns["size"],
@@ -45,10 +45,10 @@ def test_notes_of_identifiers_are_in_the_result(
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])
-def test_another_spelling_in_a_file_of_ones_own_is_a_note(
+def test_other_spellings_in_a_test_file_are_a_note(
     part: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    columns = made_columns(ROWS)
+    columns = make_columns(ROWS)
     write_csv(here / "train.csv", columns)
     write_csv(here / "own.csv", columns | {"colour": [c.upper() for c in columns["colour"]]})
     asked = ["search", "train.csv", "--target", "kind", "--drop", "value", *LIMIT]
@@ -66,9 +66,9 @@ def test_the_decimal_mark_is_kept_with_the_run(
     lines = [f"{p:,};{i % 3};{'yes' if p > 4_000 else 'no'}" for i, p in enumerate(prices)]
     (here / "train.csv").write_text("\n".join(["price;n;y", *lines]).replace(",", ".") + "\n")
     asked = ["search", "train.csv", "--target", "y", *LIMIT]
-    said = refused(asked, capsys)
+    said = run_refused(asked, capsys)
     assert "is '1.000', 1.000 or 1000; say which mark separates decimals, with --decimal" in said
-    assert "must be '.' or ',', got ';'" in refused([*asked, "--decimal", ";"], capsys)
+    assert "must be '.' or ',', got ';'" in run_refused([*asked, "--decimal", ";"], capsys)
     assert run([*asked, "--decimal", ",", "--out", "run"]) == 0
     assert load_config("run")["settings"]["decimal"] == ","
     assert "--decimal ," in (here / "run" / "report.html").read_text()
@@ -86,8 +86,8 @@ def test_the_decimal_mark_is_kept_with_the_run(
     assert run(["predict", "stored", "new.csv"]) == 0
 
 
-def test_labels_that_may_mean_nothing_are_labels_with_a_note(here: Path) -> None:
-    columns = made_columns(ROWS)
+def test_labels_that_look_missing_are_labels_with_a_note(here: Path) -> None:
+    columns = make_columns(ROWS)
     columns["kind"] = ["none" if kind == "low" else "some" for kind in columns["kind"]]
     columns["kind"][:3] = ["?", "", "null"]
     write_csv(here / "train.csv", columns)
@@ -99,15 +99,15 @@ def test_labels_that_may_mean_nothing_are_labels_with_a_note(here: Path) -> None
     assert run(["evaluate", "run", "train.csv"]) == 0
 
 
-def test_a_remark_is_refused_wherever_its_row_goes(
+def test_a_text_among_numbers_is_refused_in_every_split(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    columns = made_columns(ROWS)
+    columns = make_columns(ROWS)
     asked = ["search", "train.csv", "--target", "kind", "--drop", "value", *LIMIT]
     for row in (0, 1, 2, 3, 4):
         house = [str(1 + i % 4) for i in range(ROWS)]
         house[row] = "foo"
         write_csv(here / "train.csv", columns | {"house": house})
-        said = refused(asked, capsys)
+        said = run_refused(asked, capsys)
         assert f"row {row + 1} is 'foo'" in said
         assert "declare the column categorical" in said

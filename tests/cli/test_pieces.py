@@ -14,12 +14,12 @@ import pytest
 from pyarrow import csv, feather, parquet
 from rich.console import Console
 
-from tabnas.cli import _row_progress
 from tabnas.cli._main import run
+from tabnas.cli.display import _progress
 from tabnas.data import TableEncoder, _spool, _stored, _text_reader, read_table
 from tabnas.model import _model
-from tests.cli.conftest import ROWS, change, made_columns, write_csv
-from tests.cli.test_search import refused
+from tests.cli.commands.test_search import run_refused
+from tests.cli.conftest import ROWS, change, make_columns, write_csv
 
 PIECE = 7
 
@@ -37,7 +37,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def messy_columns() -> dict[str, list[str]]:
     """Rows whose early columns look like other types than their late ones."""
-    columns = made_columns()
+    columns = make_columns()
     columns["size"] = ["", *["1"] * 20, *columns["size"][21:]]  # missing, whole, then fractions
     columns["house"] = [*["1"] * 30, "NA", "2.5", *columns["house"][32:]]
     columns["colour"] = [*["7"] * 20, "purple", "?", *columns["colour"][22:]]  # codes, then texts
@@ -85,7 +85,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize(
     "name", ["a.csv", "semicolons.csv", "a.tsv", "a.csv.gz", "a.parquet", "a.feather"]
 )
-def test_pieces_do_not_show(
+def test_pieces_do_not_change_predictions_and_scores(
     name: str,
     model: str,
     finished: Path,
@@ -115,7 +115,7 @@ def test_pieces_do_not_show(
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
-def test_written_files_are_the_same(
+def test_pieces_do_not_change_written_files(
     ending: str, finished: Path, here: Path, request: pytest.FixtureRequest
 ) -> None:
     arguments = ["predict", str(finished / "classes"), str(finished / "good.csv"), "--out"]
@@ -134,7 +134,7 @@ def test_written_files_are_the_same(
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_every_line_of_a_single_column_has_its_answer(here: Path) -> None:
+def test_every_line_of_a_single_column_is_predicted(here: Path) -> None:
     rows = 40
     rng = np.random.default_rng(0)
     size = rng.normal(size=rows)
@@ -151,7 +151,7 @@ def test_every_line_of_a_single_column_has_its_answer(here: Path) -> None:
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_a_late_row_that_cannot_be_is_named_and_nothing_is_written(
+def test_an_invalid_late_row_is_named_and_nothing_is_written(
     finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     columns = change("size", {40: "big"})()
@@ -159,13 +159,13 @@ def test_a_late_row_that_cannot_be_is_named_and_nothing_is_written(
     write_csv(here / "words.csv", columns)
     model = str(finished / "classes")
     sentence = "'size' must hold numbers, but row 41 is 'big'"
-    assert sentence in refused(["predict", model, "words.csv", "--out", "new/er/a.csv"], capsys)
-    assert sentence in refused(["evaluate", model, "words.csv"], capsys)
-    columns = made_columns()
+    assert sentence in run_refused(["predict", model, "words.csv", "--out", "new/er/a.csv"], capsys)
+    assert sentence in run_refused(["evaluate", model, "words.csv"], capsys)
+    columns = make_columns()
     columns["kind"][:5] = [""] * 5
     columns["kind"][40] = "purple"
     write_csv(here / "unseen.csv", columns)
-    said = refused(["evaluate", model, "unseen.csv"], capsys)
+    said = run_refused(["evaluate", model, "unseen.csv"], capsys)
     assert "'kind' in row 41 is 'purple', which training had not" in said
 
 
@@ -187,7 +187,7 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, in_pieces: None) -> Callable[.
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143), OSError(28, "No room")])
-def test_a_prediction_that_ends_early_leaves_nothing(
+def test_an_interrupted_prediction_leaves_no_file(
     error: BaseException,
     finished: Path,
     here: Path,
@@ -210,7 +210,7 @@ def test_a_prediction_that_ends_early_leaves_nothing(
     assert capsys.readouterr().out == ""
 
 
-def test_who_gets_some_of_the_answers_is_told_that_others_are_missing(
+def test_an_interruption_prints_that_predictions_are_missing(
     finished: Path, interrupting: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     interrupting(KeyboardInterrupt())
@@ -220,22 +220,22 @@ def test_who_gets_some_of_the_answers_is_told_that_others_are_missing(
     assert len(said.out.splitlines()) == 1 + 3 * PIECE
 
 
-def test_a_terminal_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     console = Console(
         file=stream, force_terminal=True, width=80, color_system=None, legacy_windows=False
     )
-    monkeypatch.setattr(_row_progress, "terminal", lambda *, stderr: console)
-    with _row_progress.row_progress("predicting") as progress:
-        progress.read(0.25)
-        progress.count(0, 4_000_000)
-        progress.count(3_000_000, 4_000_000)
+    monkeypatch.setattr(_progress, "make_console", lambda *, stderr: console)
+    with _progress.row_progress("predicting") as progress:
+        progress.on_read(0.25)
+        progress.on_rows(0, 4_000_000)
+        progress.on_rows(3_000_000, 4_000_000)
         assert progress._bars is not None
         progress._bars.refresh()
     said = stream.getvalue()
     for words in ("reading", "25 %", "predicting", "75 %", "3,000,000 rows"):
         assert words in said
     assert said.endswith("\x1b[1A\x1b[2K")  # and vanishes
-    with _row_progress.row_progress("predicting", hidden=True) as progress:
-        progress.count(1, 2)
+    with _progress.row_progress("predicting", hidden=True) as progress:
+        progress.on_rows(1, 2)
     assert stream.getvalue() == said

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tabnas.cli._main import MISTAKE, run
+from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.runs import RunSettings
 from tests.processes import start, started, wait_until_gone
 from tests.runs.conftest import begun, written_table
@@ -182,7 +182,7 @@ def test_the_compiled_engine_finds_the_same(whole: dict[str, Any], place: Path) 
     assert_same(result(folder), whole)
 
 
-def test_only_the_first_speaks_and_has_as_many_workers_as_there_are_ranks(
+def test_only_the_first_rank_prints_and_workers_default_to_the_ranks(
     company: Company, place: Path
 ) -> None:
     asked = ["search", "t.parquet", "--target", "kind", "--max-parameters", "300"]
@@ -197,7 +197,7 @@ def test_only_the_first_speaks_and_has_as_many_workers_as_there_are_ranks(
     assert not (place / "brief" / "checkpoint").exists()
 
 
-def test_a_rank_that_dies_ends_the_job_which_goes_on_in_any_number(
+def test_a_dead_rank_ends_the_job_which_any_number_of_ranks_resumes(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
     folder = begun(place / "killed", place / "t.parquet", SETTINGS, PLAN)
@@ -211,7 +211,7 @@ def test_a_rank_that_dies_ends_the_job_which_goes_on_in_any_number(
     assert torchrun.returncode != 0
     ours = [line for line in said.splitlines() if line.startswith("tabnas:")]
     assert len(ours) == 1
-    assert ours[0].endswith("; go on with: torchrun ... -m tabnas resume killed")
+    assert ours[0].endswith("; continue with: torchrun ... -m tabnas resume killed")
     assert "tabnas/" not in said  # no line of ours in a traceback
     assert list(folder.glob("checkpoint/*.checkpoint"))
     shutil.copytree(folder, place / "killed, then two")
@@ -235,14 +235,16 @@ def workers_of(launcher: int) -> list[int]:
     return sorted(found)
 
 
-def test_if_the_first_dies_another_says_how_to_go_on(company: Company, place: Path) -> None:
+def test_if_the_first_rank_dies_another_prints_how_to_continue(
+    company: Company, place: Path
+) -> None:
     folder = begun(place / "orphaned", place / "t.parquet", SETTINGS, PLAN)
     first, *_ = company.begin(*[["resume", "orphaned", "--checkpoint-seconds", "1e-9"]] * 3)
     wait_for(folder / "checkpoint", "*.checkpoint")
     os.kill(first, signal.SIGKILL)
     assert company.ended() == [-signal.SIGKILL, LOST, LOST]
     said = company.said(1) + company.said(2)
-    assert "go on with: torchrun ... -m tabnas resume orphaned" in said
+    assert "continue with: torchrun ... -m tabnas resume orphaned" in said
     assert "Traceback" not in said
 
 
@@ -255,13 +257,13 @@ def test_ranks_stop_when_torchrun_is_killed(
     wait_for(folder / "checkpoint", "*.checkpoint")
     os.kill(company.launcher, signal.SIGKILL)
     wait_until_gone(*ranks)
-    go_on = "tabnas: stopped; go on with: torchrun ... -m tabnas resume left\n"
+    go_on = "tabnas: stopped; continue with: torchrun ... -m tabnas resume left\n"
     assert company.said(0).endswith(go_on)
     assert run(["resume", str(folder), "--quiet"]) == 0
     assert_same(result(folder), whole)
 
 
-def test_all_stop_together_whoever_is_asked(
+def test_all_ranks_stop_if_one_is_stopped(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
     folder = begun(place / "stopped", place / "t.parquet", SETTINGS, PLAN)
@@ -271,7 +273,7 @@ def test_all_stop_together_whoever_is_asked(
     os.kill(second, signal.SIGTERM)
     assert company.ended() == [143, 143]
     assert company.said(0).endswith(
-        "tabnas: stopped; go on with: torchrun ... -m tabnas resume stopped\n"
+        "tabnas: stopped; continue with: torchrun ... -m tabnas resume stopped\n"
     )
     assert company.said(1) == ""
     assert run(["resume", str(folder), "--quiet"]) == 0
@@ -286,13 +288,13 @@ def test_all_stop_together_whoever_is_asked(
         (["none.parquet"], "rank 1: "),
     ],
 )
-def test_what_differs_between_ranks_is_said_once(
+def test_differences_between_ranks_are_printed_once(
     other: list[str], said: str, company: Company, place: Path
 ) -> None:
     written_table(place / "other.parquet", 301)
     asked = ["--target", "kind", "--max-parameters", "300", "--engine", "torch", "--out", "refused"]
     codes = company.run(["search", "t.parquet", *asked], ["search", *other, *asked])
-    assert codes in ([MISTAKE, MISTAKE], [LOST, MISTAKE])
+    assert codes in ([USAGE_ERROR, USAGE_ERROR], [LOST, USAGE_ERROR])
     both = company.said(0) + company.said(1)
     assert both.count("tabnas: ") == 1 + both.count("tabnas: search")
     assert said in both
@@ -309,7 +311,7 @@ def test_what_differs_between_ranks_is_said_once(
     ],
 )
 @pytest.mark.parametrize("rank", [0, 1])
-def test_what_several_processes_cannot_do_is_refused(
+def test_commands_that_need_one_process_refuse_torchrun(
     rank: int,
     command: list[str],
     said: str,
@@ -318,14 +320,16 @@ def test_what_several_processes_cannot_do_is_refused(
 ) -> None:
     monkeypatch.setenv("RANK", str(rank))
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert run(command) == MISTAKE
+    assert run(command) == USAGE_ERROR
     heard = capfd.readouterr().err
     assert heard == "" if rank else said in heard
 
 
-def test_a_run_of_the_compiled_engine_goes_on_in_one_process(company: Company, place: Path) -> None:
+def test_a_run_of_the_compiled_engine_is_resumed_in_one_process(
+    company: Company, place: Path
+) -> None:
     settings = RunSettings.from_dict(SETTINGS.to_dict() | {"engine": "compiled"})
     begun(place / "alone", place / "t.parquet", settings, PLAN)
-    assert company.run(*[["resume", "alone", "--quiet"]] * 2) == [MISTAKE, MISTAKE]
+    assert company.run(*[["resume", "alone", "--quiet"]] * 2) == [USAGE_ERROR, USAGE_ERROR]
     assert "go on in one process" in company.said(0)
     assert company.said(1) == ""

@@ -12,11 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tabnas.cli._main import MISTAKE, run
+from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.cli._predictions import column_names, print_predictions
 from tabnas.runs import RunCheckpoint
-from tests.cli.conftest import BRIEF, ROWS, made_columns, write_csv
-from tests.cli.test_search import refused
+from tests.cli.commands.test_search import run_refused
+from tests.cli.conftest import BRIEF, ROWS, make_columns, write_csv
 
 SEARCH = ["--target", "kind", "--drop", "value", "--max-parameters", "300", "--quiet"]
 
@@ -35,7 +35,7 @@ def rows(finished: Path) -> bytes:
 
 
 @pytest.mark.parametrize("out", [[], ["--out", "-"]])
-def test_predictions_from_input_to_output(
+def test_predict_from_stdin_to_stdout(
     out: list[str],
     rows: bytes,
     finished: Path,
@@ -52,7 +52,7 @@ def test_predictions_from_input_to_output(
     assert [path.name for path in here.iterdir()] == ["a.csv"]
 
 
-def test_scores_and_checks_of_rows_from_input(
+def test_evaluate_and_export_read_stdin(
     rows: bytes,
     finished: Path,
     here: Path,
@@ -67,7 +67,7 @@ def test_scores_and_checks_of_rows_from_input(
     assert f"{ROWS} rows of standard input" in capsys.readouterr().out
 
 
-def test_a_search_from_input_goes_on_from_input(
+def test_a_search_from_stdin_is_resumed_from_stdin(
     rows: bytes, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, ticks = RunCheckpoint.on_step, 0
@@ -86,7 +86,7 @@ def test_a_search_from_input_goes_on_from_input(
         feed(rows, patched)
         assert run(["search", "-", *SEARCH]) == 143
     feed(b"\n".join(rows.splitlines()[:-1]) + b"\n", monkeypatch)
-    assert run(["resume", "runs/stdin"]) == MISTAKE
+    assert run(["resume", "runs/stdin"]) == USAGE_ERROR
     assert "only as it began, but the table was" in capsys.readouterr().err
     feed(rows, monkeypatch)
     assert run(["resume", "runs/stdin", "--quiet"]) == 0
@@ -101,10 +101,10 @@ def test_a_search_from_input_goes_on_from_input(
     assert "tabnas search - " in card
     capsys.readouterr()
     assert run(["export", "whole", "a.onnx"]) == 0
-    assert "not on this machine any more" in capsys.readouterr().out
+    assert "no longer on this machine" in capsys.readouterr().out
 
 
-def test_a_test_part_from_input(
+def test_test_rows_from_stdin(
     rows: bytes, finished: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = rows.splitlines(keepends=True)
@@ -114,7 +114,7 @@ def test_a_test_part_from_input(
     assert json.loads((here / "a" / "result.json").read_text())["rows"]["test"] == 20
 
 
-def test_input_that_cannot_be(
+def test_invalid_stdin_is_refused(
     finished: Path,
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -122,20 +122,20 @@ def test_input_that_cannot_be(
 ) -> None:
     model = str(finished / "classes")
     feed(b"", monkeypatch)
-    assert "'standard input.csv' is empty" in refused(["predict", model, "-"], capsys)
+    assert "'standard input.csv' is empty" in run_refused(["predict", model, "-"], capsys)
     both = ["search", "-", "--test", "-", *SEARCH]
-    assert "one table at most must come from standard input" in refused(both, capsys)
+    assert "at most one table must be standard input" in run_refused(both, capsys)
     monkeypatch.setattr(sys, "stdin", None)
-    assert "standard input must be open" in refused(["predict", model, "-"], capsys)
+    assert "standard input must be open" in run_refused(["predict", model, "-"], capsys)
 
 
 # -- names and labels ----------------------------------------------------------------------------
 
 
-def test_columns_of_predictions_have_names_of_their_own(
+def test_predicted_columns_have_distinct_names(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    columns = made_columns()
+    columns = make_columns()
     target = "probability of high"
     write_csv(here / "t.csv", {"size": columns["size"], target: columns["kind"]})
     limit = ["--max-parameters", "100", "--out", "run", "--quiet", *BRIEF]
@@ -150,7 +150,7 @@ def test_columns_of_predictions_have_names_of_their_own(
     )
 
 
-def test_as_many_underscores_as_it_takes() -> None:
+def test_underscores_are_added_until_a_name_is_new() -> None:
     names = column_names("probability of a", ["a", "a_"])
     assert names == ["probability of a", "probability of a_", "probability of a__"]
 
@@ -178,7 +178,7 @@ def test_a_terminal_gets_no_control_characters_and_a_pipe_the_exact_data() -> No
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
 @pytest.mark.parametrize("command", ["predict", "evaluate", "evaluate --json", "datasets"])
-def test_a_full_device_gets_a_sentence(
+def test_a_full_disk_is_a_one_line_error(
     command: str,
     finished: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -188,7 +188,7 @@ def test_a_full_device_gets_a_sentence(
     files = [] if name == "datasets" else [str(finished / "classes"), str(finished / "good.csv")]
     with open("/dev/full", "wb", buffering=0) as device, monkeypatch.context() as patched:
         patched.setattr(sys, "stdout", io.TextIOWrapper(device, write_through=True))
-        assert run([name, *files, *options]) == MISTAKE
+        assert run([name, *files, *options]) == USAGE_ERROR
         sys.stdout.write("what is left")  # raises no second error
         sys.stdout.detach()
     said = capsys.readouterr().err
@@ -211,7 +211,7 @@ def test_a_full_device_gets_a_sentence(
         ["report", "LONG"],
     ],
 )
-def test_names_that_are_too_long_get_a_sentence(
+def test_too_long_names_are_a_one_line_error(
     arguments: list[str],
     rows: bytes,
     finished: Path,
@@ -220,13 +220,13 @@ def test_names_that_are_too_long_get_a_sentence(
 ) -> None:
     (here / "good.csv").write_bytes(rows)
     named = [one.replace("LONG", "a" * 256) for one in arguments]
-    said = refused([str(finished / "classes") if one == "RUN" else one for one in named], capsys)
+    said = run_refused(
+        [str(finished / "classes") if one == "RUN" else one for one in named], capsys
+    )
     assert "too long" in said or "must have at most 255 bytes" in said
 
 
-def test_the_longest_name_that_there_can_be_is_written(
-    rows: bytes, finished: Path, here: Path
-) -> None:
+def test_the_longest_possible_name_is_written(rows: bytes, finished: Path, here: Path) -> None:
     out = "a" * 251 + ".csv"
     file = here / ("b" * 251 + ".csv")
     file.write_bytes(rows)
@@ -238,7 +238,7 @@ def test_the_longest_name_that_there_can_be_is_written(
 
 
 @pytest.mark.parametrize("place", ["file", "folder"])
-def test_names_that_are_not_utf8_get_a_sentence(
+def test_names_that_are_not_utf8_are_a_one_line_error(
     place: str,
     rows: bytes,
     here: Path,
@@ -250,6 +250,6 @@ def test_names_that_are_not_utf8_get_a_sentence(
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(rows)
     monkeypatch.chdir(file.parent)
-    said = refused(["search", file.name, *SEARCH], capsys)
-    assert "must be written in UTF-8" in said
+    said = run_refused(["search", file.name, *SEARCH], capsys)
+    assert "must be UTF-8" in said
     assert list(file.parent.iterdir()) == [file]

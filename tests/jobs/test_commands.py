@@ -11,7 +11,7 @@ import pytest
 from tabnas.cli._main import run
 from tabnas.paper._experiment import read_definition
 from tabnas.paper.experiments.toy import ToyExperiment
-from tests.cli.conftest import made_columns, write_csv
+from tests.cli.conftest import make_columns, write_csv
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def test_an_experiment(dask_address: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_tradeoff(ray_address: str, tmp_path: Path) -> None:
-    table = str(write_csv(tmp_path / "table.csv", made_columns()))
+    table = str(write_csv(tmp_path / "table.csv", make_columns()))
     asked = [table, "--target", "kind", "--drop", "value,day", "--limits", "20,60"]
     small = ["--widths", "0,4,8", "--layers", "1", "--candidates", "1", "--quiet"]
     there = ["--backend", "ray", "--address", ray_address]

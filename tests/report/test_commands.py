@@ -18,16 +18,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tabnas.cli._asking import Question
 from tabnas.cli._main import run
 from tabnas.cli._source import Source
+from tabnas.cli.options._search_options import SearchOptions
 from tabnas.data import Shares, read_table
 from tabnas.errors import TabNASError
 from tabnas.report._commands import COUNTED, MEASURED, decode_config, repeat_run
 from tabnas.results import RunResult
 from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
 from tabnas.space import COSTS, Flops
-from tests.cli.conftest import made_columns, write_csv
+from tests.cli.conftest import make_columns, write_csv
 from tests.conftest import BRIEF, planned_with
 from tests.report.conftest import card_of, made_config, made_result, report_of
 
@@ -54,7 +54,7 @@ def result_without_timings(folder: Path) -> RunResult:
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of the command line with many options, in a folder that is the current one."""
     monkeypatch.chdir(tmp_path)
-    table = write_csv(tmp_path / "a 'good' table.csv", made_columns())
+    table = write_csv(tmp_path / "a 'good' table.csv", make_columns())
     options = ["--max-parameters", "300", "--max-flops", "2000", "--candidates", "1"]
     options += ["--drop", "value,day", "--categorical", "house", "--widths", "0,4,8"]
     options += ["--layers", "2", "--seed", "3", "--test", "0.3", "--metric", "accuracy", "--refit"]
@@ -75,8 +75,8 @@ def test_a_run_is_made_again_by_its_command(made: Path) -> None:
 
 
 def test_the_model_is_used_as_the_report_says(made: Path) -> None:
-    write_csv(made / "new.csv", made_columns(7))
-    write_csv(made / "labelled.csv", made_columns(20))
+    write_csv(made / "new.csv", make_columns(7))
+    write_csv(made / "labelled.csv", make_columns(20))
     for command in code(made, "use-command").splitlines():
         assert run(shlex.split(command)[1:]) == 0
     assert len((made / "predictions.csv").read_text().splitlines()) == 1 + 7
@@ -88,7 +88,7 @@ def test_the_model_is_used_as_the_report_says(made: Path) -> None:
 def test_a_run_from_python_is_made_again_from_its_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns = made_columns()
+    columns = make_columns()
     del columns["kind"]
     table = read_table(write_csv(tmp_path / "table.csv", columns))
     settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
@@ -115,8 +115,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any, ...]]:
         found.append((settings, source, *several[:2]))
         raise ParsedError("as far as parsing goes")
 
-    monkeypatch.setattr(Source, "planned", record)
-    monkeypatch.setattr(Source, "planned_tradeoff", record)
+    monkeypatch.setattr(Source, "plan", record)
+    monkeypatch.setattr(Source, "plan_tradeoff", record)
 
     def parse(command: str) -> tuple[Any, ...]:
         if command.startswith("import subprocess"):
@@ -251,7 +251,7 @@ def test_a_limit_is_printed_as_it_can_be_given(
 
 
 def test_every_cost_with_an_option_is_known() -> None:
-    assert {*COUNTED, *MEASURED} == set(Question(data="birds.csv").every_limit())
+    assert {*COUNTED, *MEASURED} == set(SearchOptions(data="birds.csv").all_limits())
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,16 @@ from typing import Any
 
 import pytest
 
-from tabnas.cli._main import MISTAKE, run
+from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.results import Snapshot
-from tabnas.runs import EventLog, LabelledTable, PlannedRun, Progress, RunSettings, plan_run
+from tabnas.runs import (
+    EventLog,
+    LabelledTable,
+    PlannedRun,
+    Progress,
+    RunSettings,
+    plan_run,
+)
 from tabnas.runs.folders._tensorboard import POINTS, TENSORBOARD
 from tests.runs.conftest import Nursery, made_table, written_table
 
@@ -176,7 +183,7 @@ def test_without_the_package_a_search_is_refused_before_the_work(
 ) -> None:
     out = tmp_path / "run"
     asked = ["search", "iris", "--max-parameters", "200", "--out", str(out), "--tensorboard"]
-    assert run(asked) == MISTAKE
+    assert run(asked) == USAGE_ERROR
     assert 'pip install "tabnas[tensorboard]"' in capsys.readouterr().err
     assert not out.exists()
 

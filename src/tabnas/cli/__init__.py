@@ -1,15 +1,15 @@
 """The command line.
 
-Exit codes: 0 done, 1 our fault, 2 a mistake in the input, 3 one of several processes was lost, 130
-and 143 stopped.
+Exit codes: 0 success, 1 a bug of tabnas, 2 an error in the input, 3 one of several processes was
+lost, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
 
 import os
 
-# Scikit-learn's threads spin while they wait, which on a busy machine costs more than it gains;
-# OpenMP reads this once, when it is loaded.
+# By default, scikit-learn's idle threads spin, which slows down a busy machine. OpenMP reads this
+# variable once, when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from tabnas.cli._main import main

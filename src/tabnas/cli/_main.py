@@ -1,4 +1,4 @@
-"""The entry point: commands, exit codes, and errors in one sentence."""
+"""The entry point: the list of commands, and what happens when one fails."""
 
 from __future__ import annotations
 
@@ -17,66 +17,71 @@ import typer
 from typer import Abort, TyperException
 
 import tabnas
-from tabnas.cli import _paper
-from tabnas.cli._commands import Group, add, show_help
-from tabnas.cli._count import count
-from tabnas.cli._datasets import datasets
-from tabnas.cli._encode import encode
-from tabnas.cli._ending import INTERRUPTED, MISTAKE, TERMINATED, EndedError
-from tabnas.cli._evaluate import evaluate
-from tabnas.cli._export import export
-from tabnas.cli._latency import latency
-from tabnas.cli._mistakes import sentence
-from tabnas.cli._predict import predict
-from tabnas.cli._ranks import launched
-from tabnas.cli._report import report
-from tabnas.cli._resume import resume
-from tabnas.cli._search import search
-from tabnas.cli._text import is_text, plain
-from tabnas.cli._tradeoff import tradeoff
-from tabnas.cli._watch import watch
+from tabnas.cli._errors import (
+    INTERNAL_ERROR,
+    INTERRUPTED,
+    SUCCESS,
+    TERMINATED,
+    USAGE_ERROR,
+    CommandExitError,
+    describe_usage_error,
+)
+from tabnas.cli._help import add_command, format_examples, show_help
+from tabnas.cli._ranks import get_rank_and_size
+from tabnas.cli.commands import _paper
+from tabnas.cli.commands._count import count
+from tabnas.cli.commands._datasets import datasets
+from tabnas.cli.commands._encode import encode
+from tabnas.cli.commands._evaluate import evaluate
+from tabnas.cli.commands._export import export
+from tabnas.cli.commands._latency import latency
+from tabnas.cli.commands._predict import predict
+from tabnas.cli.commands._report import report
+from tabnas.cli.commands._resume import resume
+from tabnas.cli.commands._search import search
+from tabnas.cli.commands._tradeoff import tradeoff
+from tabnas.cli.commands._watch import watch
+from tabnas.cli.display._formatting import is_utf8, sanitize
 from tabnas.errors import TabNASError
 
-DONE, FAULT = 0, 1
-LONGEST_MESSAGE = 2_000
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-MAKE_ROOM = "make room, or write elsewhere"
-TOO_LONG = (
-    "the name of a file or folder must have at most 255 bytes, and its path 4,096, got a longer "
-    "one; shorten it"
+MAX_MESSAGE_LENGTH = 2_000
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+DISK_REMEDY = "make room, or write elsewhere"
+NAME_TOO_LONG = (
+    "the name of a file or folder must have at most 255 bytes, and its path at most 4,096, got a "
+    "longer one; shorten it"
 )
 
 PANELS: dict[str, list[Callable[..., None]]] = {
     "Find a network": [search, tradeoff, watch, resume],
-    "Use it": [predict, evaluate, export, report],
-    "Prepare and look around": [encode, count, latency, datasets],
+    "Use a network": [predict, evaluate, export, report],
+    "Prepare and explore": [encode, count, latency, datasets],
 }
-EXAMPLES = """\
-# from a table and a limit to a model, its report and its ONNX file
+EXAMPLES = """
+# search a network for a table, predict with it, export it
 tabnas search train.csv --target income --max-parameters 20000
 tabnas predict runs/train new.csv --out predictions.csv
 tabnas export runs/train income.onnx
 
-# all about one command
+# show the options of one command
 tabnas search --help"""
 
 app = typer.Typer(
-    cls=Group,
-    help="The best neural network for a table inside a hard resource limit.",
-    epilog=EXAMPLES,
+    help="Find the best neural network for a table within a hard resource limit.",
+    epilog=format_examples(EXAMPLES),
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for panel, commands in PANELS.items():
     for command in commands:
-        add(app, command, panel=panel)
+        add_command(app, command, panel=panel)
 app.add_typer(_paper.app, name="paper", rich_help_panel=list(PANELS)[-1])
-add(app, show_help, name="help", panel=list(PANELS)[-1])
+add_command(app, show_help, name="help", panel=list(PANELS)[-1])
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"tabnas {tabnas.__version__}")
         raise typer.Exit
 
@@ -85,7 +90,13 @@ def _show_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Show the version and exit.",
+            metavar="",
+        ),
     ] = False,
 ) -> None:
     pass
@@ -93,85 +104,85 @@ def _options(
 
 def main() -> NoReturn:
     """Run the command line of this process, and exit."""
-    # to be told to end is no reason to leave something half-written
+    # as an exception, so that files and checkpoints are completed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     sys.exit(run(sys.argv[1:]))
 
 
 @cache
-def _whole() -> Any:
-    """All commands as one, which takes a while to put together."""
+def _root_command() -> Any:
+    """Return all commands as one Typer command, which is slow to build."""
     return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    command = _whole()
+    command = _root_command()
     for argument in arguments:
-        if not is_text(argument):
-            say(
-                f"names and values must be written in UTF-8, got {plain(argument)!r} with other "
-                "bytes; rename the file"
+        if not is_utf8(argument):
+            print_error(
+                f"names and values must be UTF-8, got other bytes in {sanitize(argument)!r}; "
+                "rename the file"
             )
-            return MISTAKE
+            return USAGE_ERROR
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: say(f"note: {message}")
+        warnings.showwarning = lambda message, *_: print_error(f"note: {message}")
         try:
             code = command.main(arguments, prog_name="tabnas", standalone_mode=False)
             sys.stdout.flush()
         except TyperException as error:
-            said = sentence(error, command, arguments)
-            if said:
-                say(said)
+            message = describe_usage_error(error, command, arguments)
+            if message:
+                print_error(message)
             return error.exit_code
         except TabNASError as error:
-            say(str(error))
-            return MISTAKE
-        except EndedError as ended:
-            return ended.code
+            print_error(str(error))
+            return USAGE_ERROR
+        except CommandExitError as error:
+            return error.code
         except (Abort, KeyboardInterrupt):
             code = INTERRUPTED
         except (BrokenPipeError, SystemExit) as error:
             if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
                 raise
-            # whoever reads has enough, as in `tabnas predict ... | head`
+            # the reader has closed the pipe, as in `tabnas predict ... | head`
             _discard_output()
-            return DONE
+            return SUCCESS
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                say(TOO_LONG)
-                return MISTAKE
-            if error.errno in NO_ROOM and error.filename is None:
+                print_error(NAME_TOO_LONG)
+                return USAGE_ERROR
+            if error.errno in DISK_ERRORS and error.filename is None:
                 _discard_output()
-                say(f"the output cannot be written ({error.strerror}); {MAKE_ROOM}")
-                return MISTAKE
-            return _fault()
+                print_error(f"the output cannot be written ({error.strerror}); {DISK_REMEDY}")
+                return USAGE_ERROR
+            return _report_bug()
         except Exception:
-            return _fault()
-    if code == INTERRUPTED:  # so Typer reports it
-        say("interrupted, and nothing was written")
-    return code if isinstance(code, int) else DONE
+            return _report_bug()
+    if code == INTERRUPTED:  # Typer returns it after Ctrl-C
+        print_error("interrupted, and nothing was written")
+    return code if isinstance(code, int) else SUCCESS
 
 
 def _discard_output() -> None:
-    """Let standard output lead nowhere, so that what is left in it fails no more."""
+    """Send standard output to nowhere, so that flushing the rest does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fault() -> int:
-    """Print the error that is handled just now, with the lines that led to it."""
+def _report_bug() -> int:
+    """Print the traceback of an unexpected error, and say that it is a bug."""
     traceback.print_exc()
-    say("this is a fault of tabnas, not of yours; the lines above help to mend it")
-    return FAULT
+    print_error("this is a bug of tabnas, not your mistake; please report the lines above")
+    return INTERNAL_ERROR
 
 
-def say(message: str) -> None:
-    """One line to standard error, without anything that a terminal would obey.
+def print_error(message: str) -> None:
+    """Print a message to standard error, in one line without control characters.
 
-    Of several processes that all have the same to say, the first does.
+    Only the first of several processes prints.
     """
-    if launched()[0]:
+    if get_rank_and_size()[0]:
         return
-    line = plain(" ".join(message.splitlines()), longest=LONGEST_MESSAGE)
-    with suppress(OSError):  # the exit code says it, too
+    line = sanitize(" ".join(message.splitlines()), max_length=MAX_MESSAGE_LENGTH)
+    with suppress(OSError):  # the exit code remains
         print(f"tabnas: {line}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Predictions as tables of some rows at a time, and as a file."""
+"""Predict a table piece by piece, and write or print the predictions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from tabnas.cli._text import plain
+from tabnas.cli.display._formatting import sanitize
 from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_file
 from tabnas.model import Model
 
 
-def predictions(model: Model, table: Table) -> Iterator[pa.Table]:
-    """Yield the label and the probability of each class, or the value, of some rows at a time."""
+def predict_pieces(model: Model, table: Table) -> Iterator[pa.Table]:
+    """Yield the predicted labels and probabilities, or values, of some rows at a time."""
     names = column_names(model.target.name, model.classes)
     outputs = model.predict_raw_chunks(table)
-    # a table without rows has columns of answers, too
-    nothing = np.empty((0, model.target.outputs), np.float32)
-    for raw in chain([next(outputs, nothing)], outputs):
+    # a table without rows still has columns of predictions
+    no_rows = np.empty((0, model.target.outputs), np.float32)
+    for raw in chain([next(outputs, no_rows)], outputs):
         answers = model.decode(raw)
         if not model.classes:
             yield pa.table([answers], names)
@@ -35,9 +35,9 @@ def predictions(model: Model, table: Table) -> Iterator[pa.Table]:
 
 
 def column_names(target: str, classes: Sequence[object]) -> list[str]:
-    """Return the names of the columns of predictions: the target's own, and one for each class.
+    """Return the names of the predicted columns: the target, and one for each class.
 
-    A name that another column has already gets an underscore, or as many as it takes.
+    A name that is already taken gets underscores until it is new.
 
     >>> column_names("kind", ["a", "b"])
     ['kind', 'probability of a', 'probability of b']
@@ -53,23 +53,22 @@ def column_names(target: str, classes: Sequence[object]) -> list[str]:
     return names
 
 
-def refuse_unwritable(path: Path, source: Path) -> None:
-    """Refuse a place that predictions cannot or should not go to, before any work is done."""
+def check_output(path: Path, source: Path) -> None:
+    """Refuse a path that predictions cannot be written to, before any work is done."""
     if path.is_dir():
         raise TabNASError(f"--out must be a file, but {str(path)!r} is a folder; name a file")
     if path.suffix.lower() not in WRITERS:
         raise TabNASError(f"--out must end in one of {', '.join(WRITERS)}, got {path.name!r}")
     if path.exists() and source.exists() and path.samefile(source):
         raise TabNASError(
-            f"--out must be another file than the rows are read from, but both are "
-            f"{str(path)!r}; name another"
+            f"--out must differ from the file of rows, got {str(path)!r} for both; name another"
         )
 
 
 def write_predictions(pieces: Iterator[pa.Table], path: Path) -> None:
-    """Write in the format that the name ends with; the file appears whole or not at all."""
+    """Write predictions in the format of the suffix; the file appears only when complete."""
     try:
-        with _folder_made(path.parent), atomic_file(path, sync=False) as file:
+        with _create_folder(path.parent), atomic_file(path, sync=False) as file:
             _write(WRITERS[path.suffix.lower()], file, pieces)
     except OSError as error:
         raise TabNASError(
@@ -78,40 +77,40 @@ def write_predictions(pieces: Iterator[pa.Table], path: Path) -> None:
 
 
 @contextmanager
-def _folder_made(folder: Path) -> Iterator[None]:
-    """Make a folder, and those that it lies in, which go again if nothing is written to them."""
-    new = [each for each in (folder, *folder.parents) if not each.exists()]
+def _create_folder(folder: Path) -> Iterator[None]:
+    """Create a folder and its parents; remove them again if writing fails."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
         with suppress(OSError):
-            for each in new:
-                each.rmdir()
+            for path in new:
+                path.rmdir()
         raise
 
 
 def print_predictions(pieces: Iterator[pa.Table], out: BinaryIO) -> None:
-    """Write CSV as it comes; a terminal gets no control characters, a file or a pipe all there is.
+    """Print predictions as CSV, without control characters if `out` is a terminal.
 
-    Names and labels are those of somebody's table, and a terminal would obey them.
+    Names and labels come from a table of unknown origin, and a terminal would obey them.
     """
-    _write(WRITERS[".csv"], out, map(_for_terminal, pieces) if out.isatty() else pieces)
+    _write(WRITERS[".csv"], out, map(_sanitize_table, pieces) if out.isatty() else pieces)
 
 
-def _for_terminal(piece: pa.Table) -> pa.Table:
-    """Return the same table with names and texts that are safe to show."""
+def _sanitize_table(piece: pa.Table) -> pa.Table:
+    """Return the table with names and texts that are safe to print."""
     columns = [
-        pa.chunked_array([[_safe(text) for text in column.to_pylist()]], pa.string())
+        pa.chunked_array([[_sanitize(text) for text in column.to_pylist()]], pa.string())
         if pa.types.is_string(column.type)
         else column
         for column in piece.columns
     ]
-    return pa.table(columns, [_safe(name) for name in piece.column_names])
+    return pa.table(columns, [_sanitize(name) for name in piece.column_names])
 
 
-def _safe(text: str) -> str:
-    return plain(text, longest=sys.maxsize)
+def _sanitize(text: str) -> str:
+    return sanitize(text, max_length=sys.maxsize)
 
 
 def _write(open_writer: Callable[[BinaryIO, pa.Schema], Any], sink: BinaryIO, pieces: Any) -> None:
@@ -121,7 +120,7 @@ def _write(open_writer: Callable[[BinaryIO, pa.Schema], Any], sink: BinaryIO, pi
             writer.write_table(piece)
 
 
-def _separated(delimiter: str) -> Callable[[BinaryIO, pa.Schema], Any]:
+def _csv_writer(delimiter: str) -> Callable[[BinaryIO, pa.Schema], Any]:
     def open_writer(sink: BinaryIO, schema: pa.Schema) -> Any:
         from pyarrow import csv
 
@@ -130,22 +129,22 @@ def _separated(delimiter: str) -> Callable[[BinaryIO, pa.Schema], Any]:
     return open_writer
 
 
-def _parquet(sink: BinaryIO, schema: pa.Schema) -> Any:
+def _parquet_writer(sink: BinaryIO, schema: pa.Schema) -> Any:
     from pyarrow import parquet
 
-    # probabilities hardly repeat, and a dictionary of them takes time and room
+    # probabilities hardly repeat, so a dictionary of them would cost time and space
     labels = [column.name for column in schema if not pa.types.is_floating(column.type)]
     return parquet.ParquetWriter(sink, schema, use_dictionary=labels)
 
 
-def _feather(sink: BinaryIO, schema: pa.Schema) -> Any:
-    # the format and the compression of Feather's own writer, which takes whole tables only
+def _feather_writer(sink: BinaryIO, schema: pa.Schema) -> Any:
+    # pyarrow.feather writes only complete tables; this is its format and compression
     return pa.ipc.new_file(sink, schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
 
 
 WRITERS: dict[str, Callable[[BinaryIO, pa.Schema], Any]] = {
-    ".csv": _separated(","),
-    ".tsv": _separated("\t"),
-    ".parquet": _parquet,
-    ".feather": _feather,
+    ".csv": _csv_writer(","),
+    ".tsv": _csv_writer("\t"),
+    ".parquet": _parquet_writer,
+    ".feather": _feather_writer,
 }

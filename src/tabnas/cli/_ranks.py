@@ -1,4 +1,4 @@
-"""One command in several processes, as torchrun starts them."""
+"""A command that runs in several processes, as started by torchrun."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tabnas.cli._ending import MISTAKE, EndedError
-from tabnas.cli._text import plain
+from tabnas.cli._errors import USAGE_ERROR, CommandExitError
+from tabnas.cli.display._formatting import sanitize
 from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
     from tabnas.runs import Ranks
 
-LONGEST = 2_000
+MAX_MESSAGE_LENGTH = 2_000
 
 
-def launched() -> tuple[int, int]:
-    """The number of this process, from 0, and how many there are."""
-    said = [os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE")]
-    if not all(one.isdecimal() for one in said):
+def get_rank_and_size() -> tuple[int, int]:
+    """Return the rank of this process and the number of processes; 0 and 1 without torchrun."""
+    values = [os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE")]
+    if not all(value.isdecimal() for value in values):
         return 0, 1
-    rank, size = map(int, said)
+    rank, size = map(int, values)
     return (rank, size) if size > 1 else (0, 1)
 
 
-def refuse_ranks(command: str) -> None:
-    """For commands that several processes would only do several times."""
-    if launched()[1] > 1:
+def check_single_process(command: str) -> None:
+    """Refuse torchrun for a command that would only do the same work several times."""
+    if get_rank_and_size()[1] > 1:
         raise TabNASError(
             f"tabnas {command} must run in one process, but torchrun has started several; "
             "start it without torchrun"
@@ -38,11 +38,11 @@ def refuse_ranks(command: str) -> None:
 
 
 @contextmanager
-def together() -> Iterator[Ranks]:
-    """The processes of this command; what is wrong with one of them is said once, by one."""
+def join_ranks() -> Iterator[Ranks]:
+    """Yield the processes of this command; an error in one of them is printed once."""
     from tabnas.runs import SINGLE_PROCESS, connect_ranks
 
-    if launched()[1] == 1:
+    if get_rank_and_size()[1] == 1:
         yield SINGLE_PROCESS
         return
     with connect_ranks() as ranks:
@@ -50,20 +50,22 @@ def together() -> Iterator[Ranks]:
             yield ranks
         except TabNASError as error:
             if ranks.is_reporter():
-                where = "" if ranks.is_first else f"rank {ranks.rank}: "
-                line = plain(" ".join(f"{where}{error}".splitlines()), longest=LONGEST)
-                print(f"tabnas: {line}", file=sys.stderr)
-            raise EndedError(MISTAKE) from None
+                rank = "" if ranks.is_first else f"rank {ranks.rank}: "
+                message = " ".join(f"{rank}{error}".splitlines())
+                print(
+                    f"tabnas: {sanitize(message, max_length=MAX_MESSAGE_LENGTH)}", file=sys.stderr
+                )
+            raise CommandExitError(USAGE_ERROR) from None
 
 
-def again(folder: str, ranks: Ranks) -> str:
-    """The command that goes on with a run."""
-    begin = "tabnas" if ranks.size == 1 else "torchrun ... -m tabnas"
-    return f"{begin} resume {plain(folder)}"
+def resume_command(folder: str, ranks: Ranks) -> str:
+    """Return the command that resumes a run."""
+    prefix = "tabnas" if ranks.size == 1 else "torchrun ... -m tabnas"
+    return f"{prefix} resume {sanitize(folder)}"
 
 
-def what_to_do(folder: str, ranks: Ranks) -> str:
-    """For whoever has lost a process."""
+def recovery_advice(folder: str, ranks: Ranks) -> str:
+    """Return what to do after a process was lost."""
     if ranks.is_first and not (Path(folder) / "checkpoint").is_dir():
-        return "begin again: there was no checkpoint yet"
-    return f"go on with: {again(folder, ranks)}"
+        return "start again: there was no checkpoint yet"
+    return f"continue with: {resume_command(folder, ranks)}"

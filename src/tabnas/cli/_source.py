@@ -1,4 +1,4 @@
-"""Where the rows of a search come from."""
+"""Where the rows of a search come from: a table, a dataset, a store, standard input."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabnas.cli._standard_input import DASH, input_file
-from tabnas.cli._text import is_text, plain
+from tabnas.cli._tables import DASH, input_path, load_table
+from tabnas.cli.display._formatting import is_utf8, sanitize
 from tabnas.decoding import decode
 from tabnas.errors import TabNASError
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from tabnas.stores import Store
 
 
-TABLES = ("data", "validation", "test")
-CODED = ("categorical", "hashed")
+TABLE_FIELDS = ("data", "validation", "test")
+CATEGORY_KINDS = ("categorical", "hashed")
 
 
 @dataclass(frozen=True)
 class Source:
-    """What was given on the command line for the rows of a run.
+    """The table of a run as named on the command line, with its target and held-out files.
 
-    One of the tables may be `-`, which is read from standard input, also by whoever goes on.
+    One of the tables may be `-`. It is read from standard input, also when the run is resumed.
     """
 
     data: str
@@ -43,7 +43,7 @@ class Source:
     validation: Path | None = None
     test: Path | None = None
 
-    def planned(
+    def plan(
         self,
         settings: RunSettings,
         resolved: Mapping[str, Any] | None = None,
@@ -51,15 +51,15 @@ class Source:
         observe: ProgressCallback = lambda progress: None,
         ranks: Ranks | None = None,
     ) -> PlannedRun:
-        """Read everything and settle the plan; tables are let go as soon as they are encoded."""
+        """Load the rows and plan a run; tables are freed as soon as they are encoded."""
         from tabnas.runs import SINGLE_PROCESS, plan_run
 
-        if ranks is not None and ranks.size > 1 and self.from_standard_input:
+        if ranks is not None and ranks.size > 1 and self.stdin_tables:
             raise TabNASError(
-                "the table of several processes must be a file, which each of them reads, got "
-                "standard input; write it to a file and name that"
+                "the table must be a file if several processes read it, got standard input; write "
+                "it to a file and name that"
             )
-        rows, validation, test = self._rows(settings)
+        rows, validation, test = self._load(settings)
         return plan_run(
             rows,
             settings,
@@ -70,7 +70,7 @@ class Source:
             ranks=ranks or SINGLE_PROCESS,
         )
 
-    def planned_tradeoff(
+    def plan_tradeoff(
         self,
         settings: RunSettings,
         limits: Sequence[float],
@@ -79,10 +79,10 @@ class Source:
         *,
         observe: ProgressCallback = lambda progress: None,
     ) -> PlannedTradeoff:
-        """The same for several limits."""
+        """Load the rows and plan a trade-off of several limits."""
         from tabnas.runs import plan_tradeoff
 
-        rows, validation, test = self._rows(settings)
+        rows, validation, test = self._load(settings)
         return plan_tradeoff(
             rows,
             settings,
@@ -94,91 +94,91 @@ class Source:
             on_progress=observe,
         )
 
-    def _rows(
+    def _load(
         self, settings: RunSettings
     ) -> tuple[LabelledTable | Store, LabelledTable | None, LabelledTable | None]:
         if Path(self.data).is_dir():
-            return self._stored(), None, None
-        self._refuse_same_files()
-        with self._in_files() as source:
-            table, target = source.table(settings)
-            return source.labelled(table, target, settings)
+            return self._open_store(), None, None
+        self._check_files_differ()
+        with self._copy_stdin() as source:
+            table, target = source.load_table(settings)
+            return source.label_tables(table, target, settings)
 
     @property
-    def from_standard_input(self) -> list[str]:
-        """Which of the tables were named `-`."""
-        return [name for name in TABLES if str(getattr(self, name)) == DASH]
+    def stdin_tables(self) -> list[str]:
+        """Return which of the tables are `-`."""
+        return [name for name in TABLE_FIELDS if str(getattr(self, name)) == DASH]
 
     @contextmanager
-    def _in_files(self) -> Iterator[Source]:
-        """Yield the same with a file in place of standard input, for as long as it is read."""
-        names = self.from_standard_input
+    def _copy_stdin(self) -> Iterator[Source]:
+        """Yield this source with a temporary file in place of standard input."""
+        names = self.stdin_tables
         if len(names) > 1:
             raise TabNASError(
-                f"one table at most must come from standard input, got {' and '.join(names)}; name "
-                "files for the others"
+                f"at most one table must be standard input, got {' and '.join(names)}; name files "
+                "for the others"
             )
         if not names:
             yield self
             return
-        with input_file(Path(DASH)) as file:
+        with input_path(Path(DASH)) as file:
             copy: dict[str, Any] = {names[0]: str(file) if names[0] == "data" else file}
             yield replace(self, **copy)
 
-    def table(self, settings: RunSettings) -> tuple[Table, str]:
-        """The table as it is read for these settings, and its target column."""
-        from tabnas.cli._tables import named_table
+    def load_table(self, settings: RunSettings) -> tuple[Table, str]:
+        """Load the table with these settings; return it and the name of its target."""
+        # categories are read as texts: 01 and 1 may be two
+        categories = [n.strip() for n, kind in settings.kinds.items() if kind in CATEGORY_KINDS]
+        return load_table(self.data, self.target, text=categories, decimal=settings.decimal)
 
-        # categories as they are written: 01 and 1 may be two
-        coded = [n.strip() for n, kind in settings.kinds.items() if kind in CODED]
-        return named_table(self.data, self.target, text=coded, decimal=settings.decimal)
+    def load_test_table(self, table: Table, settings: RunSettings) -> Table | None:
+        """Load the file of test rows; None if they are a share of the table."""
+        return None if self.test is None else _read_like(self.test, table, settings)
 
-    def test_table(self, table: Table, settings: RunSettings) -> Table | None:
-        """The rows to judge by as they are in their own file, if they have one."""
-        return None if self.test is None else _read_alike(self.test, table, settings)
-
-    def _stored(self) -> Store:
-        """A folder that `tabnas encode` has written, in which all about its rows is settled."""
+    def _open_store(self) -> Store:
+        """Open a folder of `tabnas encode`; refuse options that were fixed when it was written."""
         from tabnas.stores import open_store
 
         store = open_store(self.data)
         options = {"--task": self.task, "--validation": self.validation, "--test": self.test}
-        for option, given in options.items():
-            if given is not None:
+        for option, value in options.items():
+            if value is not None:
                 raise TabNASError(
-                    f"{option} was settled when the store {self.data!r} was made, but it is "
-                    "given once more; leave it out, or encode the table again with it"
+                    f"{option} must not be given for the store {self.data!r}, which was encoded "
+                    "with its own; leave it out, or encode the table again with it"
                 )
         if self.target not in (None, store.target.name):
             raise TabNASError(
-                f"--target must be {store.target.name!r}, for which the store {self.data!r} was "
-                f"made, got {self.target!r}; encode the table again with it"
+                f"--target must be {store.target.name!r}, with which the store {self.data!r} was "
+                f"encoded, got {self.target!r}; encode the table again with it"
             )
         return store
 
-    def labelled(
+    def label_tables(
         self, table: Table, target: str, settings: RunSettings
     ) -> tuple[LabelledTable, LabelledTable | None, LabelledTable | None]:
-        """The table, and the files for validation and test where they were given."""
+        """Return the table with its target, and the files of validation and test rows if any."""
         from tabnas.runs import LabelledTable
 
-        _refuse_target(table.known(target), settings)
+        _check_target_use(table.known(target), settings)
         rows = LabelledTable.from_table(table, target, task=self.task)
         others = {}
         for name, file in (("validation", self.validation), ("test", self.test)):
             if file is not None:
                 try:
-                    own = _read_alike(file, table, settings)
-                    others[name] = LabelledTable.from_table(own, rows.target)
+                    held_out = _read_like(file, table, settings)
+                    others[name] = LabelledTable.from_table(held_out, rows.target)
                 except TabNASError as error:
                     raise TabNASError(f"--{name} {str(file)!r}: {error}") from None
         return rows, others.get("validation"), others.get("test")
 
-    def _refuse_same_files(self) -> None:
-        """Refuse a file that is named for two parts."""
-        named = [(name, Path(str(getattr(self, name)))) for name in TABLES if getattr(self, name)]
-        for place, (name, file) in enumerate(named):
-            for before, other in named[:place]:
+    def _check_files_differ(self) -> None:
+        """Refuse a file that is named twice, for example as table and as test rows."""
+        named = [
+            (name, Path(str(getattr(self, name)))) for name in TABLE_FIELDS if getattr(self, name)
+        ]
+        for index, (name, file) in enumerate(named):
+            for before, other in named[:index]:
                 if file.exists() and other.exists() and file.samefile(other):
                     first = "the table" if before == "data" else f"--{before}"
                     raise TabNASError(
@@ -188,32 +188,32 @@ class Source:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Source:
-        """Return the source that `to_dict` has described; refuse anything else."""
+        """Return the source that `to_dict` has written; refuse anything else."""
         return decode(cls, values, source="config.toml: data")
 
     def to_dict(self) -> dict[str, str]:
-        """What was given, for config.toml; files by their whole paths."""
-        given = {name: str(value) for name, value in vars(self).items() if value is not None}
-        for name in TABLES:
-            if given.get(name, DASH) != DASH and Path(given[name]).exists():
-                given[name] = str(Path(given[name]).resolve())
-            if not is_text(given.get(name, "")):  # a folder above it
+        """Return the source for config.toml, with absolute paths of files."""
+        values = {name: str(value) for name, value in vars(self).items() if value is not None}
+        for name in TABLE_FIELDS:
+            if values.get(name, DASH) != DASH and Path(values[name]).exists():
+                values[name] = str(Path(values[name]).resolve())
+            if not is_utf8(values.get(name, "")):  # a parent folder may have other bytes
                 raise TabNASError(
-                    "the path of a table must be written in UTF-8 to stand in config.toml, got "
-                    f"{plain(given[name], longest=200)!r} with other bytes; rename the folder"
+                    "the path of a table must be UTF-8 to be written to config.toml, got other "
+                    f"bytes in {sanitize(values[name], max_length=200)!r}; rename the folder"
                 )
-        return given
+        return values
 
 
-def _read_alike(file: Path, table: Table, settings: RunSettings) -> Table:
-    """Read a file with texts where the table has some."""
+def _read_like(file: Path, table: Table, settings: RunSettings) -> Table:
+    """Read a file with the same text columns as the table."""
     from tabnas.data import read_table
 
     return read_table(file, text=table.text_columns, decimal=settings.decimal)
 
 
-def _refuse_target(target: str, settings: RunSettings) -> None:
-    """Refuse to take the target for something else besides."""
+def _check_target_use(target: str, settings: RunSettings) -> None:
+    """Refuse the target as a dropped column, as a feature or as a column to split by."""
     others = {
         "--drop": settings.drop,
         "--categorical, --numeric or --hashed": settings.kinds,
@@ -221,6 +221,4 @@ def _refuse_target(target: str, settings: RunSettings) -> None:
     }
     for option, names in others.items():
         if target in names:
-            raise TabNASError(
-                f"{option} must name other columns than the target, got {target!r}; remove it there"
-            )
+            raise TabNASError(f"{option} must not name the target, got {target!r}; remove it there")

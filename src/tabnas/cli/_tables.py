@@ -1,89 +1,138 @@
-"""Tables and datasets named on the command line."""
+"""Load tables and datasets that are named on the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import shutil
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tabnas.cli import _arrow  # noqa: F401
-from tabnas.cli._completing import TABLES, column_names
-from tabnas.cli._standard_input import DASH
-from tabnas.cli._text import plain
-from tabnas.data import Table, list_datasets, load_dataset, read_table
-from tabnas.data.reading import settle_decimals
+from tabnas.cli.display._formatting import sanitize
+from tabnas.cli.options._completion import TABLE_SUFFIXES, read_column_names
 from tabnas.errors import TabNASError, find_nearest
 
-MOST_NAMED = 12
-STANDARD_INPUT = "stdin"  # the name of a run whose table came from there
-LONGEST_FOLDER = 50  # characters of a run's name that is taken from its table's
-HERE = ("scikit-learn", "folder")
-"""Sources of datasets that are on this machine."""
+if TYPE_CHECKING:
+    from tabnas.data import Table
+
+DASH = "-"
+"""Stands for standard input, or for standard output."""
+STDIN_COPY = "standard input.csv"
+STDIN_RUN_NAME = "stdin"
+MAX_COLUMNS_LISTED = 12
+MAX_NAME_LENGTH = 50  # of a run that is named after its table
+LOCAL_SOURCES = ("scikit-learn", "folder")
+"""Sources of datasets that need no download."""
 
 
-def named_table(
+def configure_arrow() -> None:
+    """Prepare Arrow so that no Ctrl-C is lost while it reads a table.
+
+    Arrow's own signal handlers miss a Ctrl-C that comes as they end. Arrow also imports pandas
+    while it reads, and ignores exceptions of that import, so pandas is imported before.
+    """
+    import pyarrow as pa
+
+    pa.enable_signal_handlers(False)
+    with suppress(ImportError):
+        import_module("pandas")
+
+
+@contextmanager
+def input_path(path: Path) -> Iterator[Path]:
+    """Yield the path, or for `-` the path of a temporary copy of standard input.
+
+    Readers look at a table more than once, which a pipe does not allow.
+    """
+    if str(path) != DASH:
+        yield path
+        return
+    if sys.stdin is None:
+        raise TabNASError("standard input must be open to be read as a table; name a file instead")
+    with tempfile.TemporaryDirectory(prefix="tabnas-") as folder:
+        try:
+            with (Path(folder) / STDIN_COPY).open("wb") as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+        except OSError as error:
+            raise TabNASError(
+                f"standard input must fit into the folder {tempfile.gettempdir()!r} "
+                f"({error.strerror or error}); set TMPDIR to another, or name a file"
+            ) from None
+        yield Path(folder) / STDIN_COPY
+
+
+def load_table(
     source: str, target: str | None, *, text: Collection[str] = (), decimal: str | None = None
 ) -> tuple[Table, str]:
-    """The table of a file, or of a dataset known by name, and its target column.
+    """Load a file, or a dataset by its name; return the table and its target column.
 
-    The columns `text` of a file are read as they are written; `decimal` is its decimal mark, if it
-    is known.
+    The columns `text` of a file are read as texts; `decimal` is its decimal mark, if known.
     """
+    from tabnas.data import load_dataset, read_table
+    from tabnas.data.reading import settle_decimals
+
+    configure_arrow()
     if "://" in source:
         raise TabNASError(
-            f"a table must be a file of this machine, but {source!r} is an address; download "
-            "it, and name the file"
+            f"a table must be a file on this machine, got the address {source!r}; download it, "
+            "and name the file"
         )
     path = Path(source)
     if path.exists() or path.suffix:
         if target is None:
             raise TabNASError(
-                "a file must come with --target NAME: the column to be predicted"
-                f"{_to_choose_from(path)}"
+                f"a file must come with --target NAME, the column to predict{_list_columns(path)}"
             )
         return read_table(path, text=text, decimal=decimal), target
     try:
         dataset = load_dataset(source, target=target)
     except TabNASError as error:
-        near = find_nearest(source, _stems())
+        near = find_nearest(source, _tables_by_stem())
         if near is None or "did you mean" in str(error):
             raise
         raise TabNASError(
-            f"there is no dataset {source!r}; did you mean the file {_stems()[near]!r}?"
+            f"there is no dataset {source!r}; did you mean the file {_tables_by_stem()[near]!r}?"
         ) from None
     return settle_decimals(dataset.table, decimal), target or dataset.target
 
 
-def _stems() -> dict[str, str]:
-    """The tables in this folder, by their names without endings."""
-    files = sorted(path.name for path in Path().iterdir() if path.suffix.lower() in TABLES)
+def _tables_by_stem() -> dict[str, str]:
+    """Return the tables of the current folder, by their names without suffixes."""
+    files = sorted(path.name for path in Path().iterdir() if path.suffix.lower() in TABLE_SUFFIXES)
     return {name.split(".")[0]: name for name in reversed(files)}
 
 
-def _to_choose_from(path: Path) -> str:
-    """The columns of a file, where it is one."""
+def _list_columns(path: Path) -> str:
+    """Return the columns of a file for an error message; empty if they cannot be read."""
     try:
-        names = [plain(name) for name in column_names(path)]
-    except (OSError, ValueError):  # whoever reads it all says what is wrong
+        names = [sanitize(name) for name in read_column_names(path)]
+    except (OSError, ValueError):
         return ""
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return f"; it has {', '.join(names[:MOST_NAMED])}{more}" if names else ""
+    hidden = len(names) - MAX_COLUMNS_LISTED
+    more = f" and {hidden:,} more" if hidden > 0 else ""
+    return f"; it has {', '.join(names[:MAX_COLUMNS_LISTED])}{more}" if names else ""
 
 
-def is_at_hand(source: str) -> bool:
-    """Whether the table of that name can be read without fetching it from elsewhere."""
+def is_local(source: str) -> bool:
+    """Return whether a table can be loaded without a download."""
+    from tabnas.data import list_datasets
+
     if Path(source).is_file():
         return True
     try:
-        known = [listing.name for listing in list_datasets() if listing.source in HERE]
+        names = [listing.name for listing in list_datasets() if listing.source in LOCAL_SOURCES]
     except TabNASError:
         return False
-    return any(source in (name, name.split(".")[0]) for name in known)
+    return any(source in (name, name.split(".")[0]) for name in names)
 
 
-def default_folder(source: str, ending: str = "") -> Path:
-    """`runs/NAME`, with a number if that is taken."""
-    source = STANDARD_INPUT if source == DASH else source
-    name = (Path(source).name.split(".")[0] or "run")[:LONGEST_FOLDER] + ending
+def default_run_folder(source: str, suffix: str = "") -> Path:
+    """Return `runs/NAME`, with a number if that exists."""
+    source = STDIN_RUN_NAME if source == DASH else source
+    name = (Path(source).name.split(".")[0] or "run")[:MAX_NAME_LENGTH] + suffix
     folder, number = Path("runs") / name, 1
     while folder.exists():
         number += 1

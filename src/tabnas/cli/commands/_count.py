@@ -1,0 +1,165 @@
+"""`tabnas count`: count the architectures within a limit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from tabnas.cli.display._formatting import format_limits, make_console, make_two_column_table
+from tabnas.cli.options._parsers import add_named_limits, parse_int, parse_widths, require_limits
+from tabnas.cli.options._shared import (
+    Json,
+    MaxBytes,
+    MaxDenseParameters,
+    MaxFlops,
+    MaxNamed,
+    MaxParameters,
+)
+
+if TYPE_CHECKING:
+    from tabnas.feasible import FeasibleSet
+
+
+def count(
+    inputs: Annotated[
+        int,
+        typer.Option(
+            help="Number of inputs, the width of the encoded table. `tabnas search --dry-run` "
+            "prints it.",
+            metavar="N",
+            parser=parse_int,
+        ),
+    ],
+    outputs: Annotated[
+        int,
+        typer.Option(
+            help="Number of outputs: 1 for two classes or regression, else one per class.",
+            metavar="N",
+            parser=parse_int,
+        ),
+    ],
+    layers: Annotated[
+        int, typer.Option(help="Number of hidden layers.", metavar="N", parser=parse_int)
+    ],
+    widths: Annotated[
+        str | None,
+        typer.Option(
+            help="Candidate widths of every layer, like 0,8,16. With 0, layers can be left out.",
+            show_default="the 20 widths of the paper, from 8 to 512",
+            metavar="N,N",
+        ),
+    ] = None,
+    embedding_parameters: Annotated[
+        int,
+        typer.Option(
+            help="Number of parameters of the embeddings, which count for --max-parameters.",
+            metavar="N",
+            parser=parse_int,
+        ),
+    ] = 0,
+    max_parameters: MaxParameters = None,
+    max_dense_parameters: MaxDenseParameters = None,
+    max_flops: MaxFlops = None,
+    max_bytes: MaxBytes = None,
+    max_named: MaxNamed = None,
+    as_json: Json = False,
+) -> None:
+    r"""Count the architectures within a limit, exactly.
+
+    The cheapest and the most expensive of them are shown, too, and widths that no architecture can
+    have. No table is read and nothing is trained.
+
+    For example:
+
+    # the 5-layer Criteo space of the paper: 340,590 networks are feasible
+    tabnas count --inputs 1027 --outputs 1 --layers 5 \
+      --max-dense-parameters 75353
+
+    # up to three layers, two limits
+    tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16 \
+      --max-parameters 5000 --max-flops 9000
+    """
+    from tabnas.feasible import FeasibleSet
+    from tabnas.space import PAPER_WIDTHS, Budget, SearchSpace
+
+    limits: dict[str, float | None] = {
+        "parameters": max_parameters,
+        "dense_parameters": max_dense_parameters,
+        "flops": max_flops,
+        "bytes": max_bytes,
+    }
+    given = require_limits(add_named_limits(limits, max_named))
+    space = SearchSpace.uniform(
+        layers=layers,
+        inputs=inputs,
+        outputs=outputs,
+        widths=PAPER_WIDTHS if widths is None else parse_widths(widths),
+        embedding_parameters=embedding_parameters,
+    )
+    facts = describe_feasible_set(FeasibleSet(space, Budget(**given)))
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        print_feasible_set(facts)
+
+
+def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
+    """Return the facts about a feasible set, for `print_feasible_set` and for JSON."""
+    from tabnas.space import compute_costs
+
+    space, budget = feasible.space, feasible.budget
+    extremes = {
+        which: {
+            "architecture": str(architecture),
+            **compute_costs(space, architecture),
+        }
+        for which, architecture in (
+            ("cheapest", feasible.cheapest()),
+            ("most_expensive", feasible.most_expensive()),
+        )
+    }
+    facts: dict[str, Any] = {
+        "inputs": space.inputs,
+        "outputs": space.outputs,
+        "layers": space.depth,
+        "widths": list(space.candidates[0]),
+        "limits": {limit.cost.name: limit.upper for limit in budget.limits},
+        "architectures": space.size,
+        "method": feasible.method,
+        "exact": feasible.is_exact,
+        "feasible": None,
+    }
+    if feasible.is_exact:
+        facts["feasible"] = feasible.count()
+        facts["share"] = feasible.count() / space.size
+        facts["unused_widths"] = [list(widths) for widths in feasible.unused_widths()]
+    else:
+        facts["share"] = float(feasible.probability())
+    return facts | extremes
+
+
+def print_feasible_set(facts: dict[str, Any]) -> None:
+    """Print the facts about a feasible set."""
+    table = make_two_column_table()
+    table.add_row("limit", format_limits(facts["limits"]))
+    table.add_row("architectures", f"{facts['architectures']} in all")
+    share = f"{facts['share']:.2%}" if facts["share"] > 1e-4 else f"{facts['share']:.1e}"
+    if facts["exact"]:
+        table.add_row("feasible", Text.assemble((str(facts["feasible"]), "bold"), f"  ({share})"))
+        method = "exact, along the chain of layers" if facts["method"] == "chain" else "exact"
+    else:
+        table.add_row("feasible", f"about {share}")
+        method = "estimated by sampling: too many states for exact counting"
+    table.add_row("method", method)
+    for which in ("cheapest", "most_expensive"):
+        extreme = facts[which]
+        costs = ", ".join(f"{extreme[name]:,} {name}" for name in facts["limits"])
+        table.add_row(which.replace("_", " "), f"{extreme['architecture']}  ({costs})")
+    for layer, widths in enumerate(facts.get("unused_widths", []), start=1):
+        if widths:
+            unused = ", ".join(map(str, widths))
+            table.add_row(f"layer {layer}", f"never {unused}")
+    make_console().print(table)

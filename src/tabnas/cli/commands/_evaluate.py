@@ -1,0 +1,119 @@
+"""`tabnas evaluate`: score a model on rows with a known target."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tabnas.cli._run_folders import check_finished
+from tabnas.cli._tables import configure_arrow, input_path
+from tabnas.cli.display._formatting import format_count, make_console
+from tabnas.cli.options._shared import FinishedRun, Json
+from tabnas.decoding import encode
+from tabnas.errors import TabNASError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tabnas.cli.display._progress import RowProgress
+    from tabnas.model import Model
+
+
+def evaluate(
+    run: FinishedRun,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Rows with the target column: a CSV, TSV, Parquet or Feather file, or - for CSV "
+            "from standard input.",
+            metavar="FILE",
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Score a model on rows with a known target, with 95 % intervals.
+
+    Use rows that the model was not trained on: on training rows, scores are too good. Rows without
+    a target are left out.
+
+    The file can be larger than memory: at most 65,536 rows are read at a time. Only targets and
+    predictions are kept in memory.
+
+    For example:
+
+    # score rows that were held out
+    tabnas evaluate runs/income test.csv
+
+    # print the scores as JSON
+    tabnas evaluate runs/income test.csv --json
+    """
+    import pyarrow as pa
+
+    from tabnas.cli.display._progress import row_progress
+    from tabnas.cli.display._run_summary import print_scores
+    from tabnas.model import score
+    from tabnas.runs import load_run_model
+
+    configure_arrow()
+    model = load_run_model(check_finished(run))
+    with input_path(file) as file, row_progress("evaluating") as progress:
+        truth, prediction = _predict_with_truth(model, file, progress)
+        pa.default_memory_pool().release_unused()  # memory of reading, which scoring can use
+        scores = score(model.target, truth, prediction)
+    if as_json:
+        typer.echo(json.dumps(encode(scores), indent=2))
+        return
+    print_scores(
+        make_console(), {"network": scores}, f"{format_count(len(truth), 'row')} of {file.name}"
+    )
+
+
+def _predict_with_truth(
+    model: Model, file: Path, progress: RowProgress
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the true and the predicted target of every row that has one.
+
+    They stay in memory, since most metrics need all of them. The table is read piece by piece.
+    """
+    import numpy as np
+
+    from tabnas.data import DataWarning, UnseenCategories, read_table, rows_with_target
+    from tabnas.data.reading import is_text, rename_rows
+
+    target = model.target
+    table = read_table(file, text=model.text_columns, observe=progress.on_read)
+    if target.name not in table:
+        raise TabNASError(
+            f"{file.name!r} must have the target column {target.name!r}, but it has no such "
+            "column; use tabnas predict for rows without a target"
+        )
+    truth = np.empty(len(table), np.int32 if model.classes else np.float64)
+    shape = (len(table), len(model.classes)) if model.classes else len(table)
+    prediction = np.empty(shape)
+    read = count = 0
+    unseen = UnseenCategories(model.encoder)
+    for piece in model.iter_chunks(table, target.name):
+        progress.on_rows(read, len(table))
+        answers = piece.column(target.name)
+        present = rows_with_target(answers, target)
+        mark = piece.decimals.mark if is_text(answers) else None
+        here = slice(count, count + len(present))
+        rows = piece if len(present) == len(piece) else piece.take(present)
+        with rename_rows(read + present):
+            truth[here] = target.truth(rows.column(target.name), mark)
+            raw = model.predict_raw(rows.drop([target.name]), unseen=unseen)
+            prediction[here] = model.decode(raw)
+        read, count = read + len(piece), here.stop
+    progress.on_rows(read, len(table))
+    if not count:
+        raise TabNASError(
+            f"{file.name!r} must have rows with a target, but {target.name!r} is missing in all "
+            "of them; use tabnas predict for rows without a target"
+        )
+    for note in unseen.notes():
+        warnings.warn(note, DataWarning, stacklevel=2)
+    return truth[:count], prediction[:count]

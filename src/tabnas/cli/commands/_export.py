@@ -1,0 +1,176 @@
+"""`tabnas export`: write a model as one ONNX file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabnas.cli._run_folders import check_finished
+from tabnas.cli._tables import configure_arrow, input_path
+from tabnas.cli.display._formatting import make_console, make_two_column_table, safe_text, sanitize
+from tabnas.cli.options._parsers import at_least, parse_float
+from tabnas.cli.options._shared import FinishedRun, Json, flag
+from tabnas.errors import TabNASError
+
+if TYPE_CHECKING:
+    from tabnas.cli._test_rows import CheckRows
+    from tabnas.export import ExportResult
+
+MAX_FIELDS_LISTED = 6
+ENCODED_ROWS_NOTE = (
+    "encoded rows check only the network, and generated rows the complete file; to check it on "
+    "real rows, name a table with --check FILE"
+)
+
+
+def export(
+    run: FinishedRun,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The .onnx file to write. An existing file is replaced.", metavar="FILE"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The same as FILE.", metavar="FILE"),
+    ] = None,
+    weights_only: Annotated[
+        bool,
+        flag(
+            "--weights-only",
+            help="Leave out preprocessing: the inputs are encoded rows, the outputs logits and "
+            "predictions.",
+        ),
+    ] = False,
+    int8: Annotated[
+        bool,
+        flag(
+            "--int8",
+            help="Store weights in 8 bits if that is smaller and the score stays within --margin.",
+        ),
+    ] = False,
+    margin: Annotated[
+        float,
+        typer.Option(
+            help="How much worse --int8 may make the score, relative to it.",
+            metavar="SHARE",
+            parser=at_least(0.0, parse_float),
+        ),
+    ] = 0.01,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            help="Rows to check the file on: a CSV, TSV, Parquet or Feather file, or - for CSV "
+            "from standard input.",
+            metavar="FILE",
+            show_default="the test rows of the run, if its table or store has not changed",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a model with its preprocessing as one ONNX file.
+
+    The inputs are the columns of the table; the outputs are labels and probabilities, or values.
+
+    The file is written only if it predicts the same as the model. This is checked on real rows, and
+    on generated rows with every category, missing and new values, and extremes.
+
+    For example:
+
+    # one file with preprocessing
+    tabnas export runs/income income.onnx
+
+    # weights in 8 bits if the score on these rows gets at most 2 % worse
+    tabnas export runs/income small.onnx --int8 --margin 0.02 --check test.csv
+    """
+    from tabnas.cli._test_rows import CheckRows, load_metric, load_test_rows
+    from tabnas.data import read_table
+    from tabnas.export import export_onnx
+    from tabnas.runs import load_run_model
+
+    configure_arrow()
+    path = _choose_path(file, out)
+    model = load_run_model(check_finished(run))
+    if check is None:
+        check_rows = load_test_rows(run)
+    else:
+        with input_path(check) as checked:
+            rows = read_table(checked, text=model.text_columns)
+        check_rows = CheckRows(rows=rows, description=f"rows of {checked.name}")
+    if int8 and check_rows.rows is None:
+        raise TabNASError(
+            f"--int8 must have rows with the target {sanitize(model.target.name)!r} to measure the "
+            f"score on, but there are none: {check_rows.description}; name some with --check FILE"
+        )
+    exported = export_onnx(
+        model,
+        path,
+        check=check_rows.rows,
+        weights_only=weights_only,
+        int8=int8,
+        margin=margin,
+        metric=load_metric(run),
+    )
+    if as_json:
+        facts = exported.to_dict() | {
+            "checked_on": check_rows.description,
+            "caution": check_rows.caution or None,
+        }
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        _print_export(exported, check_rows, weights_only=weights_only)
+
+
+def _choose_path(file: Path | None, out: Path | None) -> Path:
+    """Return the file to write, from the argument or from --out."""
+    if file is not None and out is not None:
+        raise TabNASError(
+            f"one file must be given, got both {sanitize(file)!r} and --out {sanitize(out)!r}; "
+            "remove one"
+        )
+    path = file or out
+    if path is None:
+        raise TabNASError(
+            "the file to write must be given, ending in .onnx, like tabnas export RUN model.onnx"
+        )
+    return path
+
+
+def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only: bool) -> None:
+    table = make_two_column_table()
+    size = f"{exported.bytes:,} bytes, {exported.parameters:,} parameters"
+    table.add_row("file", safe_text(f"{sanitize(exported.path, max_length=200)}: {size}"))
+    table.add_row("inputs", safe_text(_format_fields(exported.inputs), max_length=400))
+    table.add_row("outputs", safe_text(_format_fields(exported.outputs), max_length=400))
+    table.add_row("opset", ", ".join(f"{name} {n}" for name, n in exported.opsets.items()))
+    parity = exported.parity
+    real = f"{parity.rows:,} {check_rows.description} and " if parity.rows else ""
+    table.add_row(
+        "checked", safe_text(f"on {real}{parity.probe_rows:,} generated rows", max_length=200)
+    )
+    if not parity.rows:
+        table.add_row("", f"on no real rows: {check_rows.description}; name some with --check FILE")
+    if parity.rows and check_rows.is_encoded and not weights_only:
+        table.add_row("", ENCODED_ROWS_NOTE)
+    table.add_row("", f"by {parity.runtime}")
+    table.add_row("", f"largest difference {parity.difference:.1e}, allowed {parity.tolerance:.0e}")
+    if exported.int8 is not None:
+        small = exported.int8
+        score = f"{small.metric} {small.int8_score:.5g}, {small.float32_score:.5g} in float32"
+        table.add_row("int8", f"{score}, on {small.rows:,} rows")
+        if check_rows.caution:
+            table.add_row("", check_rows.caution)
+        table.add_row("", f"{exported.bytes:,} bytes, {small.float32_bytes:,} in float32")
+    make_console().print(table)
+
+
+def _format_fields(fields: dict[str, str]) -> str:
+    texts = [
+        f"{sanitize(name)} ({dtype})" for name, dtype in list(fields.items())[:MAX_FIELDS_LISTED]
+    ]
+    left = len(fields) - len(texts)
+    return ", ".join(texts) + (f", and {left:,} more" if left else "")

@@ -1,0 +1,148 @@
+"""`tabnas latency`: measure this machine for limits on latency."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from tabnas.cli.display._formatting import make_console, safe_text, sanitize
+from tabnas.cli.options._parsers import at_least
+from tabnas.cli.options._parsers import parse_seconds as seconds_of
+from tabnas.cli.options._shared import Json
+from tabnas.errors import TabNASError
+
+if TYPE_CHECKING:
+    from tabnas.latency import CallTable, LatencyTable
+
+MAX_TEXT_LENGTH = 200
+
+
+def latency(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file to write, to use it on another machine.",
+            metavar="FILE",
+            show_default="a cache of this user",
+        ),
+    ] = None,
+    show: Annotated[
+        Path | None,
+        typer.Option(help="Print the table of a file and measure nothing.", metavar="FILE"),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            help="Approximate seconds to measure. Longer is more accurate.",
+            metavar="N",
+            parser=at_least(0.1, seconds_of),
+        ),
+    ] = 20.0,
+    as_json: Json = False,
+) -> None:
+    r"""Measure how long networks take on this machine.
+
+    Random networks are run as they would be deployed: in onnxruntime, on one thread, with 1 and
+    with 256 rows per call. Latency is then modelled by terms for layers, units and weights, and the
+    model is checked on 40 other networks.
+
+    The measured table is stored. `tabnas search --max-latency-us 200` uses it, and measures the
+    machine itself if there is none.
+
+    For example:
+
+    # measure this machine for its own searches
+    tabnas latency
+
+    # search for another device: run the first command there, the second here
+    tabnas latency --out device.json
+    tabnas search train.csv --target income --max-latency-us 200 \
+      --latency-table device.json
+    """
+    from tabnas.latency import cached_table_path, load_table, measure_machine, save_table
+
+    if show is not None:
+        if out is not None:
+            raise TabNASError(
+                "a table must be shown or measured, got both --show and --out; remove one"
+            )
+        table, path = load_table(show), show
+    else:
+        with _progress(quiet=as_json) as update:
+            table = measure_machine(seconds=seconds, on_progress=update)
+        path = save_table(table, out or cached_table_path())
+    if as_json:
+        typer.echo(table.to_json(), nl=False)
+    else:
+        print_latency_table(make_console(), table, str(path))
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """Yield an observer: a bar on a terminal, a line elsewhere."""
+    console = make_console(stderr=True)
+    if quiet:
+        yield lambda done: None
+    elif not console.is_terminal:
+        console.print("tabnas: measuring this machine")
+        yield lambda done: None
+    else:
+        with Progress(console=console, transient=True) as bars:
+            task = bars.add_task("measuring", total=1.0)
+            yield lambda done: bars.update(task, completed=done)
+
+
+def print_latency_table(console: Console, table: LatencyTable, path: str) -> None:
+    """Print a latency table and where it is stored."""
+    console.print(safe_text(table.machine, max_length=MAX_TEXT_LENGTH), soft_wrap=True)
+    calls = [table.calls[rows] for rows in sorted(table.calls)]
+    grid = Table(box=None, padding=(0, 3, 0, 0))
+    grid.add_column("microseconds per call of", no_wrap=True)
+    for call in calls:
+        grid.add_column("one row" if call.rows == 1 else f"{call.rows} rows", justify="right")
+    for label, format_cell in TABLE_LINES.items():
+        grid.add_row(label, *(format_cell(call) for call in calls))
+    console.print(grid)
+    console.print(
+        f"Errors are those on {calls[0].held_out} random networks and {calls[0].tables} tables "
+        "that were held out."
+    )
+    if table.is_busy:
+        console.print(
+            "note: calls took much longer in some rounds than in others, so the machine was busy; "
+            "measure again when it is idle"
+        )
+    name = sanitize(path, max_length=MAX_TEXT_LENGTH)
+    console.print(f"Measured {table.measured}, stored in {name}", soft_wrap=True, markup=False)
+
+
+def _format_us(value: float) -> str:
+    return f"{value:,.1f}"
+
+
+def _format_percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+TABLE_LINES: dict[str, Callable[[CallTable], str]] = {
+    "the call itself": lambda call: _format_us(call.terms.call_us),
+    "each hidden layer": lambda call: _format_us(call.terms.layer_us),
+    "100 hidden units": lambda call: _format_us(100 * call.terms.unit_us),
+    "10,000 weights": lambda call: _format_us(10_000 * call.terms.weight_us),
+    "columns of numbers": lambda call: _format_us(call.columns.quantities_us),
+    "each column of numbers": lambda call: _format_us(call.columns.quantity_us),
+    "each column of categories": lambda call: _format_us(call.columns.category_us),
+    "columns of dates": lambda call: _format_us(call.columns.moments_us),
+    "each column of dates": lambda call: _format_us(call.columns.moment_us),
+    "median error, network": lambda call: _format_percent(call.median_error),
+    "90th percentile, network": lambda call: _format_percent(call.p90_error),
+    "median error, complete file": lambda call: _format_percent(call.tables_median_error),
+    "slowdown in busy rounds": lambda call: _format_percent(call.spread),
+}

@@ -1,0 +1,170 @@
+"""`tabnas resume`: continue a run that was stopped."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabnas.cli._ranks import check_single_process, join_ranks
+from tabnas.cli._run_folders import check_resumable, is_finished
+from tabnas.cli.display._formatting import make_console, sanitize
+from tabnas.cli.options import _completion as completion
+from tabnas.cli.options._shared import (
+    Address,
+    Backend,
+    CheckpointSeconds,
+    Json,
+    Processes,
+    Quiet,
+    make_job_config,
+)
+from tabnas.decoding import encode
+from tabnas.errors import TabNASError
+
+if TYPE_CHECKING:
+    from tabnas.cli._execution import OutputOptions
+    from tabnas.jobs import JobConfig
+    from tabnas.runs import Ranks
+
+
+def resume(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a stopped run.",
+            metavar="RUN",
+            autocompletion=completion.list_stopped_runs,
+        ),
+    ],
+    checkpoint_seconds: CheckpointSeconds = 60.0,
+    processes: Processes = None,
+    backend: Backend = "local",
+    address: Address = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Continue a run that was stopped or killed.
+
+    The result is the same, bit for bit, as without the interruption. The table and the version of
+    tabnas must not have changed; everything else is in the folder. The command reads the table that
+    config.toml names, and writes only inside the folder.
+
+    Settings of the run stay as they were, including events for TensorBoard. The number of processes
+    is not one of them, so give it again for a trade-off.
+
+    If the run is finished, its result is printed. Files that were missing at the end are written
+    first.
+
+    For example:
+
+    # after Ctrl-C or a crash
+    tabnas resume runs/income
+
+    # a search with the engine torch, in any number of processes
+    torchrun --nproc-per-node 4 -m tabnas resume runs/income
+    """
+    from tabnas.cli._execution import OutputOptions
+
+    if quiet:
+        warnings.simplefilter("ignore")  # for the rest of the process
+    job_config = make_job_config(processes, backend, address)
+    output = OutputOptions(checkpoint_seconds=checkpoint_seconds, quiet=quiet, as_json=as_json)
+    with join_ranks() as ranks:
+        if ranks.is_first:
+            _resume(run, output, job_config, ranks)
+        else:
+            _join_as_secondary(ranks)
+
+
+def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Ranks) -> None:
+    from tabnas.cli._execution import execute_run
+    from tabnas.cli._source import Source
+    from tabnas.cli.commands._tradeoff import execute_tradeoff, parse_tradeoff_config
+    from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, complete_run, load_config
+
+    if is_finished(check_resumable(run)):
+        complete_run(run)
+        ranks.broadcast(None)
+        _print_finished(run, output)
+        return
+    before = load_config(run) if (run / "config.toml").exists() else {}
+    if "member" in before:
+        raise TabNASError(
+            f"{str(run)!r} is a part of a trade-off and cannot be resumed by itself; resume the "
+            "folder that contains it"
+        )
+    tradeoff = parse_tradeoff_config(before)
+    if tradeoff is None and not job_config.in_process:
+        raise TabNASError(
+            f"--processes and --backend must be used with a trade-off, but {str(run)!r} is a run "
+            "of one limit; remove them"
+        )
+    if tradeoff is not None:
+        check_single_process("resume of a trade-off")
+    folder = RunFolder(run, resume=True) if tradeoff is None else TradeoffFolder(run, resume=True)
+    with folder:
+        config = load_config(run)
+        source = Source.from_dict(config.get("data", {}))
+        settings = RunSettings.from_dict(config.get("settings", {}))
+        resolved = config.get("plan")
+        if tradeoff is not None and isinstance(folder, TradeoffFolder):
+            execute_tradeoff(
+                folder,
+                source,
+                settings,
+                output,
+                *tradeoff,
+                job_config=job_config,
+                resolved=resolved,
+            )
+            return
+        config = {"data": source.to_dict(), "settings": settings.to_dict()}
+        ranks.broadcast({"folder": folder.name, **config})
+        events = _continue_events(folder.path)
+        execute_run(
+            folder, source, settings, output, tensorboard=events, resolved=resolved, ranks=ranks
+        )
+
+
+def _print_finished(run: Path, output: OutputOptions) -> None:
+    """Print the result of a finished run."""
+    from tabnas.cli.commands._watch import load_finished, print_finished
+
+    if output.as_json:
+        typer.echo(json.dumps(encode(load_finished(run)) | {"folder": str(run)}, indent=2))
+    elif not output.quiet:
+        typer.echo(
+            f"tabnas: note: the run in {sanitize(run, max_length=200)} is finished", err=True
+        )
+        print_finished(make_console(), run)
+
+
+def _join_as_secondary(ranks: Ranks) -> None:
+    """Take part as another process; the first sends what is in the folder."""
+    from tabnas.cli._execution import run_secondary_rank
+    from tabnas.cli._source import Source
+    from tabnas.runs import RunSettings
+
+    message, _ = ranks.broadcast(None)
+    if message is None:  # the run was finished already
+        return
+    source, settings = Source.from_dict(message["data"]), RunSettings.from_dict(message["settings"])
+    run_secondary_rank(message["folder"], source, settings, ranks)
+
+
+def _continue_events(folder: Path) -> bool:
+    """Return whether to continue events for TensorBoard; warn if it is not installed."""
+    from tabnas.runs import TENSORBOARD, refuse_without_tensorboard
+
+    if not (folder / TENSORBOARD).is_dir():
+        return False
+    try:
+        refuse_without_tensorboard()
+    except TabNASError as error:
+        warnings.warn(f"no more events are written: {error}", stacklevel=2)
+        return False
+    return True

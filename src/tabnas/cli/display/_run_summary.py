@@ -1,0 +1,237 @@
+"""Print the plan of a run, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tabnas.cli.display._formatting import (
+    choose_decimals,
+    count_column_kinds,
+    format_bytes,
+    format_cost,
+    format_count,
+    format_duration,
+    format_interval,
+    format_limits,
+    format_number,
+    make_two_column_table,
+    safe_text,
+    sanitize,
+)
+from tabnas.results import CostUse, RunResult, Scores
+from tabnas.runs import PlannedRun, PlannedTradeoff, estimate_network_bytes
+
+MAX_NOTE_LENGTH = 500
+MAX_ARCHITECTURE_LENGTH = 200
+
+
+def describe_plan(run: PlannedRun) -> dict[str, Any]:
+    """Return what a run would do, for `print_plan` and for JSON."""
+    data, plan, feasible = run.data, run.plan, run.plan.feasible
+    return {
+        "target": data.target.name,
+        "task": data.target.task,
+        "metric": run.metric.name,
+        "rows": {
+            "training": len(data.train),
+            "validation": len(data.validation),
+            "test": 0 if data.test is None else len(data.test),
+        },
+        "inputs": feasible.space.inputs,
+        "outputs": feasible.space.outputs,
+        "embedding_parameters": feasible.space.embedding_parameters,
+        "network_bytes": estimate_network_bytes(feasible.space, data.task, plan.optimizer),
+        "columns": data.encoder.describe(),
+        "limits": {limit.cost.name: limit.upper for limit in feasible.budget.limits},
+        "widths": [list(layer) for layer in feasible.space.candidates],
+        "architectures": feasible.space.size,
+        "feasible": feasible.count() if feasible.is_exact else None,
+        "cheapest": str(feasible.cheapest()),
+        "most_expensive": str(feasible.most_expensive()),
+        "search_epochs": plan.search.epochs,
+        "epochs": plan.training.epochs,
+        "batch_size": plan.training.batch_size,
+        "candidates": plan.candidates,
+        "folds": plan.folds,
+        "seconds": {name: round(value, 1) for name, value in plan.seconds.items()},
+    }
+
+
+def describe_tradeoff_plan(tradeoff: PlannedTradeoff) -> dict[str, Any]:
+    """Return what a trade-off would do: the plan of the loosest limit, which all others share."""
+    facts = describe_plan(tradeoff.runs[-1])
+    seconds = facts["seconds"]
+    # an upper bound, since the networks of tighter limits are smaller
+    candidate_seconds = round(len(tradeoff.limits) * seconds["candidates"], 1)
+    limits = {"cost": tradeoff.cost, "limits": list(tradeoff.limits)}
+    return facts | {"tradeoff": limits, "seconds": seconds | {"candidates": candidate_seconds}}
+
+
+def print_plan(console: Console, facts: dict[str, Any]) -> None:
+    """Print the plan of a run or of a trade-off."""
+    table = make_two_column_table()
+    rows = facts["rows"]
+    table.add_row("target", safe_text(f"{facts['target']} ({facts['task']})"))
+    table.add_row(
+        "rows",
+        f"{rows['training']:,} training, {rows['validation']:,} validation, {rows['test']:,} test",
+    )
+    embedding_parameters = facts["embedding_parameters"]
+    table.add_row("columns", count_column_kinds(facts["columns"].values()))
+    table.add_row(
+        "network",
+        f"{facts['inputs']:,} inputs, {facts['outputs']} output{'s' * (facts['outputs'] > 1)}"
+        + (f", {embedding_parameters:,} embedding parameters" if embedding_parameters else ""),
+    )
+    memory = facts["network_bytes"]
+    table.add_row(
+        "memory",
+        f"{format_bytes(sum(memory.values()))} for all networks, weights and optimizer state"
+        + (f"; embeddings {format_bytes(memory['embeddings'])}" if embedding_parameters else ""),
+    )
+    tradeoff = facts.get("tradeoff")
+    if tradeoff is not None:
+        limits = ", ".join(f"{limit:,}" for limit in tradeoff["limits"])
+        table.add_row("limits", f"{tradeoff['cost']} <= {limits}; below, the plan of the loosest")
+    table.add_row("limit", format_limits(facts["limits"]))
+    for layer, widths in enumerate(facts["widths"], start=1):
+        table.add_row(f"layer {layer}", _format_widths(widths))
+    feasible = facts["feasible"]
+    count = "unknown" if feasible is None else f"{feasible:,}"
+    table.add_row("architectures", f"{count} feasible of {facts['architectures']:,}")
+    table.add_row("", f"from {facts['cheapest']} to {facts['most_expensive']}")
+    table.add_row(
+        "search", f"{facts['search_epochs']} epochs, batches of {facts['batch_size']} rows"
+    )
+    how = f"{facts['folds']}-fold cross-validation" if facts["folds"] else "on validation rows"
+    table.add_row("candidates", f"{facts['candidates']}, {facts['epochs']} epochs each, {how}")
+    table.add_row("time", _format_estimate(facts["seconds"]))
+    console.print(table)
+
+
+def print_result(console: Console, result: RunResult, folder: str) -> None:
+    """Print the network that a run has found, its costs and its scores."""
+    table = make_two_column_table()
+    table.add_row(
+        "architecture",
+        safe_text(result.architecture, "bold", max_length=MAX_ARCHITECTURE_LENGTH),
+    )
+    for name, cost in result.costs.items():
+        table.add_row(
+            safe_text(name),
+            safe_text(_format_limited_cost(name, cost, result), max_length=MAX_NOTE_LENGTH),
+        )
+    console.print(table)
+    if len(result.limited_costs) > 1:
+        console.print("a limit binds if it excludes a network that is one step wider", style="dim")
+    console.print()
+    if result.scores:
+        print_scores(console, result.scores, f"{result.rows.test:,} test rows")
+        console.print()
+    _print_candidates(console, result)
+    _print_limit_effects(console, result)
+    for note in result.notes:
+        console.print(safe_text(f"note: {note}", max_length=MAX_NOTE_LENGTH))
+    seconds = result.phase_seconds
+    console.print(
+        f"searched in {format_duration(seconds.get('search', 0.0))}, "
+        f"{format_count(len(result.candidates), 'candidate')} trained in "
+        f"{format_duration(seconds.get('candidates', 0.0))}"
+    )
+    folder = sanitize(folder, max_length=200)
+    files = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
+    console.print(f"{folder}: {files}", markup=False)
+    console.print(f"next: tabnas predict {folder} new.csv --out predictions.csv", markup=False)
+
+
+def _format_limited_cost(name: str, cost: CostUse, result: RunResult) -> str:
+    """Format a cost with its limit: the share, whether it binds, and the measured value."""
+    value, limit = cost.value, cost.limit
+    if limit is None:
+        return format_cost(value)
+    text = f"{format_cost(value)} of {limit:,} ({100 * cost.share:.0f} %)"
+    if name in result.binding_limits:
+        text += ", binds"
+    measured = result.measured_latencies.get(name)
+    if measured is not None:
+        return f"{text}, measured {measured:,.1f}"
+    return text if isinstance(value, int) else f"{text}, predicted"
+
+
+def print_scores(console: Console, scores: Mapping[str, Scores], rows: str) -> None:
+    """Print the scores of several models side by side, with 95 % intervals."""
+    console.print(safe_text(f"on {rows}, with 95 % intervals", style="dim"))
+    lines: dict[str, list[str]] = {}
+    for metric, first in next(iter(scores.values())).items():
+        values = [model.get(metric) for model in scores.values()]
+        decimals = choose_decimals(first.value)
+        lines[metric] = ["" if v is None else format_interval(v, decimals) for v in values]
+    is_wide = any(" to " in text for line in lines.values() for text in line)
+    table = Table(box=None, padding=(0, 1 if is_wide else 2, 0, 0))  # three models in 80 columns
+    table.add_column("")
+    for name in scores:
+        table.add_column(safe_text(name), justify="right")
+    for metric, line in lines.items():
+        table.add_row(safe_text(metric), *line)
+    console.print(table)
+
+
+def _print_candidates(console: Console, result: RunResult) -> None:
+    if not result.candidates:
+        return
+    metric, limit = result.metric, result.main_cost
+    title = f"candidates, trained stand-alone and compared by {result.chosen_by}"
+    console.print(safe_text(title, "dim", max_length=MAX_NOTE_LENGTH))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column(safe_text(metric), justify="right")
+    table.add_column(safe_text(limit), justify="right")
+    decimals = 1 + choose_decimals(result.candidates[0].score)
+    for candidate in result.candidates:
+        table.add_row(
+            safe_text(candidate.architecture, max_length=MAX_ARCHITECTURE_LENGTH),
+            format_number(candidate.score, decimals),
+            format_cost(candidate.costs[limit]) if limit in candidate.costs else "",
+        )
+    console.print(table)
+    console.print()
+
+
+def _print_limit_effects(console: Console, result: RunResult) -> None:
+    """Print what half and twice the limit would give."""
+    effects = {effect.factor: effect for effect in result.limit_effects}
+    if 1.0 not in effects or len(effects) < 2:
+        return
+    names = {0.5: "half the limit", 1.0: "the limit", 2.0: "twice the limit"}
+    console.print("effect of the limit, by the rough estimates of the search", style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column("loss", justify="right")
+    table.add_column("architecture")
+    decimals = choose_decimals(effects[1.0].one_shot_loss)
+    for factor, effect in effects.items():
+        loss = format_number(effect.one_shot_loss, decimals)
+        network = safe_text(effect.architecture, max_length=MAX_ARCHITECTURE_LENGTH)
+        table.add_row(names.get(factor, f"{factor:g} times the limit"), loss, network)
+    console.print(table)
+    console.print()
+
+
+def _format_widths(widths: list[int]) -> str:
+    present = [str(width) for width in widths if width]
+    text = (
+        ", ".join(present) if len(present) <= 8 else f"{present[0]}, {present[1]}, … {present[-1]}"
+    )
+    absent = "absent, or " if 0 in widths else ""
+    return f"{absent}{text}  ({len(present)} widths)"
+
+
+def _format_estimate(seconds: dict[str, float]) -> str:
+    """Format how long a run will take, and how much of it the comparison will take."""
+    total, trees = sum(seconds.values()), seconds["comparison"]
+    share = f", of which {format_duration(trees)} to compare with boosted trees" if trees else ""
+    return f"about {format_duration(total)}{share}"

@@ -1,0 +1,84 @@
+"""Print the result of a trade-off."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from rich.console import Console
+from rich.table import Table
+
+from tabnas.cli.display._formatting import (
+    choose_decimals,
+    format_cost,
+    format_interval,
+    format_number,
+    safe_text,
+    sanitize,
+)
+from tabnas.cli.display._run_summary import MAX_ARCHITECTURE_LENGTH
+from tabnas.report import choose_network
+from tabnas.results import TradeoffModel, TradeoffResult
+from tabnas.space import BOTTLENECK_DEFINITION
+
+MAX_ADVICE_LENGTH = 600
+UNCLEAR = "chance?"
+
+
+def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> None:
+    """Print the curve of a trade-off, and which network to start with."""
+    scores = [result.score(model) for model in result.models]
+    decimals = max(choose_decimals(score.value) for score in scores)
+    rows = f"{result.rows.test:,} test rows, with 95 % intervals"
+    console.print(f"on {rows if result.is_tested else 'validation rows'}", style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("limit", justify="right")
+    table.add_column("network", overflow="fold")
+    for title in (result.cost, result.metric):
+        table.add_column(safe_text(title), justify="right")
+    table.add_column("step")
+    steps = ["", *(_format_step(result, *pair, decimals) for pair in pairwise(result.models))]
+    for model, score, step in zip(result.models, scores, steps, strict=True):
+        star = " *" if model.bottlenecks else ""
+        table.add_row(
+            f"{model.limit:,}",
+            safe_text(f"{model.architecture}{star}", max_length=MAX_ARCHITECTURE_LENGTH),
+            format_cost(result.used(model)),
+            format_interval(score, decimals)
+            if result.is_tested
+            else format_number(score.value, decimals),
+            step,
+        )
+    for name, score in result.reference_scores.items():
+        table.add_row("", safe_text(name, style="dim"), "", format_interval(score, decimals), "")
+    console.print(table)
+    if any(model.bottlenecks for model in result.models):
+        console.print(f"* has a bottleneck, {BOTTLENECK_DEFINITION}", style="dim")
+    if any(UNCLEAR in step for step in steps):
+        console.print(f"{UNCLEAR} the two intervals overlap", style="dim")
+    console.print()
+    choice = choose_network(result)
+    for sentence in choice.reasons:
+        console.print(
+            safe_text(sentence.replace("\N{NO-BREAK SPACE}%", "%"), max_length=MAX_ADVICE_LENGTH)
+        )
+    console.print()
+    folder = sanitize(folder, max_length=200)
+    console.print(f"{folder}: tradeoff.html, tradeoff.json, limit-*/, config.toml", markup=False)
+    console.print(
+        f"next: tabnas predict {folder}/{choice.model.folder} new.csv --out predictions.csv",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _format_step(
+    result: TradeoffResult, before: TradeoffModel, after: TradeoffModel, decimals: int
+) -> str:
+    """Format how the metric changes from one limit to the next."""
+    if before.architecture == after.architecture:
+        return "same network"
+    change = result.score(after).value - result.score(before).value
+    text = format_number(change, decimals)
+    text = text if change < 0 else f"+{text}"
+    is_unclear = result.is_tested and not result.differs_clearly(before, after)
+    return f"{text} {UNCLEAR}" if is_unclear else text

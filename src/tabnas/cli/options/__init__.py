@@ -1,0 +1,1 @@
+"""Options that commands share: their declarations, parsers and shell completion."""

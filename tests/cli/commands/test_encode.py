@@ -1,0 +1,195 @@
+"""`tabnas encode`: from files to a store, on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tabnas.cli._main import USAGE_ERROR, run
+from tabnas.stores import open_store, planned_command
+from tests import processes
+from tests.cli.conftest import make_columns, write_csv
+
+ROWS = 400
+
+
+@pytest.fixture
+def table(here: Path) -> Path:
+    return write_csv(here / "train.csv", make_columns(ROWS))
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    found = capsys.readouterr()
+    return found.out, found.err
+
+
+def test_a_store_is_written_and_summarized(
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    options = ["--drop", "value", "--hashed", "house", "--buckets", "16", "--memory", "500MB"]
+    assert run(["encode", "train.csv", "--target", "kind", "--out", "store", *options]) == 0
+    out, err = said(capsys)
+    store = open_store("store")
+    rows = store.rows
+    assert sum(rows.values()) == ROWS
+    assert f"{rows['train']} training, {rows['validation']} validation" in out
+    assert re.search(r"columns +1 numeric, 1 categorical, 1 datetime, 1 hashed, 1 dropped", out)
+    assert re.search(r"hashed +1 column, 16 buckets", out)
+    assert "next: tabnas search store --max-parameters" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert err == "tabnas: first pass, learning\ntabnas: second pass, encoding\n"
+    assert store.settings["memory"] == 500_000_000
+
+
+def test_json_is_the_only_output(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["encode", "train.csv", "--target", "value", "--drop", "kind", "--out", "store"]
+    assert run([*arguments, "--json"]) == 0
+    out, err = said(capsys)
+    facts = json.loads(out)
+    assert err == ""
+    assert facts["task"] == "regression"
+    assert facts["digest"] == open_store("store").digest
+    assert facts["categories"] == {"colour": 3}
+    assert facts["rows_read"] == sum(facts["rows"].values()) == ROWS
+    assert run([*arguments, "--quiet"]) == 0  # which is there already
+    assert said(capsys) == ("", "")
+
+
+def test_files_and_shares(table: Path, here: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        write_csv(here / name, make_columns(50))
+    common = ["encode", "train.csv", "--target", "kind", "--quiet"]
+    test = ["--test", "a.csv", "--test", "b.csv", "--validation", "0.1"]
+    assert run([*common, "--out", "store", *test]) == 0
+    store = open_store("store")
+    assert store.rows["test"] == 100
+    assert store.shares == (0.1, 0.0)
+    assert run([*common, "--out", "store", "--validation", "0.1", *test[:2]]) == USAGE_ERROR
+    assert run([*common, "--out", "other", "--test", "a.csv", "--test", "0.1"]) == USAGE_ERROR
+    assert not (here / "other").exists()
+
+
+def test_check_verifies_a_store(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["encode", "train.csv", "--target", "kind", "--out", "store", "--quiet"]) == 0
+    assert run(["encode", "--check", "store"]) == 0
+    assert re.fullmatch(r"store: .* kB, all as it was written\n", said(capsys)[0])
+    assert run(["encode", "--check", "store", "--json"]) == 0
+    assert json.loads(said(capsys)[0])["sound"] is True
+    path = Path("store/pieces/000000/train.categorical")
+    path.write_bytes(bytes(path.stat().st_size))
+    assert run(["encode", "--check", "store"]) == USAGE_ERROR
+    assert "pieces/000000/train.categorical must be as it was written" in said(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "files, target and output folder must be given"),
+        (["train.csv", "--out", "store"], "but --target is missing"),
+        (
+            ["train.csv", "--target", "kind", "--check", "store"],
+            "--check STORE must be the only argument",
+        ),
+        (["none.csv", "--target", "kind", "--out", "s"], "there is no file 'none.csv'"),
+        (["train.csv", "--target", "kin", "--out", "s"], "did you mean 'kind'?"),
+        (
+            ["train.csv", "--target", "kind", "--out", "s", "--memory", "lots"],
+            "'--memory': must be a size, like 500MB or 2GB, got 'lots'",
+        ),
+        (
+            ["train.csv", "--target", "kind", "--out", "s", "--memory", "10MB"],
+            "--memory must be at least 300MB",
+        ),
+        (
+            ["train.csv", "--target", "kind", "--out", "s", "--buckets", "1000", "--hashed", "day"],
+            "buckets must be a power of two",
+        ),
+        (
+            ["train.csv", "--target", "kind", "--out", "s", "--hashed", "day", "--numeric", "day"],
+            "the column 'day' must be of one kind, but both --numeric and --hashed name it",
+        ),
+        (
+            ["train.csv", "--target", "kind", "--out", "s", "--drop", "kind"],
+            "the column 'kind' cannot be both the target and dropped",
+        ),
+    ],
+)
+def test_errors_are_one_sentence(
+    arguments: list[str], sentence: str, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["encode", *arguments]) == USAGE_ERROR
+    out, err = said(capsys)
+    assert out == ""
+    assert err.startswith("tabnas: ")
+    assert err.count("\n") == 1
+    assert sentence in err
+    assert not Path("s").exists()
+
+
+INTERRUPTED = """
+import os, signal, sys
+from tabnas.cli.commands import _encode
+from tabnas.cli._main import main
+from tabnas.stores import _learning, _memory
+
+_memory.MOST_CHUNK, _learning.PIECE = 2_000, 4_000
+
+
+def encoding_progress(console, *, quiet):
+    told = 0
+    def tell(progress):
+        nonlocal told
+        told += 1
+        if told == 6:
+            os.kill(os.getpid(), int(os.environ["SIGNAL"]))
+    from contextlib import nullcontext
+    return nullcontext(tell)
+
+_encode.encoding_progress = encoding_progress
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_prints_how_to_continue(number: int, code: int, table: Path) -> None:
+    arguments = ["train.csv", "--target", "kind", "--out", "store", "--seed", "3", "--drop", "day"]
+    done = processes.run(
+        [sys.executable, "-c", INTERRUPTED, "encode", *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"SIGNAL": str(int(number))},
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    go_on = "tabnas encode train.csv --target kind --out store --seed 3 --drop day"
+    assert done.stderr == f"tabnas: stopped; continue with: {go_on}\n"
+    assert run([*go_on.split()[1:], "--quiet"]) == 0
+    whole = ["encode", *arguments[:4], "whole", *arguments[5:], "--quiet"]
+    assert run(whole) == 0
+    assert open_store("store").encoder.to_dict() == open_store("whole").encoder.to_dict()
+
+
+def test_the_command_to_continue_has_all_options(table: Path, here: Path) -> None:
+    write_csv(here / "own rows.csv", make_columns(50))
+    typed = [
+        *("encode", "train.csv", "--target", "kind", "--out", "a store", "--test", "own rows.csv"),
+        *("--validation", "0.3", "--task", "classification", "--scaling", "standard"),
+        *("--min-count", "1", "--max-categories", "9", "--buckets", "8", "--seed", "5"),
+        *("--memory", "400MB", "--categorical", "day", "--numeric", "size", "--hashed", "house"),
+        *("--drop", "value"),
+    ]
+    assert run([*typed, "--quiet"]) == 0
+    told = shlex.split(planned_command(Path("a store")))
+    assert told[0] == "tabnas"
+    before = Path("a store/store.json").stat().st_mtime_ns
+    assert run([*told[1:], "--quiet"]) == 0  # another one would be refused
+    assert Path("a store/store.json").stat().st_mtime_ns == before

@@ -1,0 +1,125 @@
+"""`tabnas latency`, as people call it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tabnas.cli._main import run
+from tabnas.latency import LatencyTable, Machine, cached_table_path, load_table, measure_machine
+from tabnas.runs.plan import _latency as plan_of_latency
+from tests.cli.conftest import make_columns, write_csv
+from tests.latency.conftest import made_latency_table
+
+BRIEF = ["latency", "--seconds", "0.1"]
+pytestmark = pytest.mark.usefixtures("probes_once")
+
+
+@pytest.mark.slow
+def test_the_table_is_stored_for_this_user(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here))
+    assert run(BRIEF) == 0
+    said = capsys.readouterr()
+    assert "each hidden layer" in said.out
+    assert cached_table_path().name in said.out
+    assert said.err == "tabnas: measuring this machine\n"
+    table = load_table(cached_table_path())
+    assert table.machine == Machine.here()
+    assert all(call.held_out >= 30 for call in table.calls.values())
+
+
+@pytest.mark.slow
+def test_out_and_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*BRIEF, "--out", "device.json", "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out == Path("device.json").read_text()
+    assert run(["latency", "--show", "device.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(said.out)
+
+
+def test_show_prints_a_table(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("device.json").write_text(made_latency_table().to_json())
+    assert run(["latency", "--show", "device.json"]) == 0
+    shown = capsys.readouterr().out
+    assert "a processor, a system, onnxruntime 1.0, one thread" in shown
+    assert "3.0 %" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "slowdown in busy rounds" in shown
+    assert "note:" not in shown
+
+
+def test_a_busy_machine_is_a_note(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = {rows: replace(call, spread=0.4) for rows, call in made_latency_table().calls.items()}
+    Path("device.json").write_text(made_latency_table(calls=calls).to_json())
+    assert run(["latency", "--show", "device.json"]) == 0
+    shown = capsys.readouterr().out
+    assert "40.0 %" in shown
+    assert "note: calls took much longer in some rounds than in others" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--show", "none.json"], "cannot be read"),
+        (["--show", "wrong.json"], "must be a tabnas latency table"),
+        (["--show", "a.json", "--out", "b.json"], "both --show and --out"),
+    ],
+)
+def test_invalid_arguments_are_refused(
+    arguments: list[str], words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("wrong.json").write_text("{}")
+    assert run(["latency", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_search_keeps_its_limit_and_shows_it(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the table of another machine: nothing here depends on how busy this one is."""
+    write_csv(Path("good.csv"), make_columns())
+    Path("device.json").write_text(made_latency_table().to_json())
+    search = ["search", "good.csv", "--target", "kind", "--drop", "value", "--out", "run"]
+    limits = ["--max-parameters", "300", "--max-latency-us", "70", "--max-batch-latency-us", "2000"]
+    table = ["--latency-table", "device.json"]
+    assert run([*search, *limits, *table, "--time", "0.1", "--candidates", "1"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("latency_us", "of 70", "of 2,000", "predicted", "note: the latency of the model"):
+        assert words in shown
+    result = json.loads(Path("run/result.json").read_text())
+    assert result["costs"]["latency_us"]["value"] <= 70
+    assert tomllib.loads(Path("run/config.toml").read_text())["plan"]["latency"]["machine"]
+
+
+@pytest.mark.slow
+def test_a_machine_that_was_not_measured_is_measured_first(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here))
+    monkeypatch.setattr(plan_of_latency, "measure_machine", brief)
+    monkeypatch.setattr(
+        "tabnas.latency._measure.MAX_ATTEMPTS", 1
+    )  # do not wait for an idle machine
+    monkeypatch.setattr(plan_of_latency, "LOOKS", 1)
+    search = ["search", "iris", "--max-latency-us", "1e6", "--dry-run"]
+    assert run(search) == 0
+    assert capsys.readouterr().err == "tabnas: measuring\n"
+    assert cached_table_path().exists()
+    monkeypatch.setattr(plan_of_latency, "measure_machine", None)  # nobody asks again
+    assert run(search) == 0
+    assert "latency_us <= 1,000,000" in capsys.readouterr().out
+
+
+def brief(**said: Any) -> LatencyTable:
+    """A hasty look at this machine, which may have other things to do."""
+    table = measure_machine(seconds=0.1, **said)
+    calls = {rows: replace(call, spread=0.0) for rows, call in table.calls.items()}
+    return replace(table, calls=calls)
