@@ -32,9 +32,8 @@ def wide(data: Path) -> LabelledTable:
     """A made table of more columns than networks are used to."""
     x = np.random.default_rng(0).normal(size=(WIDE_ROWS, WIDE_COLUMNS))
     columns = {f"x{k}": x[:, k] for k in range(WIDE_COLUMNS)}
-    return LabelledTable.from_table(
-        Table.of(columns | {"y": np.where(x[:, 0] * x[:, 1] > 0, "a", "b")}), "y"
-    )
+    labels = np.where(x[:, 0] * x[:, 1] > 0, "a", "b")
+    return LabelledTable.from_table(Table.from_data(columns | {"y": labels}), "y")
 
 
 def digits(data: Path) -> LabelledTable:

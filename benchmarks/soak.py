@@ -74,7 +74,7 @@ def works() -> list[Work]:
     return [
         Work("iris: classes, folds", tables["iris"]),
         Work("diabetes: a quantity, refit", tables["diabetes"], {"refit": True}),
-        Work("wine: categories", Table.of(binned)),
+        Work("wine: categories", Table.from_data(binned)),
         Work("iris: two workers", tables["iris"], {"workers": 2}),
         Work("wine: boosted trees", tables["wine"], {"baselines": True}),
         Work("digits, twice over: validation part", twice),

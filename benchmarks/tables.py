@@ -70,7 +70,7 @@ def plain_network(run, parameters: int):
     )
     truth = prepared.development.truth
     if not classes:
-        truth = prepared.target.scaled(truth)
+        truth = prepared.target.scale_values(truth)
     began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

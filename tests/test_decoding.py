@@ -17,6 +17,7 @@ from tabnas.decoding import (
     Bounds,
     Count,
     DecodeError,
+    DecodeWith,
     FiniteFloat,
     MaxLength,
     PositiveFloat,
@@ -218,3 +219,20 @@ def test_anything_is_decoded_or_refused(value: Any, name: str) -> None:
         except DecodeError:
             continue
         assert decode(Everything, encode(found), source="again") == found
+
+
+def read_different(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(set(value)) < len(value):
+        raise ValueError("must be a list of different texts")
+    return tuple(value)
+
+
+@dataclass(frozen=True)
+class Words:
+    words: Annotated[tuple[str, ...], DecodeWith(read_different)]
+
+
+def test_a_function_can_decode_a_field() -> None:
+    assert decode(Words, {"words": ["a\0", "b"]}, source="f").words == ("a\0", "b")
+    with pytest.raises(DecodeError, match="f: words is malformed: must be a list of different"):
+        decode(Words, {"words": ["a", "a"]}, source="f")

@@ -60,7 +60,7 @@ def new_tables(animal: Animal, folder: Path, encoder: TableEncoder) -> dict[str,
         path = write_table(folder / f"new-{number}.csv", columns, animal.separator)
         tables[f"a file, {way}"] = read_table(path, text=encoder.text_columns)
         tables[f"a file, types guessed, {way}"] = read_table(path)
-        tables[f"a frame, {way}"] = Table.of(columns)
+        tables[f"a frame, {way}"] = Table.from_data(columns)
     return tables
 
 

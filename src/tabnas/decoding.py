@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -83,6 +83,13 @@ class MaxLength:
 
 class Finite:
     """Mark a float that must be neither NaN nor infinite."""
+
+
+@dataclass(frozen=True)
+class DecodeWith:
+    """Decode a value with a function instead of by its type; a ValueError says what is wrong."""
+
+    function: Callable[[Any], Any]
 
 
 Count = Annotated[int, Bounds(ge=0, le=MAX_COUNT)]
@@ -216,6 +223,9 @@ class _Decoder:
 
     def _annotated(self, arguments: tuple[Any, ...], value: Any, where: str) -> Any:
         kind, *constraints = arguments
+        functions = [one.function for one in constraints if isinstance(one, DecodeWith)]
+        if functions:
+            return self._construct(functions[0], value, where)
         decoded = self.decode(kind, value, where)
         for constraint in constraints:
             if isinstance(constraint, Bounds) and decoded not in constraint:

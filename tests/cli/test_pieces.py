@@ -16,7 +16,7 @@ from rich.console import Console
 
 from tabnas.cli._main import run
 from tabnas.cli.display import _progress
-from tabnas.data import TableEncoder, _spool, _stored, _text_reader, read_table
+from tabnas.data import TableEncoder, _arrow_files, _csv_reader, _spool, read_table
 from tabnas.model import _model
 from tests.cli.commands.test_search import run_refused
 from tests.cli.conftest import ROWS, change, make_columns, write_csv
@@ -27,11 +27,11 @@ PIECE = 7
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is large, and every piece small."""
-    monkeypatch.setattr(_stored, "LARGE", 1)
-    monkeypatch.setattr(_spool, "LARGE", 1)
-    monkeypatch.setattr(_spool, "GROUP", 200)
-    monkeypatch.setattr(_text_reader, "SAMPLE", 100)
-    monkeypatch.setattr(_text_reader, "BLOCK", 100)
+    monkeypatch.setattr(_arrow_files, "MIN_LARGE_BYTES", 1)
+    monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1)
+    monkeypatch.setattr(_spool, "GROUP_BYTES", 200)
+    monkeypatch.setattr(_csv_reader, "SAMPLE_BYTES", 100)
+    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 100)
     monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", PIECE)
 
 

@@ -49,7 +49,7 @@ def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(TabNASError, match="needs the name of its target"):
         load_dataset("mine.csv")
     monkeypatch.setenv("TABNAS_DATA", str(tmp_path / "gone"))
-    with pytest.raises(TabNASError, match="is no folder"):
+    with pytest.raises(TabNASError, match="does not exist or is not a folder"):
         list_datasets()
 
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from tabnas import TabNASError
-from tabnas.data import DataWarning, Kind, Table, TableEncoder, find_kind
+from tabnas.data import DataWarning, Kind, Table, TableEncoder, infer_kind
 
 
 def encoder_of(columns: dict[str, object], **options: object) -> TableEncoder:
-    return TableEncoder.fit(Table.of(columns), **options)
+    return TableEncoder.fit(Table.from_data(columns), **options)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def encoder_of(columns: dict[str, object], **options: object) -> TableEncoder:
     ],
 )
 def test_kinds_are_found(values: object, kind: Kind) -> None:
-    assert find_kind("x", Table.of({"x": values}).column("x")) is kind
+    assert infer_kind("x", Table.from_data({"x": values}).column("x")) is kind
 
 
 def test_kinds_can_be_forced() -> None:
@@ -50,7 +50,7 @@ def test_kinds_can_be_forced() -> None:
 def test_missing_numbers_are_imputed_and_marked() -> None:
     encoder = encoder_of({"a": [1.0, 2.0, 9.0, None], "b": [1, 2, 3, 4]})
     assert encoder.features == ("a", "a is missing", "b")
-    encoded = encoder.encode(Table.of({"a": [2.0, None], "b": [None, 1]})).numeric
+    encoded = encoder.encode(Table.from_data({"a": [2.0, None], "b": [None, 1]})).numeric
     assert encoded[0].tolist() == [0.0, 0.0, 0.0]  # a median, and b imputed with its own
     assert encoded[1, :2].tolist() == [0.0, 1.0]
 
@@ -58,13 +58,13 @@ def test_missing_numbers_are_imputed_and_marked() -> None:
 @pytest.mark.parametrize("scaling", ["robust", "standard", "none"])
 def test_missing_numbers_take_the_median(scaling: str) -> None:
     encoder = encoder_of({"a": [1.0, 2.0, 9.0, None]}, scaling=scaling)
-    missing, median = encoder.encode(Table.of({"a": [None, 2.0]})).numeric[:, 0]
+    missing, median = encoder.encode(Table.from_data({"a": [None, 2.0]})).numeric[:, 0]
     assert missing == median
 
 
 def test_scaling_is_by_quartiles_or_by_the_deviation() -> None:
     values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0]  # quartiles 2, 4 and 6
-    table = Table.of({"a": values})
+    table = Table.from_data({"a": values})
     scaled = (np.array(values) - 4) / (4 / 1.349)
     robust = encoder_of({"a": values}).encode(table).numeric[:, 0]
     np.testing.assert_allclose(robust, scaled / np.sqrt(1 + (scaled / 4) ** 2), rtol=1e-6)
@@ -76,7 +76,7 @@ def test_scaling_is_by_quartiles_or_by_the_deviation() -> None:
 
 def test_where_half_the_values_are_equal_the_deviation_scales() -> None:
     values = [0.0] * 7 + [5.0, 9.0]
-    encoded = encoder_of({"a": values}).encode(Table.of({"a": values})).numeric[:, 0]
+    encoded = encoder_of({"a": values}).encode(Table.from_data({"a": values})).numeric[:, 0]
     scaled = np.array(values) / np.std(values)
     np.testing.assert_allclose(encoded, scaled / np.sqrt(1 + (scaled / 4) ** 2), rtol=1e-6)
 
@@ -85,27 +85,31 @@ def test_categories_rare_missing_and_unseen() -> None:
     values = ["red"] * 3 + ["blue"] * 2 + ["green", None]
     encoder = encoder_of({"c": values}, min_count=2)
     assert encoder.categories == (4,)  # other, red, blue, missing
-    asked = Table.of({"c": ["blue", "red", "green", "violet", None, " red "]})
+    asked = Table.from_data({"c": ["blue", "red", "green", "violet", None, " red "]})
     assert encoder.encode(asked).categorical[:, 0].tolist() == [2, 1, 0, 0, 3, 1]
     without = encoder_of({"c": ["x", "x", "y", "y"]})
-    assert without.encode(Table.of({"c": [None, "y"]})).categorical[:, 0].tolist() == [0, 2]
+    assert without.encode(Table.from_data({"c": [None, "y"]})).categorical[:, 0].tolist() == [0, 2]
 
 
 def test_frequent_categories_come_first_and_equals_by_the_alphabet() -> None:
     values = ["b", "a", "c", "d", "d"]
     for rows in (values, values[::-1]):  # whichever comes first
         encoder = encoder_of({"c": rows}, min_count=1)
-        codes = encoder.encode(Table.of({"c": ["d", "a", "b", "c"]})).categorical[:, 0]
+        codes = encoder.encode(Table.from_data({"c": ["d", "a", "b", "c"]})).categorical[:, 0]
         assert codes.tolist() == [1, 2, 3, 4]
     few = encoder_of({"c": values}, min_count=1, max_categories=2)
     assert few.categories == (3,)  # other, d, a
-    assert few.encode(Table.of({"c": ["d", "a", "b"]})).categorical[:, 0].tolist() == [1, 2, 0]
+    assert few.encode(Table.from_data({"c": ["d", "a", "b"]})).categorical[:, 0].tolist() == [
+        1,
+        2,
+        0,
+    ]
 
 
 def test_booleans() -> None:
     encoder = encoder_of({"b": [True, False, None, True]})
     assert encoder.features == ("b",)
-    asked = Table.of({"b": [True, False, None]})
+    asked = Table.from_data({"b": [True, False, None]})
     assert encoder.encode(asked).numeric[:, 0].tolist() == [1.0, -1.0, 0.0]
 
 
@@ -116,7 +120,7 @@ def test_moments_are_scaled_by_their_span_and_have_phases() -> None:
     assert encoder.features == ("when", "when week sine", "when week cosine", "when is missing")
     quarter = "2024-01-02 18:00:00"  # of the week
     asked = ["2024-01-01", "2024-01-08", quarter, "2034-01-01", None]
-    encoded = encoder.encode(Table.of({"when": asked})).numeric
+    encoded = encoder.encode(Table.from_data({"when": asked})).numeric
     assert encoded[:, 0].tolist() == [-1.0, 1.0, -0.5, 3.0, 0.0]  # never beyond 3
     np.testing.assert_allclose(encoded[[0, 1, 2, 4], 1], [0, 0, 1, 0], atol=1e-6)
     np.testing.assert_allclose(encoded[[0, 1, 2, 4], 2], [1, 1, 0, 0], atol=1e-6)
@@ -128,15 +132,15 @@ def test_moments_have_cycles() -> None:
     days = [f"2020-{month:02d}-{day:02d}" for month in range(1, 13) for day in (1, 9, 17)]
     encoder = encoder_of({"when": days})
     assert encoder.features[1:] == ("when week sine", "when week cosine")  # 344 days: no year yet
-    assert np.abs(encoder.encode(Table.of({"when": days})).numeric).max() <= 3
+    assert np.abs(encoder.encode(Table.from_data({"when": days})).numeric).max() <= 3
     hours = [f"2020-01-{d:02d} {h:02d}:00:00" for d in range(1, 20) for h in range(24)]
     assert "when day sine" in encoder_of({"when": hours}).features
 
 
 def test_moments_with_a_zone_are_the_same_moment() -> None:
     encoder = encoder_of({"when": ["2020-01-01 00:00:00", "2020-01-03 00:00:00"]})
-    plain = encoder.encode(Table.of({"when": ["2020-01-02 10:00:00"]})).numeric
-    zoned = encoder.encode(Table.of({"when": ["2020-01-02T12:00:00+02:00"]})).numeric
+    plain = encoder.encode(Table.from_data({"when": ["2020-01-02 10:00:00"]})).numeric
+    zoned = encoder.encode(Table.from_data({"when": ["2020-01-02T12:00:00+02:00"]})).numeric
     assert plain.tolist() == zoned.tolist()
 
 
@@ -151,13 +155,13 @@ def test_constants_are_dropped_and_said() -> None:
 
 
 def test_columns_can_be_dropped() -> None:
-    table = Table.of({"a": [1, 2], "b": ["x", "x"], "c": [[1], [2]], "d": [3, 4]})
+    table = Table.from_data({"a": [1, 2], "b": ["x", "x"], "c": [[1], [2]], "d": [3, 4]})
     encoder = TableEncoder.fit(table, drop=["d", " c "])
     assert encoder.ignored == ("c", "d")
     assert encoder.constant == ("b",)
     assert encoder.dropped == ("b", "c", "d")
     assert encoder.describe()["d"] == "dropped, as asked for"
-    assert encoder.encode(Table.of({"a": [1]})).numeric.shape == (1, 1)
+    assert encoder.encode(Table.from_data({"a": [1]})).numeric.shape == (1, 1)
     with pytest.raises(TabNASError, match="no column 'e'"):
         TableEncoder.fit(table, drop=["e"])
     with pytest.raises(TabNASError, match="constant or dropped"):
@@ -167,14 +171,14 @@ def test_columns_can_be_dropped() -> None:
 def test_a_vocabulary_can_be_limited_later() -> None:
     values = ["red"] * 3 + ["blue"] * 2 + ["green", None]
     encoder = encoder_of({"c": values, "d": [1, 2, 3, 4, 5, 6, 7]}, min_count=1)
-    limited = encoder.limited(1)
+    limited = encoder.with_max_categories(1)
     assert encoder.categories == (5,)
     assert limited.categories == (3,)  # other, red, missing
     assert limited.describe()["c"].startswith("categorical: 1 categories, 2 rare ones pooled")
-    asked = Table.of({"c": ["blue", "red", None], "d": [1, 2, 3]})
+    asked = Table.from_data({"c": ["blue", "red", None], "d": [1, 2, 3]})
     assert limited.encode(asked).categorical[:, 0].tolist() == [0, 1, 2]
     with pytest.raises(TabNASError, match="max_categories must be an integer of at least 1"):
-        encoder.limited(0)
+        encoder.with_max_categories(0)
 
 
 def test_numbers_with_remarks_are_refused() -> None:
@@ -188,7 +192,7 @@ def test_numbers_with_remarks_are_refused() -> None:
         encoder_of(remarks)
     rows = np.arange(42)[::-1]
     with pytest.raises(TabNASError, match="row 42 is 'broken'"):
-        TableEncoder.fit(Table.of(remarks), rows=rows)
+        TableEncoder.fit(Table.from_data(remarks), rows=rows)
     assert encoder_of(remarks, kinds={"x": "categorical"}, min_count=1).categories == (43,)
     with pytest.raises(TabNASError, match=r"'x' must hold numbers, but row 8 is 'n\.a\.'"):
         encoder_of(remarks, kinds={"x": "numeric"})
@@ -205,18 +209,18 @@ def test_numbers_with_remarks_are_refused() -> None:
     ],
 )
 def test_codes_stay_categories(values: list[str]) -> None:
-    assert find_kind("x", Table.of({"x": values}).column("x")) is Kind.CATEGORICAL
+    assert infer_kind("x", Table.from_data({"x": values}).column("x")) is Kind.CATEGORICAL
 
 
 @pytest.mark.parametrize(("remarks", "refused"), [(1, True), (9, True), (15, False)])
 def test_a_few_remarks_are_less_than_a_tenth(remarks: int, refused: bool) -> None:
     values = [*(str(i) for i in range(100 - remarks)), *(f"see {i}" for i in range(remarks))]
-    column = Table.of({"x": values}).column("x")
+    column = Table.from_data({"x": values}).column("x")
     if refused:
         with pytest.raises(TabNASError, match="must hold numbers only or be declared categorical"):
-            find_kind("x", column)
+            infer_kind("x", column)
     else:
-        assert find_kind("x", column) is Kind.CATEGORICAL
+        assert infer_kind("x", column) is Kind.CATEGORICAL
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -269,14 +273,14 @@ def test_huge_values_stay_finite(scaling: str) -> None:
         [1.7e308, 1.6e308, 1.5e308, 1.4e308],
         [5e-324, 1e-323, 0.0, 1e308],
     ):
-        table = Table.of({"a": values})
+        table = Table.from_data({"a": values})
         encoded = TableEncoder.fit(table, scaling=scaling).encode(table).numeric
         assert np.isfinite(encoded).all()
 
 
 def test_outliers_do_not_squash_the_rest() -> None:
     values = np.append(np.random.default_rng(0).normal(size=999), 1e12)
-    table = Table.of({"a": values})
+    table = Table.from_data({"a": values})
     encoded = TableEncoder.fit(table).encode(table).numeric[:, 0]
     assert encoded[:-1].std() > 0.5
     assert encoded[-1] == pytest.approx(4.0)
@@ -284,18 +288,18 @@ def test_outliers_do_not_squash_the_rest() -> None:
 
 def test_other_tables_are_matched_by_name() -> None:
     encoder = encoder_of({"a": [1, 2, 3], "b": ["x", "y", "x"]}, min_count=1)
-    swapped = encoder.encode(Table.of({"z": [0, 0], "b": ["y", "x"], "a": [2, 3]}))
-    straight = encoder.encode(Table.of({"a": [2, 3], "b": ["y", "x"]}))
+    swapped = encoder.encode(Table.from_data({"z": [0, 0], "b": ["y", "x"], "a": [2, 3]}))
+    straight = encoder.encode(Table.from_data({"a": [2, 3], "b": ["y", "x"]}))
     assert (swapped.numeric == straight.numeric).all()
     assert (swapped.categorical == straight.categorical).all()
     with pytest.raises(TabNASError, match="must have the column 'b'"):
-        encoder.encode(Table.of({"a": [1]}))
+        encoder.encode(Table.from_data({"a": [1]}))
     with pytest.raises(TabNASError, match="'a' must hold numbers, but row 2 is 'one'"):
-        encoder.encode(Table.of({"a": ["2", "one"], "b": ["x", "x"]}))
+        encoder.encode(Table.from_data({"a": ["2", "one"], "b": ["x", "x"]}))
 
 
 def test_arrays_are_matched_by_position() -> None:
-    encoder = TableEncoder.fit(Table.of(np.arange(6.0).reshape(3, 2)))
-    assert encoder.encode(Table.of(np.zeros((4, 2)))).numeric.shape == (4, 2)
+    encoder = TableEncoder.fit(Table.from_data(np.arange(6.0).reshape(3, 2)))
+    assert encoder.encode(Table.from_data(np.zeros((4, 2)))).numeric.shape == (4, 2)
     with pytest.raises(TabNASError, match="2 columns of the training table, got 3"):
-        encoder.encode(Table.of(np.zeros((4, 3))))
+        encoder.encode(Table.from_data(np.zeros((4, 3))))

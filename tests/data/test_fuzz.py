@@ -103,7 +103,7 @@ def same(one: Encoded, other: Encoded) -> bool:
 @given(st.lists(columns, min_size=1, max_size=4), st.sampled_from(["robust", "standard", "none"]))
 @settings(max_examples=100)
 def test_any_table(values: list[list[object]], scaling: str) -> None:
-    table = Table.of({f"c{i}": column for i, column in enumerate(values)})
+    table = Table.from_data({f"c{i}": column for i, column in enumerate(values)})
     try:
         encoder = TableEncoder.fit(table, scaling=scaling, min_count=1)
     except TabNASError:
@@ -128,7 +128,7 @@ def test_any_table(values: list[list[object]], scaling: str) -> None:
     st.lists(st.integers(0, 7), min_size=2, max_size=12),
 )
 def test_rows_are_as_good_as_a_copy(values: list[list[object]], numbers: list[int]) -> None:
-    table = Table.of({f"c{i}": column for i, column in enumerate(values)})
+    table = Table.from_data({f"c{i}": column for i, column in enumerate(values)})
     rows = np.array(numbers)
     try:
         encoder = TableEncoder.fit(table.take(rows))
@@ -158,9 +158,9 @@ def test_numbers_are_told_from_other_texts_as_arrow_does(text: str) -> None:
 
 @given(st.lists(st.text(max_size=3), min_size=2, max_size=40), st.integers(1, 5))
 def test_limited_is_as_if_fitted_so(texts: list[str], limit: int) -> None:
-    table = Table.of({"c": texts, "d": list(range(len(texts)))})
+    table = Table.from_data({"c": texts, "d": list(range(len(texts)))})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         fitted = TableEncoder.fit(table, kinds={"c": "categorical"}, max_categories=limit)
         whole = TableEncoder.fit(table, kinds={"c": "categorical"})
-    assert whole.limited(limit).to_dict() == fitted.to_dict()
+    assert whole.with_max_categories(limit).to_dict() == fitted.to_dict()

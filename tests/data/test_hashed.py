@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tabnas import TabNASError
 from tabnas.data import Table, TableEncoder, _encoder
 from tabnas.data.columns import BUCKETS, CategoricalColumn, HashedColumn
-from tabnas.data.columns._hashed import hashed
+from tabnas.data.columns._hashed import hash_texts
 
 VECTORS = {  # published with the hash by its authors
     "": 0xCBF29CE484222325,
@@ -36,18 +36,20 @@ def hashed_plainly(text: str) -> int:
 @pytest.mark.parametrize("text", VECTORS)
 def test_published_vectors(text: str) -> None:
     assert hashed_plainly(text) == VECTORS[text]
-    assert hashed(pa.array([text])).tolist() == [VECTORS[text]]
+    assert hash_texts(pa.array([text])).tolist() == [VECTORS[text]]
 
 
 @given(st.lists(st.none() | words, max_size=20), st.integers(0, 5))
 def test_the_kernel_does_what_its_twin_does(texts: list[str | None], skipped: int) -> None:
     array = pa.array(texts, pa.string()).slice(skipped)
-    assert hashed(array).tolist() == [hashed_plainly(text or "") for text in texts[skipped:]]
+    assert hash_texts(array).tolist() == [hashed_plainly(text or "") for text in texts[skipped:]]
 
 
 def codes_of(column: HashedColumn | CategoricalColumn, values: list[object]) -> list[int]:
     codes = np.empty(len(values), np.int32)
-    column.encode(Table.of({"x": values}).column("x"), np.empty((len(values), 0), "f4"), codes)
+    column.encode(
+        Table.from_data({"x": values}).column("x"), np.empty((len(values), 0), "f4"), codes
+    )
     return codes.tolist()
 
 
@@ -74,7 +76,7 @@ def test_limits_fold_codes(texts: list[str | None], most: int, counted: bool) ->
         if counted
         else HashedColumn.fit("x", given_column, buckets=32)
     )
-    narrow = column.limited(most)
+    narrow = column.with_max_categories(most)
     assert narrow.categories <= most + 2
     codes = np.array([0, *codes_of(column, texts)], np.int32)
     column.recode(codes, most)
@@ -119,20 +121,20 @@ def test_codes_that_stay_are_not_written(column: HashedColumn | CategoricalColum
 
 
 def test_in_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table.of({"user": [f"u{i % 7}" for i in range(50)], "size": range(50)})
+    table = Table.from_data({"user": [f"u{i % 7}" for i in range(50)], "size": range(50)})
     encoder = TableEncoder.fit(table, kinds={"user": "hashed"})
     assert encoder.categories == (BUCKETS + 1,)
     assert encoder.text_columns == ("user",)
     assert encoder.describe()["user"] == "hashed: 65536 buckets by the hash of the text"
     again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
     assert (again.encode(table).categorical == encoder.encode(table).categorical).all()
-    limited = encoder.limited(1_000)
+    limited = encoder.with_max_categories(1_000)
     assert limited.categories == (513,)
-    monkeypatch.setattr(_encoder, "RECODED", 7)  # rows at a time
+    monkeypatch.setattr(_encoder, "RECODE_ROWS", 7)  # rows at a time
     codes = encoder.encode(table).categorical
     encoder.recode(codes, 1_000)
     assert (codes == limited.encode(table).categorical).all()
-    whole = TableEncoder.fit(Table.of({"n": [1, 2, 3]}), kinds={"n": "hashed"})
+    whole = TableEncoder.fit(Table.from_data({"n": [1, 2, 3]}), kinds={"n": "hashed"})
     assert whole.text_columns == ("n",)
 
 
@@ -153,5 +155,5 @@ def test_buckets_are_a_power_of_two(buckets: int, sentence: str) -> None:
 def test_damaged_buckets_are_refused(buckets: object) -> None:
     state = HashedColumn.fit("x", pa.chunked_array([["a"]])).to_dict()
     del state["kind"]
-    with pytest.raises(TabNASError, match="'buckets' of a hashed column must be a power of two"):
+    with pytest.raises(TabNASError, match=r"the hashed column 'x'.* buckets must be an? [pi]"):
         HashedColumn.from_dict(state | {"buckets": buckets})

@@ -17,10 +17,10 @@ from tabnas.data import (
     Table,
     TableEncoder,
     UnseenCategories,
-    find_kind,
+    find_labelled_rows,
     fit_target,
+    infer_kind,
     read_table,
-    rows_with_target,
 )
 from tabnas.data.columns import CategoricalColumn
 from tabnas.errors import TabNASError
@@ -141,7 +141,7 @@ def test_another_column_settles_it(tmp_path: Path) -> None:
 )
 def test_numbers_in_two_ways_are_refused(values: list[str], sentence: str) -> None:
     with pytest.raises(TabNASError, match=sentence):
-        find_kind("x", column(values))
+        infer_kind("x", column(values))
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_numbers_in_two_ways_are_refused(values: list[str], sentence: str) -> No
     ],
 )
 def test_texts_that_are_no_numbers(values: list[str]) -> None:
-    assert find_kind("x", column(values)) is Kind.CATEGORICAL
+    assert infer_kind("x", column(values)) is Kind.CATEGORICAL
 
 
 def test_later_units_and_remarks_are_refused_with_their_row() -> None:
     with pytest.warns(DataWarning):
-        encoder = TableEncoder.fit(Table.of({"x": ["$5", "$1,000"]}), scaling="none")
-    assert encoder.encode(Table.of({"x": ["7", "$8"]})).numeric.tolist() == [[7], [8]]
+        encoder = TableEncoder.fit(Table.from_data({"x": ["$5", "$1,000"]}), scaling="none")
+    assert encoder.encode(Table.from_data({"x": ["7", "$8"]})).numeric.tolist() == [[7], [8]]
     with pytest.raises(TabNASError, match="the unit '\\$', but row 2 is '€6'"):
-        encoder.encode(Table.of({"x": ["$5", "€6"]}))
+        encoder.encode(Table.from_data({"x": ["$5", "€6"]}))
 
 
 # -- categories ------------------------------------------------------------------------------------
@@ -219,21 +219,25 @@ def test_spellings_survive_a_limit(most: int) -> None:
     later = ["true", "1", "0", "z", "false", "?"]
     found = np.array(codes(fitted, later), np.int32)
     fitted.recode(found, most)
-    assert found.tolist() == codes(fitted.limited(most), later)
+    assert found.tolist() == codes(fitted.with_max_categories(most), later)
 
 
 def test_unseen_values_are_counted_where_they_mean_something() -> None:
     encoder = TableEncoder.fit(
-        Table.of({"few": ["a", "b"] * 20, "many": [f"u{i}" for i in range(40)], "n": range(40)})
+        Table.from_data(
+            {"few": ["a", "b"] * 20, "many": [f"u{i}" for i in range(40)], "n": range(40)}
+        )
     )
     unseen = UnseenCategories(encoder)
-    other = Table.of({"few": ["c"] * 5, "many": ["v"] * 5, "n": range(5)})
+    other = Table.from_data({"few": ["c"] * 5, "many": ["v"] * 5, "n": range(5)})
     unseen.add(encoder.encode(other))
     assert unseen.notes() == ()  # too few rows to tell
     unseen.add(encoder.encode(other))
     (note,) = unseen.notes()
     assert note.startswith("all 10 values of the column 'few' are missing or unknown")
-    unseen.add(encoder.encode(Table.of({"few": ["a"] * 2, "many": ["v"] * 2, "n": range(2)})))
+    unseen.add(
+        encoder.encode(Table.from_data({"few": ["a"] * 2, "many": ["v"] * 2, "n": range(2)}))
+    )
     assert unseen.notes() == ()
 
 
@@ -243,17 +247,17 @@ def test_unseen_values_are_counted_where_they_mean_something() -> None:
 def test_remarks_are_counted_by_rows() -> None:
     few = [str(1 + i % 4) for i in range(499)] + ["foo"]
     with pytest.raises(TabNASError, match=r"'x' must hold numbers only .* row 500 is 'foo'"):
-        find_kind("x", column(few))
-    encoder = TableEncoder.fit(Table.of({"x": few}), kinds={"x": "categorical"})
+        infer_kind("x", column(few))
+    encoder = TableEncoder.fit(Table.from_data({"x": few}), kinds={"x": "categorical"})
     assert "categorical: 4 categories, 1 rare one pooled" in encoder.describe()["x"]
     many = [str(i) for i in range(30)] + ["foo"] * 3
     with pytest.raises(TabNASError, match="row 31 is 'foo', which is no number, as are 2 others"):
-        find_kind("x", column(many))
+        infer_kind("x", column(many))
     # the same texts, of which more than a tenth of the rows are no numbers
-    assert find_kind("x", column([*many, "foo"])) is Kind.CATEGORICAL
+    assert infer_kind("x", column([*many, "foo"])) is Kind.CATEGORICAL
     repeated = [str(i % 30) for i in range(60)] + ["a", "b", "c", "d", "e", "f"]
     with pytest.raises(TabNASError, match="row 61 is 'a'"):
-        find_kind("x", column(repeated))
+        infer_kind("x", column(repeated))
 
 
 def test_remarks_in_a_store_are_counted_by_rows(
@@ -278,17 +282,17 @@ def test_marks_that_may_be_labels() -> None:
     target = fit_target("y", column(["none", "mild", "none", "severe", "?"]))
     assert isinstance(target, ClassTarget)
     assert target.classes == ("mild", "none", "severe")
-    assert rows_with_target(column(["none", "?", "mild"]), target).tolist() == [0, 2]
+    assert find_labelled_rows(column(["none", "?", "mild"]), target).tolist() == [0, 2]
     other = fit_target("y", column(["yes", "no", "yes"]))
-    assert rows_with_target(column(["yes", "-", "none"]), other).tolist() == [0]
+    assert find_labelled_rows(column(["yes", "-", "none"]), other).tolist() == [0]
     signs = column(["+", "-", "+", None])
-    assert rows_with_target(signs).tolist() == [0, 1, 2]
+    assert find_labelled_rows(signs).tolist() == [0, 1, 2]
     assert fit_target("y", signs).truth(column(["-", "+"])).tolist() == [1, 0]
 
 
 def test_quantities_with_marks_and_units() -> None:
     values = column(["$1,200.50", "-", "$800", "none"])
-    assert rows_with_target(values).tolist() == [0, 2]
+    assert find_labelled_rows(values).tolist() == [0, 2]
     target = fit_target("y", values.take([0, 2]), task="regression")
     assert isinstance(target, NumberTarget)
     assert target.truth(column(["$5", "1,000"])).tolist() == [5, 1000]

@@ -22,12 +22,12 @@ TRAINING = {
 
 @pytest.fixture
 def encoder() -> TableEncoder:
-    return TableEncoder.fit(Table.of(TRAINING), kinds={"code": "categorical"})
+    return TableEncoder.fit(Table.from_data(TRAINING), kinds={"code": "categorical"})
 
 
 def one_row(**changes: object) -> Table:
     row = {"size": [2.0], "code": [2], "color": ["red"], "paid": [True]}
-    return Table.of(row | {"when": [datetime(2020, 1, 2)]} | changes)
+    return Table.from_data(row | {"when": [datetime(2020, 1, 2)]} | changes)
 
 
 def row_of(encoded: Encoded) -> list[float]:
@@ -70,19 +70,24 @@ def test_other_types_give_the_same(encoder: TableEncoder, changes: dict[str, obj
 
 def test_large_codes_as_floats() -> None:
     codes = [10**15, 10**16 + 2, 10**15, 10**16 + 2]
-    encoder = TableEncoder.fit(Table.of({"c": codes}), kinds={"c": "categorical"})
-    as_floats = Table.of({"c": [float(code) for code in codes]})
+    encoder = TableEncoder.fit(Table.from_data({"c": codes}), kinds={"c": "categorical"})
+    as_floats = Table.from_data({"c": [float(code) for code in codes]})
     assert encoder.encode(as_floats).categorical[:, 0].tolist() == [1, 2, 1, 2]
     decimals = pa.array(codes).cast(pa.decimal128(25, 2))
-    assert encoder.encode(Table.of({"c": decimals})).categorical[:, 0].tolist() == [1, 2, 1, 2]
-    mixed = encoder.encode(Table.of({"c": [1e15, "x", None, 10**15]}))
+    assert encoder.encode(Table.from_data({"c": decimals})).categorical[:, 0].tolist() == [
+        1,
+        2,
+        1,
+        2,
+    ]
+    mixed = encoder.encode(Table.from_data({"c": [1e15, "x", None, 10**15]}))
     assert mixed.categorical[:, 0].tolist() == [1, 0, 0, 1]
 
 
 def test_moments_with_and_without_a_zone_in_one_column() -> None:
-    encoder = TableEncoder.fit(Table.of({"when": TRAINING["when"]}))
+    encoder = TableEncoder.fit(Table.from_data({"when": TRAINING["when"]}))
     mixed = ["2020-01-02", "2020-01-02T01:00:00+01:00", "2020-01-01T23:30-0030"]
-    encoded = encoder.encode(Table.of({"when": mixed})).numeric
+    encoded = encoder.encode(Table.from_data({"when": mixed})).numeric
     assert (encoded == encoded[0]).all()
 
 
@@ -91,14 +96,14 @@ def test_moments_with_and_without_a_zone_in_one_column() -> None:
 def test_columns_without_a_value(encoder: TableEncoder, name: str, rows: int) -> None:
     columns = {n: one_row().column(n).take(np.zeros(rows, int)) for n in TRAINING}
     for nothing in (pa.nulls(rows), [None] * rows, pa.array(["?"] * rows, pa.string())):
-        encoded = encoder.encode(Table.of(columns | {name: nothing}))
+        encoded = encoder.encode(Table.from_data(columns | {name: nothing}))
         assert encoded.numeric.shape == (rows, len(encoder.features))
         assert encoded.categorical.shape == (rows, 2)
         assert np.isfinite(encoded.numeric).all()
 
 
 def test_tables_of_no_rows(encoder: TableEncoder) -> None:
-    empty = Table.of({name: [] for name in TRAINING})
+    empty = Table.from_data({name: [] for name in TRAINING})
     assert len(encoder.encode(empty)) == 0
     assert len(encoder.encode(one_row(), np.array([], int))) == 0
     without_chunks = pa.table(TRAINING).schema.empty_table()
@@ -137,11 +142,11 @@ def test_missing_columns_are_named(encoder: TableEncoder) -> None:
     with pytest.raises(TabNASError, match="did you mean 'colour'"):
         encoder.encode(renamed)
     with pytest.raises(TabNASError, match=r"'size'.*as are 4 others"):
-        encoder.encode(Table.of({"z": [1]}))
+        encoder.encode(Table.from_data({"z": [1]}))
 
 
 def test_the_row_of_the_table_is_named() -> None:
-    table = Table.of({"a": [1.0, 2.0, float("inf"), 4.0], "b": ["1", "2", "3", "x"]})
+    table = Table.from_data({"a": [1.0, 2.0, float("inf"), 4.0], "b": ["1", "2", "3", "x"]})
     rows = np.array([0, 1, 3])
     with pytest.raises(TabNASError, match="'b' must hold numbers, but row 4 is 'x'"):
         TableEncoder.fit(table, rows=rows, kinds={"b": "numeric"})
@@ -149,7 +154,7 @@ def test_the_row_of_the_table_is_named() -> None:
     assert len(encoder.encode(table, rows[::-1])) == 3
     with pytest.raises(TabNASError, match="'a' must be finite, but row 3 is inf"):
         encoder.encode(table, np.array([3, 2, 1]))
-    moments = Table.of({"t": ["2020-01-01", "2020-01-02", "no", "2020-01-03", "2020-02-31"]})
+    moments = Table.from_data({"t": ["2020-01-01", "2020-01-02", "no", "2020-01-03", "2020-02-31"]})
     encoder = TableEncoder.fit(moments, rows=np.array([0, 1]))
     for rows, row in (([0, 1, 3, 4], 5), ([1, 0, 2, 4], 3)):
         with pytest.raises(TabNASError, match=f"'t' must hold dates.*row {row} is"):

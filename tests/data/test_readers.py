@@ -9,7 +9,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from tabnas import TabNASError
-from tabnas.data import CRITEO_COLUMNS, Table, TableEncoder, bundled_file, read_table, texts
+from tabnas.data import CRITEO_COLUMNS, Table, TableEncoder, bundled_file, read_table, to_texts
 from tests.criteo import write_criteo
 from tests.real_files import write_adult
 
@@ -30,24 +30,24 @@ def test_every_format_gives_the_same_table(tmp_path: Path) -> None:
         assert read.arrow.select(["age", "paid"]).to_pydict() == {
             k: ROWS[k] for k in ("age", "paid")
         }
-        assert texts(read.column("city")).to_pylist() == ROWS["city"], path
+        assert to_texts(read.column("city")).to_pylist() == ROWS["city"], path
 
 
 def test_frames_and_arrays() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(ROWS)
-    assert Table.of(frame).arrow.to_pydict()["city"] == ROWS["city"]
-    assert Table.of(frame).arrow.to_pydict()["age"] == ROWS["age"]
-    array = Table.of(np.arange(6.0).reshape(3, 2))
+    assert Table.from_data(frame).arrow.to_pydict()["city"] == ROWS["city"]
+    assert Table.from_data(frame).arrow.to_pydict()["age"] == ROWS["age"]
+    array = Table.from_data(np.arange(6.0).reshape(3, 2))
     assert array.names == ["x0", "x1"]
     assert not array.named
-    mixed = Table.of(pd.DataFrame({"a": [1, "x", None]}))
+    mixed = Table.from_data(pd.DataFrame({"a": [1, "x", None]}))
     assert mixed.arrow.to_pydict() == {"a": ["1", "x", None]}
 
 
 def test_polars() -> None:
     pl = pytest.importorskip("polars")
-    assert Table.of(pl.DataFrame(ROWS)).arrow.to_pydict() == ROWS
+    assert Table.from_data(pl.DataFrame(ROWS)).arrow.to_pydict() == ROWS
 
 
 def test_a_column_that_changes_its_mind_is_text(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_codes_with_leading_zeros(tmp_path: Path) -> None:
     new = read_table(tmp_path / "new.csv", text=encoder.text_columns)
     assert encoder.encode(new).categorical.tolist() == [[1]]
     assert TableEncoder.fit(new.take(np.array([0, 0, 0])), kinds={"code": "categorical"})
-    numbers = TableEncoder.fit(Table.of({"a": [1, 2, 2, 1]}), kinds={"a": "categorical"})
+    numbers = TableEncoder.fit(Table.from_data({"a": [1, 2, 2, 1]}), kinds={"a": "categorical"})
     assert numbers.text_columns == ("a",)
 
 

@@ -21,7 +21,7 @@ def test_thousands_of_columns() -> None:
         lambda: rng.choice(["1", "2.5", "?"], 50),
         lambda: rng.choice([True, False], 50),
     ]
-    table = Table.of({f"column {i}": makers[i % 4]() for i in range(4_000)})
+    table = Table.from_data({f"column {i}": makers[i % 4]() for i in range(4_000)})
     encoder = TableEncoder.fit(table)
     rows = rng.permutation(50)
     encoded = encoder.encode(table, rows)
@@ -45,7 +45,7 @@ makers = [
     lambda: np.array(["one", "two", "three"])[rng.integers(0, 3, rows)],
     lambda: rng.choice([True, False], rows),
 ]
-table = Table.of({f"c{i}": makers[i % 4]() for i in range(20)})
+table = Table.from_data({f"c{i}": makers[i % 4]() for i in range(20)})
 order = rng.permutation(rows)
 encoder = TableEncoder.fit(table, rows=order[: rows // 2])
 pool, before = pa.default_memory_pool(), pa.total_allocated_bytes()

@@ -147,5 +147,5 @@ def test_refusals() -> None:
 
 @pytest.mark.parametrize("groups", [["a", " a", "b", "c"], [1.0, np.nan, np.nan, 2.0]])
 def test_groups_without_numbers_are_refused(groups: list[object]) -> None:
-    with pytest.raises(TabNASError, match=r"groups must be integers, .* group_numbers\(\) makes"):
+    with pytest.raises(TabNASError, match=r"groups must be integers, .* to_group_ids\(\) makes"):
         split_by_group(np.array(groups), Shares(), np.random.default_rng(0))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tabnas import TabNASError
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, target_from_dict
 
-TABLE = Table.of(
+TABLE = Table.from_data(
     {
         "size": [1.5, None, 3.0, 4.0],
         "color": ["red", "blue", "red", None],
@@ -99,7 +99,7 @@ def test_a_damaged_target_is_refused_or_works(state: dict[str, object]) -> None:
         return
     assert len(target.decode(np.array([0, 1]))) == 2
     try:
-        target.encode(Table.of({"y": ["1", "a", "0"]}).column("y"))
+        target.encode(Table.from_data({"y": ["1", "a", "0"]}).column("y"))
     except TabNASError:
         return
 
@@ -126,33 +126,45 @@ def changed(column: int, **fields: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
-        (changed(0, scale=-1.0), "'scale' of a numeric column must be a positive number"),
-        (changed(0, scale=0), "'scale' of a numeric column must be a positive number"),
+        (
+            changed(0, scale=-1.0),
+            "the numeric column 'size': scale must be a number greater",
+        ),
+        (
+            changed(0, scale=0),
+            "the numeric column 'size': scale must be a number greater",
+        ),
         (changed(0, center=float("nan")), "must be a finite number, got nan"),
-        (changed(0, center=10**400), "must be a finite number, got 1000"),
-        (changed(0, center=True), "must be a finite number, got True"),
+        (changed(0, center=10**400), "center must be a number, got 1000"),
+        (changed(0, center=True), "center must be a number, got True"),
         (changed(0, marks_missing=1), "must be true or false, got 1"),
-        (changed(0, scaling="best"), "must be one of robust, standard, none, got 'best'"),
+        (changed(0, scaling="best"), "must be one of 'robust', 'standard', 'none', got 'best'"),
         (changed(0, kind="numerical"), "a column must be of a kind among numeric.*'numerical'"),
         (changed(0, kind=[]), "a column must be of a kind among"),
-        (changed(0, colour=1), "'colour' of a numeric column has no meaning"),
-        (changed(0, name="color"), "'names' of the encoder must be those of its columns"),
-        (changed(0, name=3), "'name' of a numeric column must be a text"),
-        (changed(1, vocabulary=["a", 3]), "'vocabulary' of a categorical column must be a list"),
+        (changed(0, colour=1), "the numeric column 'size': colour is unknown"),
+        (changed(0, name="color"), "the encoder: names must be those of its columns"),
+        (changed(0, name=3), "the numeric column 3: name is malformed: must be a text"),
+        (changed(1, vocabulary=["a", 3]), "vocabulary is malformed: must be a text, got 3"),
         (changed(1, vocabulary=["a", "a"]), "must be a list of different texts"),
         (changed(1, vocabulary="ab"), "must be a list of different texts"),
-        (changed(1, vocabulary=["\ud800"]), "must be a list of different texts"),
-        (changed(1, pooled=-1), "'pooled' of a categorical column must be a count"),
-        (changed(1, pooled=10**30), "'pooled' of a categorical column must be a count"),
-        (changed(3, cycles=["month"]), "must be some of year, week, day"),
+        (changed(1, vocabulary=["\ud800"]), "vocabulary is malformed: .*surrogates not allowed"),
+        (changed(1, pooled=-1), "pooled must be an integer of at least 0 and at most"),
+        (changed(1, pooled=10**30), "pooled must be an integer of at least 0 and at most"),
+        (
+            changed(3, cycles=["month"]),
+            r"cycles\[0\] must be one of 'year', 'week'",
+        ),
         (ENCODER.to_dict() | {"format": 3}, "a newer tabnas"),
         (ENCODER.to_dict() | {"format": 1}, "an older tabnas has written it; search again"),
-        (changed(0, decimal=";"), "'decimal' of a numeric column must be one of ., ,, got"),
-        (changed(1, spelling="odd"), "must be one of plain, truths, digits, exact, got 'odd'"),
-        (ENCODER.to_dict() | {"columns": []}, "'names' of the encoder"),
-        (ENCODER.to_dict() | {"columns": {}}, "must be a list of columns"),
-        (ENCODER.to_dict() | {"names": ["size"]}, "'names' of the encoder"),
-        ({"format": 2, "columns": []}, "'constant' of the encoder is missing"),
+        (changed(0, decimal=";"), "decimal is malformed: must be '.' or ',', got ';'"),
+        (
+            changed(1, spelling="odd"),
+            "must be one of 'plain', 'truths', .* got 'odd'",
+        ),
+        (ENCODER.to_dict() | {"columns": []}, "the encoder: names must be"),
+        (ENCODER.to_dict() | {"columns": {}}, "the encoder: columns must be a list"),
+        (ENCODER.to_dict() | {"names": ["size"]}, "the encoder: names must be"),
+        ({"format": 2, "columns": []}, "the encoder: constant is missing"),
     ],
 )
 def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
@@ -169,9 +181,9 @@ def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
         ({"form": "classes", "name": "y", "classes": ["a", "a\0"]}, "must be two or more labels"),
         ({"form": "classes", "name": "y", "classes": [[1], [2]]}, "must be two or more labels"),
         ({"form": "classes", "name": "y", "classes": 3}, "must be two or more labels"),
-        ({"form": "number", "name": "y", "center": 1.0}, "'scale' of the target is missing"),
-        (NUMBER_TARGET | {"scale": 0.0}, "'scale' of the target must be a positive"),
-        (NUMBER_TARGET | {"decimal": "'"}, "'decimal' of the target must be one of"),
+        ({"form": "number", "name": "y", "center": 1.0}, "the target: scale is missing"),
+        (NUMBER_TARGET | {"scale": 0.0}, "the target: scale must be a number greater than 0"),
+        (NUMBER_TARGET | {"decimal": "'"}, "the target: decimal is malformed: must be"),
         ({"form": "tree", "name": "y"}, "the target must be of classes or a number"),
     ],
 )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tabnas import TabNASError
-from tabnas.data import Kind, Table, TableEncoder, find_kind
+from tabnas.data import Kind, Table, TableEncoder, infer_kind
 
 REFUSED = "'x' holds (list|struct|map|binary|fixed_size)"
 
@@ -22,9 +22,9 @@ def encoded(table: Table, **options: object) -> np.ndarray:
 
 
 def kind_of(data: object, name: str = "x") -> Kind:
-    table = Table.of(data)
+    table = Table.from_data(data)
     assert len(encoded(table)) == len(table)
-    return find_kind(name, table.column(name))
+    return infer_kind(name, table.column(name))
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_types(values: object, kind: Kind) -> None:
 def test_types_that_are_no_features(values: object, sentence: str) -> None:
     for options in ({}, {"rows": np.array([1, 0])}, {"kinds": {"x": "categorical"}}):
         with pytest.raises(TabNASError, match=sentence):
-            encoded(Table.of({"x": values, "y": values}), **options)
+            encoded(Table.from_data({"x": values, "y": values}), **options)
 
 
 def test_nested_columns_can_be_dropped() -> None:
-    table = Table.of({"x": [[1], [2]], "y": [1, 2]})
+    table = Table.from_data({"x": [[1], [2]], "y": [1, 2]})
     assert encoded(table, drop=["x"]).shape == (2, 1)
 
 
@@ -96,12 +96,12 @@ def test_pandas() -> None:
     assert kind_of({"x": pd.Series(pd.arrays.SparseArray([0, 1, 0]))}) is Kind.NUMERIC
     frame = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
     with pytest.raises(TabNASError, match="several columns called 'a'"):
-        Table.of(frame)
-    assert Table.of(frame.set_axis([1, ("b", 2)], axis=1)).names == ["1", "('b', 2)"]
+        Table.from_data(frame)
+    assert Table.from_data(frame.set_axis([1, ("b", 2)], axis=1)).names == ["1", "('b', 2)"]
     with pytest.raises(TabNASError, match="got a series"):
-        Table.of(frame.iloc[:, 0])
+        Table.from_data(frame.iloc[:, 0])
     with pytest.raises(TabNASError, match="'x' holds struct"):
-        encoded(Table.of(pd.DataFrame({"x": pd.interval_range(0, 3)})))
+        encoded(Table.from_data(pd.DataFrame({"x": pd.interval_range(0, 3)})))
 
 
 def test_polars() -> None:
@@ -112,59 +112,59 @@ def test_polars() -> None:
         )
     assert kind_of(pl.DataFrame({"x": [float("nan"), 1.0, None]})) is Kind.NUMERIC
     frame = pl.DataFrame({"x": ["u", "v", "u"]})
-    assert Table.of(frame).take(np.array([2, 1])).arrow.to_pydict() == {"x": ["u", "v"]}
+    assert Table.from_data(frame).take(np.array([2, 1])).arrow.to_pydict() == {"x": ["u", "v"]}
     with pytest.raises(TabNASError, match="but Series has none"):
-        Table.of(frame["x"])
+        Table.from_data(frame["x"])
 
 
 def test_arrays() -> None:
     structured = np.array([(1, "u"), (2, "v")], dtype=[("a", int), ("b", "U1")])
-    assert Table.of(structured).names == ["a", "b"]
-    assert Table.of(structured).named
+    assert Table.from_data(structured).names == ["a", "b"]
+    assert Table.from_data(structured).named
     masked = np.ma.MaskedArray([[1.0, 2.0], [3.0, 4.0]], mask=[[True, False], [False, False]])
-    assert Table.of(masked).arrow.to_pydict() == {"x0": [None, 3.0], "x1": [2.0, 4.0]}
-    rows = Table.of([[1, "u", None], [2, "v", 2.5]])
+    assert Table.from_data(masked).arrow.to_pydict() == {"x0": [None, 3.0], "x1": [2.0, 4.0]}
+    rows = Table.from_data([[1, "u", None], [2, "v", 2.5]])
     assert rows.arrow.to_pydict() == {"x0": [1, 2], "x1": ["u", "v"], "x2": [None, 2.5]}
     for bad in (np.zeros(3), np.zeros((2, 2, 2)), [1, 2], [[1, 2], [3]]):
         with pytest.raises(TabNASError, match="must have two dimensions"):
-            Table.of(bad)
+            Table.from_data(bad)
     with pytest.raises(TabNASError, match="same number of values"):
-        Table.of([np.zeros((2, 2)), np.zeros((2, 3))])
+        Table.from_data([np.zeros((2, 2)), np.zeros((2, 3))])
 
 
 def test_tensors() -> None:
     torch = pytest.importorskip("torch")
-    assert Table.of(torch.zeros((3, 2))).names == ["x0", "x1"]
+    assert Table.from_data(torch.zeros((3, 2))).names == ["x0", "x1"]
 
 
 def test_sparse_matrices_are_refused() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     for matrix in (sparse.csr_matrix((2, 2)), sparse.coo_array((2, 2))):
         with pytest.raises(TabNASError, match=r"must be dense.*densify it"):
-            Table.of(matrix)
+            Table.from_data(matrix)
 
 
 @pytest.mark.parametrize("other", [3, "table", None, lambda: 0])
 def test_other_things_are_refused(other: object) -> None:
     with pytest.raises(TabNASError, match="a table must be"):
-        Table.of(other)
+        Table.from_data(other)
 
 
 def test_names() -> None:
-    table = Table.of({" a ": [1, 2], "b": [3, 4]})
+    table = Table.from_data({" a ": [1, 2], "b": [3, 4]})
     assert table.names == ["a", "b"]
     assert table.column(" a ").to_pylist() == table.column("a").to_pylist() == [1, 2]
     assert table.drop([" a"]).names == ["b"]
     with pytest.raises(TabNASError, match="several columns called 'a'"):
-        Table.of({"a": [1], "a ": [2]})
+        Table.from_data({"a": [1], "a ": [2]})
     with pytest.raises(TabNASError, match="several columns called 'a'"):
-        Table.of(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
+        Table.from_data(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
     with pytest.raises(TabNASError, match="column 2 of the table has no name"):
-        Table.of({"a": [1], "  ": [2]})
+        Table.from_data({"a": [1], "  ": [2]})
     with pytest.raises(TabNASError, match="no column 'incone'; did you mean 'income'"):
-        Table.of({"income": [1], "age": [2]}).column("incone")
+        Table.from_data({"income": [1], "age": [2]}).column("incone")
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(TabNASError, match="the 2 rows of 'a', but 'b' has 1"):
-        Table.of({"a": [1, 2], "b": [1]})
+        Table.from_data({"a": [1, 2], "b": [1]})

@@ -15,15 +15,15 @@ from tabnas.data import (
     ClassTarget,
     NumberTarget,
     Table,
+    check_class_counts,
+    find_labelled_rows,
     fit_target,
-    refuse_lonely_classes,
-    rows_with_target,
     target_from_dict,
 )
 
 
 def column(values: object) -> object:
-    return Table.of({"y": values}).column("y")
+    return Table.from_data({"y": values}).column("y")
 
 
 @pytest.mark.parametrize(
@@ -183,18 +183,18 @@ def test_any_quantities_stay_finite(training: list[float], later: list[float]) -
 
 
 def test_rows_with_target() -> None:
-    assert rows_with_target(column(["a", None, " ? ", "NA", "b"])).tolist() == [0, 4]
-    assert rows_with_target(pa.chunked_array([[1.0, float("nan"), None]])).tolist() == [0]
-    assert rows_with_target(column([True, None])).tolist() == [0]
-    assert rows_with_target(column(pa.nulls(2))).tolist() == []
-    assert rows_with_target(column(pa.array(["a", "?"]).dictionary_encode())).tolist() == [0]
+    assert find_labelled_rows(column(["a", None, " ? ", "NA", "b"])).tolist() == [0, 4]
+    assert find_labelled_rows(pa.chunked_array([[1.0, float("nan"), None]])).tolist() == [0]
+    assert find_labelled_rows(column([True, None])).tolist() == [0]
+    assert find_labelled_rows(column(pa.nulls(2))).tolist() == []
+    assert find_labelled_rows(column(pa.array(["a", "?"]).dictionary_encode())).tolist() == [0]
 
 
 def test_lonely_classes_are_refused() -> None:
     values = column(["a", "a", "b", "b", "c"])
     target = fit_target("y", values)
     with pytest.raises(TabNASError, match="the class 'c' of the target 'y' has only one row, but"):
-        refuse_lonely_classes(target, target.encode(values))
+        check_class_counts(target, target.encode(values))
     with pytest.raises(TabNASError, match=r"'a'.*only one row, as have 2 others"):
-        refuse_lonely_classes(target, np.array([0, 1, 2]))
-    refuse_lonely_classes(target, np.array([0, 0, 1, 1]))
+        check_class_counts(target, np.array([0, 1, 2]))
+    check_class_counts(target, np.array([0, 0, 1, 1]))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tabnas.data import Table, TableEncoder
-from tabnas.data._values import coded_texts, numbers, texts
+from tabnas.data._values import factorize_texts, to_numbers, to_texts
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.int64()])
@@ -21,7 +21,7 @@ def test_dictionaries_that_fill_their_indices(index: pa.DataType) -> None:
         pa.DictionaryArray.from_arrays(rows, pa.array([word.upper() for word in words])),
     ]
     column = pa.chunked_array(chunks)
-    values, codes = coded_texts(column)
+    values, codes = factorize_texts(column)
     assert codes.dtype == np.int32
     assert values.take(pa.array(codes)).to_pylist() == column.to_pylist()
     table = Table(pa.table({"word": pa.chunked_array(chunks * 2)}))
@@ -45,8 +45,8 @@ def test_dictionaries_that_fill_their_indices(index: pa.DataType) -> None:
 )
 def test_durations_and_times_of_the_day_are_seconds(kind: pa.DataType, ticks: int) -> None:
     column = pa.chunked_array([pa.array([ticks, None, ticks // 2], kind)])
-    assert numbers("t", column).tolist()[::2] == [90.0, 45.0]
-    assert np.isnan(numbers("t", column)[1])
+    assert to_numbers("t", column).tolist()[::2] == [90.0, 45.0]
+    assert np.isnan(to_numbers("t", column)[1])
 
 
 def test_a_number_is_one_text_whatever_its_type() -> None:
@@ -58,7 +58,7 @@ def test_a_number_is_one_text_whatever_its_type() -> None:
         pa.array([Decimal("1.00"), None, Decimal("-20.00")]),
     ]
     for column in columns:
-        assert texts(pa.chunked_array([column])).to_pylist() == ["1", None, "-20"]
-    assert texts(pa.chunked_array([[1e15, 0.5, 2.0**62]])).to_pylist() == [
+        assert to_texts(pa.chunked_array([column])).to_pylist() == ["1", None, "-20"]
+    assert to_texts(pa.chunked_array([[1e15, 0.5, 2.0**62]])).to_pylist() == [
         "1000000000000000", "0.5", str(2**62),
     ]  # fmt: skip

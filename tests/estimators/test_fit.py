@@ -96,7 +96,7 @@ def test_a_seed_fixes_the_model_bit_for_bit(birds: Any) -> None:
 def test_fit_is_the_pipeline(birds: Any) -> None:
     features, labels = birds
     target = ClassTarget(name="y", classes=("auk", "owl"))
-    data = LabelledTable(Table.of(features), target, (labels == "owl").astype(np.int32))
+    data = LabelledTable(Table.from_data(features), target, (labels == "owl").astype(np.int32))
     settings = RunSettings(
         limits={"parameters": 200},
         layers=1,

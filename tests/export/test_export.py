@@ -28,7 +28,7 @@ from tests.export.strategies import untrained
 def table_of(rows: int = 400) -> Table:
     rng = np.random.default_rng(0)
     size = rng.normal(size=rows)
-    return Table.of(
+    return Table.from_data(
         {
             "size": np.where(rng.random(rows) < 0.1, np.nan, size),
             "colour": rng.choice(["red", "blue", "green"], size=rows).tolist(),
@@ -115,7 +115,7 @@ class Shifted(NumericColumn):
 
 
 def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
-    shifted = Shifted.fit("x", Table.of({"x": [1.0, 2.0, 5.0]}).column("x"))
+    shifted = Shifted.fit("x", Table.from_data({"x": [1.0, 2.0, 5.0]}).column("x"))
     encoder = TableEncoder((shifted,), (), (), ("x",), True)
     model = untrained(encoder, NumberTarget(name="y", center=0, scale=1), [])
     with pytest.raises(TabNASError, match=r"of the synthetic rows differs .*; nothing was written"):

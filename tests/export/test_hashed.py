@@ -13,7 +13,7 @@ from tabnas.export import export_onnx
 from tabnas.model import Model, load_model, save_model
 from tests.export.strategies import untrained
 
-TABLE = Table.of(
+TABLE = Table.from_data(
     {
         "user": [f"u{i % 9}" if i % 5 else None for i in range(40)],
         "size": np.linspace(-1, 1, 40),
@@ -24,7 +24,7 @@ TABLE = Table.of(
 
 @pytest.fixture
 def model() -> Model:
-    encoder = TableEncoder.fit(TABLE, kinds={"user": "hashed"}).limited(32)
+    encoder = TableEncoder.fit(TABLE, kinds={"user": "hashed"}).with_max_categories(32)
     return untrained(encoder, ClassTarget(name="answer", classes=("no", "yes")), [4])
 
 
@@ -32,7 +32,9 @@ def test_a_hash_survives_saving(model: Model, tmp_path: Path) -> None:
     save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again.encoder.describe()["user"].startswith("hashed: 32 buckets")
-    unseen = Table.of({"user": ["never seen", None], "size": [0.1, 0.2], "city": ["Zug", "Bern"]})
+    unseen = Table.from_data(
+        {"user": ["never seen", None], "size": [0.1, 0.2], "city": ["Zug", "Bern"]}
+    )
     for rows in (TABLE, unseen):
         assert (again.predict_proba(rows) == model.predict_proba(rows)).all()
 

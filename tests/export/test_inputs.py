@@ -76,7 +76,7 @@ def test_rows_of_a_table_as_a_file_takes_them() -> None:
 
 
 def test_arrays_are_taken_by_position() -> None:
-    model = model_of(Table.of(np.array([[1.0, 2.0], [3.0, 5.0], [0.5, 4.0]])))
+    model = model_of(Table.from_data(np.array([[1.0, 2.0], [3.0, 5.0], [0.5, 4.0]])))
     assert onnx_inputs(model, np.array([[7.0, 8.0]]))["x1"].tolist() == [[8.0]]
     with pytest.raises(TabNASError, match="must have the 2 columns of the training table"):
         onnx_inputs(model, np.zeros((1, 3)))
@@ -85,7 +85,7 @@ def test_arrays_are_taken_by_position() -> None:
 def test_an_unseen_category_is_any_other_integer_or_text() -> None:
     model = model_of(everything(), kinds={"zone": "categorical"})
     rows = {"age": [30], "member": [True], "city": ["Bern"], "zone": [4], "since": ["2001-01-01"]}
-    as_table = Table.of(rows | {"city": ["Olten"], "zone": ["centre"]})
+    as_table = Table.from_data(rows | {"city": ["Olten"], "zone": ["centre"]})
     given = onnx_inputs(model, as_table)
     assert given["zone"][0, 0] not in (4, 8, MISSING_INTEGER)
     expected = model.predict_proba(as_table)
@@ -146,7 +146,7 @@ def test_no_integers(text: str) -> None:
 def test_names_of_columns_and_outputs_may_clash(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = ["label", "probabilities", "label_", "layer.1.weight", "sub", "日本", "a b/c:0"]
-    table = Table.of({name: rng.normal(size=9) for name in names})
+    table = Table.from_data({name: rng.normal(size=9) for name in names})
     exported = export_onnx(model_of(table), tmp_path / "m.onnx", check=table)
     assert list(exported.inputs) == names
     assert list(exported.outputs) == ["label__", "probabilities_"]
@@ -156,7 +156,7 @@ def test_names_of_columns_and_outputs_may_clash(tmp_path: Path) -> None:
 
 
 def test_features_named_like_columns_stay_apart(tmp_path: Path) -> None:
-    table = Table.of({"a is missing": [0.0, 1.0, 2.0, 9.0], "a": [1.0, None, 3.0, 4.0]})
+    table = Table.from_data({"a is missing": [0.0, 1.0, 2.0, 9.0], "a": [1.0, None, 3.0, 4.0]})
     exported = export_onnx(model_of(table), tmp_path / "m.onnx", check=table)
     assert exported.parity.rows == 4
 

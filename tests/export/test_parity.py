@@ -74,7 +74,7 @@ def test_int8_has_a_scale_for_each_unit() -> None:
 
 def test_units_as_good_as_equal_allow_for_what_rounding_makes_of_them() -> None:
     """Two units that differ by little are normalised to -1 and 1, and rounding with them."""
-    table = Table.of({"x": np.linspace(-2.0, 2.0, 9), "y": np.linspace(1.0, 9.0, 9) ** 2})
+    table = Table.from_data({"x": np.linspace(-2.0, 2.0, 9), "y": np.linspace(1.0, 9.0, 9) ** 2})
     encoder = TableEncoder.fit(table)
     model = untrained(encoder, ClassTarget(name="z", classes=("no", "yes")), [2, 8])
     usual = rounding_amplification(model, encoder.encode(table))
@@ -90,7 +90,7 @@ def test_units_as_good_as_equal_allow_for_what_rounding_makes_of_them() -> None:
 
 
 def labelled(labels: tuple[object, ...]) -> tuple[Model, Table]:
-    table = Table.of({"x": [0.1, 2.0, -3.0, 0.5], "c": ["a", "b", "a", None]})
+    table = Table.from_data({"x": [0.1, 2.0, -3.0, 0.5], "c": ["a", "b", "a", None]})
     encoder = TableEncoder.fit(table, min_count=1)
     return untrained(encoder, ClassTarget(name="y", classes=labels), [4]), table
 
@@ -133,7 +133,7 @@ def test_values_have_a_column_and_their_own_units() -> None:
 
 def test_whole_numbers_beyond_float32_count() -> None:
     first = 2**40
-    table = Table.of({"account": [first + i for i in range(8)]})
+    table = Table.from_data({"account": [first + i for i in range(8)]})
     model = untrained(TableEncoder.fit(table), NumberTarget(name="y", center=0, scale=1), [])
     file = build_file(model, model.weights, weights_only=False)
     outputs = OnnxSession(file.data).run(onnx_inputs(model, table))["value"]
@@ -238,7 +238,7 @@ def test_another_label_of_the_same_probabilities_is_an_error() -> None:
 
 def test_made_up_rows_have_every_category_and_the_odd_ones() -> None:
     words = [f"w{i}" for i in range(200)]
-    table = Table.of({"w": words, "x": np.arange(200.0), "b": [True, False] * 100})
+    table = Table.from_data({"w": words, "x": np.arange(200.0), "b": [True, False] * 100})
     encoder = TableEncoder.fit(table, kinds={"w": "categorical"}, min_count=1)
     rows = make_probe_rows(encoder)
     made = rows.column("w").to_pylist()
@@ -251,7 +251,7 @@ def test_made_up_rows_have_every_category_and_the_odd_ones() -> None:
 
 def many_columns(count: int) -> tuple[TableEncoder, Table]:
     rng = np.random.default_rng(0)
-    table = Table.of({f"x{i}": rng.normal(size=20) for i in range(count)})
+    table = Table.from_data({f"x{i}": rng.normal(size=20) for i in range(count)})
     return TableEncoder.fit(table), table
 
 
@@ -281,7 +281,7 @@ def test_the_tolerance_does_not_grow_with_the_number_of_columns() -> None:
 
 def test_large_values_are_compared_by_their_size() -> None:
     """At 1,000 deviations float32 has digits left for 1e-4 of one, and not for much less."""
-    table = Table.of({"x": np.linspace(-1.0, 1.0, 9)})
+    table = Table.from_data({"x": np.linspace(-1.0, 1.0, 9)})
     encoder = TableEncoder.fit(table)
     model = untrained(encoder, NumberTarget(name="y", center=5.0, scale=2.0), [])
     weights = {name: np.array(array) for name, array in model.weights.items()}

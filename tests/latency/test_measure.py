@@ -16,13 +16,13 @@ from tabnas.latency._clock import OnProgress
 from tabnas.latency._onnx_calls import Call
 from tabnas.space import Architecture
 
-TABLE = Table.of({"size": [1.0, 2.5, np.nan, 4.0], "colour": ["red", "blue", "red", "blue"]})
+TABLE = Table.from_data({"size": [1.0, 2.5, np.nan, 4.0], "colour": ["red", "blue", "red", "blue"]})
 QUICK = Clock(rounds=1, slice_us=1.0)
 
 
 def model_of(*widths: int):
     encoder = TableEncoder.fit(TABLE)
-    target = fit_target("y", Table.of({"y": ["a", "b", "a", "c"]}).column("y"))
+    target = fit_target("y", Table.from_data({"y": ["a", "b", "a", "c"]}).column("y"))
     return untrained_model(Architecture(widths), encoder, target, [2] * len(encoder.categories))
 
 

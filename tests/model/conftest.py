@@ -86,9 +86,9 @@ def mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
 @pytest.fixture(scope="session")
 def mixed() -> Fitted:
     """Every kind of column; the labels are whole numbers."""
-    table = Table.of(mixed_columns(300))
+    table = Table.from_data(mixed_columns(300))
     labels = np.random.default_rng(1).integers(0, 2, 300)
-    column = Table.of({"y": labels * 3 + 2}).column("y")
+    column = Table.from_data({"y": labels * 3 + 2}).column("y")
     return fit(table, fit_target("y", column), column, (8,), parameters=2_000, latency_us=5.5)
 
 

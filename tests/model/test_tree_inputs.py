@@ -19,7 +19,7 @@ def encoder_of(table: Table, **options: object) -> TableEncoder:
 @pytest.mark.parametrize("scaling", ["robust", "standard", "none"])
 def test_numbers_keep_their_order_whatever_the_scaling(scaling: str) -> None:
     values = np.array([1.0, 1.0 + 1e-6, 1.5, 2.0, None, 1e12, -1e300, 1e300], object)
-    table = Table.of({"x": values})
+    table = Table.from_data({"x": values})
     (column,) = TreeInputs(encoder_of(table, scaling=scaling)).encode(table).T
     assert np.isnan(column).tolist() == [value is None for value in values]
     present = column[~np.isnan(column)]
@@ -30,7 +30,7 @@ def test_numbers_keep_their_order_whatever_the_scaling(scaling: str) -> None:
 
 
 def test_scaling_changes_no_input() -> None:
-    table = Table.of(mixed_columns(200))
+    table = Table.from_data(mixed_columns(200))
     robust, standard = (
         TreeInputs(encoder_of(table, scaling=scaling)) for scaling in ("robust", "standard")
     )
@@ -40,7 +40,7 @@ def test_scaling_changes_no_input() -> None:
 
 
 def test_missing_values_are_none_of_the_others() -> None:
-    table = Table.of({"flag": [True, False, None, True], "city": ["a", "b", "a", None]})
+    table = Table.from_data({"flag": [True, False, None, True], "city": ["a", "b", "a", None]})
     inputs = TreeInputs(encoder_of(table, kinds={"flag": "boolean"}))
     found = inputs.encode(table)
     assert np.isnan(found).tolist() == [[False] * 2, [False] * 2, [True, False], [False, True]]
@@ -48,7 +48,7 @@ def test_missing_values_are_none_of_the_others() -> None:
 
 def test_many_categories_are_pooled_beside_their_numbers() -> None:
     names = [f"c{k:03d}" for k in range(400) for _ in range(400 - k)]
-    table = Table.of({"many": [*names, None], "few": ["a", "b"] * (len(names) // 2) + ["a"]})
+    table = Table.from_data({"many": [*names, None], "few": ["a", "b"] * (len(names) // 2) + ["a"]})
     inputs = TreeInputs(encoder_of(table))
     assert inputs.columns == ("many", "many", "few")
     assert inputs.is_category == (True, False, True)
@@ -61,7 +61,7 @@ def test_many_categories_are_pooled_beside_their_numbers() -> None:
 
 
 def test_encoded_rows_give_the_same_categories_and_the_same_order() -> None:
-    table = Table.of(mixed_columns(200))
+    table = Table.from_data(mixed_columns(200))
     inputs = TreeInputs(encoder_of(table))
     wanted = inputs.encode(table)
     lazy = EncodedTreeMatrix(inputs, inputs.encoder.encode(table))
@@ -81,8 +81,8 @@ def test_encoded_rows_give_the_same_categories_and_the_same_order() -> None:
 
 def test_an_encoder_that_a_limit_has_cut_is_not_what_they_should_have() -> None:
     """The reason for having one that is not: what was pooled is gone."""
-    table = Table.of({"shop": [f"s{k}" for k in range(40) for _ in range(3)]})
+    table = Table.from_data({"shop": [f"s{k}" for k in range(40) for _ in range(3)]})
     encoder = encoder_of(table)
-    cut = replace(encoder, columns=tuple(c.limited(4) for c in encoder.columns))
+    cut = replace(encoder, columns=tuple(c.with_max_categories(4) for c in encoder.columns))
     uncut, less = (np.unique(TreeInputs(one).encode(table)) for one in (encoder, cut))
     assert (len(uncut), len(less)) == (40, 5)

@@ -19,7 +19,7 @@ NAME = "ablations"
 
 @pytest.fixture(scope="module")
 def letter() -> Judged:
-    return JudgedTable("letter", None).limited(0.1, epochs=1)
+    return JudgedTable("letter", None).with_max_categories(0.1, epochs=1)
 
 
 def _titles(said: dict[str, Any], question: str) -> dict[str, dict[str, Any]]:

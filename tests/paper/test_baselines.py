@@ -31,7 +31,7 @@ def DATA(folder: Path) -> Path:  # noqa: N802
 
 @pytest.fixture(scope="module")
 def letter() -> Judged:
-    return JudgedTable("letter", None).limited(0.25, epochs=1)
+    return JudgedTable("letter", None).with_max_categories(0.25, epochs=1)
 
 
 @pytest.mark.slow

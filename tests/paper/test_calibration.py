@@ -48,7 +48,7 @@ def test_late_rl_is_judged_by_what_is_feasible(out: Path, summary: dict[str, Any
 
 def test_the_policy_has_no_say_in_the_default_s_weights() -> None:
     """The report leaves out the default without RL for this reason."""
-    judged = JudgedTable("letter", None).limited(0.25, epochs=1)
+    judged = JudgedTable("letter", None).with_max_categories(0.25, epochs=1)
     some = judged.truth.architectures[1::100]
     losses = []
     for start in (None, NEVER):

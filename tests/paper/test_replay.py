@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module")
 def judged() -> Judged:
-    return JudgedTable("letter", None).limited(0.1)
+    return JudgedTable("letter", None).with_max_categories(0.1)
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def made_table(rows: int = 400, seed: int = 0) -> Table:
     colour = rng.choice(["red", "green", "blue"], size=rows)
     hidden = size * warmth + (colour == "red") + rng.normal(scale=0.1, size=rows)
     day = np.datetime64("2024-01-01") + rng.integers(0, 300, size=rows).astype("timedelta64[D]")
-    return Table.of(
+    return Table.from_data(
         {
             "size": size,
             "warmth": np.where(rng.random(rows) < 0.1, np.nan, warmth),

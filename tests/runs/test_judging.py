@@ -130,7 +130,7 @@ def shops(rows: int = 600) -> Table:
     shop, effect = rng.integers(0, 60, rows), rng.normal(size=60)
     x = rng.normal(size=rows)
     huge = np.where(np.arange(rows) == 3, 1e15, x)
-    return Table.of(
+    return Table.from_data(
         {
             "shop": [f"shop {k}" for k in shop],
             "x": huge,

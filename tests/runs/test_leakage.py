@@ -11,7 +11,7 @@ from tabnas.runs import LabelledTable, RunSettings, build_run_result, plan_run, 
 
 def notes(columns: dict[str, object], target: str = "y", **said: object) -> tuple[str, ...]:
     settings = RunSettings(limits={"parameters": 500}, baselines=False, **said)
-    return prepare_data(LabelledTable.from_table(Table.of(columns), target), settings).notes
+    return prepare_data(LabelledTable.from_table(Table.from_data(columns), target), settings).notes
 
 
 def made(rows: int = 300) -> tuple[np.random.Generator, dict[str, object]]:
@@ -88,7 +88,7 @@ def test_ordinary_tables_raise_no_alarm(name: str) -> None:
 def test_the_note_reaches_the_result() -> None:
     rng, columns = made(120)
     truth = rng.choice(["no", "yes"], 120)
-    table = Table.of(columns | {"copy": truth, "y": truth})
+    table = Table.from_data(columns | {"copy": truth, "y": truth})
     settings = RunSettings(limits={"parameters": 200}, baselines=False, candidates=1)
     outcome = plan_run(LabelledTable.from_table(table, "y"), settings).execute()
     assert any("'copy' alone predicts" in note for note in build_run_result(outcome).notes)

@@ -72,7 +72,7 @@ def test_a_run_ends_finite_or_in_a_sentence(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            outcome = planned(Table.of(columns), "y", drawn, scaling=scaling).execute()
+            outcome = planned(Table.from_data(columns), "y", drawn, scaling=scaling).execute()
         except TabNASError:
             return
     assert_sound(outcome)
@@ -82,7 +82,7 @@ def test_a_run_ends_finite_or_in_a_sentence(
 def test_labels_that_are_nearly_constant(rows: int) -> None:
     columns = numbers()
     columns["y"] = np.where(np.arange(120) < rows, "rare", "usual")
-    assert_sound(planned(Table.of(columns), "y").execute())
+    assert_sound(planned(Table.from_data(columns), "y").execute())
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e30])
@@ -91,7 +91,9 @@ def test_units_do_not_matter(size: float) -> None:
     plain, scaled = numbers(), numbers()
     scaled["x"] = scaled["x"] * size
     scaled["y"] = scaled["y"] * size
-    first, second = (planned(Table.of(columns), "y").execute() for columns in (plain, scaled))
+    first, second = (
+        planned(Table.from_data(columns), "y").execute() for columns in (plain, scaled)
+    )
     assert first.model.architecture == second.model.architecture
     assert second.chosen.loss / size == pytest.approx(first.chosen.loss, rel=0.02)
 
@@ -103,7 +105,7 @@ def unscaled() -> Table:
     """A linear network of such a column has no gradient that float32 can hold."""
     columns = numbers()
     columns["x"] = columns["x"] * 1e14
-    return Table.of(columns)
+    return Table.from_data(columns)
 
 
 def test_a_candidate_that_diverges_is_left_out_with_a_note() -> None:

@@ -41,7 +41,7 @@ def mixed(known: int, new: int, *, of: int = 300) -> tuple[LabelledTable, Labell
         name: np.concatenate([table.take(rows).column(name), made_table(new, 2).column(name)])
         for name in table.names
     }
-    return labelled(table), labelled(Table.of(columns))
+    return labelled(table), labelled(Table.from_data(columns))
 
 
 def notes(data: LabelledTable, **own: LabelledTable) -> list[str]:

@@ -141,7 +141,7 @@ def test_no_group_is_torn_apart_by_how_it_is_written(table: Table) -> None:
     house = table.arrow.column("house").to_numpy()
     padded = [f"{' ' * (row % 3)}house {one}" for row, one in enumerate(house)]
     place = table.names.index("house")
-    written = Table.of(table.arrow.set_column(place, "house", pa.array(padded)))
+    written = Table.from_data(table.arrow.set_column(place, "house", pa.array(padded)))
     said = settings(order="group", order_column="house", drop=("day",), scaling="none")
     prepared = prepare_data(labelled(written), said)
     sizes = table.arrow.column("size").to_numpy().astype(np.float32)
@@ -186,7 +186,9 @@ def test_balanced_classes_weigh_the_same(table: Table) -> None:
 def test_a_class_of_two_rows_does_not_weigh_as_much_as_hundreds() -> None:
     rng = np.random.default_rng(0)
     kinds = np.array(["a"] * 200 + ["b"] * 180 + ["rare"] * 4 + ["scarce"] * 4)
-    own = LabelledTable.from_table(Table.of({"x": rng.normal(size=388), "kind": kinds}), "kind")
+    own = LabelledTable.from_table(
+        Table.from_data({"x": rng.normal(size=388), "kind": kinds}), "kind"
+    )
     prepared = prepare_data(own, settings(class_weight="balanced"))
     weight, truth = prepared.train_in_memory.examples.weight, prepared.train_in_memory.truth
     rows = np.bincount(truth)
@@ -290,7 +292,7 @@ def test_regression_is_scaled_inside_and_judged_in_its_own_units(table: Table) -
 
 
 def test_rows_without_a_target_are_left_out() -> None:
-    table = Table.of({"x": range(40), "y": [None, "?", "a", "b"] * 10})
+    table = Table.from_data({"x": range(40), "y": [None, "?", "a", "b"] * 10})
     rows = LabelledTable.from_table(table, "y")
     assert len(rows) == 20
     assert set(rows.truth) == {0, 1}
@@ -309,11 +311,11 @@ def test_rows_without_a_target_are_left_out() -> None:
 )
 def test_refusals(columns: dict[str, object], sentence: str) -> None:
     with pytest.raises(TabNASError, match=sentence):
-        prepare_data(LabelledTable.from_table(Table.of(columns), "y"), settings())
+        prepare_data(LabelledTable.from_table(Table.from_data(columns), "y"), settings())
 
 
 def test_training_rows_of_one_class_are_refused() -> None:
-    table = Table.of({"x": range(100), "t": range(100), "y": ["a"] * 60 + ["b"] * 40})
+    table = Table.from_data({"x": range(100), "t": range(100), "y": ["a"] * 60 + ["b"] * 40})
     with pytest.raises(TabNASError, match="must show at least two values of the target"):
         prepare_data(LabelledTable.from_table(table, "y"), settings(order="time", order_column="t"))
 

@@ -205,12 +205,14 @@ def test_result_json_says_what_people_ask(large: Outcome) -> None:
 
 
 def test_the_smallest_and_the_widest_tables() -> None:
-    tiny = Table.of({"x": np.arange(12.0), "y": ["a", "b", "b"] * 4})
+    tiny = Table.from_data({"x": np.arange(12.0), "y": ["a", "b", "b"] * 4})
     assert outcome(LabelledTable.from_table(tiny, "y"), 50).model.costs["parameters"] <= 50
     rng = np.random.default_rng(0)
     wide = {f"x{k}": rng.normal(size=40) for k in range(500)} | {"y": [0, 1] * 20}
     assert (
-        outcome(LabelledTable.from_table(Table.of(wide), "y"), 2_000).model.costs["parameters"]
+        outcome(LabelledTable.from_table(Table.from_data(wide), "y"), 2_000).model.costs[
+            "parameters"
+        ]
         <= 2_000
     )
 
@@ -258,7 +260,7 @@ def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: in
 
 def test_a_metric_that_the_rows_do_not_define_is_refused_before_the_work() -> None:
     rows = 4_000
-    table = Table.of(
+    table = Table.from_data(
         {"x": np.arange(rows) % 17, "t": np.arange(rows), "y": ["a", "b"] * 1_200 + ["a"] * 1_600}
     )
     settings = RunSettings(limits={"parameters": 300}, metric="auc", order="time", order_column="t")
@@ -281,7 +283,7 @@ def test_balanced_classes_are_calibrated_as_they_were_learned() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(6_000, 2))
     rare = rng.random(6_000) < 0.2 / (1 + np.exp(-2 * x[:, 0]))
-    table = Table.of({"a": x[:, 0], "b": x[:, 1], "kind": np.where(rare, "rare", "usual")})
+    table = Table.from_data({"a": x[:, 0], "b": x[:, 1], "kind": np.where(rare, "rare", "usual")})
     found = outcome(
         LabelledTable.from_table(table, "kind"), limits={"parameters": 100},
         class_weight="balanced",

@@ -18,7 +18,7 @@ import tomli_w
 from pyarrow import csv, parquet
 
 from tabnas.cli import _main as cli
-from tabnas.data import _spool, _stored, read_table
+from tabnas.data import _spool, read_table
 from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 from tabnas.runs import (
@@ -364,8 +364,8 @@ def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for module in (_stored, _spool):
-        monkeypatch.setattr(module, "LARGE", 1)  # read column by column
+    for module in (_arrow_files, _spool):
+        monkeypatch.setattr(module, "MIN_LARGE_BYTES", 1)  # read column by column
     path = tmp_path / f"table.{kind}"
     table = made_table(300).drop(["value"]).arrow
     (parquet.write_table if kind == "parquet" else csv.write_csv)(table, path)
@@ -405,7 +405,7 @@ def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
 def test_a_file_that_is_cut_while_it_is_read_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_stored, "LARGE", 1)
+    monkeypatch.setattr(_arrow_files, "MIN_LARGE_BYTES", 1)
     path = tmp_path / "table.parquet"
     parquet.write_table(made_table(300).arrow, path)
     table = read_table(path)
@@ -418,7 +418,7 @@ FULL = """
 import resource, sys
 from tabnas.cli._main import run
 from tabnas.data import _spool
-_spool.LARGE = 1
+_spool.MIN_LARGE_BYTES = 1
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)  # no file may be larger
 sys.exit(run(sys.argv[2:]))
 """

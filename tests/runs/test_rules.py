@@ -33,7 +33,7 @@ def encoder_of(*categories: int) -> TableEncoder:
     """Columns with so many categories, each twice."""
     longest = 2 * max(categories)
     columns = {f"c{k}": [f"v{i % n}" for i in range(longest)] for k, n in enumerate(categories)}
-    return TableEncoder.fit(Table.of(columns), kinds=dict.fromkeys(columns, "categorical"))
+    return TableEncoder.fit(Table.from_data(columns), kinds=dict.fromkeys(columns, "categorical"))
 
 
 def test_small_tables_of_categories_are_kept_whole() -> None:

@@ -31,7 +31,7 @@ FOLDS, VALIDATION = 300, 4_200  # rows of a table whose candidates are chosen so
 
 
 def planned(rows: int) -> PlannedTradeoff:
-    data = LabelledTable.from_table(Table.of(columns(rows)), "kind")
+    data = LabelledTable.from_table(Table.from_data(columns(rows)), "kind")
     settings = RunSettings(limits={"flops": 10_000}, baselines=False, candidates=2)
     return plan_tradeoff(data, settings, (60, 150, 400), resolved=BRIEF)
 

@@ -71,7 +71,7 @@ def test_a_run_on_a_store_finds_a_network(store: Store) -> None:
     assert outcome.model.costs["parameters"] <= 600
     scores = outcome.scores
     assert scores["network"]["log_loss"].value < 0.75 * scores["trivial"]["log_loss"].value
-    assert len(outcome.model.predict(Table.of(table(20)).drop(["kind"]))) == 20
+    assert len(outcome.model.predict(Table.from_data(table(20)).drop(["kind"]))) == 20
 
 
 @pytest.mark.parametrize("limit", [60, 20_000])
@@ -125,7 +125,7 @@ def test_a_limit_that_bears_fewer_categories_recodes_what_is_stored(store: Store
     prepared = parts_of(store, limits={"parameters": 150})
     (most,), (stored,) = prepared.encoder.categories, store.encoder.categories
     assert most < stored
-    again = prepared.encoder.encode(Table.of(table()).drop(["kind"]))
+    again = prepared.encoder.encode(Table.from_data(table()).drop(["kind"]))
     held = (prepared.train_in_memory, prepared.validation, prepared.test)
     codes = np.concatenate([part.encoded.categorical for part in held if part is not None])
     assert np.array_equal(np.sort(codes[:, 0]), np.sort(again.categorical[:, 0]))

@@ -52,7 +52,7 @@ def columns(rows: int = 400) -> dict[str, np.ndarray]:
 
 
 def table() -> LabelledTable:
-    return LabelledTable.from_table(Table.of(columns()), "kind")
+    return LabelledTable.from_table(Table.from_data(columns()), "kind")
 
 
 def planned(limits=LIMITS, **settings) -> PlannedTradeoff:
@@ -339,7 +339,7 @@ def shops() -> LabelledTable:
     sales = effect[shop] + rng.normal(scale=0.1, size=600)
     names = [f"shop {k}" for k in shop]
     return LabelledTable.from_table(
-        Table.of({"shop": names, "x": rng.normal(size=600), "sales": sales}), "sales"
+        Table.from_data({"shop": names, "x": rng.normal(size=600), "sales": sales}), "sales"
     )
 
 

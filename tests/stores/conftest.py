@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, rows_with_target
-from tabnas.stores import Store, _arrow, _learning, _memory
-from tabnas.stores._splitting import PARTS, TRAIN, parts_of_rows
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, find_labelled_rows
+from tabnas.stores import Store, _first_pass, _readers, _settings
+from tabnas.stores._split import PARTS, TRAIN, draw_parts
 
 Columns = Mapping[str, Sequence[object]]
 
@@ -20,9 +20,9 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
     """Let chunks have few bytes, and pieces a few more."""
 
     def set_sizes(chunk: int, piece: int) -> None:
-        monkeypatch.setattr(_memory, "MOST_CHUNK", chunk)
-        monkeypatch.setattr(_arrow, "FEWEST_ROWS", 1)
-        monkeypatch.setattr(_learning, "PIECE", piece)
+        monkeypatch.setattr(_settings, "MAX_CHUNK_BYTES", chunk)
+        monkeypatch.setattr(_readers, "MIN_ROWS", 1)
+        monkeypatch.setattr(_first_pass, "PIECE_BYTES", piece)
 
     return set_sizes
 
@@ -65,8 +65,8 @@ def in_memory(
 ) -> tuple[TableEncoder, dict[str, tuple[np.ndarray, ...]]]:
     """The encoder and the arrays of each part, as a table in memory gives them."""
     column = table.column(target)
-    present = rows_with_target(column)
-    parts = parts_of_rows(0, 0, len(table), shares)[present]
+    present = find_labelled_rows(column)
+    parts = draw_parts(0, 0, len(table), shares)[present]
     features = table.drop([target])
     encoder = TableEncoder.fit(features, rows=present[parts == TRAIN], **options)
     number = target == "value"

@@ -21,8 +21,8 @@ from tabnas.data import (
     Shares,
     Table,
     bundled_file,
+    find_labelled_rows,
     read_table,
-    rows_with_target,
 )
 from tabnas.stores import encode_store, open_store
 from tests.criteo import write_criteo
@@ -108,7 +108,7 @@ def test_one_value_written_variously_is_constant(written: tuple[str, str], tmp_p
 def test_every_format(
     ending: str, target: str, tmp_path: Path, small_chunks: Callable[[int, int], None]
 ) -> None:
-    small_chunks(4_000, 9_000)
+    small_chunks(4_000, 4_000)
     other = "value" if target == "kind" else "kind"
     path = tmp_path / f"table{ending}"
     separator = "\t" if ending == ".tsv" else ","
@@ -124,7 +124,7 @@ def test_every_format(
     assert store.encoder.to_dict() == encoder.to_dict()
     assert store.encoder.constant == ("same",)
     assert_holds(store, arrays)
-    assert (len(store.pieces) > 1) == (ending != ".csv.gz")  # which has no places to begin at
+    assert len(store.pieces) > 1
     assert store.digest == open_store(tmp_path / "store").digest
 
 
@@ -178,7 +178,7 @@ def test_files_of_ones_own_replace_the_shares(tmp_path: Path) -> None:
         paths[0], tmp_path / "store", target="kind", validation=[paths[1]], test=[paths[2]]
     )
     tables = [read_table(path) for path in paths]
-    present = [rows_with_target(table.column("kind")) for table in tables]
+    present = [find_labelled_rows(table.column("kind")) for table in tables]
     assert list(store.rows.values()) == list(map(len, present))
     test = store.encoder.encode(tables[2])
     kept = present[2]
@@ -280,7 +280,7 @@ def test_decimal_commas(tmp_path: Path, small_chunks: Callable[[int, int], None]
     assert_holds(store, arrays)
 
 
-def test_hashed_columns_need_no_counting(tmp_path: Path) -> None:
+def test_hashed_columns_need_no_sketches(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
     kinds = {"user": "hashed", "colour": "hashed"}
     store = encode_store(path, tmp_path / "store", target="kind", kinds=kinds)
@@ -292,9 +292,9 @@ def test_hashed_columns_need_no_counting(tmp_path: Path) -> None:
 
 
 def test_large_parts_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tabnas.stores import _splitting
+    from tabnas.stores import _split
 
-    monkeypatch.setattr(_splitting, "MOST_HELD", 20)
+    monkeypatch.setattr(_split, "MAX_HELD_OUT_ROWS", 20)
     path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
     store = encode_store(path, tmp_path / "store", target="kind", shares=Shares(test=0.01))
     assert store.shares == (pytest.approx(20 / ROWS, rel=0.01), 0.01)
@@ -302,9 +302,9 @@ def test_large_parts_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tabnas.stores import _memory
+    from tabnas.stores import _settings
 
-    monkeypatch.setattr(_memory, "MOST_SAMPLED", 1_000)
+    monkeypatch.setattr(_settings, "MAX_SAMPLED_ROWS", 1_000)
     rng = np.random.default_rng(0)
     columns = {
         "x": rng.normal(5, 2, size=20_000),
@@ -312,7 +312,7 @@ def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "kind": rng.choice(["a", "b"], 20_000),
     }
     path = tmp_path / "table.parquet"
-    parquet.write_table(Table.of(columns).arrow, path)
+    parquet.write_table(Table.from_data(columns).arrow, path)
     store = encode_store(path, tmp_path / "store", target="kind", seed=1)
     assert store.facts["rows_sampled"] == 1_000
     column = store.encoder.columns[0]
@@ -326,14 +326,13 @@ def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("a,kind\n1,x\n2\n", "'table.csv' must have 2 values in every row.*row 2 has 1"),
         ('a,kind\n1,x\n"2,y\n3,x\n', "must close every quote"),
-        ("a,kind\n1,x\n\0,y\n", "must be text, but it holds a zero byte"),
+        ("a,kind\n1,x\n\0,y\n", "must be text, but the column 'a' in row 2 holds a zero byte"),
         ("a,kind\n", "'table.csv' must have rows, but it has none"),
         ("a,kind\n1,x\n2,y\n", "must have rows for training and for validation"),
         ("a,kind\n" + "1,x\n" * 50, "all are constant or dropped"),
         ("a,kind\n" + "1,x\n2,x\n" * 50, "'kind' must have at least two classes"),
         ("a,kind\n" + "1,\n2,\n" * 50, "'kind' must have values, but all of the first 100"),
         ("a,b\n1,x\n2,y\n", "there is no column 'kind'"),
-        ("a,kind\r1,x\r2,y\r", "'table.csv' must end its lines with a newline, but they end"),
     ],
 )
 def test_tables_that_cannot_be(content: str, sentence: str, tmp_path: Path) -> None:

@@ -13,14 +13,15 @@ from pyarrow import csv
 
 from tabnas import TabNASError
 from tabnas.stores import parse_bytes
-from tabnas.stores._memory import Sizes
+from tabnas.stores._settings import MemoryShares
 
 COLUMNS = 20
 PEAK = r"""
 import re, sys
-from tabnas.stores import _learning, _memory, encode_store
+from tabnas.stores import _first_pass, _settings, encode_store
 
-_memory.MOST_CHUNK, _memory.MOST_SAMPLED, _learning.PIECE = 1 << 20, 5_000, 4 << 20
+_settings.MAX_CHUNK_BYTES, _settings.MAX_SAMPLED_ROWS = 1 << 20, 5_000
+_first_pass.PIECE_BYTES = 4 << 20
 store = encode_store(sys.argv[1], sys.argv[2], target="y")
 for block in range(0, store.rows["train"] // 1_000, 7):
     store.read_blocks("train", [block], 1_000)
@@ -50,18 +51,22 @@ def peak(folder: Path, rows: int) -> int:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_memory_does_not_follow_rows(tmp_path: Path) -> None:
-    small, large = peak(tmp_path, 10_000), peak(tmp_path, 100_000)
-    text = (tmp_path / "100000.csv").stat().st_size
-    assert text > 40e6
+    small, large = peak(tmp_path, 100_000), peak(tmp_path, 300_000)
+    text = (tmp_path / "300000.csv").stat().st_size
+    assert text > 120e6
     assert large - small < 0.4 * text
+    assert large < 280e6  # of which the program itself takes half
 
 
 def test_sizes() -> None:
-    small, large = Sizes.within(parse_bytes("500MB")), Sizes.within(parse_bytes("8 GB"))
+    small, large = (
+        MemoryShares.from_memory(parse_bytes("500MB")),
+        MemoryShares.from_memory(parse_bytes("8 GB")),
+    )
     assert small.chunk < large.chunk
     assert small.sampled_rows(500.0) == 31_250
     assert large.sampled_rows(100.0) == 1 << 18
     assert small.sampled_rows(1e9) == 1 << 12
     for text in ("", "1", "GB", "1 XB", "-1GB", "1GB2", "٣GB", "9" * 30 + "MB"):
         with pytest.raises(TabNASError):
-            Sizes.within(parse_bytes(text))
+            MemoryShares.from_memory(parse_bytes(text))

@@ -27,8 +27,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
     folder = tmp_path_factory.mktemp("store")
     path = write_csv(folder / "table.csv", mixed_columns(ROWS))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tabnas.stores._memory.MOST_CHUNK", 2_000)
-        patched.setattr("tabnas.stores._learning.PIECE", 3_000)
+        patched.setattr("tabnas.stores._settings.MAX_CHUNK_BYTES", 2_000)
+        patched.setattr("tabnas.stores._first_pass.PIECE_BYTES", 3_000)
         store = encode_store(path, folder / "store", target="kind", kinds={"user": "hashed"})
     assert len(store.pieces) > 3
     return store
@@ -147,9 +147,9 @@ def test_no_store(tmp_path: Path, copy: Path) -> None:
         TabNASError, match=r"must be complete.* go on with: tabnas encode .*table\.csv"
     ):
         open_store(copy)
-    document = json.loads((copy / "plan.json").read_text()) | {"format": 2}
+    document = json.loads((copy / "plan.json").read_text()) | {"format": 3}
     (copy / "plan.json").write_text(json.dumps(document))
-    with pytest.raises(TabNASError, match="must have format 1, but it has 2"):
+    with pytest.raises(TabNASError, match="must have format 2, but it has 3"):
         open_store(copy)
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas.data import Kind
-from tabnas.stores._observing import observer_of
-from tabnas.stores._summary import ColumnSummary
+from tabnas.stores._summary import ColumnSummary, make_accumulator
 
 cells = {
     Kind.NUMERIC: st.sampled_from(["1", "2.5", "1.0", "?", None]),
@@ -21,9 +20,9 @@ cells = {
 
 
 def summary_of(kind: Kind | None, values: list[str | None]) -> ColumnSummary:
-    observer = observer_of("c", kind, capacity=1 << 20)
+    observer = make_accumulator("c", kind, capacity=1 << 20)
     for begin in range(0, len(values), 3):
-        observer.observe(pa.chunked_array([pa.array(values[begin : begin + 3], pa.string())]))
+        observer.update(pa.chunked_array([pa.array(values[begin : begin + 3], pa.string())]))
     return observer.summary()
 
 
@@ -40,7 +39,7 @@ def test_merging_is_associative(data: st.DataObject) -> None:
     parts = [data.draw(st.lists(cells[kind], max_size=8)) for _ in range(3)]
     first, second, third = (summary_of(kind, part) for part in parts)
     whole = summary_of(kind, [value for part in parts for value in part])
-    for merged in (first.merged(second).merged(third), first.merged(second.merged(third))):
+    for merged in (first.merge(second).merge(third), first.merge(second.merge(third))):
         assert content(merged) == content(whole)
         assert merged.is_constant() == whole.is_constant()
     present = {v for part in parts for v in part if v not in (None, "?")}

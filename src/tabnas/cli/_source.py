@@ -160,7 +160,7 @@ class Source:
         """Return the table with its target, and the files of validation and test rows if any."""
         from tabnas.runs import LabelledTable
 
-        _check_target_use(table.known(target), settings)
+        _check_target_use(table.resolve_name(target), settings)
         rows = LabelledTable.from_table(table, target, task=self.task)
         others = {}
         for name, file in (("validation", self.validation), ("test", self.test)):

@@ -72,7 +72,7 @@ def load_table(
     The columns `text` of a file are read as texts; `decimal` is its decimal mark, if known.
     """
     from tabnas.data import load_dataset, read_table
-    from tabnas.data.reading import settle_decimals
+    from tabnas.data.lowlevel import set_decimal_mark
 
     configure_arrow()
     if "://" in source:
@@ -96,7 +96,7 @@ def load_table(
         raise TabNASError(
             f"there is no dataset {source!r}; did you mean the file {_tables_by_stem()[near]!r}?"
         ) from None
-    return settle_decimals(dataset.table, decimal), target or dataset.target
+    return set_decimal_mark(dataset.table, decimal), target or dataset.target
 
 
 def _tables_by_stem() -> dict[str, str]:

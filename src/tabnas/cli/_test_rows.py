@@ -10,7 +10,7 @@ from typing import Any
 from tabnas.cli._source import Source
 from tabnas.cli._tables import is_local
 from tabnas.cli.commands._tradeoff import parse_tradeoff_config
-from tabnas.data import Table, rows_with_target
+from tabnas.data import Table, find_labelled_rows
 from tabnas.errors import TabNASError
 from tabnas.model import LabelledRows
 from tabnas.runs import (
@@ -112,7 +112,7 @@ def _load_table_rows(source: Source, settings: RunSettings) -> tuple[Table, str]
     if test_table is not None:
         return test_table, digest
     split = split_rows(data, settings, has_validation=validation is not None, has_test=False)
-    return table.take(rows_with_target(table.column(target))[split.test]), digest
+    return table.take(find_labelled_rows(table.column(target))[split.test]), digest
 
 
 def load_metric(run: Path) -> str | None:

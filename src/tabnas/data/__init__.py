@@ -1,12 +1,11 @@
-"""Tables of every kind to arrays and back."""
+"""Read tables of every kind, and encode them as arrays."""
 
 from __future__ import annotations
 
+from tabnas.data._datetimes import to_seconds
 from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
-from tabnas.data._kinds import Kind, find_kind
-from tabnas.data._labels import Label
-from tabnas.data._moments import seconds
-from tabnas.data._ordering import group_numbers, moments
+from tabnas.data._kinds import Kind, infer_kind
+from tabnas.data._labels import Label, find_labelled_rows
 from tabnas.data._readers import CRITEO_COLUMNS, read_table
 from tabnas.data._splits import (
     Shares,
@@ -15,20 +14,21 @@ from tabnas.data._splits import (
     split_by_time,
     split_random,
     split_stratified,
+    to_group_ids,
+    to_times,
 )
 from tabnas.data._table import Table
-from tabnas.data._target_rows import rows_with_target
 from tabnas.data._targets import (
     ClassTarget,
     NumberTarget,
     Target,
     Task,
+    check_class_counts,
     fit_target,
-    refuse_lonely_classes,
     target_from_dict,
 )
 from tabnas.data._unseen import UnseenCategories
-from tabnas.data._values import MISSING_MARKS, numbers, texts, truths
+from tabnas.data._values import MISSING_MARKS, to_booleans, to_numbers, to_texts
 from tabnas.data.columns import Scaling
 from tabnas.data.datasets import (
     DATASETS,
@@ -63,23 +63,23 @@ __all__ = [
     "Task",
     "UnseenCategories",
     "bundled_file",
+    "check_class_counts",
     "data_folder",
-    "find_kind",
+    "find_labelled_rows",
     "fit_target",
-    "group_numbers",
+    "infer_kind",
     "list_datasets",
     "load_dataset",
-    "moments",
-    "numbers",
     "read_table",
-    "refuse_lonely_classes",
-    "rows_with_target",
-    "seconds",
     "split_by_group",
     "split_by_time",
     "split_random",
     "split_stratified",
     "target_from_dict",
-    "texts",
-    "truths",
+    "to_booleans",
+    "to_group_ids",
+    "to_numbers",
+    "to_seconds",
+    "to_texts",
+    "to_times",
 ]

@@ -1,22 +1,22 @@
-"""The encoder: a table to arrays, fitted on training rows and applied to any others."""
+"""The encoder of tables as arrays, fitted on training rows and applied to any others."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from tabnas.data._kinds import Kind, identifier_note, looks_like_identifier, meaning_of
-from tabnas.data._state import Check, checked, damaged, distinct_texts, flag, listed
+from tabnas.data._kinds import Kind, describe_identifier, infer_schema, looks_like_identifier
 from tabnas.data._table import Table
 from tabnas.data._values import is_text, rename_rows
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
     DatetimeColumn,
+    DistinctTexts,
     EncodedColumn,
     Float32Array,
     HashedColumn,
@@ -25,20 +25,21 @@ from tabnas.data.columns import (
     Scaling,
     column_from_dict,
 )
+from tabnas.decoding import DecodeError, DecodeWith, decode
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import IntArray
 
 FORMAT = 2
-RECODED = 1 << 16  # rows whose codes are changed at a time
+RECODE_ROWS = 1 << 16  # rows whose codes are changed at a time
 
 
 class DataWarning(UserWarning):
-    """Something about the table that a person should look at."""
+    """Something about the table that the user should look at."""
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Rows as a network takes them."""
+    """Rows as the input of a network."""
 
     numeric: Float32Array  # [rows, numeric features]
     categorical: Int32Array  # [rows, categorical columns]
@@ -47,28 +48,28 @@ class Encoded:
         return len(self.numeric)
 
     def take(self, rows: np.ndarray) -> Encoded:
-        """Some of the rows, by number."""
+        """Return the rows with these numbers."""
         return Encoded(self.numeric[rows], self.categorical[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class TableEncoder:
-    """What to do to every column of a table.
+    """Encodes every column of a table.
 
-    >>> table = Table.of({"age": [31, None, 44], "city": ["Bern", "Basel", "Bern"]})
+    >>> table = Table.from_data({"age": [31, None, 44], "city": ["Bern", "Basel", "Bern"]})
     >>> encoder = TableEncoder.fit(table, min_count=1)
     >>> encoder.features, encoder.categories
     (('age', 'age is missing'), (3,))
-    >>> encoder.encode(Table.of({"city": ["Zug"], "age": [37.5]})).categorical.tolist()
+    >>> encoder.encode(Table.from_data({"city": ["Zug"], "age": [37.5]})).categorical.tolist()
     [[0]]
     """
 
     columns: tuple[EncodedColumn, ...]
-    constant: tuple[str, ...]  # columns that say nothing
-    ignored: tuple[str, ...]  # columns that were not wanted
+    constant: tuple[str, ...]  # columns that are the same in all rows
+    ignored: tuple[str, ...]  # columns that the user has dropped
     names: tuple[str, ...]  # of all columns of the training table, in order
     named: bool
-    notes: tuple[str, ...] = ()  # what people should know of the training table; not saved
+    notes: tuple[str, ...] = ()  # about the training table, for the user; not saved
 
     @classmethod
     def fit(
@@ -82,12 +83,14 @@ class TableEncoder:
         min_count: int = 2,
         max_categories: int = 10_000,
     ) -> TableEncoder:
-        """Find what to do from training rows: all, or those of the numbers `rows`.
+        """Fit an encoder on training rows: all, or those with the numbers `rows`.
 
-        The columns `drop` are left out; `kinds` overrides what is found for a column.
+        The columns `drop` are left out; `kinds` overrides the kind that is inferred for a column.
         """
-        forced = {table.known(name): _as_kind(name, kind) for name, kind in (kinds or {}).items()}
-        ignored = {table.known(name) for name in drop}
+        forced = {
+            table.resolve_name(name): _as_kind(name, kind) for name, kind in (kinds or {}).items()
+        }
+        ignored = {table.resolve_name(name) for name in drop}
         given = len(table) if rows is None else len(rows)
         if given < 2:
             raise TabNASError(f"learning takes at least two rows, got {given}")
@@ -99,16 +102,18 @@ class TableEncoder:
                 continue
             column = table.column(name, rows)
             with rename_rows(rows):
-                meaning = meaning_of(name, column, table.decimals_for(column), forced.get(name))
-                kind = meaning.kind
-                notes += meaning.notes
+                schema = infer_schema(name, column, table.decimals_for(column), forced.get(name))
+                kind = schema.kind
+                notes += schema.notes
                 if name not in forced and looks_like_identifier(column, kind):
-                    notes.append(identifier_note(name))
+                    notes.append(describe_identifier(name))
                 if kind is Kind.CONSTANT:
                     constant.append(name)
                 elif kind is Kind.NUMERIC:
                     columns.append(
-                        NumericColumn.fit(name, column, scaling=scaling, form=meaning.form)
+                        NumericColumn.fit(
+                            name, column, scaling=scaling, number_format=schema.number_format
+                        )
                     )
                 elif kind is Kind.BOOLEAN:
                     columns.append(BooleanColumn.fit(name, column))
@@ -118,7 +123,7 @@ class TableEncoder:
                     columns.append(HashedColumn.fit(name, column))
                 else:
                     fitted = CategoricalColumn.fit(name, column, min_count=min_count)
-                    columns.append(fitted.limited(max_categories))
+                    columns.append(fitted.with_max_categories(max_categories))
         if not columns:
             raise TabNASError(
                 "at least one column must differ between rows, but all are constant or "
@@ -132,7 +137,7 @@ class TableEncoder:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The columns that nothing is made of, in order."""
+        """The columns that are not encoded, in order."""
         gone = {*self.constant, *self.ignored}
         return tuple(name for name in self.names if name in gone)
 
@@ -148,10 +153,10 @@ class TableEncoder:
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """The columns that `read_table` should read as they are written: 007 is not 7.
+        """The columns that `read_table` should read as text: 007 is not 7.
 
-        So categories do not depend on what other rows of a file hold, and 1.234 is left to those
-        columns whose training table had commas for decimal points.
+        So categories do not depend on other rows of a file, and 1.234 is read by columns whose
+        training table had decimal commas.
         """
         return tuple(
             column.name
@@ -160,27 +165,29 @@ class TableEncoder:
             or (isinstance(column, NumericColumn) and column.decimal != ".")
         )
 
-    def limited(self, max_categories: int) -> TableEncoder:
-        """The encoder with at most so many categories a column, as if it had been fitted so."""
-        return replace(self, columns=tuple(c.limited(max_categories) for c in self.columns))
+    def with_max_categories(self, max_categories: int) -> TableEncoder:
+        """Return the encoder with at most that many categories per column, as if fitted so."""
+        return replace(
+            self, columns=tuple(c.with_max_categories(max_categories) for c in self.columns)
+        )
 
     def recode(self, categorical: Int32Array, max_categories: int) -> None:
-        """Turn codes of this encoder into those that `limited` has, in place.
+        """Turn codes of this encoder into those that `with_max_categories` has, in place.
 
-        So rows that are encoded already need not be read once more. Rows of zeros stay unwritten,
-        and a few others are worked on at a time, for there may be as many as memory holds.
+        So encoded rows need not be read again. Rows of zeros are not written to, and a few rows are
+        processed at a time, since there may be as many as fit into memory.
         """
         coded = [column for column in self.columns if column.categories]
-        for begin in range(0, len(categorical), RECODED):
+        for begin in range(0, len(categorical), RECODE_ROWS):
             for number, column in enumerate(coded):
-                column.recode(categorical[begin : begin + RECODED, number], max_categories)
+                column.recode(categorical[begin : begin + RECODE_ROWS, number], max_categories)
 
     def encode(self, table: Table, rows: IntArray | None = None) -> Encoded:
-        """Rows of another table with the same columns, in any order, among others.
+        """Encode the rows of a table that has the training table's columns, in any order.
 
-        Takes all rows or those of the numbers `rows`, and copies one column at a time.
+        Takes all rows or those with the numbers `rows`, and copies one column at a time.
         """
-        table = self.matched(table)
+        table = self.match_columns(table)
         length = len(table) if rows is None else len(rows)
         numeric = np.empty((length, len(self.features)), np.float32)
         categorical = np.empty((length, len(self.categories)), np.int32)
@@ -192,27 +199,27 @@ class TableEncoder:
             here = numeric[:, at_numeric : at_numeric + width]
             values = table.column(column.name, rows)
             with rename_rows(rows):
-                self.written_in(table, column, values).encode(values, here, codes)
+                self.with_table_decimal(table, column, values).encode(values, here, codes)
             at_numeric += width
             at_category += bool(column.categories)
         return Encoded(numeric, categorical)
 
     @staticmethod
-    def written_in(table: Table, column: EncodedColumn, values: Any) -> EncodedColumn:
-        """The column as it reads numbers of a table that come as texts: by the table's mark."""
+    def with_table_decimal(table: Table, column: EncodedColumn, values: Any) -> EncodedColumn:
+        """Return the column with the decimal mark of a table, if its numbers are texts there."""
         if isinstance(column, NumericColumn) and is_text(values) and table.decimals.mark:
             return replace(column, decimal=table.decimals.mark)
         return column
 
-    def matched(self, table: Table) -> Table:
-        """The table with the training table's names: by name, or by position if it has none."""
+    def match_columns(self, table: Table) -> Table:
+        """Return the table with the training table's names, matched by name or by position."""
         if not (table.named and self.named):
             if len(table.names) != len(self.names):
                 raise TabNASError(
                     f"the table must have the {len(self.names)} columns of the training table, "
                     f"got {len(table.names)}"
                 )
-            return table.renamed(self.names, named=self.named)
+            return table.rename(self.names, named=self.named)
         missing = [column.name for column in self.columns if column.name not in table]
         if missing:
             others = f", as are {len(missing) - 1} others" if len(missing) > 1 else ""
@@ -223,14 +230,14 @@ class TableEncoder:
         return table
 
     def describe(self) -> dict[str, str]:
-        """What is done to each column, for people."""
+        """Describe what is done to each column."""
         said = {column.name: f"{column.kind}: {column.describe()}" for column in self.columns}
         said |= dict.fromkeys(self.constant, "constant: dropped")
         said |= dict.fromkeys(self.ignored, "dropped, as asked for")
         return {name: said[name] for name in self.names}
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole encoder, fit for JSON."""
+        """Return the encoder, for JSON."""
         return {
             "format": FORMAT,
             "columns": [column.to_dict() for column in self.columns],
@@ -242,38 +249,35 @@ class TableEncoder:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TableEncoder:
-        """The inverse of `to_dict`; what is malformed is refused."""
+        """Return the encoder of a state that `to_dict` gave; raise an error if it is malformed."""
         if isinstance(state, Mapping) and state.get("format", FORMAT) != FORMAT:
+            older = isinstance(state["format"], int) and state["format"] < FORMAT
             raise TabNASError(
                 f"the encoder must have format {FORMAT}, but it has {state['format']!r}; "
-                f"{_other_version(state['format'])}"
+                + (
+                    "an older tabnas has written it; search again"
+                    if older
+                    else "a newer tabnas may have written it"
+                )
             )
-        fields = checked("the encoder", state, CHECKS)
-        del fields["format"]
-        encoder = cls(**fields)
+        saved = decode(_EncoderState, state, source="the encoder")
+        encoder = cls(saved.columns, saved.constant, saved.ignored, saved.names, saved.named)
         parts = [column.name for column in encoder.columns] + list(encoder.dropped)
         if not encoder.columns or sorted(parts) != sorted(encoder.names):
-            raise damaged("'names' of the encoder", "those of its columns", encoder.names)
+            raise DecodeError("the encoder: names must be those of its columns")
         return encoder
 
 
-def _other_version(version: Any) -> str:
-    older = isinstance(version, int) and version < FORMAT
-    return (
-        "an older tabnas has written it; search again"
-        if older
-        else ("a newer tabnas may have written it")
-    )
+@dataclass(frozen=True, kw_only=True)
+class _EncoderState:
+    """What a file holds of an encoder."""
 
-
-CHECKS = {
-    "format": Check("a version", int),
-    "columns": Check("a list of columns", lambda v: tuple(map(column_from_dict, listed(v)))),
-    "constant": distinct_texts,
-    "ignored": distinct_texts,
-    "names": distinct_texts,
-    "named": flag,
-}
+    format: int
+    columns: tuple[Annotated[EncodedColumn, DecodeWith(column_from_dict)], ...]
+    constant: DistinctTexts
+    ignored: DistinctTexts
+    names: DistinctTexts
+    named: bool
 
 
 def _as_kind(name: str, kind: Kind | str) -> Kind:

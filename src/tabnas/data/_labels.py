@@ -1,9 +1,9 @@
-"""The labels of classes: of any type, and told apart by how they are written."""
+"""Labels of classes, of any type, and the rows that have one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,38 +11,44 @@ import pyarrow.compute as pc
 
 from tabnas.data._number_text import are_number_like
 from tabnas.data._values import (
+    MISSING_MARKS,
+    POSSIBLE_LABELS,
     SURE_MARKS,
-    absent,
-    decoded,
-    is_quantity,
+    check_column_type,
+    decode_dictionary,
+    is_missing,
+    is_numeric,
     is_text,
-    numbers,
-    plain_categories,
-    refuse_unfit,
-    texts,
-    truths,
+    normalize_categories,
+    to_booleans,
+    to_numbers,
+    to_texts,
 )
+from tabnas.types import IntArray
+
+if TYPE_CHECKING:
+    from tabnas.data._targets import Target
 
 Label = str | int | bool | float
 """A class, as the table has it."""
 
 
 def find_labels(name: str, column: pa.ChunkedArray) -> tuple[Label, ...]:
-    """The different labels of a column, in order; whole floats count as integers.
+    """Return the different labels of a column, sorted; integral floats become integers.
 
-    Texts that differ in the spaces around them only are one label, the shortest of them.
+    Texts that differ only in the spaces around them are one label, the shortest of them.
     """
-    refuse_unfit(name, column)
-    column = decoded(column)
+    check_column_type(name, column)
+    column = decode_dictionary(column)
     if is_text(column):
         return _text_labels(column.unique())
     if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
         return tuple(sorted(v for v in column.unique().to_pylist() if v is not None))
-    if is_quantity(column.type):
-        values = np.unique(numbers(name, column)[~absent(column)])
+    if is_numeric(column.type):
+        values = np.unique(to_numbers(name, column)[~is_missing(column)])
         whole = bool(((values % 1 == 0) & (np.abs(values) < 2.0**63)).all())
         return tuple(int(value) if whole else float(value) for value in values)
-    return tuple(sorted(v for v in texts(column).unique().to_pylist() if v is not None))
+    return tuple(sorted(v for v in to_texts(column).unique().to_pylist() if v is not None))
 
 
 def _text_labels(found: pa.Array) -> tuple[str, ...]:
@@ -55,31 +61,65 @@ def _text_labels(found: pa.Array) -> tuple[str, ...]:
 
 
 def _text_keys(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Labels that are texts without spaces around; "-" and "none" are such, among others."""
-    numeric = are_number_like(texts(column).unique()).all()
-    return texts(column) if numeric else texts(column, marks=SURE_MARKS)
+    """Return labels without spaces around them; "-" and "none" may be labels among other texts."""
+    numeric = are_number_like(to_texts(column).unique()).all()
+    return to_texts(column) if numeric else to_texts(column, marks=SURE_MARKS)
 
 
-def label_codes(name: str, labels: Sequence[Label], column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The number of each value's label, whatever type it comes in; null where there is none."""
-    refuse_unfit(name, column)
+def encode_labels(name: str, labels: Sequence[Label], column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the index of each value's label, whatever its type; null where there is none."""
+    check_column_type(name, column)
     if isinstance(labels[0], bool):
-        return pa.chunked_array([pa.array(truths(name, column), from_pandas=True)]).cast(pa.int32())
+        return pa.chunked_array([pa.array(to_booleans(name, column), from_pandas=True)]).cast(
+            pa.int32()
+        )
     if pa.types.is_boolean(column.type) and isinstance(labels[0], int):
         column = column.cast(pa.int8())
     if pa.types.is_floating(column.type):
         column = column.cast(pa.float64())
     if isinstance(labels[0], str):
-        return pc.index_in(texts(column, marks=SURE_MARKS), value_set=label_keys(labels))
-    return pc.index_in(plain_categories(texts(column)), value_set=label_keys(labels))
+        return pc.index_in(to_texts(column, marks=SURE_MARKS), value_set=normalize_labels(labels))
+    return pc.index_in(normalize_categories(to_texts(column)), value_set=normalize_labels(labels))
 
 
-def label_keys(labels: Sequence[Label]) -> pa.Array:
-    """What labels are told apart by."""
+def normalize_labels(labels: Sequence[Label]) -> pa.Array:
+    """Return the texts that distinguish labels."""
     numeric = isinstance(labels[0], float)
     values = pa.array(labels, pa.float64()) if numeric else pa.array(list(map(str, labels)))
-    return texts(_chunked(values), marks=SURE_MARKS).combine_chunks()
+    return to_texts(_chunked(values), marks=SURE_MARKS).combine_chunks()
 
 
 def _chunked(values: Any) -> pa.ChunkedArray:
     return pa.chunked_array([values])
+
+
+# --- rows with a target ---------------------------------------------------------------------------
+
+
+def find_labelled_rows(column: Any, target: Target | None = None) -> IntArray:
+    """Return the numbers of the rows with a target: not null, NaN, or a mark like "?"."""
+    missing = is_missing(column, marks=find_missing_marks(column, target))
+    return np.asarray(np.nonzero(~missing)[0], np.int64)
+
+
+def find_missing_marks(column: Any, target: Target | None = None) -> tuple[str, ...]:
+    """Return the texts that mean that the target of a row is missing.
+
+    Among other texts, "-" and "none" may be labels; for a fitted target, they are if it has them.
+    """
+    if not is_text(column):
+        return MISSING_MARKS
+    if target is not None:
+        classes = {str(label).strip() for label in getattr(target, "classes", ())}
+        return tuple(mark for mark in MISSING_MARKS if mark not in classes)
+    return MISSING_MARKS if are_number_like(to_texts(column).unique()).all() else SURE_MARKS
+
+
+def describe_labels(target: Target) -> tuple[str, ...]:
+    """Return notes about labels that may mean a missing value."""
+    return tuple(
+        f"{label!r} is a class of the target {target.name!r}, and not taken for a missing value; "
+        "leave these cells empty if they mean that"
+        for label in getattr(target, "classes", ())
+        if isinstance(label, str) and label.strip() in POSSIBLE_LABELS
+    )

@@ -1,4 +1,4 @@
-"""How the numbers of a column are written, where they are texts."""
+"""Find how the numbers of a text column are written."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._number_text import (
+    DEFAULT_NUMBER_FORMAT,
     PLAIN,
-    POINT,
     DecimalContext,
     NumberFormat,
+    find_possible_marks,
     find_units,
-    possible_marks,
 )
 from tabnas.data._values import RowError
 from tabnas.errors import TabNASError
@@ -22,19 +22,19 @@ from tabnas.errors import TabNASError
 def find_number_format(
     name: str, found: Any, decimals: DecimalContext, *, rows: Any
 ) -> tuple[NumberFormat, tuple[str, ...]]:
-    """How texts that are number-like are written, and what to say of it.
+    """Return how number-like texts are written, and notes about it.
 
-    What can be read in two ways is by the table's decimal mark; where it shows none, it is refused.
+    Texts with two readings are read by the table's decimal mark; without one, they are an error.
     """
     unit = _find_unit(name, find_units(found))
-    marks = possible_marks(found)
+    marks = find_possible_marks(found)
     if not marks:
         raise RowError(
             f"the column {name!r} must be written with one decimal mark, but",
             *_odd_row(found, rows),
         )
     marked = bool(pc.any(pc.match_substring_regex(found, "[.,]")).as_py())
-    mark = marks[0] if len(marks) == 1 else decimals.mark or decimals.assumed
+    mark = marks[0] if len(marks) == 1 else decimals.mark or decimals.default
     if mark is None and marked:
         text = found.filter(pc.match_substring_regex(found, "[.,]"))[0]
         readings = sorted(_read(text, NumberFormat(mark, unit)) for mark in marks)
@@ -44,28 +44,30 @@ def find_number_format(
             f"is {text.as_py()!r}, {readings[0]} or {readings[1]}; say which mark separates "
             "decimals, with --decimal , or --decimal . (in Python: decimal)",
         )
-    form = NumberFormat(mark or POINT.decimal, unit)
-    disguised = found.filter(pc.invert(pc.match_substring_regex(found, PLAIN[form.decimal])))
+    number_format = NumberFormat(mark or DEFAULT_NUMBER_FORMAT.decimal, unit)
+    disguised = found.filter(
+        pc.invert(pc.match_substring_regex(found, PLAIN[number_format.decimal]))
+    )
     if not len(disguised):
-        return form, ()
+        return number_format, ()
     shown = disguised[0]
     settled = ""
     if len(marks) > 1 and marked:
-        settled = f" with the decimal mark {form.decimal!r}; give another with --decimal"
+        settled = f" with the decimal mark {number_format.decimal!r}; give another with --decimal"
     note = (
         f"texts of the column {name!r} are read as numbers, "
-        f"{shown.as_py()!r} as {_read(shown, form)}{settled}"
+        f"{shown.as_py()!r} as {_read(shown, number_format)}{settled}"
     )
-    return form, (note,)
+    return number_format, (note,)
 
 
-def _read(text: Any, form: NumberFormat) -> str:
-    written, _ = form.plain(pa.array([text.as_py()]))
+def _read(text: Any, number_format: NumberFormat) -> str:
+    written, _ = number_format.normalize(pa.array([text.as_py()]))
     return str(written[0].as_py())
 
 
 def _find_unit(name: str, units: list[str]) -> str:
-    """The unit of all numbers; currencies may be left out, per cent signs may not."""
+    """Return the unit of all numbers; currencies may be left out, per cent signs may not."""
     named = [unit for unit in units if unit]
     if len(named) > 1 or units == ["", "%"]:
         shown = ", ".join(repr(unit) if unit else "none" for unit in units)
@@ -77,8 +79,8 @@ def _find_unit(name: str, units: list[str]) -> str:
 
 
 def _odd_row(found: Any, rows: Any) -> tuple[int, str]:
-    """The first text that cannot be read by the mark by which most can, and what to do."""
-    by_mark = {mark: NumberFormat(mark).plain(found)[1] for mark in PLAIN}
+    """Return the first text that cannot be read by the mark of most texts, and what to do."""
+    by_mark = {mark: NumberFormat(mark).normalize(found)[1] for mark in PLAIN}
     wrong = min(by_mark.values(), key=lambda bad: int(bad.sum()))
     text = found[int(wrong.argmax())]
     what = (

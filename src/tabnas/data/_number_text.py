@@ -1,8 +1,8 @@
 """Numbers as people write them: with thousands, decimal commas, currencies, per cent signs.
 
-A text is read by a decimal mark, `.` or `,`. The other mark, spaces and apostrophes may then group
-digits by threes. Many texts can be read by one of the marks only, `1.234,56` or `0,5`; some by
-both, `1.234`, and then other columns of the table, or the user, must settle which one is meant.
+A text is read with a decimal mark, `.` or `,`. The other mark, spaces and apostrophes may then
+group digits by threes. Many texts can be read with one of the marks only, `1.234,56` or `0,5`; some
+with both, `1.234`, and then other columns of the table, or the user, must decide.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ GRAMMARS = {".": rf"{_grammar('[.]', ',')}|{NUMBER}", ",": _grammar(",", "[.]")}
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How the numbers of a column are written, where they come as texts."""
+    """How the numbers of a text column are written."""
 
     decimal: str = "."
     unit: str = ""  # that may stand before or behind them
 
-    def plain(self, values: Any) -> tuple[Any, BoolArray]:
-        """Return the texts as Arrow reads numbers, and which are none; null where missing."""
-        bare, units = _without_units(values)
+    def normalize(self, values: Any) -> tuple[Any, BoolArray]:
+        """Return the texts as Arrow reads numbers, and which are not numbers."""
+        bare, units = _strip_units(values)
         fits = pc.and_(
             pc.match_substring_regex(bare, GRAMMARS[self.decimal]),
             pc.is_in(units.fill_null(self.unit), value_set=pa.array([self.unit])),
@@ -60,34 +60,36 @@ class NumberFormat:
         return pc.replace_substring_regex(bare, "[, ']", ""), wrong
 
 
-POINT = NumberFormat()
+DEFAULT_NUMBER_FORMAT = NumberFormat()
 
 
 @dataclass(frozen=True)
 class DecimalContext:
-    """What is known of the decimal mark of a table, for columns that do not show it themselves."""
+    """The decimal mark of a table, for columns that do not show it themselves."""
 
     mark: str | None = None  # that the user has said, or other columns show
-    assumed: str | None = "."  # where there is none; None: ambiguous columns are refused
-    own: Mapping[str, str] = field(default_factory=dict)  # of columns that show it for certain
+    default: str | None = "."  # where there is none; None: ambiguous columns are refused
+    by_column: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of columns that show it for certain
 
-    def form_of(self, name: str) -> NumberFormat:
-        """How a column of numbers is written in other files like this one."""
-        return NumberFormat(self.own.get(name) or self.mark or POINT.decimal)
+    def number_format(self, name: str) -> NumberFormat:
+        """Return how a column of numbers is written in other files like this one."""
+        return NumberFormat(self.by_column.get(name) or self.mark or DEFAULT_NUMBER_FORMAT.decimal)
 
 
-ANYWHERE = DecimalContext()
+DEFAULT_DECIMALS = DecimalContext()
 
 
-def refuse_other_marks(decimal: Any) -> None:
-    """Refuse what is no decimal mark; None is none."""
+def check_decimal_mark(decimal: Any) -> None:
+    """Raise an error unless `decimal` is a decimal mark or None."""
     if decimal is not None and decimal not in MARKS:
         raise TabNASError(f"decimal must be '.' or ',', got {decimal!r}")
 
 
 def are_number_like(values: Any) -> BoolArray:
     """Return which texts can be read as numbers by one of the marks, or are missing."""
-    bare, _ = _without_units(values)
+    bare, _ = _strip_units(values)
     fits = [
         pc.match_substring_regex(bare, grammar).fill_null(True) for grammar in GRAMMARS.values()
     ]
@@ -96,17 +98,17 @@ def are_number_like(values: Any) -> BoolArray:
 
 def find_units(values: Any) -> list[str]:
     """Return the different units of some numbers; the empty one for those without."""
-    _, units = _without_units(values)
+    _, units = _strip_units(values)
     return sorted(units.filter(values.is_valid()).fill_null("").unique().to_pylist())
 
 
-def possible_marks(values: Any) -> tuple[str, ...]:
+def find_possible_marks(values: Any) -> tuple[str, ...]:
     """Return the decimal marks by which every one of some texts is a number."""
-    bare, _ = _without_units(values)
+    bare, _ = _strip_units(values)
     return tuple(mark for mark, grammar in GRAMMARS.items() if _all(bare, grammar))
 
 
-def _without_units(values: Any) -> tuple[Any, Any]:
+def _strip_units(values: Any) -> tuple[Any, Any]:
     """Return texts without units and brackets, which mean a minus, and the unit of each."""
     values = pc.replace_substring_regex(values, SPACES, " ")
     values = pc.replace_substring(pc.replace_substring(values, "\u2212", "-"), "\u2019", "'")
@@ -130,20 +132,20 @@ class _Column:
 
 
 @dataclass
-class DecimalMarks:
+class DecimalMarkDetector:
     """Finds the decimal mark of a table in its texts, batch by batch."""
 
     columns: dict[str, _Column] = field(default_factory=dict)
 
-    def is_open(self, name: str) -> bool:
-        """Whether the column may still be one of numbers."""
+    def may_be_numeric(self, name: str) -> bool:
+        """Return whether the column may still be one of numbers."""
         return name not in self.columns or bool(self.columns[name].marks)
 
     def add(self, name: str, values: Any) -> None:
-        """Look at some rows of a column more: trimmed texts, null where missing."""
+        """Add rows of a column: trimmed texts, null where missing."""
         seen = self.columns.setdefault(name, _Column())
         found = values.unique().drop_null()
-        marks = possible_marks(found)
+        marks = find_possible_marks(found)
         seen.marks = tuple(mark for mark in seen.marks if mark in marks)
         seen.marked |= bool(pc.any(pc.match_substring_regex(found, "[.,]")).as_py())
         seen.plain = tuple(mark for mark in seen.plain if _all(found, PLAIN[mark]))

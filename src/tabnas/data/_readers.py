@@ -1,24 +1,20 @@
-"""Files to tables: CSV and TSV (also gzipped), Parquet, Feather, and Criteo's own format."""
+"""Read tables from files: CSV and TSV (also gzipped), Parquet, Feather, and Criteo's format."""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from tabnas.data._number_text import refuse_other_marks
-from tabnas.data._separated import SeparatedForm, find_form
-from tabnas.data._stored import read_feather, read_parquet
-from tabnas.data._table import Table, settle_decimals
-from tabnas.data._text_reader import Observer, read_separated
+from tabnas.data._arrow_files import read_feather, read_parquet
+from tabnas.data._csv_format import CsvFormat, detect_csv_format, translate_read_errors
+from tabnas.data._csv_reader import ProgressCallback, read_csv
+from tabnas.data._number_text import check_decimal_mark
+from tabnas.data._table import Table, set_decimal_mark
 from tabnas.errors import TabNASError, find_nearest
 
-MOST_NAMED = 5
+MAX_NAMES_SHOWN = 5
 
 CRITEO_COLUMNS = ("label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27)))
 """The names of the 40 columns of Criteo's tab-separated files, which have no header."""
@@ -30,33 +26,33 @@ def read_table(
     text: Collection[str] = (),
     decimal: str | None = None,
     empty: bool = False,
-    observe: Observer = lambda share: None,
+    observe: ProgressCallback = lambda share: None,
 ) -> Table:
     """Read a file by its ending: .csv, .tsv, .txt (Criteo), each also .gz, .parquet, .feather.
 
-    In a separated file, the columns `text` are read as they are written ("007" is not 7), and the
-    separator may also be a semicolon, a tab or a bar, as the first line shows. Where it is not
-    certain whether 1.234 is more than a thousand, `decimal` settles it: "." or ",". A table without
-    rows is refused, unless `empty` allows it.
+    In a CSV file, the columns `text` are read as texts ("007" is not 7), and the separator may also
+    be a semicolon, a tab or a bar, as the first line shows. If 1.234 could be a fraction or more
+    than a thousand, `decimal` decides it: "." or ",". A table without rows is an error unless
+    `empty` is true.
 
-    A table of more than 64 MB is not held in memory: its columns are read when they are needed, and
-    `Table.pieces` reads all of it a piece at a time. A large separated file is written to a
-    temporary Parquet file for that, once, and meanwhile `observe` is told the share that is done.
+    A table of more than 64 MB is not held in memory: its columns are read when they are used, and
+    `Table.iter_batches` reads all of it a batch at a time. For that, a large CSV file is copied
+    once to a temporary Parquet file; meanwhile `observe` is called with the fraction that is done.
     """
     path = Path(path)
-    ending = table_ending(path)
-    refuse_other_marks(decimal)
-    with reading(path):
+    ending = check_table_file(path)
+    check_decimal_mark(decimal)
+    with translate_read_errors(path):
         table = READERS[ending](path, text=text, decimal=decimal, observe=observe)
     if len(table) == 0 and not empty:
         raise TabNASError(f"{path.name!r} must have rows, but it has column names only")
     return table
 
 
-def table_ending(path: Path) -> str:
-    """What tells how a file is read: its ending but for .gz; what is no table is refused."""
+def check_table_file(path: Path) -> str:
+    """Return the ending of a file without .gz; raise an error if it is not a table."""
     if not path.exists():
-        raise TabNASError(f"there is no file {str(path)!r}{_near(path)}")
+        raise TabNASError(f"there is no file {str(path)!r}{_suggest_files(path)}")
     if path.is_dir():
         raise TabNASError(f"{str(path)!r} is a folder, not a file; name a file in it")
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
@@ -65,35 +61,22 @@ def table_ending(path: Path) -> str:
             f"{path.name!r} must end in one of {', '.join(READERS)} to be read as a table; save it "
             "as one of them, for example as .csv"
         )
-    with reading(path):
+    with translate_read_errors(path):
         if path.stat().st_size == 0:
             raise TabNASError(f"{path.name!r} is empty; a table needs a line of names and rows")
     return endings[-1]
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """What a damaged or vanished file makes of its readers, in a sentence."""
-    try:
-        yield
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error, pa.ArrowException) as error:
-        problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
-        raise TabNASError(
-            f"{path.name!r} cannot be read: {problem}; write it once more, or name another"
-        ) from None
+def find_csv_format(path: Path) -> CsvFormat:
+    """Return how a file of separated text is written."""
+    reader = READERS[check_table_file(path)]
+    assert isinstance(reader, partial), f"{path} is no text"
+    with translate_read_errors(path):
+        return detect_csv_format(path, **reader.keywords)
 
 
-def separated_form(path: Path) -> SeparatedForm | None:
-    """How a separated file is written; None for files that say so themselves."""
-    reader = READERS[table_ending(path)]
-    if not isinstance(reader, partial):
-        return None
-    with reading(path):
-        return find_form(path, **reader.keywords)
-
-
-def _near(path: Path) -> str:
-    """What to do: a table of nearly that name in the same folder, or others that are there."""
+def _suggest_files(path: Path) -> str:
+    """Suggest a file of nearly that name in the same folder, or list the tables there."""
     try:
         there = [
             other.name for other in path.parent.iterdir() if set(other.suffixes) & set(READERS)
@@ -104,22 +87,24 @@ def _near(path: Path) -> str:
     if close is not None:
         return f"; did you mean {str(path.with_name(close))!r}?"
     where = "here" if path.parent == Path() else f"in {str(path.parent)!r}"
-    listed = ", ".join(sorted(there)[:MOST_NAMED]) + ("…" if len(there) > MOST_NAMED else "")
+    listed = ", ".join(sorted(there)[:MAX_NAMES_SHOWN]) + (
+        "…" if len(there) > MAX_NAMES_SHOWN else ""
+    )
     return f"; tables {where}: {listed}" if there else f"; there are no tables {where}"
 
 
 def _read_parquet(path: Path, *, decimal: str | None, **others: Any) -> Table:
-    return settle_decimals(read_parquet(path), decimal)
+    return set_decimal_mark(read_parquet(path), decimal)
 
 
 def _read_feather(path: Path, *, decimal: str | None, **others: Any) -> Table:
-    return settle_decimals(read_feather(path), decimal)
+    return set_decimal_mark(read_feather(path), decimal)
 
 
 READERS: dict[str, Callable[..., Table]] = {
-    ".csv": partial(read_separated, separator=","),
-    ".tsv": partial(read_separated, separator="\t"),
-    ".txt": partial(read_separated, separator="\t", names=CRITEO_COLUMNS),
+    ".csv": partial(read_csv, separator=","),
+    ".tsv": partial(read_csv, separator="\t"),
+    ".txt": partial(read_csv, separator="\t", names=CRITEO_COLUMNS),
     ".parquet": _read_parquet,
     ".feather": _read_feather,
 }

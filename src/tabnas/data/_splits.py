@@ -1,4 +1,4 @@
-"""Rows into training, validation and test parts."""
+"""Split rows into training, validation and test parts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,31 @@ from itertools import pairwise
 from numbers import Real
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from tabnas.data._datetimes import to_seconds
+from tabnas.data._kinds import Kind, infer_kind
+from tabnas.data._values import (
+    RowError,
+    are_numbers,
+    check_column_type,
+    factorize_texts,
+    is_text,
+    normalize_categories,
+    to_numbers,
+    to_texts,
+)
 from tabnas.errors import TabNASError
 from tabnas.types import FloatArray, IntArray
 
 SHUFFLES = 64
+MISSING = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers of each part, rising. No row is in two parts."""
+    """The row numbers of each part, ascending. No row is in two parts."""
 
     train: IntArray
     validation: IntArray
@@ -26,7 +40,7 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """How much of the rows goes to validation and to test; the rest is for training."""
+    """The fractions of the rows for validation and test; the rest is for training."""
 
     validation: float = 0.2
     test: float = 0.2
@@ -34,7 +48,7 @@ class Shares:
     def __post_init__(self) -> None:
         for share in (self.validation, self.test):
             if not isinstance(share, Real) or isinstance(share, bool):
-                raise TabNASError(f"a share of the rows must be a number, but {share!r} is none")
+                raise TabNASError(f"a share of the rows must be a number, got {share!r}")
         if not (self.validation > 0 and self.test >= 0 and self.validation + self.test < 1):
             raise TabNASError(
                 "the shares of validation and test must be positive and leave rows for training, "
@@ -45,7 +59,7 @@ class Shares:
 def split_stratified(
     labels: NDArray[np.integer], shares: Shares, rng: np.random.Generator
 ) -> Split:
-    """Every class in every part, in proportion: class c goes round the parts in shuffled order.
+    """Split so that every part has every class in proportion.
 
     A class of one row stays in training; of two, one goes to validation.
     """
@@ -54,18 +68,18 @@ def split_stratified(
         rows = rng.permutation(np.nonzero(labels == label)[0])
         for part, chosen in zip(parts, _cut(rows, shares), strict=True):
             part.append(chosen)
-    return _split(*(np.concatenate(part) for part in parts))
+    return _make_split(*(np.concatenate(part) for part in parts))
 
 
 def split_random(rows: int, shares: Shares, rng: np.random.Generator) -> Split:
-    """Rows at random, for targets without classes."""
-    return _split(*_cut(rng.permutation(rows), shares))
+    """Split at random, for targets without classes."""
+    return _make_split(*_cut(rng.permutation(rows), shares))
 
 
 def split_by_time(moments: FloatArray | IntArray, shares: Shares) -> Split:
-    """The latest rows are for test, those before for validation, the earliest for training.
+    """Split by time: the latest rows are for test, those before for validation, then training.
 
-    Rows of the same moment stay together: parts begin where the moment changes, near their shares.
+    Rows of the same time stay together: parts begin where the time changes, near their shares.
     """
     order = np.argsort(moments, kind="stable")
     changes = np.nonzero(np.diff(np.asarray(moments)[order]))[0] + 1
@@ -83,18 +97,18 @@ def split_by_time(moments: FloatArray | IntArray, shares: Shares) -> Split:
     if shares.test:
         later = changes[first + 1 :]
         test_begin = int(later[np.abs(later - wanted[1]).argmin()])
-    return _split(order[:train_end], order[train_end:test_begin], order[test_begin:])
+    return _make_split(order[:train_end], order[train_end:test_begin], order[test_begin:])
 
 
 def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.Generator) -> Split:
-    """All rows of a group in one part; of many random orders, the one nearest to the shares.
+    """Split so that a group is in one part; of many random orders, take the nearest to the shares.
 
-    `groups` are the numbers of `group_numbers`, which knows what is one group and what is missing.
+    `groups` are the results of `to_group_ids`, which also checks for missing groups.
     """
     if np.asarray(groups).dtype.kind not in "iu":
         raise TabNASError(
             f"groups must be integers, one for each row, got {np.asarray(groups).dtype}; "
-            "group_numbers() makes them of a column"
+            "to_group_ids() makes them of a column"
         )
     names, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     parts = [1 - shares.validation - shares.test, shares.validation]
@@ -108,17 +122,17 @@ def split_by_group(groups: NDArray[np.integer], shares: Shares, rng: np.random.G
     best, nearest = np.zeros(len(names), np.int64), np.inf
     for _ in range(SHUFFLES):
         order = rng.permutation(len(names))
-        part, distance = _dealt(sizes[order], wanted)
+        part, distance = _assign_groups(sizes[order], wanted)
         if distance < nearest:
             nearest = distance
             best[order] = part
     of_row = best[numbers]
     train, validation, test = (np.nonzero(of_row == k)[0] for k in range(3))
-    return _split(train, validation, test)
+    return _make_split(train, validation, test)
 
 
-def _dealt(sizes: IntArray, wanted: FloatArray) -> tuple[IntArray, float]:
-    """The part of each group in an order, at least one for each, and how far the cuts are off."""
+def _assign_groups(sizes: IntArray, wanted: FloatArray) -> tuple[IntArray, float]:
+    """Return the part of each group in an order, and how far the cuts are from the shares."""
     ends = np.cumsum(sizes)
     cuts: list[int] = []
     off = 0.0
@@ -134,7 +148,7 @@ def _dealt(sizes: IntArray, wanted: FloatArray) -> tuple[IntArray, float]:
 
 
 def _cut(rows: IntArray, shares: Shares) -> tuple[IntArray, IntArray, IntArray]:
-    """Test rows first, then validation, then training; each at least one row if there are three.
+    """Cut rows into training, validation and test; each gets a row if there are three.
 
     Rounding never takes the last row from training.
     """
@@ -147,5 +161,61 @@ def _cut(rows: IntArray, shares: Shares) -> tuple[IntArray, IntArray, IntArray]:
     return rows[test + validation :], rows[test : test + validation], rows[:test]
 
 
-def _split(train: IntArray, validation: IntArray, test: IntArray) -> Split:
+def _make_split(train: IntArray, validation: IntArray, test: IntArray) -> Split:
     return Split(np.sort(train), np.sort(validation), np.sort(test))
+
+
+# --- columns to split by --------------------------------------------------------------------------
+
+
+def to_times(name: str, column: pa.ChunkedArray) -> FloatArray:
+    """Return the time of each row as a number, from dates, times, or numbers such as years.
+
+    >>> to_times("day", pa.chunked_array([["2024-02-01", "2024-01-31"]])).tolist()
+    [1706745600.0, 1706659200.0]
+    """
+    # codes with leading zeros also have an order
+    numeric = is_text(column) and are_numbers(to_texts(column).unique())
+    kind = Kind.NUMERIC if numeric else infer_kind(name, column)
+    if kind is Kind.DATETIME:
+        since, missing = to_seconds(name, column)
+        values = np.where(missing, np.nan, since)
+    elif kind is Kind.NUMERIC:
+        values = to_numbers(name, column)
+    else:
+        raise TabNASError(
+            f"the column {name!r} must tell when each row was, by dates, times or numbers, but "
+            f"it is {kind}"
+        )
+    if np.isnan(values).any():
+        row = int(np.isnan(values).argmax())
+        raise TabNASError(
+            f"the column {name!r} must tell when each row was, but row {row + 1} is missing"
+        )
+    return np.asarray(values, np.float64)
+
+
+def to_group_ids(name: str, column: pa.ChunkedArray) -> IntArray:
+    """Return a number for the group of each row, by first appearance.
+
+    Values are compared as categories are: " a" and "a" are one group, and so are 1, 1.0 and 01.
+    Rows whose group is missing are refused: they may belong to any group, so wherever they went,
+    rows of one group could be in two parts.
+
+    >>> to_group_ids("house", pa.chunked_array([["b", "a", " b"]])).tolist()
+    [0, 1, 0]
+    """
+    check_column_type(name, column)
+    values, rows = factorize_texts(column)
+    coded = normalize_categories(values).dictionary_encode()
+    number = coded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
+    groups = np.asarray(number[rows], np.int64)
+    missing = groups == MISSING
+    if missing.any():
+        raise RowError(
+            f"the column {name!r} must name a group for each row, but",
+            int(missing.argmax()),
+            "is missing; fill it in, with a name of its own if the row belongs to no group, or "
+            "leave the row out",
+        )
+    return groups

@@ -1,4 +1,4 @@
-"""Rows that come in batches, kept in memory while they are few and in a temporary file beyond."""
+"""A buffer for batches of rows: in memory while it is small, then in a temporary file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from tabnas.data._stored import LARGE, Convert, lazy_parquet
+from tabnas.data._arrow_files import MIN_LARGE_BYTES, Convert, lazy_parquet
 from tabnas.data._table import Table
 from tabnas.errors import TabNASError
 
-GROUP = 16 << 20  # bytes of rows, in memory, that are written to the file together
+GROUP_BYTES = 16 << 20  # bytes of rows, in memory, that are written to the file together
 
 
 class Spool:
-    """Collects the batches of a file that is read from start to end, and becomes a table.
+    """Collects the batches of a file, and makes a table of them.
 
-    The temporary file is removed as soon as the table has opened it, so nothing is left behind.
+    The temporary file is removed as soon as the table has opened it, so it is never left behind.
     """
 
     def __init__(self, source: Path, schema: pa.Schema) -> None:
@@ -41,19 +41,19 @@ class Spool:
     def __exit__(self, *details: object) -> None:
         if self._folder is None:
             return
-        with suppress(OSError):  # what could not be written has been said
+        with suppress(OSError):  # an error has been raised already
             self._writer.close()
         self._folder.cleanup()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take some rows more."""
+        """Add rows."""
         self._waiting.append(batch)
         self._bytes += batch.nbytes
-        if self._bytes >= (LARGE if self._folder is None else GROUP):
+        if self._bytes >= (MIN_LARGE_BYTES if self._folder is None else GROUP_BYTES):
             self._write()
 
     def table(self, convert: Mapping[str, Convert]) -> Table:
-        """The table of all rows, with the columns of `convert` converted."""
+        """Return the table of all rows, with the columns of `convert` converted."""
         if self._folder is None:
             arrow = pa.Table.from_batches(self._waiting, self._schema)
             for name, function in convert.items():
@@ -64,7 +64,7 @@ class Spool:
         with self._writing():
             self._writer.close()
         source = pa.OSFile(str(self._path))
-        restore = _restored(self._schema, parquet.ParquetFile(source).schema_arrow)
+        restore = _find_restoring_casts(self._schema, parquet.ParquetFile(source).schema_arrow)
         return lazy_parquet(source, self._source.name, restore | dict(convert))
 
     @property
@@ -95,8 +95,8 @@ class Spool:
             ) from None
 
 
-def _restored(given: pa.Schema, found: pa.Schema) -> dict[str, Convert]:
-    """Functions for the columns whose type Parquet does not have: it has no seconds."""
+def _find_restoring_casts(given: pa.Schema, found: pa.Schema) -> dict[str, Convert]:
+    """Return casts for the columns whose type Parquet does not have, such as seconds."""
     return {
         field.name: partial(pc.cast, target_type=field.type)
         for field, stored in zip(given, found, strict=True)

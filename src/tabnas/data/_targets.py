@@ -1,95 +1,118 @@
-"""Targets: classes to numbers and back, quantities scaled and back."""
+"""Encode and decode targets: classes as integers, quantities standardized."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from math import isfinite
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabnas.data._kinds import Kind, meaning_of, refuse_remarks_among_labels
-from tabnas.data._labels import Label, find_labels, label_codes, label_keys
+from tabnas.data._kinds import Kind, check_number_labels, infer_schema
+from tabnas.data._labels import (
+    Label,
+    encode_labels,
+    find_labels,
+    find_missing_marks,
+    normalize_labels,
+)
 from tabnas.data._number_text import (
-    ANYWHERE,
-    MARKS,
-    POINT,
+    DEFAULT_DECIMALS,
+    DEFAULT_NUMBER_FORMAT,
     DecimalContext,
     NumberFormat,
     are_number_like,
 )
-from tabnas.data._state import (
-    Check,
-    checked,
-    damaged,
-    finite,
-    listed,
-    one_of,
-    positive,
-    require,
-    text,
-)
-from tabnas.data._target_rows import target_marks
 from tabnas.data._values import (
     RowError,
-    absent,
-    distinct,
+    check_column_type,
+    count_distinct,
+    is_missing,
     is_text,
-    numbers,
-    refuse_unfit,
-    texts,
+    to_numbers,
+    to_texts,
+)
+from tabnas.data.columns import DecimalMark, Text, read_text
+from tabnas.decoding import (
+    DecodeError,
+    DecodeWith,
+    FiniteFloat,
+    PositiveFloat,
+    decode,
+    describe_value,
 )
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import FloatArray
 
 Task = Literal["binary", "multiclass", "regression"]
-"""What is to be predicted: one of two classes, one of several, or a quantity."""
-FEW_CLASSES = 30
-"""Whole numbers with more different values than this are taken for quantities."""
-FAR = 1e9  # deviations from the mean, beyond which the square of an error could overflow
+"""What is predicted: one of two classes, one of several, or a quantity."""
+MAX_INTEGER_CLASSES = 30
+"""Integers with more different values than this are a quantity."""
+MAX_SCALED = 1e9  # deviations from the mean, beyond which the square of an error could overflow
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target(ABC):
     """A fitted target column; its state is plain data."""
 
-    name: str
+    name: Text
     form: ClassVar[str]
 
     @property
     @abstractmethod
     def task(self) -> Task:
-        """What is learned."""
+        """The task of the target."""
 
     @property
     @abstractmethod
     def outputs(self) -> int:
-        """How many logits or values a network gives for it."""
+        """The number of outputs that a network has for it."""
 
     @abstractmethod
     def encode(self, column: Any) -> NDArray[Any]:
-        """What a network learns from, [rows]; missing and unknown values are refused."""
+        """Return what a network is trained on, [rows]; missing and unknown values are an error."""
 
     @abstractmethod
     def truth(self, column: Any, decimal: str | None = None) -> NDArray[Any]:
-        """What predictions are judged by, [rows]: class numbers, or values in their own units.
+        """Return the true values, [rows]: class indices, or values in their original units.
 
-        Numbers that come as texts are read by the decimal mark that their table shows, if any.
+        `decimal` is the decimal mark of numbers that come as texts, if their table shows one.
         """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The state, fit for JSON."""
+        """Return the state, for JSON."""
+
+
+def _read_labels(values: Any) -> tuple[Label, ...]:
+    """Return the labels of a file: two or more that differ, all of one type."""
+    labels = tuple(values) if isinstance(values, list | tuple) else ()
+    if (
+        len(labels) < 2
+        or len(set(map(type, labels))) != 1
+        or not isinstance(labels[0], str | int | float)
+        or not all(map(_is_label, labels))
+        or len(normalize_labels(labels).unique()) < len(labels)
+    ):
+        raise ValueError(f"must be two or more labels of one type, got {describe_value(values)}")
+    return labels
+
+
+def _is_label(label: Label) -> bool:
+    if isinstance(label, str):
+        return "\0" not in read_text(label)  # where NumPy's texts end
+    return isinstance(label, int) or isfinite(label)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassTarget(Target):
     """Two or more classes, numbered in the order of their labels.
 
-    Labels come back as they were, but for whole floats, which come back as integers.
+    Labels are decoded as they were, except for integral floats, which become integers.
 
     >>> target = ClassTarget.fit("bird", pa.chunked_array([["owl", "auk", "owl"]]))
     >>> target.classes, target.task
@@ -97,7 +120,7 @@ class ClassTarget(Target):
     """
 
     form = "classes"
-    classes: tuple[Label, ...]
+    classes: Annotated[tuple[Label, ...], DecodeWith(_read_labels)]
 
     @classmethod
     def fit(cls, name: str, column: Any) -> ClassTarget:
@@ -120,13 +143,13 @@ class ClassTarget(Target):
         return 1 if len(self.classes) == 2 else len(self.classes)
 
     def encode(self, column: Any) -> NDArray[np.int32]:
-        codes = label_codes(self.name, self.classes, column)
+        codes = encode_labels(self.name, self.classes, column)
         if codes.null_count:
             row = int(codes.is_null().to_numpy().argmax())
             value = column[row].as_py()
             problem = (
                 "is missing"
-                if absent(column, marks=target_marks(column, self))[row]
+                if is_missing(column, marks=find_missing_marks(column, self))[row]
                 else f"is {value!r}, which training had not; leave the row out"
             )
             raise RowError(f"the target {self.name!r} in", row, problem)
@@ -136,7 +159,7 @@ class ClassTarget(Target):
         return self.encode(column)
 
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
-        """The labels of class numbers, of the type they had."""
+        """Return the labels of class indices, in their original type."""
         return np.asarray(np.array(self.classes)[codes])
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,18 +168,20 @@ class ClassTarget(Target):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberTarget(Target):
-    """A quantity, standardised inside and given back in its own units."""
+    """A quantity, standardized for training and decoded to its original units."""
 
     form = "number"
-    center: float
-    scale: float
-    decimal: str = POINT.decimal  # the mark in numbers that come as texts
-    unit: str = POINT.unit  # that may stand beside them
+    center: FiniteFloat
+    scale: PositiveFloat
+    decimal: DecimalMark = DEFAULT_NUMBER_FORMAT.decimal  # of numbers that come as texts
+    unit: Text = DEFAULT_NUMBER_FORMAT.unit  # that may stand beside them
 
     @classmethod
-    def fit(cls, name: str, column: Any, form: NumberFormat = POINT) -> NumberTarget:
+    def fit(
+        cls, name: str, column: Any, number_format: NumberFormat = DEFAULT_NUMBER_FORMAT
+    ) -> NumberTarget:
         """Find mean and standard deviation of the training rows."""
-        values = numbers(name, column, form)
+        values = to_numbers(name, column, number_format)
         present = values[~np.isnan(values)]
         if len(present) == 0 or present.min() == present.max():
             raise TabNASError(
@@ -170,13 +195,13 @@ class NumberTarget(Target):
             name=name,
             center=float(share.mean()) * largest,
             scale=float(share.std()) * largest or largest,  # the tiniest floats have no half
-            decimal=form.decimal,
-            unit=form.unit,
+            decimal=number_format.decimal,
+            unit=number_format.unit,
         )
 
     @property
     def written(self) -> NumberFormat:
-        """How the training table writes it, where it is a text."""
+        """How the training table writes it, if it is a text."""
         return NumberFormat(self.decimal, self.unit)
 
     @property
@@ -188,24 +213,24 @@ class NumberTarget(Target):
         return 1
 
     def truth(self, column: Any, decimal: str | None = None) -> FloatArray:
-        form = NumberFormat(decimal or self.decimal, self.unit)
-        values = numbers(self.name, column, form)
+        number_format = NumberFormat(decimal or self.decimal, self.unit)
+        values = to_numbers(self.name, column, number_format)
         missing = np.isnan(values)
         if missing.any():
             raise RowError(f"the target {self.name!r} in", int(missing.argmax()), "is missing")
         return values
 
     def encode(self, column: Any) -> NDArray[np.float32]:
-        return self.scaled(self.truth(column))
+        return self.scale_values(self.truth(column))
 
-    def scaled(self, values: FloatArray) -> NDArray[np.float32]:
-        """Values in the target's own units as a network learns them."""
+    def scale_values(self, values: FloatArray) -> NDArray[np.float32]:
+        """Standardize values in the target's original units."""
         with np.errstate(over="ignore"):
             scaled = (values / 2 - self.center / 2) / self.scale * 2
-        return np.clip(scaled, -FAR, FAR).astype(np.float32)
+        return np.clip(scaled, -MAX_SCALED, MAX_SCALED).astype(np.float32)
 
     def decode(self, values: NDArray[np.floating[Any]]) -> FloatArray:
-        """Scaled values in the target's own units."""
+        """Return standardized values in the target's original units."""
         largest = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             units = np.asarray(values, np.float64) * self.scale + self.center
@@ -227,14 +252,14 @@ def fit_target(
     column: Any,
     *,
     task: Literal["classification", "regression"] | None = None,
-    decimals: DecimalContext = ANYWHERE,
+    decimals: DecimalContext = DEFAULT_DECIMALS,
 ) -> Target:
-    """The target of a column: classes or a quantity, found from the values unless `task` says."""
+    """Fit the target of a column: classes or a quantity, inferred unless `task` is given."""
     if task not in (None, "classification", "regression"):
         known = ("classification", "regression")
         raise TabNASError(f"there is no task {task!r}; {did_you_mean(str(task), known)}")
-    refuse_unfit(name, column)
-    if absent(column).all():
+    check_column_type(name, column)
+    if is_missing(column).all():
         raise TabNASError(
             f"the target {name!r} must have values, but all are missing; name another column"
         )
@@ -247,28 +272,28 @@ def fit_target(
 def fit_number_format(
     name: str, column: Any, decimals: DecimalContext
 ) -> tuple[NumberFormat, tuple[str, ...]]:
-    """How the quantities of a target are written, and what to say of it."""
-    meaning = meaning_of(name, column, decimals, Kind.NUMERIC)
-    return meaning.form, meaning.notes
+    """Return how the quantities of a target are written, and notes about it."""
+    schema = infer_schema(name, column, decimals, Kind.NUMERIC)
+    return schema.number_format, schema.notes
 
 
-def holds_classes(name: str, column: Any, decimals: DecimalContext = ANYWHERE) -> bool:
-    """Whether a target column looks like classes rather than a quantity.
+def holds_classes(name: str, column: Any, decimals: DecimalContext = DEFAULT_DECIMALS) -> bool:
+    """Return whether a target column holds classes rather than a quantity.
 
-    Texts and booleans do, and whole numbers of at most 30 different values.
+    Texts and booleans are classes, and integers of at most 30 different values.
     """
     if pa.types.is_boolean(column.type) or pa.types.is_dictionary(column.type):
         return True
-    if is_text(column) and not are_number_like(texts(column).unique()).all():
-        refuse_remarks_among_labels(name, texts(column))
+    if is_text(column) and not are_number_like(to_texts(column).unique()).all():
+        check_number_labels(name, to_texts(column))
         return True
-    values = numbers(name, column, fit_number_format(name, column, decimals)[0])
+    values = to_numbers(name, column, fit_number_format(name, column, decimals)[0])
     whole = bool((values[~np.isnan(values)] % 1 == 0).all())
-    return whole and distinct(pa.array(values, from_pandas=True)) <= FEW_CLASSES
+    return whole and count_distinct(pa.array(values, from_pandas=True)) <= MAX_INTEGER_CLASSES
 
 
-def refuse_lonely_classes(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> None:
-    """Refuse a class of a single row: it cannot be both learned from and judged by."""
+def check_class_counts(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> None:
+    """Raise an error if a class has a single row: it cannot be in training and in validation."""
     lonely = np.nonzero(np.bincount(codes, minlength=len(target.classes)) == 1)[0]
     if len(lonely):
         others = f", as have {len(lonely) - 1} others" if len(lonely) > 1 else ""
@@ -280,32 +305,11 @@ def refuse_lonely_classes(target: ClassTarget, codes: NDArray[np.integer[Any]]) 
 
 
 def target_from_dict(state: Mapping[str, Any]) -> Target:
-    """The inverse of `to_dict`; what is malformed is refused."""
+    """Return the target of a state that `to_dict` gave; raise an error if it is malformed."""
     form = state.get("form") if isinstance(state, Mapping) else None
-    if form == ClassTarget.form:
-        checks = {"name": text, "classes": Check("two or more labels of one type", _labels)}
-    elif form == NumberTarget.form:
-        checks = {"name": text, "center": finite, "scale": positive}
-        checks |= {"decimal": one_of(MARKS), "unit": text}
-    else:
-        raise damaged("the target", "of classes or a number", form)
-    fields = checked("the target", {k: v for k, v in state.items() if k != "form"}, checks)
-    return ClassTarget(**fields) if form == ClassTarget.form else NumberTarget(**fields)
-
-
-def _labels(values: Any) -> tuple[Label, ...]:
-    labels = tuple(listed(values))
-    require(len(labels) >= 2 and len(set(map(type, labels))) == 1)
-    require(isinstance(labels[0], str | int | float))
-    for label in labels:
-        _read_label(label)
-    require(len(label_keys(labels).unique()) == len(labels))
-    return labels
-
-
-def _read_label(label: Label) -> None:
-    if isinstance(label, str):
-        text.read(label)
-        require("\0" not in label)  # NumPy's texts end there
-    elif isinstance(label, float):
-        finite.read(label)
+    known: tuple[type[Target], ...] = (ClassTarget, NumberTarget)
+    for kind in known:
+        if form == kind.form:
+            fields = {key: value for key, value in state.items() if key != "form"}
+            return decode(kind, fields, source="the target")
+    raise DecodeError(f"the target must be of classes or a number, got {describe_value(form)}")

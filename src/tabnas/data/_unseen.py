@@ -1,4 +1,4 @@
-"""Whether rows have categories that training knows: nearly none is a sign of another spelling."""
+"""Notes about columns of which nearly all categories are unknown: they may be spelled otherwise."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from tabnas.data._encoder import Encoded, TableEncoder
 from tabnas.data.columns import CategoricalColumn
 
 UNSEEN_SHARE = 0.9
-FEWEST_ROWS = 10  # of which a share means something
+MIN_ROWS = 10  # of which a share means something
 
 
 class UnseenCategories:
-    """Counts, piece by piece, the values that are none of a column's categories.
+    """Counts, batch by batch, the values that are not among a column's categories.
 
     >>> from tabnas.data import Table
-    >>> encoder = TableEncoder.fit(Table.of({"size": ["S", "M"] * 9}))
+    >>> encoder = TableEncoder.fit(Table.from_data({"size": ["S", "M"] * 9}))
     >>> unseen = UnseenCategories(encoder)
-    >>> unseen.add(encoder.encode(Table.of({"size": ["small", "medium"] * 9})))
+    >>> unseen.add(encoder.encode(Table.from_data({"size": ["small", "medium"] * 9})))
     >>> unseen.notes()
     ("all 18 values of the column 'size' are missing or unknown to training, and count as other",)
     """
@@ -34,13 +34,13 @@ class UnseenCategories:
         self._rows = 0
 
     def add(self, encoded: Encoded) -> None:
-        """Look at some rows more."""
+        """Add encoded rows."""
         self._counts += (encoded.categorical == 0).sum(axis=0)
         self._rows += len(encoded)
 
     def notes(self) -> tuple[str, ...]:
-        """What to say of the columns of which nearly all values are unseen."""
-        if self._rows < FEWEST_ROWS:
+        """Return notes about the columns of which nearly all values are unseen."""
+        if self._rows < MIN_ROWS:
             return ()
         return tuple(
             f"{self._share(int(self._counts[place]))} values of the column {name!r} are missing or "

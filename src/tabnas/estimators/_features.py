@@ -25,13 +25,13 @@ def check_features(estimator: Any, features: Any, *, reset: bool) -> Table:
         _check_not_empty(table)
     else:
         validated = _check_array(estimator, features)
-        table = Table.of(validated)
+        table = Table.from_data(validated)
     validate_data(estimator, validated, reset=reset, skip_check_array=True)
     return table
 
 
 def _is_frame(features: Any) -> bool:
-    """Return whether X has columns, or is something that `Table.of` raises an error for."""
+    """Return whether X has columns, or is something that `Table.from_data` raises an error for."""
     if isinstance(features, np.ndarray):
         return features.dtype.names is not None
     has_arrow = hasattr(features, "__arrow_c_stream__") or hasattr(features, "__arrow_c_array__")
@@ -45,9 +45,9 @@ def _library(features: Any) -> str:
 
 def _table_from_frame(frame: Any) -> Table:
     """Convert a frame; columns without text names are matched by position, as in scikit-learn."""
-    table = Table.of(frame)
+    table = Table.from_data(frame)
     if _library(frame) == "pandas" and not all(isinstance(name, str) for name in frame.columns):
-        return table.renamed(table.names, named=False)
+        return table.rename(table.names, named=False)
     return table
 
 
@@ -93,7 +93,7 @@ def categorical_kinds(table: Table, categorical_features: Any) -> dict[str, str]
 
 def _column_name(table: Table, key: Any) -> str:
     if isinstance(key, str):
-        return table.known(key)
+        return table.resolve_name(key)
     if isinstance(key, int | np.integer) and 0 <= key < len(table.names):
         return table.names[key]
     raise TabNASError(

@@ -144,7 +144,7 @@ def _get_rows(check: Any) -> Table | Encoded | None:
     """Return the rows to compare on, which may be encoded already."""
     if isinstance(check, LabelledRows):
         return check.encoded
-    return None if check is None else Table.of(check)
+    return None if check is None else Table.from_data(check)
 
 
 def _get_labelled_rows(
@@ -164,7 +164,7 @@ def _get_target_column(model: Model, rows: Table | Encoded | None, y: Any) -> An
         return None
     if y is None:
         return rows.column(name)
-    column = Table.of({name: y}).column(name)
+    column = Table.from_data({name: y}).column(name)
     if len(column) != len(rows):
         raise TabNASError(
             f"y must have a value for each of the {len(rows):,} rows to check on, got "

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabnas.data import Table, TableEncoder, seconds, truths
+from tabnas.data import Table, TableEncoder, to_booleans, to_seconds
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -112,22 +112,22 @@ def onnx_inputs(model: Model, table: Any) -> dict[str, NDArray[Any]]:
     """Return the inputs of an exported file for the rows of a table, by name, [rows, 1] each.
 
     >>> from tabnas.data import Table, TableEncoder
-    >>> columns = Table.of({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
+    >>> columns = Table.from_data({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
     >>> encoder = TableEncoder.fit(columns)
-    >>> inputs = encoder_inputs(encoder, Table.of({"age": [None], "city": [None]}))
+    >>> inputs = encoder_inputs(encoder, Table.from_data({"age": [None], "city": [None]}))
     >>> inputs["age"].tolist(), inputs["city"].tolist()
     ([[nan]], [['']])
     """
-    return encoder_inputs(model.encoder, Table.of(table))
+    return encoder_inputs(model.encoder, Table.from_data(table))
 
 
 def encoder_inputs(encoder: TableEncoder, table: Table) -> dict[str, NDArray[Any]]:
     """Return the inputs for the rows of a table from the encoder alone."""
-    table = encoder.matched(table)
+    table = encoder.match_columns(table)
     inputs = {}
     for column in encoder.columns:
         values = table.column(column.name)
-        inputs[column.name] = _to_array(encoder.written_in(table, column, values), values)
+        inputs[column.name] = _to_array(encoder.with_table_decimal(table, column, values), values)
     return {name: array.reshape(-1, 1) for name, array in inputs.items()}
 
 
@@ -135,12 +135,12 @@ def _to_array(column: EncodedColumn, values: pa.ChunkedArray) -> NDArray[Any]:
     if isinstance(column, NumericColumn):
         return column.read(values)
     if isinstance(column, BooleanColumn):
-        return truths(column.name, values)
+        return to_booleans(column.name, values)
     if isinstance(column, DatetimeColumn):
-        timestamps, missing = seconds(column.name, values)
+        timestamps, missing = to_seconds(column.name, values)
         return np.where(missing, MISSING_INTEGER, timestamps)
     assert isinstance(column, CategoricalColumn)
-    texts = column.spelled(values)
+    texts = column.normalize(values)
     if not takes_integers(column):
         return np.array(texts.fill_null("").to_pylist(), dtype=object)
     unseen = _unseen_integer(column.vocabulary)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, Table, rows_with_target
+from tabnas.data import Encoded, Table, find_labelled_rows
 from tabnas.errors import TabNASError
 from tabnas.export._network import Float32Array, Int8Array, Weight
 from tabnas.export._onnx_file import OnnxFile
@@ -71,7 +71,7 @@ def _quantize(array: Float32Array, axis: int | None) -> Int8Array:
 
 def select_labelled_rows(model: Model, rows: Table | None, y: Any) -> tuple[Table, NDArray[Any]]:
     """Return the rows of a table whose target is known, and its values; raise if there are none."""
-    known = np.empty(0, np.int64) if y is None else rows_with_target(y, model.target)
+    known = np.empty(0, np.int64) if y is None else find_labelled_rows(y, model.target)
     if rows is None or not len(known):
         raise TabNASError(
             f"int8 weights must be checked on rows with the target {model.target.name!r}, got "

@@ -20,7 +20,7 @@ from tabnas.data.columns import (
     CYCLES,
     DAY,
     FAR,
-    FARTHEST,
+    MAX_SCALED_TIME,
     SMOOTH_LIMIT,
     BooleanColumn,
     CategoricalColumn,
@@ -152,7 +152,9 @@ def _add_dates(graph: Graph, columns: Sequence[DatetimeColumn], features: _Featu
     days = graph.add_node("Div", floats, graph.add_constant("day", np.float64(DAY)))
     x = graph.add_node("Sub", days, _add_row(graph, "center", [c.center for c in columns]))
     x = graph.add_node("Div", x, _add_row(graph, "scale", [c.scale for c in columns]))
-    bounds = [graph.add_constant("far", np.float64(end)) for end in (-FARTHEST, FARTHEST)]
+    bounds = [
+        graph.add_constant("far", np.float64(end)) for end in (-MAX_SCALED_TIME, MAX_SCALED_TIME)
+    ]
     x = _zero_where(graph, missing, graph.add_node("Clip", x, *bounds))
     features.add(_cast_float32(graph, x), [(column, 0) for column in columns])
     _add_indicators(graph, columns, [c.marks_missing for c in columns], missing, features)

@@ -125,10 +125,10 @@ def random_table(number: int) -> Probe:
         for kind, maximum in MAX_COLUMNS.items()
         for column in range(int(rng.integers(maximum + 1)) * int(rng.integers(2)))
     ]
-    table = Table.of({name: _values(name, rng) for name in names or ["number 0", "word 0"]})
+    table = Table.from_data({name: _values(name, rng) for name in names or ["number 0", "word 0"]})
     encoder = TableEncoder.fit(table)
     labels = rng.choice([f"class {k}" for k in range(int(rng.integers(2, 6)))], size=EXAMPLES)
-    target = fit_target("label", Table.of({"label": labels}).column("label"))
+    target = fit_target("label", Table.from_data({"label": labels}).column("label"))
     dimensions = [min(8, categories) for categories in encoder.categories]
     model = untrained_model(_random_architecture(rng, 2), encoder, target, dimensions)
     return table_probe(model, table)

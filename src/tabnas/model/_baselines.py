@@ -185,7 +185,7 @@ def _predict(trees: Any, target: Target, part: TreeMatrix) -> FloatArray:
 
 def _scale_target(target: Target, truth: NDArray[Any]) -> NDArray[Any]:
     """Standardize numbers, as networks do: squares of huge ones would overflow."""
-    return target.scaled(truth) if isinstance(target, NumberTarget) else truth
+    return target.scale_values(truth) if isinstance(target, NumberTarget) else truth
 
 
 def _matrix(inputs: TreeMatrix, rows: slice | IntArray) -> FloatArray:

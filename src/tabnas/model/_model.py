@@ -22,7 +22,7 @@ from tabnas.data import (
     Target,
     UnseenCategories,
 )
-from tabnas.data.reading import RowError, rename_rows
+from tabnas.data.lowlevel import RowError, rename_rows
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model._limits import check_limits, compute_network_costs
 from tabnas.model._task import Float32Array, make_examples, network_task
@@ -122,7 +122,7 @@ class Model:
 
         Warn about columns with nearly only unseen values, unless `unseen` counts them.
         """
-        table = Table.of(table)
+        table = Table.from_data(table)
         out = np.empty((len(table), self.target.outputs), np.float32)
         self._fill(out, table, lambda raw: raw, unseen)
         return out
@@ -133,7 +133,7 @@ class Model:
         """Yield the rows of `predict_raw` in chunks, for tables and outputs larger than memory."""
         start = 0
         counter = UnseenCategories(self.encoder) if unseen is None else unseen
-        for chunk in self.iter_chunks(Table.of(table)):
+        for chunk in self.iter_chunks(Table.from_data(table)):
             with rename_rows(np.arange(start, start + len(chunk))):
                 encoded = self.encoder.encode(chunk)
                 raw = self._forward(encoded)
@@ -147,15 +147,17 @@ class Model:
     def iter_chunks(self, table: Table, *extra: str) -> Iterator[Table]:
         """Yield chunks of rows with the columns that the model needs and the columns `extra`."""
         if table.named and self.encoder.named:
-            self.encoder.matched(table)  # a missing column raises an error with the nearest name
+            self.encoder.match_columns(
+                table
+            )  # a missing column raises an error with the nearest name
             names = {column.name for column in self.encoder.columns}
-            names |= {table.known(name) for name in extra}
+            names |= {table.resolve_name(name) for name in extra}
             table = table.select([name for name in table if name in names])
-        return table.pieces(chunk_rows(len(table.names)))
+        return table.iter_batches(chunk_rows(len(table.names)))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """Return the labels, or values in the units of the target, [rows]."""
-        table = Table.of(table)
+        table = Table.from_data(table)
         if isinstance(self.target, NumberTarget):
             values = np.empty(len(table))
             self._fill(values, table, self.decode)
@@ -172,7 +174,7 @@ class Model:
                 f"predict_proba needs a target of classes, but {self.target.name!r} is numeric; "
                 "use predict"
             )
-        table = Table.of(table)
+        table = Table.from_data(table)
         out = np.empty((len(table), len(self.classes)))
         self._fill(out, table, self.decode)
         return out

@@ -27,8 +27,8 @@ def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int
     targets. `dimensions` has the width of the embedding of each categorical column.
 
     >>> from tabnas.data import Table, fit_target
-    >>> table = Table.of({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
-    >>> target = fit_target("fare", Table.of({"fare": [2.5, 3.5, 9.0]}).column("fare"))
+    >>> table = Table.from_data({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
+    >>> target = fit_target("fare", Table.from_data({"fare": [2.5, 3.5, 9.0]}).column("fare"))
     >>> task = network_task(TableEncoder.fit(table, min_count=1), target, [4])
     >>> task.inputs.width, task.inputs.embedding_parameters, str(task.loss)
     (5, 12, 'squared_error')

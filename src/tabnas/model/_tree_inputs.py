@@ -59,7 +59,7 @@ class TreeInputs:
 
     def encode(self, table: Table, rows: IntArray | None = None) -> Float32Array:
         """Return the inputs of all rows, or of those with the numbers `rows`: [rows, inputs]."""
-        table = self.encoder.matched(table)
+        table = self.encoder.match_columns(table)
         length = len(table) if rows is None else len(rows)
         matrix = np.empty((length, len(self.is_category)), np.float32)
         first = 0

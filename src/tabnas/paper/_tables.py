@@ -71,7 +71,7 @@ class PaperTable:
         split = split_stratified(data.truth, SPLIT, stream(0, "split"))
         encoder = TableEncoder.fit(data.features, scaling=self.scaling, rows=split.train)
         if self.most_categories:
-            encoder = encoder.limited(self.most_categories)
+            encoder = encoder.with_max_categories(self.most_categories)
         task = network_task(encoder, data.target, (self.embedding,) * len(encoder.categories))
         training, validation = (
             make_examples(task, encoder.encode(data.features, rows=part), data.truth[part])

@@ -32,7 +32,7 @@ from tabnas.data import read_table
 from tabnas.runs import LabelledTable, RunSettings, load_config, run_in_folder
 
 settings = RunSettings.from_dict(load_config(".")["settings"])
-table = read_table("rows.csv")  # the same rows with the target, or Table.of(frame)
+table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
 run_in_folder("again", LabelledTable.from_table(table, {target!r}), settings)
 """
 TRADEOFF_AGAIN = """\
@@ -41,7 +41,7 @@ from tabnas.runs import LabelledTable, RunSettings, TradeoffFolder, load_config,
 
 config = load_config(".")
 settings = RunSettings.from_dict(config["settings"])
-table = read_table("rows.csv")  # the same rows with the target, or Table.of(frame)
+table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
 planned = plan_tradeoff(LabelledTable.from_table(table, {target!r}), settings, **config["tradeoff"])
 with TradeoffFolder("again") as folder:
     folder.write_config(config)

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 from tabnas.data import Scaling, Shares
-from tabnas.data.reading import refuse_other_marks
+from tabnas.data.lowlevel import check_decimal_mark
 from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.latency import COST_NAMES
 from tabnas.nets import ENGINES
@@ -103,7 +103,7 @@ class RunSettings:
             raise TabNASError(f"the time must be positive seconds, got {self.time!r}")
         _one_of("order of a split", self.order, get_args(Order))
         _one_of("scaling", self.scaling, get_args(Scaling))
-        refuse_other_marks(self.decimal)
+        check_decimal_mark(self.decimal)
         _one_of("engine", self.engine, tuple(ENGINES))
         if self.class_weight is not None:
             _one_of("class weight", self.class_weight, get_args(ClassWeight))

@@ -1,27 +1,24 @@
-"""Tables larger than memory: encoded once, piece by piece, and read by number."""
+"""Stores: tables larger than memory, encoded once to arrays on disk, and read by row number."""
 
 from __future__ import annotations
 
-from tabnas.stores._encode import encode_store
-from tabnas.stores._memory import LEAST as LEAST_MEMORY
-from tabnas.stores._memory import parse_bytes
-from tabnas.stores._opening import open_store
-from tabnas.stores._plan import planned_command
-from tabnas.stores._progress import EncodingProgress, ProgressObserver
-from tabnas.stores._settings import StoreSettings
-from tabnas.stores._splitting import PartName
-from tabnas.stores._store import Rows, Store
+from tabnas.stores._pipeline import encode_store
+from tabnas.stores._plan import find_encode_command
+from tabnas.stores._progress import EncodingProgress, ProgressCallback
+from tabnas.stores._settings import MIN_MEMORY, StoreSettings, parse_bytes
+from tabnas.stores._split import PartName
+from tabnas.stores._store import Rows, Store, open_store
 
 __all__ = [
-    "LEAST_MEMORY",
+    "MIN_MEMORY",
     "EncodingProgress",
     "PartName",
-    "ProgressObserver",
+    "ProgressCallback",
     "Rows",
     "Store",
     "StoreSettings",
     "encode_store",
+    "find_encode_command",
     "open_store",
     "parse_bytes",
-    "planned_command",
 ]

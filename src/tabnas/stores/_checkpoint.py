@@ -1,11 +1,11 @@
-"""What the first pass has learned so far, on disk: one file of Arrow's, and one that names it."""
+"""The checkpoint of the first pass: a file in Arrow's format, and a JSON file that names it."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
@@ -14,24 +14,23 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
+from tabnas.decoding import Count, FiniteFloat
 from tabnas.files import refuse_links
-from tabnas.stores._answers import Labels, Moments
-from tabnas.stores._chunks import Piece
-from tabnas.stores._counting import Counts
-from tabnas.stores._document import damaged, read_document, write_document
-from tabnas.stores._sampling import Sample
+from tabnas.stores._document import damaged_error, read_document, write_document
+from tabnas.stores._readers import Piece
+from tabnas.stores._sketches import Counts, Sample
 from tabnas.stores._summary import ColumnSummary, Summary
+from tabnas.stores._target_stats import LabelStats, TargetStats
 
 NAME = "learned.json"
 DATA = "learned.arrow"
-"""Of which the file's name is made: a part of its digest is in it, so that a file that another
-names is never written over."""
-FIELDS = ("pieces", "complete", "seconds", "digest", "summary")
+"""The Arrow file's name also holds a part of its digest, so that a file in use is never
+overwritten."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Learned:
-    """How far the first pass has come."""
+class FirstPassState:
+    """The progress and the summary of the first pass."""
 
     pieces: tuple[Piece, ...] = ()
     summary: Summary | None = None  # of all rows of the pieces
@@ -39,32 +38,31 @@ class Learned:
     seconds: float = 0.0
 
     def save(self, folder: Path) -> None:
-        """Write it; what was there before goes when the new one is safe."""
+        """Write the state; the earlier one is removed when the new one is safe."""
         assert self.summary is not None
         digest = _write_data(folder, self.summary)
-        content = {
-            "pieces": [asdict(piece) for piece in self.pieces],
-            "complete": self.complete,
-            "seconds": self.seconds,
-            "digest": digest,
-            "summary": _facts(self.summary),
-        }
-        write_document(folder, NAME, content)
+        document = _Document(
+            pieces=self.pieces,
+            complete=self.complete,
+            seconds=self.seconds,
+            digest=digest,
+            summary=_to_record(self.summary),
+        )
+        write_document(folder, NAME, document)
         _remove_data(folder, but=_data_name(digest))
 
 
-def load_learned(folder: Path) -> Learned:
-    """What was saved, nothing if the pass has not come to an end of a piece yet."""
+def load_first_pass(folder: Path) -> FirstPassState:
+    """Load the state; an empty one if no piece was completed yet."""
     if not (folder / NAME).exists():
-        return Learned()
-    said = read_document(folder, NAME, FIELDS)
+        return FirstPassState()
+    document = read_document(folder, NAME, _Document)
+    name = _data_name(document.digest)
+    refuse_links(folder, name)
     try:
-        pieces = tuple(Piece(**piece) for piece in said["pieces"])
-        name = _data_name(said["digest"])
-        refuse_links(folder, name)
         with (folder / name).open("rb") as file:
-            if file_digest(file, "sha256").hexdigest() != said["digest"]:
-                raise damaged(name)
+            if file_digest(file, "sha256").hexdigest() != document.digest:
+                raise damaged_error(name)
             file.seek(0)
             tables = []
             while file.read(1):
@@ -72,32 +70,35 @@ def load_learned(folder: Path) -> Learned:
                 with pa.ipc.open_stream(file) as reader:
                     tables.append(reader.read_all())
                 tables[-1].validate(full=True)
-        summary = _summary(said["summary"], tables)
-    except (OSError, pa.ArrowException, TypeError, KeyError, LookupError):
-        raise damaged(NAME) from None
-    return Learned(
-        pieces=pieces, summary=summary, complete=said["complete"], seconds=said["seconds"]
+        summary = _to_summary(document.summary, tables)
+    except (OSError, pa.ArrowException, TypeError, LookupError, StopIteration):
+        raise damaged_error(NAME) from None
+    return FirstPassState(
+        pieces=document.pieces,
+        summary=summary,
+        complete=document.complete,
+        seconds=document.seconds,
     )
 
 
-def remove_learned(folder: Path) -> None:
-    """Remove what nobody needs once a store is complete."""
+def remove_first_pass(folder: Path) -> None:
+    """Remove the state, which is not needed once the store is complete."""
     (folder / NAME).unlink(missing_ok=True)
     _remove_data(folder)
 
 
-def _data_name(digest: Any) -> str:
-    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise damaged(NAME)
+def _data_name(digest: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", digest):
+        raise damaged_error(NAME)
     return f"learned-{digest[:16]}.arrow"
 
 
 def _write_data(folder: Path, summary: Summary) -> str:
-    """Write what is no plain number, whole or not at all; its digest."""
+    """Write the tables of a summary, completely or not at all, and return their digest."""
     aside = folder / f".{DATA}.{uuid4().hex[:8]}"
     try:
         with aside.open("w+b") as file:
-            for table in _tables(summary):
+            for table in _to_tables(summary):
                 with pa.ipc.new_stream(file, table.schema) as writer:
                     writer.write_table(table)
             file.flush()
@@ -116,76 +117,104 @@ def _remove_data(folder: Path, *, but: str = "") -> None:
             path.unlink()
 
 
-def _tables(summary: Summary) -> list[Any]:
-    """All that is no plain number: the sample, the labels, the counts."""
+def _to_tables(summary: Summary) -> list[Any]:
+    """Return the tables of a summary: the sample, the labels, the counts."""
     sample = summary.sample
     tables = [
         pa.table({"key": sample.keys, "row": sample.rows}),
         sample.values,
     ]
-    if isinstance(summary.answers, Labels):
+    if isinstance(summary.target, LabelStats):
         tables += [
-            pa.table({"label": one}) for one in (summary.answers.found, summary.answers.trained)
+            pa.table({"label": one}) for one in (summary.target.found, summary.target.trained)
         ]
     return tables + [one.counts.table for one in summary.columns.values() if one.counts is not None]
 
 
-def _facts(summary: Summary) -> dict[str, Any]:
-    """The plain numbers."""
-    answers = summary.answers
-    return {
-        "rows": summary.rows,
-        "parts": list(summary.parts),
-        "most_sampled": summary.sample.most,
-        "moments": None if isinstance(answers, Labels) else _moments(answers),
-        "columns": {
-            name: {
-                "missing": one.missing,
-                "low": one.low,
-                "high": one.high,
-                "counts": None if one.counts is None else [one.counts.capacity, one.counts.bound],
-            }
+# --- plain numbers --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ColumnRecord:
+    """The numbers of a `ColumnSummary`."""
+
+    missing: Count
+    low: float | str | None
+    high: float | str | None
+    counts: tuple[Count, Count] | None  # capacity and bound
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SummaryRecord:
+    """The numbers of a `Summary`."""
+
+    rows: Count
+    parts: tuple[Count, Count, Count]
+    max_sampled: Count
+    target: tuple[int, str, str, str, str] | None  # floats in hexadecimal: some may be infinite
+    columns: dict[str, _ColumnRecord]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """What the JSON file holds."""
+
+    pieces: tuple[Piece, ...]
+    complete: bool
+    seconds: FiniteFloat
+    digest: str
+    summary: _SummaryRecord
+
+
+def _to_record(summary: Summary) -> _SummaryRecord:
+    stats = summary.target
+    target = None
+    if isinstance(stats, TargetStats):
+        floats = (stats.mean, stats.squares, stats.low, stats.high)
+        mean, squares, low, high = (number.hex() for number in floats)
+        target = stats.count, mean, squares, low, high
+    return _SummaryRecord(
+        rows=summary.rows,
+        parts=summary.parts,
+        max_sampled=summary.sample.max_rows,
+        target=target,
+        columns={
+            name: _ColumnRecord(
+                missing=one.missing,
+                low=one.low,
+                high=one.high,
+                counts=None if one.counts is None else (one.counts.capacity, one.counts.bound),
+            )
             for name, one in summary.columns.items()
         },
-    }
+    )
 
 
-def _moments(moments: Moments) -> list[int | str]:
-    """Some may be infinite, for which JSON has no number."""
-    floats = (moments.mean, moments.squares, moments.low, moments.high)
-    return [moments.count, *(number.hex() for number in floats)]
-
-
-def _summary(facts: Any, tables: Sequence[Any]) -> Summary:
+def _to_summary(record: _SummaryRecord, tables: Sequence[Any]) -> Summary:
     left = iter(tables)
     drawn, values = next(left), next(left)
     sample = Sample(
-        facts["most_sampled"],
+        record.max_sampled,
         np.array(drawn.column("key").to_numpy(), np.uint64),
         np.array(drawn.column("row").to_numpy(), np.int64),
         values,
     )
-    answers: Labels | Moments
-    if facts["moments"] is None:
+    target: LabelStats | TargetStats
+    if record.target is None:
         found, trained = (next(left).column("label").combine_chunks() for _ in range(2))
-        answers = Labels(found, trained)
+        target = LabelStats(found, trained)
     else:
-        count, *floats = facts["moments"]
-        answers = Moments(count, *map(float.fromhex, floats))
+        count, *floats = record.target
+        target = TargetStats(count, *map(float.fromhex, floats))
     columns = {}
-    for name, one in facts["columns"].items():
+    for name, one in record.columns.items():
         counts = None
-        if one["counts"] is not None:
-            capacity, bound = one["counts"]
+        if one.counts is not None:
+            capacity, bound = one.counts
             counts = Counts(capacity, next(left), bound)
         columns[name] = ColumnSummary(
-            missing=one["missing"], low=one["low"], high=one["high"], counts=counts
+            missing=one.missing, low=one.low, high=one.high, counts=counts
         )
-    train, validation, test = facts["parts"]
     return Summary(
-        rows=facts["rows"],
-        parts=(train, validation, test),
-        columns=columns,
-        answers=answers,
-        sample=sample,
+        rows=record.rows, parts=record.parts, columns=columns, target=target, sample=sample
     )

@@ -1,66 +1,61 @@
-"""The JSON documents of a store: a kind, a version, and a digest that tells damage."""
+"""The JSON documents of a store: a kind, a version, and a digest that shows damage."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from tabnas.decoding import DecodeError, decode, encode, parse_json
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, read_file, refuse_links
 
-FORMAT = 1
+T = TypeVar("T")
+
+FORMAT = 2
 KIND = "tabnas store"
-MOST_BYTES = 1 << 30
-MOST = 2**53
-"""No count of ours is larger."""
+MAX_BYTES = 1 << 30
 
 
-def write_document(folder: Path, name: str, content: Mapping[str, Any]) -> None:
-    """Write a document whole or not at all."""
+def write_document(folder: Path, name: str, content: Any) -> None:
+    """Write a dataclass as a document, completely or not at all."""
     refuse_links(folder, name)
-    whole = {"kind": KIND, "format": FORMAT, **content}
-    signed = whole | {"sha256": _digest(whole)}
+    fields = {"kind": KIND, "format": FORMAT, **encode(content)}
+    signed = fields | {"sha256": _digest(fields)}
     atomic_write(folder / name, json.dumps(signed, allow_nan=False, indent=1) + "\n")
 
 
-def read_document(folder: Path, name: str, fields: Iterable[str]) -> dict[str, Any]:
-    """The fields of a document, undamaged and all there."""
-    data = read_file(folder, name, "store", max_size=MOST_BYTES)
+def read_document(folder: Path, name: str, kind: type[T]) -> T:
+    """Read a document as a dataclass; raise an error if it is damaged or malformed."""
+    data = read_file(folder, name, "store", max_size=MAX_BYTES)
     try:
-        said = json.loads(data)
-    except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or said.get("kind") != KIND:
+        fields = parse_json(data, source=name)
+    except DecodeError:
+        fields = None
+    if not isinstance(fields, dict) or fields.get("kind") != KIND:
         raise TabNASError(f"{name} must be of the kind {KIND!r}, but it is not; encode again")
-    version = said.get("format")
-    if type(version) is not int or version > FORMAT:
+    version = fields.get("format")
+    if type(version) is not int or version != FORMAT:
+        older = type(version) is int and version < FORMAT
         raise TabNASError(
-            f"{name} must have format {FORMAT}, but it has {version!r}; a newer tabnas may "
-            "have written it"
+            f"{name} must have format {FORMAT}, but it has {version!r}; "
+            + ("encode the table again" if older else "a newer tabnas may have written it")
         )
-    digest = said.pop("sha256", None)
-    if digest != _digest(said) or said.keys() != {"kind", "format", *fields}:
-        raise damaged(name)
-    return said
+    digest = fields.pop("sha256", None)
+    if digest != _digest(fields):
+        raise damaged_error(name)
+    content = {key: value for key, value in fields.items() if key not in ("kind", "format")}
+    return decode(kind, content, source=name)
 
 
-def damaged(name: str) -> TabNASError:
-    """The error of a file that is not what was written."""
+def damaged_error(name: str) -> TabNASError:
+    """Return the error of a file that is not what was written."""
     return TabNASError(
         f"{name} must be as it was written, but it was changed or damaged; encode the table "
         "again, to another folder"
     )
-
-
-def counts(name: str, values: Any, length: int) -> list[int]:
-    """So many whole numbers that can be counts."""
-    fits = isinstance(values, list) and len(values) == length
-    if not fits or not all(type(value) is int and 0 <= value <= MOST for value in values):
-        raise damaged(name)
-    return list(values)
 
 
 def _digest(content: Mapping[str, Any]) -> str:

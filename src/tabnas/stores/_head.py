@@ -1,4 +1,4 @@
-"""The first rows of all files, as a table in memory would have them."""
+"""The first rows of all files, typed as in a table that is read as a whole."""
 
 from __future__ import annotations
 
@@ -12,220 +12,294 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tabnas.data import Table
-from tabnas.data.reading import (
+from tabnas.data.lowlevel import (
+    CsvFormat,
     DecimalContext,
-    DecimalMarks,
+    DecimalMarkDetector,
+    FileStart,
     RowError,
-    SeparatedForm,
-    add_decimals,
-    as_numbers,
-    decimals_of,
-    find_leading_zeros,
+    decode_dictionary,
+    detect_decimal_marks,
+    find_csv_format,
+    is_contradiction,
+    is_datetime,
     is_european,
+    make_decimal_context,
+    parse_numbers,
     read_typed,
-    reading,
-    separated_form,
-    settle_decimals,
+    set_decimal_mark,
+    translate_read_errors,
 )
 from tabnas.errors import TabNASError
-from tabnas.stores._arrow import FeatherReader, ParquetReader, column_names
-from tabnas.stores._chunks import Chunk, read_chunks
-from tabnas.stores._joining import joined
-from tabnas.stores._rows import rows_of
+from tabnas.stores._readers import (
+    Chunk,
+    FeatherReader,
+    ParquetReader,
+    check_columns,
+    column_names,
+    read_chunks,
+)
 from tabnas.stores._sources import Source
-from tabnas.stores._text import TextReader, read_records, refuse_carriage_returns, refuse_other_form
 
 HEAD_ROWS = 100_000
-BLOCK = 1 << 20  # bytes that are read at a time to find them
+BLOCK = 1 << 20  # bytes that are read at a time from files in a format of Arrow's
+READERS: dict[str, type[ParquetReader] | type[FeatherReader]] = {
+    ".parquet": ParquetReader,
+    ".feather": FeatherReader,
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Head:
-    """First rows, and what can be seen of the rest."""
+    """The first rows of all files."""
 
     table: Table
-    sources: tuple[Source, ...]  # that the rows are of
-    lengths: tuple[int, ...]  # how many of each
-    rows: float  # in all files that rows are dealt out from, about
-    reader: TextReader | ParquetReader | FeatherReader  # of all columns
-    form: SeparatedForm | None = None
+    sources: tuple[Source, ...]  # that the rows come from
+    lengths: tuple[int, ...]  # the number of rows from each of them
+    estimated_rows: float  # in all files that are split
+    names: tuple[str, ...]  # of all columns, as files have them
+    is_text: bool  # whether they are text files
 
     @contextmanager
-    def rows_named(self) -> Iterator[None]:
-        """Name file and row in errors about the table."""
+    def locate_errors(self) -> Iterator[None]:
+        """Name the file and the row in errors about the table."""
         try:
             yield
         except RowError as error:
-            begins = np.cumsum([0, *self.lengths[:-1]])
-            number = int(np.searchsorted(begins, error.row, side="right")) - 1
-            with rows_of(self.sources[number], -int(begins[number])):
+            starts = np.cumsum([0, *self.lengths[:-1]])
+            number = int(np.searchsorted(starts, error.row, side="right")) - 1
+            with self.sources[number].locate_errors(-int(starts[number])):
                 raise
 
 
 def read_head(sources: Sequence[Source], size: int, decimal: str | None = None) -> Head:
-    """About the first 100,000 rows in all, of at most `size` bytes, the same number of each file.
+    """Read about the first 100,000 rows, at most `size` bytes, as many from every file.
 
-    Files of one store are of one format, with the same columns; `decimal` is their decimal mark, if
-    it is known.
+    All files must have one format and the same columns. `decimal` is their decimal mark, if the
+    user has given one.
     """
     first = sources[0]
     shared = tuple(source for source in sources if source.part is None)
     for source in sources:
-        if (source.ending in ARROW or first.ending in ARROW) and source.ending != first.ending:
+        both_text = source.is_text and first.is_text
+        if source.ending != first.ending and not both_text:
             raise TabNASError(
                 f"all files must be of one format, but {first.path.name!r} is {first.ending} "
                 f"and {source.path.name!r} {source.ending}"
             )
-        if source.ending not in ARROW:
-            refuse_carriage_returns(source)
-    rows, most = -(-HEAD_ROWS // len(shared)), max(size // len(shared), 1)
-    form = separated_form(first.path)
-    if form is None:
-        return _stored_head(sources, shared, rows, most, decimal)
-    for source in sources[1:]:
-        found = separated_form(source.path)
-        assert found is not None
-        refuse_other_form(source, form, found)
-    return _text_head(form, shared, rows, most, decimal)
+    rows, size = -(-HEAD_ROWS // len(shared)), max(size // len(shared), 1)
+    if not first.is_text:
+        return _read_arrow_head(sources, shared, rows, size, decimal)
+    csv_formats = [find_csv_format(source.path) for source in sources]
+    for source, csv_format in zip(sources, csv_formats, strict=True):
+        check_columns(source, csv_formats[0].header, csv_format.header)
+        if csv_format.separator != csv_formats[0].separator:
+            raise TabNASError(
+                f"{source.path.name!r} must separate values by {csv_formats[0].separator!r}, as "
+                f"the first file does, but it has {csv_format.separator!r}"
+            )
+    return _read_text_head(csv_formats[: len(shared)], shared, rows, size, decimal)
 
 
-def _text_head(
-    form: SeparatedForm, sources: tuple[Source, ...], rows: int, most: int, decimal: str | None
+def _estimate_rows(sources: Sequence[Source], rows: int, size: float) -> float:
+    return rows / max(size, 1) * sum(source.size for source in sources)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def _read_text_head(
+    csv_formats: Sequence[CsvFormat],
+    sources: tuple[Source, ...],
+    rows: int,
+    size: int,
+    decimal: str | None,
 ) -> Head:
-    parts, on_disk = [], 0
-    reader = TextReader(form=form, size=min(BLOCK, most))
-    for source in sources:
-        data, lines = b"", 0
-        with reading(source.path):
-            for records in reader.records(source):
-                data += records.data
-                lines += records.data.count(b"\n")
-                on_disk += records.bytes
-                if lines >= rows or len(data) >= most:
-                    break
-        parts.append(data if data.endswith(b"\n") else data + b"\n")
-    joined = b"".join(parts)
-    plain = replace(form, skip=0)
-    if joined.isspace():
+    starts = []
+    for source, csv_format in zip(sources, csv_formats, strict=True):
+        with translate_read_errors(source.path):
+            start = FileStart.read_records(source.path, csv_format, size)
+        if start is not None:
+            starts.append((source, csv_format, start))
+    tables, decimals = _parse_starts(starts, decimal)
+    heads = [table.slice(0, rows) for table in tables]
+    count = sum(head.num_rows for head in heads)
+    if not count:
         raise TabNASError(f"{sources[0].path.name!r} must have rows, but it has none")
-    try:
-        arrow, decimals = _as_written(sources[0], plain, joined, decimal)
-    except TabNASError:
-        for source, part in zip(sources, parts, strict=True):
-            _typed(source, plain, part)  # which names the file that it is in
-        raise
-    one = form.header[:1]
-    text = replace(plain, types={one[0]: pa.string()})
-    lengths = [arrow.num_rows]
-    if len(parts) > 1:
-        lengths = [read_records(text, part, one).num_rows for part in parts]
+    on_disk = sum(
+        start.size_on_disk * head.num_rows / max(table.num_rows, 1)
+        for (_, _, start), head, table in zip(starts, heads, tables, strict=True)
+    )
     return Head(
-        table=Table(arrow).with_decimals(decimals),
-        sources=sources,
-        lengths=tuple(lengths),
-        rows=_in_all(sources, arrow.num_rows, on_disk),
-        reader=reader,
-        form=form,
+        table=Table(pa.concat_tables(heads)).with_decimals(decimals),
+        sources=tuple(source for source, _, _ in starts),
+        lengths=tuple(head.num_rows for head in heads),
+        estimated_rows=_estimate_rows(sources, count, on_disk),
+        names=csv_formats[0].header,
+        is_text=True,
     )
 
 
-def _as_written(
-    source: Source, form: SeparatedForm, data: bytes, decimal: str | None
-) -> tuple[pa.Table, DecimalContext]:
-    """The rows as `read_table` would read them, and what they show of their decimal mark."""
-    arrow = _typed(source, form, data)
-    types = {column.name: column.type for column in arrow.schema}
+_Start = tuple[Source, CsvFormat, FileStart]
+
+
+def _parse_starts(
+    starts: Sequence[_Start], decimal: str | None
+) -> tuple[list[pa.Table], DecimalContext]:
+    """Parse the starts of all files as `read_table` would, and find their decimal mark."""
+    if not starts:
+        return [], DecimalContext()
+    tables = _parse_typed(starts, set())
+    types = {column.name: column.type for column in tables[0].schema}
     floats = {name for name, kind in types.items() if pa.types.is_floating(kind)}
-    zeros = find_leading_zeros(data, form, types)
-    texts = zeros | (floats if is_european(form) else set())
+    zeros = {
+        name
+        for _, csv_format, start in starts
+        for name in start.find_leading_zeros(csv_format, types)
+    }
+    csv_format = starts[0][1]
+    as_text = zeros | (floats if is_european(csv_format) else set())
     while True:
-        if texts:
-            arrow = _typed(source, replace(form, types=dict.fromkeys(texts, pa.string())), data)
-        found = DecimalMarks()
-        add_decimals(found, arrow, (c.name for c in arrow.schema if c.type == pa.string()))
-        mark = decimal or found.mark
-        if mark != "," or floats <= texts:
+        if as_text:
+            tables = _parse_typed(starts, as_text)
+        marks = DecimalMarkDetector()
+        for table in tables:
+            detect_decimal_marks(
+                marks, table, (c.name for c in table.schema if c.type == pa.string())
+            )
+        mark = decimal or marks.mark
+        if mark != "," or floats <= as_text:
             break
-        texts |= floats  # of which 1.234 must be seen as it is written
-    own = {name: one for name, one in found.plain_columns(mark) if name not in zeros}
-    for name, one in own.items():
-        numbers = as_numbers(one, arrow.column(name))
-        arrow = arrow.set_column(arrow.column_names.index(name), name, numbers)
-    return arrow, decimals_of(form, mark, own)
+        as_text |= floats  # 1.234 must be seen as it is written
+    by_column = {name: one for name, one in marks.plain_columns(mark) if name not in zeros}
+    for name, one in by_column.items():
+        number = tables[0].column_names.index(name)
+        tables = [
+            table.set_column(number, name, parse_numbers(one, table.column(number)))
+            for table in tables
+        ]
+    return tables, make_decimal_context(csv_format, mark, by_column)
 
 
-def _typed(source: Source, form: SeparatedForm, data: bytes) -> pa.Table:
-    def read(typed: SeparatedForm) -> pa.Table:
-        try:
-            return read_records(typed, data)
-        except pa.ArrowInvalid as error:
-            if "columns, got" not in str(error):
-                raise
-            return read_records(typed, data, use_threads=False)  # which knows the row
+def _parse_typed(starts: Sequence[_Start], as_text: set[str]) -> list[pa.Table]:
+    """Parse all starts with types that hold in all of them; some columns as text."""
+    _, csv_format, _ = starts[0]
 
-    return read_typed(source.path, form, read)
+    def parse(typed: CsvFormat) -> list[pa.Table]:
+        tables: list[pa.Table] = []
+        types = typed.types
+        for source, own, start in starts:
+            try:
+                tables.append(start.parse(replace(own, types=types)))
+            except pa.ArrowInvalid as error:
+                if is_contradiction(error):
+                    raise
+                raise TabNASError(own.describe_problem(source.path, str(error))) from None
+            types = {column.name: column.type for column in tables[-1].schema}
+        return tables
+
+    types = dict.fromkeys(as_text, pa.string())
+    tables: list[pa.Table] = read_typed(starts[0][0].path, replace(csv_format, types=types), parse)
+    return tables
 
 
-def _stored_head(
+# --- Parquet and Feather --------------------------------------------------------------------------
+
+
+def _read_arrow_head(
     sources: Sequence[Source],
     shared: tuple[Source, ...],
     rows: int,
-    most: int,
+    size: int,
     decimal: str | None,
 ) -> Head:
-    read = ARROW[sources[0].ending]
-    with reading(sources[0].path):
-        names = read_names(sources[0])
-    reader = read(names=names, size=min(BLOCK, most))
-    found: list[tuple[Source, pa.Table]] = []
-    lengths, on_disk, left = [], 0.0, most * len(shared)
+    with translate_read_errors(sources[0].path):
+        names = _read_names(sources[0])
+    reader = READERS[sources[0].ending](names=names, size=min(BLOCK, size))
+    tables: list[tuple[Source, pa.Table]] = []
+    lengths, on_disk, left = [], 0.0, size * len(shared)
     for source in sources:
-        tables, here = _first_rows(read_chunks(reader, source), rows, min(most, left))
+        found, here = _read_first_rows(read_chunks(reader, source), rows, min(size, left))
         if source.part is None:
-            found += [(source, table) for table in tables]
-            lengths.append(sum(table.num_rows for table in tables))
+            tables += [(source, table) for table in found]
+            lengths.append(sum(table.num_rows for table in found))
             on_disk += here
-            left -= sum(table.nbytes for table in tables)
+            left -= sum(table.nbytes for table in found)
     if not sum(lengths):
         raise TabNASError(f"{sources[0].path.name!r} must have rows, but it has none")
     return Head(
-        table=settle_decimals(Table(joined(found)), decimal),
+        table=set_decimal_mark(Table(_concat_tables(tables)), decimal),
         sources=shared,
         lengths=tuple(lengths),
-        rows=_in_all(shared, sum(lengths), on_disk),
-        reader=reader,
+        estimated_rows=_estimate_rows(shared, sum(lengths), on_disk),
+        names=names,
+        is_text=False,
     )
 
 
-def _first_rows(chunks: Iterator[Chunk], rows: int, most: int) -> tuple[list[pa.Table], float]:
-    """Copies of the first rows, of about so many bytes, and the bytes that they take on disk."""
-    parts, on_disk = [], 0.0
-    for chunk in chunks:  # of which one is looked at in any case, for the columns must be right
+def _read_first_rows(chunks: Iterator[Chunk], rows: int, size: int) -> tuple[list[pa.Table], float]:
+    """Return copies of the first rows, about `size` bytes, and the bytes they take on disk."""
+    tables, on_disk = [], 0.0
+    for chunk in chunks:  # at least one is read, since its columns are checked
         table = chunk.table.arrow
-        fitting = ceil(most * table.num_rows / max(table.nbytes, 1))
+        fitting = ceil(size * table.num_rows / max(table.nbytes, 1))
         kept = max(0, min(rows, table.num_rows, fitting))
-        parts.append(table.take(np.arange(kept)))  # a slice would hold the chunk in memory
+        tables.append(table.take(np.arange(kept)))  # a slice would hold the chunk in memory
         on_disk += chunk.bytes * kept / table.num_rows
         rows -= kept
-        most -= parts[-1].nbytes
-        if rows <= 0 or most <= 0:
+        size -= tables[-1].nbytes
+        if rows <= 0 or size <= 0:
             break
-    return parts, on_disk
+    return tables, on_disk
 
 
-def read_names(source: Source) -> tuple[str, ...]:
-    """The columns of a file of Arrow's."""
+def _read_names(source: Source) -> tuple[str, ...]:
+    """Return the columns of a Parquet or Feather file."""
     if source.ending == ".parquet":
         return column_names(parquet.read_schema(source.path))
     with pa.OSFile(str(source.path)) as opened, pa.ipc.open_file(opened) as file:
         return column_names(file.schema)
 
 
-def _in_all(sources: Sequence[Source], rows: int, on_disk: float) -> float:
-    return rows / max(on_disk, 1) * sum(source.size for source in sources)
+def _concat_tables(tables: Sequence[tuple[Source, pa.Table]]) -> pa.Table:
+    """Concatenate tables of several files, which may store a column in different types."""
+    names = tables[0][1].column_names
+    columns = [
+        _concat_columns(name, [(source, table.column(i)) for source, table in tables])
+        for i, name in enumerate(names)
+    ]
+    return pa.Table.from_arrays(columns, names=names)
 
 
-ARROW: dict[str, type[ParquetReader] | type[FeatherReader]] = {
-    ".parquet": ParquetReader,
-    ".feather": FeatherReader,
-}
+def _concat_columns(name: str, parts: Sequence[tuple[Source, pa.ChunkedArray]]) -> pa.ChunkedArray:
+    """Concatenate in one type; if one file has categories, the values of all are categories."""
+    kinds = {column.type for _, column in parts}
+    if len(kinds) == 1:
+        return _concat([column for _, column in parts])
+    values = [decode_dictionary(column) for _, column in parts]
+    common = values[0].type
+    for (source, _), column in zip(parts, values, strict=True):
+        common = _find_common_type(name, source, common, column.type)
+    together = _concat([column.cast(common, safe=False) for column in values])
+    return together.dictionary_encode() if any(map(pa.types.is_dictionary, kinds)) else together
+
+
+def _concat(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    return pa.chunked_array(chunks, columns[0].type)
+
+
+def _find_common_type(
+    name: str, source: Source, before: pa.DataType, here: pa.DataType
+) -> pa.DataType:
+    """Return a type for the values of earlier files and of one more."""
+    if before != here and is_datetime(before) and is_datetime(here):
+        return pa.timestamp("s")  # to which all datetimes are converted anyway
+    try:
+        schemas = [pa.schema([(name, kind)]) for kind in (before, here)]
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        raise TabNASError(
+            f"{source.path.name!r} must have columns of the types of the files before it, but "
+            f"{name!r} is {here} there and {before} before; write all files with the same types"
+        ) from None

@@ -1,41 +1,41 @@
-"""What the first rows tell: what each column is, what the target is, how all rows are read."""
+"""The layout of a table, from its first rows: kinds of columns, target, how rows are read."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from tabnas.data import DataWarning, Kind, rows_with_target
-from tabnas.data.reading import (
-    POINT,
+from tabnas.data import DataWarning, Kind, find_labelled_rows
+from tabnas.data.lowlevel import (
+    DEFAULT_NUMBER_FORMAT,
+    ColumnSchema,
     DecimalContext,
-    Meaning,
     NumberFormat,
+    describe_identifier,
+    find_missing_marks,
     fit_number_format,
     holds_classes,
-    identifier_note,
-    is_moment,
+    infer_schema,
+    is_datetime,
     is_text,
     looks_like_identifier,
-    meaning_of,
-    target_marks,
 )
 from tabnas.errors import TabNASError
-from tabnas.stores._chunks import Reader
-from tabnas.stores._head import Head
+from tabnas.stores._head import READERS, Head
+from tabnas.stores._readers import FeatherReader, Reader
 from tabnas.stores._settings import StoreSettings
-from tabnas.stores._text import TextReader
+from tabnas.stores._spool import TextColumns
 
-KINDS_BY_TYPE = ((pa.types.is_boolean, Kind.BOOLEAN), (is_moment, Kind.DATETIME))
+KINDS_BY_TYPE = ((pa.types.is_boolean, Kind.BOOLEAN), (is_datetime, Kind.DATETIME))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What is done with every column, as far as the first rows tell."""
+    """What is done with every column, as far as the first rows show."""
 
     names: tuple[str, ...]  # of all columns but the target, in order
     kinds: Mapping[str, Kind | None]  # of those in use; None: texts of which too little was seen
@@ -45,12 +45,15 @@ class Layout:
     labels: pa.DataType | None  # the type of the target's classes; None: a quantity
     marks: tuple[str, ...]  # texts that mean that a target is missing
     reader: Reader
+    text_columns: TextColumns | None  # of text files, which are copied before they are read
     decimals: DecimalContext
-    forms: Mapping[str, NumberFormat]  # of numbers that come as texts, those of the target included
+    number_formats: Mapping[
+        str, NumberFormat
+    ]  # of numbers that come as texts, those of the target included
     notes: tuple[str, ...]  # what people should know of the columns
 
     def to_dict(self) -> dict[str, Any]:
-        """What identifies it, fit for JSON."""
+        """Return what identifies the layout, for JSON."""
         return {
             "names": list(self.names),
             "kinds": {
@@ -58,37 +61,45 @@ class Layout:
             },
             "target": self.target,
             "labels": None if self.labels is None else str(self.labels),
-            "forms": {name: [form.decimal, form.unit] for name, form in self.forms.items()},
+            "number_formats": {
+                name: [form.decimal, form.unit] for name, form in self.number_formats.items()
+            },
         }
 
 
 def find_layout(head: Head, settings: StoreSettings) -> Layout:
-    """Kinds and target by the same rules as for a table in memory, from its first rows."""
+    """Infer kinds and target from the first rows, by the rules for a table in memory."""
     table = head.table
-    target = table.known(settings.target)
-    declared = {table.known(name): Kind(kind) for name, kind in settings.kinds.items()}
-    ignored = {table.known(name) for name in settings.drop}
+    target = table.resolve_name(settings.target)
+    declared = {table.resolve_name(name): Kind(kind) for name, kind in settings.kinds.items()}
+    ignored = {table.resolve_name(name) for name in settings.drop}
     names = tuple(name for name in table if name != target)
-    meanings: dict[str, Meaning] = {}
-    with head.rows_named():
+    schemas: dict[str, ColumnSchema] = {}
+    with head.locate_errors():
         for name in names:
             if name not in ignored:
                 column = table.column(name)
                 decimals = table.decimals_for(column)
-                meanings[name] = meaning_of(name, column, decimals, declared.get(name))
-    kinds = {name: _kind(head, name, meaning.kind) for name, meaning in meanings.items()}
-    labels, form, target_notes = _labels(head, target, settings)
+                schemas[name] = infer_schema(name, column, decimals, declared.get(name))
+    kinds = {name: _find_kind(head, name, schema.kind) for name, schema in schemas.items()}
+    labels, number_format, target_notes = _infer_target(head, target, settings)
     if not kinds:
         raise TabNASError("at least one column must be a feature, but all are dropped; drop fewer")
-    forms = {name: meaning.form for name, meaning in meanings.items()} | {target: form}
+    number_formats = {name: schema.number_format for name, schema in schemas.items()} | {
+        target: number_format
+    }
     types = {
-        name: _read_as(kind, table.column(name).type, forms[name]) for name, kind in kinds.items()
+        name: _find_type(kind, table.column(name).type, number_formats[name])
+        for name, kind in kinds.items()
     }
     found = table.column(target)
-    types[target] = _read_as(Kind.NUMERIC, found.type, form) if labels is None else labels
-    notes = [note for meaning in meanings.values() for note in meaning.notes]
+    types[target] = (
+        _find_type(Kind.NUMERIC, found.type, number_format) if labels is None else labels
+    )
+    text_columns = _find_text_columns(types, number_formats) if head.is_text else None
+    notes = [note for schema in schemas.values() for note in schema.notes]
     notes += [
-        identifier_note(name)
+        describe_identifier(name)
         for name, kind in kinds.items()
         if name not in declared
         and kind is not None
@@ -103,33 +114,34 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
         ignored=tuple(name for name in names if name in ignored),
         target=target,
         labels=labels,
-        marks=target_marks(found),
-        reader=_reader(head, types, forms, settings.sizes.chunk),
+        marks=find_missing_marks(found),
+        reader=_find_reader(head, tuple(types), settings.memory_shares.chunk),
+        text_columns=text_columns,
         decimals=table.decimals,
-        forms=forms,
+        number_formats=number_formats,
         notes=(*notes, *target_notes),
     )
 
 
-def _kind(head: Head, name: str, kind: Kind) -> Kind | None:
-    """The kind of a column; None where it is the same in all rows so far."""
+def _find_kind(head: Head, name: str, kind: Kind) -> Kind | None:
+    """Return the kind of a column; None if it is the same in all rows so far."""
     column = head.table.column(name)
     if kind is not Kind.CONSTANT:
         return kind
-    if head.form is not None or is_text(column) or pa.types.is_null(column.type):
+    if head.is_text or is_text(column) or pa.types.is_null(column.type):
         return None
     found = (kind for is_type, kind in KINDS_BY_TYPE if is_type(column.type))
     return next(found, Kind.NUMERIC)
 
 
-def _labels(
+def _infer_target(
     head: Head, name: str, settings: StoreSettings
 ) -> tuple[pa.DataType | None, NumberFormat, tuple[str, ...]]:
-    """The type of classes, or None if the target is a quantity; how it is written; notes."""
+    """Return the type of classes, or None for a quantity; the number format; notes."""
     column = head.table.column(name)
     decimals = head.table.decimals_for(column)
-    present = rows_with_target(column)
-    with head.rows_named():
+    present = find_labelled_rows(column)
+    with head.locate_errors():
         if not len(present):
             raise TabNASError(
                 f"the target {name!r} must have values, but all of the first "
@@ -141,12 +153,14 @@ def _labels(
         if not classes:
             return None, *fit_number_format(name, column, decimals)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return pa.string() if is_text(column) else kind, decimals.form_of(name), ()
+    return pa.string() if is_text(column) else kind, decimals.number_format(name), ()
 
 
-def _read_as(kind: Kind | None, found: pa.DataType, form: NumberFormat) -> pa.DataType:
-    """How a separated file's column is read, given what Arrow found in the first rows."""
-    if kind is Kind.NUMERIC and form.decimal != POINT.decimal:  # Arrow knows no other
+def _find_type(kind: Kind | None, found: pa.DataType, number_format: NumberFormat) -> pa.DataType:
+    """Return the type to read a CSV column as, given the type that Arrow inferred."""
+    if (
+        kind is Kind.NUMERIC and number_format.decimal != DEFAULT_NUMBER_FORMAT.decimal
+    ):  # Arrow knows no other
         return pa.string()
     if kind is Kind.NUMERIC and (pa.types.is_integer(found) or pa.types.is_null(found)):
         return pa.float64()
@@ -155,18 +169,23 @@ def _read_as(kind: Kind | None, found: pa.DataType, form: NumberFormat) -> pa.Da
     return pa.string()
 
 
-def _reader(
-    head: Head, types: Mapping[str, pa.DataType], forms: Mapping[str, NumberFormat], size: int
-) -> Reader:
-    """Reads the columns that types are given for."""
-    reader = head.reader
-    if not isinstance(reader, TextReader):
-        only = tuple(name for name in reader.names if name.strip() in types)
-        return replace(reader, size=size, only=only)
-    kept = {  # labels with decimal commas are texts until they are read
-        name: kind
+def _find_text_columns(
+    types: Mapping[str, pa.DataType], number_formats: Mapping[str, NumberFormat]
+) -> TextColumns:
+    """Return the columns of text files that are needed, and their types."""
+    # Arrow does not read labels with decimal commas as numbers
+    as_text = {
+        name
         for name, kind in types.items()
-        if kind != pa.string()
-        and not (pa.types.is_floating(kind) and forms[name].decimal != POINT.decimal)
+        if pa.types.is_floating(kind)
+        and number_formats[name].decimal != DEFAULT_NUMBER_FORMAT.decimal
     }
-    return replace(reader, size=size, only=tuple(types), types=kept)
+    return TextColumns(types={n: pa.string() if n in as_text else t for n, t in types.items()})
+
+
+def _find_reader(head: Head, needed: tuple[str, ...], size: int) -> Reader:
+    """Return a reader of the columns that are needed."""
+    if head.is_text:
+        return FeatherReader(names=needed, size=size)
+    only = tuple(name for name in head.names if name.strip() in needed)
+    return READERS[head.sources[0].ending](names=head.names, size=size, only=only)

@@ -1,88 +1,94 @@
-"""The plan of a store: what was asked of which files, and the command that says so."""
+"""The plan of a store: its files and settings, and the command that encodes them."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from tabnas.errors import TabNASError
-from tabnas.stores._document import damaged, read_document, write_document
+from tabnas.stores._document import read_document, write_document
 from tabnas.stores._settings import StoreSettings
+from tabnas.stores._sources import SourceRecord
 
 PLAN = "plan.json"
-FIELDS = ("layout", "settings", "shares", "sources")
 OPTIONS = ("task", "scaling", "min_count", "max_categories", "buckets", "decimal", "seed", "memory")
-DECLARING = ("categorical", "numeric", "hashed")
+KIND_OPTIONS = ("categorical", "numeric", "hashed")
 
 
-def agree(folder: Path, plan: Mapping[str, Any]) -> None:
-    """Write the plan, or find that the one that is there says the same; another is refused."""
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything that determines the content of a store."""
+
+    settings: StoreSettings
+    sources: tuple[SourceRecord, ...]
+    layout: dict[str, Any]  # what is done with each column
+    shares: tuple[float, float]
+
+
+def check_plan(folder: Path, plan: Plan) -> None:
+    """Write the plan, or raise an error if the folder has another one."""
     if not (folder / PLAN).exists():
         write_document(folder, PLAN, plan)
         return
-    known = read_document(folder, PLAN, FIELDS)
-    for mine, theirs in zip(plan["sources"], known["sources"], strict=False):
-        if mine["path"] == theirs["path"] and mine != theirs and mine["part"] == theirs["part"]:
+    known = read_document(folder, PLAN, Plan)
+    for source, before in zip(plan.sources, known.sources, strict=False):
+        if (source.path, source.part) == (before.path, before.part) and source != before:
             raise TabNASError(
-                f"{mine['name']!r} must be as it was when the store {str(folder)!r} was begun, "
+                f"{source.name!r} must be as it was when the store {str(folder)!r} was begun, "
                 "but its size or time has changed; encode it to another folder"
             )
-    other = "the files" if known["sources"] != plan["sources"] else _difference(plan, known)
+    other = "the files" if known.sources != plan.sources else _find_difference(plan, known)
     if other:
         raise TabNASError(
-            f"the store {str(folder)!r} must be gone on with by the command that began it, but "
+            f"the store {str(folder)!r} must be continued by the command that began it, but "
             f"{other} differ; name another folder, or type: {encode_command(known, folder)}"
         )
 
 
-def planned_command(folder: Path) -> str:
-    """The command that goes on with a store."""
-    return encode_command(read_document(folder, PLAN, FIELDS), folder)
+def find_encode_command(folder: Path) -> str:
+    """Return the command that continues the encoding of a store."""
+    return encode_command(read_document(folder, PLAN, Plan), folder)
 
 
-def encode_command(plan: Mapping[str, Any], out: Path) -> str:
-    """What to type: the files, the target, and the options that are not as usual."""
-    try:
-        if set(plan["settings"]["kinds"].values()) - set(DECLARING):
-            return "encode_store, called as before, for there is no such command"
-        return shlex.join(_words(plan["sources"], plan["settings"], out))
-    except (TypeError, ValueError, LookupError, AttributeError):
-        raise damaged(PLAN) from None
-
-
-def _words(sources: Any, said: Mapping[str, Any], out: Path) -> list[str]:
-    usual = StoreSettings(target=said["target"]).to_dict()
-    words = ["tabnas", "encode", *(_path(one) for one in sources if one["part"] is None)]
-    words += ["--target", said["target"], "--out", str(out)]
+def encode_command(plan: Plan, out: Path) -> str:
+    """Return the command line: the files, the target, and the options that are not the default."""
+    if set(plan.settings.kinds.values()) - set(KIND_OPTIONS):
+        return "encode_store, called as before, for there is no such command"
+    settings = plan.settings
+    default = StoreSettings(target=settings.target)
+    words = ["tabnas", "encode", *(_path(one) for one in plan.sources if one.part is None)]
+    words += ["--target", settings.target, "--out", str(out)]
     for part in ("validation", "test"):
-        for source in sources:
-            if source["part"] == part:
+        for source in plan.sources:
+            if source.part == part:
                 words += [f"--{part}", _path(source)]
-        if said["shares"][part] != usual["shares"][part]:
-            words += [f"--{part}", repr(said["shares"][part])]
+        share = getattr(settings.shares, part)
+        if share != getattr(default.shares, part):
+            words += [f"--{part}", repr(share)]
     for name in OPTIONS:
-        if said[name] != usual[name]:
-            words += [f"--{name.replace('_', '-')}", str(said[name])]
-    for kind in DECLARING:
-        names = [name for name, one in said["kinds"].items() if one == kind]
+        value = getattr(settings, name)
+        if value != getattr(default, name):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    for kind in KIND_OPTIONS:
+        names = [name for name, one in settings.kinds.items() if one == kind]
         if names:
             words += [f"--{kind}", ",".join(names)]
-    return words + (["--drop", ",".join(said["drop"])] if said["drop"] else [])
+    return shlex.join(words + (["--drop", ",".join(settings.drop)] if settings.drop else []))
 
 
-def _path(source: Mapping[str, Any]) -> str:
-    """As short as it can be said from here."""
-    path, here = Path(source["path"]), Path.cwd()
+def _path(source: SourceRecord) -> str:
+    """Return a path, relative to the working folder if that is shorter."""
+    path, here = Path(source.path), Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def _difference(plan: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """The settings that are others than they were, by name; empty if there are none."""
-    mine, theirs = plan["settings"], known["settings"]
-    names = [name for name in mine if mine[name] != theirs.get(name)]
+def _find_difference(plan: Plan, known: Plan) -> str:
+    """Return the names of the settings that differ; empty if there are none."""
+    mine, theirs = asdict(plan.settings), asdict(known.settings)
+    names = [name for name in mine if mine[name] != theirs[name]]
     if names:
         return ", ".join(names)
-    same = plan["layout"] == known["layout"] and plan["shares"] == known["shares"]
-    return "" if same else "the columns as this version of tabnas sees them"
+    same = plan.layout == known.layout and plan.shares == known.shares
+    return "" if same else "the columns as this version of tabnas reads them"

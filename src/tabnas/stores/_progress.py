@@ -1,4 +1,4 @@
-"""How far an encoding is, for whoever shows it."""
+"""The progress of an encoding."""
 
 from __future__ import annotations
 
@@ -7,56 +7,66 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Literal
 
-Phase = Literal["learning", "encoding"]
+Phase = Literal["reading", "fitting", "encoding"]
+"""Text files are copied to Arrow's format, the encoder is fitted, every row is encoded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncodingProgress:
-    """One of two passes, and where it is."""
+    """A phase of an encoding, and how far it is."""
 
     phase: Phase
-    done: float  # a share of the bytes of all files
-    rows: int  # of this pass, so far
-    rows_a_second: float
+    fraction: float  # of the bytes of all files
+    rows: int  # of this phase, so far
+    rows_per_second: float
 
 
-ProgressObserver = Callable[[EncodingProgress], None]
-"""Told of every step on the way."""
+ProgressCallback = Callable[[EncodingProgress], None]
+"""Called after every chunk of rows."""
 
 
 class Meter:
-    """Counts the rows and bytes of a pass, and tells."""
+    """Counts the rows and bytes of a phase and reports them to a callback."""
 
-    def __init__(self, phase: Phase, whole: int, observe: ProgressObserver) -> None:
+    def __init__(self, phase: Phase, total_bytes: int, callback: ProgressCallback) -> None:
         self._phase: Phase = phase
-        self._whole = whole
-        self._observe = observe
-        self._began = monotonic()
-        self._rows = self._bytes = self._before = 0
+        self._total_bytes = total_bytes
+        self._callback = callback
+        self._start = monotonic()
+        self._rows = self._bytes = self._skipped_rows = 0
 
     def skip(self, rows: int, size: int) -> None:
-        """What was done before this process began, and counts for no speed."""
-        self._before += rows
+        """Count what an earlier process did; it does not count towards the speed."""
+        self._skipped_rows += rows
         self._bytes += size
-        self._tell()
+        self._report()
 
     def add(self, rows: int, size: int) -> None:
-        """What is done now."""
+        """Count what this process did."""
         self._rows += rows
         self._bytes += size
-        self._tell()
+        self._report()
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The rows and bytes counted so far, for `rewind`."""
+        return self._rows, self._bytes
+
+    def rewind(self, position: tuple[int, int]) -> None:
+        """Go back to a position, since a file is read from its start again."""
+        self._rows, self._bytes = position
 
     @property
     def seconds(self) -> float:
-        """Since the pass began in this process."""
-        return monotonic() - self._began
+        """The time since the phase began in this process."""
+        return monotonic() - self._start
 
-    def _tell(self) -> None:
-        self._observe(
+    def _report(self) -> None:
+        self._callback(
             EncodingProgress(
                 phase=self._phase,
-                done=min(self._bytes / max(self._whole, 1), 1.0),
-                rows=self._before + self._rows,
-                rows_a_second=self._rows / max(self.seconds, 1e-9),
+                fraction=min(self._bytes / max(self._total_bytes, 1), 1.0),
+                rows=self._skipped_rows + self._rows,
+                rows_per_second=self._rows / max(self.seconds, 1e-9),
             )
         )

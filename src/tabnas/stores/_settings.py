@@ -1,23 +1,29 @@
-"""Everything that shapes a store but the files themselves."""
+"""The settings of a store."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tabnas.data import Kind, Scaling, Shares
-from tabnas.data.columns import BUCKETS, checked_buckets
-from tabnas.data.reading import refuse_other_marks
+from tabnas.data.columns import BUCKETS, check_buckets
+from tabnas.data.lowlevel import check_decimal_mark
 from tabnas.errors import TabNASError, check_int, did_you_mean
-from tabnas.stores._memory import Sizes
 
-DECLARABLE = ("numeric", "categorical", "boolean", "datetime", "hashed")
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+MIN_MEMORY = 300 * 10**6
+"""The smallest memory setting in bytes; the program itself takes most of it."""
+MAX_CHUNK_BYTES = 1 << 25  # larger ones are no faster
+MAX_SAMPLED_ROWS = 1 << 18
+MIN_SAMPLED_ROWS = 1 << 12
+DECLARABLE_KINDS = ("numeric", "categorical", "boolean", "datetime", "hashed")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoreSettings:
-    """What is asked of a store; all of it is checked here, before any file is read."""
+    """The settings of a store, checked before any file is read."""
 
     target: str
     task: Literal["classification", "regression"] | None = None
@@ -34,18 +40,18 @@ class StoreSettings:
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
-        kinds = {name.strip(): _kind(name, kind) for name, kind in self.kinds.items()}
+        kinds = {name.strip(): _check_kind(name, kind) for name, kind in self.kinds.items()}
         set_field(self, "kinds", kinds)
         set_field(self, "drop", tuple(dict.fromkeys(name.strip() for name in self.drop)))
         set_field(self, "target", self.target.strip())
         check_int("min_count", self.min_count, minimum=1)
         check_int("max_categories", self.max_categories, minimum=1)
         check_int("seed", self.seed, minimum=0)
-        checked_buckets(self.buckets)
-        refuse_other_marks(self.decimal)
-        Sizes.within(self.memory)
-        _among("task", self.task, (None, "classification", "regression"))
-        _among("scaling", self.scaling, get_args(Scaling))
+        check_buckets(self.buckets)
+        check_decimal_mark(self.decimal)
+        MemoryShares.from_memory(self.memory)
+        _check_choice("task", self.task, (None, "classification", "regression"))
+        _check_choice("scaling", self.scaling, get_args(Scaling))
         for name in (self.target, *self.drop):
             if name in kinds:
                 what = "the target" if name == self.target else "dropped"
@@ -57,24 +63,59 @@ class StoreSettings:
             raise TabNASError(f"the column {self.target!r} cannot be both the target and dropped")
 
     @property
-    def sizes(self) -> Sizes:
-        """What the memory allows."""
-        return Sizes.within(self.memory)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, fit for JSON."""
-        return asdict(self) | {"drop": list(self.drop)}
+    def memory_shares(self) -> MemoryShares:
+        """The shares of the memory."""
+        return MemoryShares.from_memory(self.memory)
 
 
-def _kind(name: str, kind: str) -> str:
-    if kind not in DECLARABLE:
+def _check_kind(name: str, kind: str) -> str:
+    if kind not in DECLARABLE_KINDS:
         raise TabNASError(
-            f"the column {name!r} cannot be {kind!r}; {did_you_mean(str(kind), DECLARABLE)}"
+            f"the column {name!r} cannot be {kind!r}; {did_you_mean(str(kind), DECLARABLE_KINDS)}"
         )
     return str(Kind(kind))
 
 
-def _among(what: str, given: Any, known: tuple[Any, ...]) -> None:
+def _check_choice(what: str, given: Any, known: tuple[Any, ...]) -> None:
     if given not in known:
         words = [str(one) for one in known if one is not None]
         raise TabNASError(f"there is no {what} {given!r}; {did_you_mean(str(given), words)}")
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def parse_bytes(text: str) -> int:
+    """Parse a number of bytes.
+
+    >>> parse_bytes("500MB"), parse_bytes("1.5 gb")
+    (500000000, 1500000000)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text, re.ASCII)
+    if found is None or len(text) > 20 or found[2].upper() not in UNITS:
+        raise TabNASError(f"a size must be like 500MB or 2GB, got {text[:20]!r}")
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryShares:
+    """What memory allows."""
+
+    chunk: int  # bytes of a file that are read at a time
+    counts: int  # bytes of all counts of categories
+    sample: int  # bytes of the rows that scales are found from
+
+    @classmethod
+    def from_memory(cls, memory: int) -> MemoryShares:
+        """Divide the memory; parsing and encoding a chunk takes several times its bytes."""
+        if not isinstance(memory, int) or isinstance(memory, bool) or memory < MIN_MEMORY:
+            raise TabNASError(
+                f"memory must be at least {MIN_MEMORY // 10**6} MB, of which the program itself "
+                f"takes most, got {memory!r}"
+            )
+        chunk = min(memory // 100, MAX_CHUNK_BYTES)
+        return cls(chunk=chunk, counts=memory // 20, sample=memory // 32)
+
+    def sampled_rows(self, row_bytes: float) -> int:
+        """Return how many rows are sampled if each takes that many bytes."""
+        return int(min(max(self.sample / max(row_bytes, 1.0), MIN_SAMPLED_ROWS), MAX_SAMPLED_ROWS))

@@ -1,72 +1,107 @@
-"""The files that a store is made of, and whether they are still the same."""
+"""The files that a store is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from tabnas.data.reading import table_ending
+from tabnas.data.lowlevel import RowError, check_table_file
+from tabnas.decoding import Count
 from tabnas.errors import TabNASError
-from tabnas.stores._splitting import PartName
+from tabnas.stores._split import PartName
+from tabnas.types import IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceRecord:
+    """What a store's files say of a source."""
+
+    name: str
+    path: str
+    size: Count
+    modified: int
+    part: PartName | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One file, as it was when it was first looked at."""
+    """A file, with the size and time it had when encoding began."""
 
-    path: Path  # as it was named, for a link's name may tell what its file's does not
+    path: Path  # not resolved: a link may have the ending that its target lacks
     ending: str  # without .gz
     size: int
     modified: int  # nanoseconds since 1970
-    part: PartName | None  # of all its rows, where a user says so; else each row is dealt out
+    part: PartName | None  # of all its rows, if the user has named one; else rows are split
+    spool: Path | None = None  # a copy of a text file in Arrow's format
 
     @classmethod
-    def of(cls, path: Path, part: PartName | None = None) -> Source:
-        """The file of a path; what is no table is refused."""
-        ending = table_ending(path)
-        found = path.stat()
+    def from_path(cls, path: Path, part: PartName | None = None) -> Source:
+        """Return the source of a path; raise an error if it is not a table."""
+        ending = check_table_file(path)
+        status = path.stat()
         return cls(
             path=path.parent.resolve() / path.name,
             ending=ending,
-            size=found.st_size,
-            modified=found.st_mtime_ns,
+            size=status.st_size,
+            modified=status.st_mtime_ns,
             part=part,
         )
 
     @property
-    def is_zipped(self) -> bool:
-        """Whether it can only be read from its beginning."""
-        return self.path.suffix.lower() == ".gz"
+    def is_text(self) -> bool:
+        """Whether it is a file of separated text, not one in a format of Arrow's."""
+        return self.ending not in (".parquet", ".feather")
 
-    def refuse_changed(self) -> None:
-        """A store must not be made of two states of a file."""
-        now = Source.of(self.path, self.part)
-        if now != self:
+    def check_unchanged(self) -> None:
+        """Raise an error if the file has changed since encoding began."""
+        if Source.from_path(self.path, self.part) != replace(self, spool=None):
             raise TabNASError(
                 f"{self.path.name!r} must stay as it is while it is encoded, but its size or "
                 "time has changed; encode it once more to another folder"
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, fit for JSON."""
-        return {
-            "name": self.path.name,
-            "path": str(self.path),
-            "size": self.size,
-            "modified": self.modified,
-            "part": self.part,
-        }
+    @property
+    def record(self) -> SourceRecord:
+        """What a store's files say of the source."""
+        return SourceRecord(
+            name=self.path.name,
+            path=str(self.path),
+            size=self.size,
+            modified=self.modified,
+            part=self.part,
+        )
+
+    @contextmanager
+    def locate_errors(self, first: int, rows: IntArray | None = None) -> Iterator[None]:
+        """Name the file, and the row in it, in errors about some of its rows.
+
+        `first` is the number of the chunk's first row in the file; `rows` are the rows of the chunk
+        that were selected, if not all.
+        """
+        try:
+            yield
+        except RowError as error:
+            found = error.remap(rows)
+            after = found.after
+            if "must hold" in found.before and "declare" not in after:
+                after += ", or declare the column categorical (--categorical)"
+            before = f"{self.path.name!r}: {found.before}"
+            raise RowError(before, first + found.row, after) from None
 
 
 def find_sources(
     paths: Sequence[Path], validation: Sequence[Path] = (), test: Sequence[Path] = ()
 ) -> tuple[Source, ...]:
-    """All files, those for validation and test last; each may be named once."""
+    """Return all files, those for validation and test last; none may be named twice."""
     if not paths:
         raise TabNASError("a store must be made of at least one file, but none was named")
-    sources = tuple(_each(paths, validation, test))
+    sources = (
+        *(Source.from_path(path) for path in paths),
+        *(Source.from_path(path, "validation") for path in validation),
+        *(Source.from_path(path, "test") for path in test),
+    )
     seen: set[Path] = set()
     for source in sources:
         file = source.path.resolve()
@@ -77,11 +112,3 @@ def find_sources(
             )
         seen.add(file)
     return sources
-
-
-def _each(
-    paths: Sequence[Path], validation: Sequence[Path], test: Sequence[Path]
-) -> Iterator[Source]:
-    yield from (Source.of(path) for path in paths)
-    yield from (Source.of(path, "validation") for path in validation)
-    yield from (Source.of(path, "test") for path in test)

@@ -1,9 +1,9 @@
-"""A store: encoded rows on disk, read by number, a copy at a time."""
+"""A store: encoded rows on disk, read by row number."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,18 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, TableEncoder, Target
+from tabnas.data import Encoded, TableEncoder, Target, target_from_dict
+from tabnas.decoding import FiniteFloat
 from tabnas.errors import TabNASError, check_int, did_you_mean
-from tabnas.stores._document import damaged
-from tabnas.stores._splitting import PARTS
-from tabnas.stores._writing import ARRAYS, file_name, piece_name
+from tabnas.stores._document import damaged_error, read_document, write_document
+from tabnas.stores._pieces import ARRAYS, WrittenPiece, file_name, piece_name
+from tabnas.stores._plan import PLAN, find_encode_command
+from tabnas.stores._sources import SourceRecord
+from tabnas.stores._split import PARTS
 from tabnas.types import BoolArray, IntArray
 
 PIECES = "pieces"
+DOCUMENT = "store.json"
 
 
 class Rows(NamedTuple):
-    """Rows of a store, as a network takes them and as predictions are judged by."""
+    """Rows of a store: the inputs of a network, and the true values of the target."""
 
     encoded: Encoded
     truth: NDArray[Any]  # class numbers (int32), or values in their own units (float64)
@@ -33,32 +37,32 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Store:
-    """Encoded rows on disk. Nothing of it is kept in memory, and any number of threads may read."""
+    """Encoded rows on disk. Nothing is kept in memory, and any number of threads may read."""
 
     path: Path
     encoder: TableEncoder
     target: Target
-    settings: Mapping[str, Any]
+    settings: dict[str, Any]
     shares: tuple[float, float]  # of validation and test, of the rows that were dealt out
-    sources: Sequence[Mapping[str, Any]]
-    facts: Mapping[str, Any]  # how it was made: seconds, versions, what was bounded
+    sources: tuple[SourceRecord, ...]
+    facts: dict[str, Any]  # how it was made: seconds, versions, what was bounded
     digest: str
-    """Of all that can be read, piece by piece."""
-    pieces: tuple[Mapping[str, Any], ...]
+    """Of all that can be read."""
+    pieces: tuple[WrittenPiece, ...]
 
     @cached_property
     def rows(self) -> dict[str, int]:
-        """How many rows each part has."""
+        """The number of rows of each part."""
         return {part: int(self._begins[part][-1]) for part in PARTS}
 
     @cached_property
     def bytes(self) -> int:
-        """All arrays on disk."""
-        return sum(file["size"] for piece in self.pieces for file in piece["files"].values())
+        """The size of all arrays on disk."""
+        return sum(file.size for piece in self.pieces for file in piece.files.values())
 
     def read(self, part: str, start: int, stop: int) -> Rows:
-        """Copies of the rows of a part from one number to another."""
-        _known(part)
+        """Return copies of the rows of a part from `start` to `stop`."""
+        _check_part(part)
         if not 0 <= start <= stop <= self.rows[part]:
             raise TabNASError(
                 f"rows must be among the {self.rows[part]:,} of the part {part!r}, but "
@@ -75,12 +79,12 @@ class Store:
         block_rows: int,
         wanted: BoolArray | None = None,
     ) -> Rows:
-        """Copies of several blocks, one after the other; block b begins at row b * block_rows.
+        """Return copies of several blocks, concatenated; block b begins at row b * block_rows.
 
-        The last block of a part may be shorter. Blocks come in the order asked for; those that are
-        not `wanted` are not read, but zeros, whose memory nobody has touched.
+        The last block of a part may be shorter. Blocks that are not `wanted` are not read: they are
+        zeros, whose memory has not been touched.
         """
-        _known(part)
+        _check_part(part)
         check_int("block_rows", block_rows, minimum=1)
         total = self.rows[part]
         spans = []
@@ -102,7 +106,7 @@ class Store:
 
     @cached_property
     def class_counts(self) -> IntArray:
-        """How many training rows each class has; a target of quantities has none."""
+        """The number of training rows of each class; empty for a quantity."""
         classes = getattr(self.target, "classes", ())
         counts = np.zeros(len(classes), np.int64)
         for piece, begin in enumerate(self._begins["train"][:-1].tolist()):
@@ -113,21 +117,21 @@ class Store:
         return counts
 
     def verify(self, tell: Callable[[int], None] = lambda read: None) -> None:
-        """Read everything once, and refuse what is not what was written; `tell` is told bytes."""
+        """Check the digests of all arrays; `tell` is called with the bytes of every file."""
         for number, piece in enumerate(self.pieces):
-            for file_of_piece, file in piece["files"].items():
+            for file_of_piece, file in piece.files.items():
                 name = f"{PIECES}/{piece_name(number)}/{file_of_piece}"
-                with _reachable(name), (self.path / name).open("rb") as opened:
-                    if file_digest(opened, "sha256").hexdigest() != file["sha256"]:
-                        raise damaged(name)
-                tell(file["size"])
+                with _translate_read_errors(name), (self.path / name).open("rb") as opened:
+                    if file_digest(opened, "sha256").hexdigest() != file.sha256:
+                        raise damaged_error(name)
+                tell(file.size)
 
     # -- where rows are ------------------------------------------------------------------------
 
     @cached_property
     def _begins(self) -> dict[str, IntArray]:
-        """The number of the first row of each piece, and behind the last, by part."""
-        rows = np.array([piece["rows"] for piece in self.pieces], np.int64).reshape(-1, len(PARTS))
+        """The number of the first row of each piece, and the end of the last, by part."""
+        rows = np.array([piece.rows for piece in self.pieces], np.int64).reshape(-1, len(PARTS))
         return {part: np.cumsum([0, *rows[:, i]]) for i, part in enumerate(PARTS)}
 
     @cached_property
@@ -160,20 +164,20 @@ class Store:
 
     def _read_into(self, piece: int, name: str, row: int, into: NDArray[Any]) -> None:
         name = f"{PIECES}/{piece_name(piece)}/{name}"
-        # read, not mapped: mapped pages would count as memory for as long as they stay
-        with _reachable(name), (self.path / name).open("rb", buffering=0) as file:
+        # read, not mapped: mapped pages would count as memory
+        with _translate_read_errors(name), (self.path / name).open("rb", buffering=0) as file:
             file.seek(row * (into.nbytes // len(into)))
             view = into.view(np.uint8).reshape(-1).data
             while len(view):
                 read = file.readinto(view)
                 if not read:
-                    raise damaged(name)
+                    raise damaged_error(name)
                 view = view[read:]
 
 
 @contextmanager
-def _reachable(name: str) -> Iterator[None]:
-    """What a piece that has vanished, or a disk that fails, makes of its readers."""
+def _translate_read_errors(name: str) -> Iterator[None]:
+    """Name the file in errors about a piece that has vanished or a disk that fails."""
     try:
         yield
     except OSError as error:
@@ -188,19 +192,105 @@ def _slice(rows: Rows, start: int, stop: int) -> Rows:
     return Rows(encoded, rows.truth[start:stop])
 
 
-def _known(part: str) -> str:
+def _check_part(part: str) -> str:
     if part not in PARTS:
         raise TabNASError(f"there is no part {part!r}; {did_you_mean(str(part), PARTS)}")
     return part
 
 
-def content_digest(
-    encoder: TableEncoder, target: Target, pieces: Sequence[Mapping[str, Any]]
-) -> str:
-    """A number for all that can be read from a store."""
+def content_digest(encoder: TableEncoder, target: Target, pieces: Sequence[WrittenPiece]) -> str:
+    """Return the digest of all that can be read from a store."""
     found = sha256(json.dumps([encoder.to_dict(), target.to_dict()]).encode())
     for piece in pieces:
         for part in PARTS:
             for array in ARRAYS:
-                found.update(piece["files"][file_name(part, array)]["sha256"].encode())
+                found.update(piece.files[file_name(part, array)].sha256.encode())
     return found.hexdigest()
+
+
+# --- the file of a store --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """What the JSON file of a store holds."""
+
+    digest: str
+    encoder: dict[str, Any]
+    facts: dict[str, Any]
+    pieces: tuple[WrittenPiece, ...]
+    settings: dict[str, Any]
+    shares: tuple[FiniteFloat, FiniteFloat]
+    sources: tuple[SourceRecord, ...]
+    target: dict[str, Any]
+
+
+def is_complete(path: Path) -> bool:
+    """Return whether a folder holds a complete store."""
+    return (path / DOCUMENT).exists()
+
+
+def save_store(store: Store) -> None:
+    """Write the file that makes a folder of arrays a store, last of all."""
+    document = _Document(
+        digest=store.digest,
+        encoder=store.encoder.to_dict(),
+        facts=store.facts,
+        pieces=store.pieces,
+        settings=store.settings,
+        shares=store.shares,
+        sources=store.sources,
+        target=store.target.to_dict(),
+    )
+    write_document(store.path, DOCUMENT, document)
+
+
+def open_store(path: str | Path) -> Store:
+    """Open the store in a folder for reading.
+
+    The sizes of its files are checked, but not their content: that is `Store.verify`.
+    """
+    path = Path(path)
+    if not is_complete(path):
+        if not (path / PLAN).exists():
+            raise TabNASError(
+                f"there is no store in the folder {str(path)!r}; name a file, or make a store with "
+                "tabnas encode"
+            )
+        raise TabNASError(
+            f"the store {str(path)!r} must be complete, but its encoding has not come to an "
+            f"end; go on with: {find_encode_command(path)}"
+        )
+    document = read_document(path, DOCUMENT, _Document)
+    encoder = TableEncoder.from_dict(document.encoder)
+    target = target_from_dict(document.target)
+    if content_digest(encoder, target, document.pieces) != document.digest:
+        raise damaged_error(DOCUMENT)
+    store = Store(
+        path=path.absolute(),  # since other processes may have other working folders
+        encoder=encoder,
+        target=target,
+        settings=document.settings,
+        shares=document.shares,
+        sources=document.sources,
+        facts=document.facts,
+        digest=document.digest,
+        pieces=document.pieces,
+    )
+    _check_files(store)
+    return store
+
+
+def _check_files(store: Store) -> None:
+    """Raise an error unless every array is a file of the size that its rows take."""
+    for number, piece in enumerate(store.pieces):
+        folder = store.path / PIECES / piece_name(number)
+        for part, rows in zip(PARTS, piece.rows, strict=True):
+            for array, (kind, width) in zip(ARRAYS, store.shapes, strict=True):
+                path, size = folder / file_name(part, array), rows * width * kind.itemsize
+                is_linked = any(one.is_symlink() for one in (path, folder, folder.parent))
+                if is_linked or not path.is_file() or path.stat().st_size != size:
+                    raise TabNASError(
+                        f"{PIECES}/{folder.name}/{path.name} must be a file of {size:,} bytes, but "
+                        "it is not; the store is damaged, encode the table again to another folder"
+                    )

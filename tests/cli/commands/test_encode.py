@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tabnas.cli._main import USAGE_ERROR, run
-from tabnas.stores import open_store, planned_command
+from tabnas.stores import find_encode_command, open_store
 from tests import processes
 from tests.cli.conftest import make_columns, write_csv
 
@@ -45,7 +45,7 @@ def test_a_store_is_written_and_summarized(
     assert re.search(r"hashed +1 column, 16 buckets", out)
     assert "next: tabnas search store --max-parameters" in out
     assert max(map(len, out.splitlines())) <= 80
-    assert err == "tabnas: first pass, learning\ntabnas: second pass, encoding\n"
+    assert err == "tabnas: reading\ntabnas: fitting\ntabnas: encoding\n"
     assert store.settings["memory"] == 500_000_000
 
 
@@ -138,9 +138,9 @@ INTERRUPTED = """
 import os, signal, sys
 from tabnas.cli.commands import _encode
 from tabnas.cli._main import main
-from tabnas.stores import _learning, _memory
+from tabnas.stores import _first_pass, _settings
 
-_memory.MOST_CHUNK, _learning.PIECE = 2_000, 4_000
+_settings.MAX_CHUNK_BYTES, _first_pass.PIECE_BYTES = 2_000, 4_000
 
 
 def encoding_progress(console, *, quiet):
@@ -188,7 +188,7 @@ def test_the_command_to_continue_has_all_options(table: Path, here: Path) -> Non
         *("--drop", "value"),
     ]
     assert run([*typed, "--quiet"]) == 0
-    told = shlex.split(planned_command(Path("a store")))
+    told = shlex.split(find_encode_command(Path("a store")))
     assert told[0] == "tabnas"
     before = Path("a store/store.json").stat().st_mtime_ns
     assert run([*told[1:], "--quiet"]) == 0  # another one would be refused

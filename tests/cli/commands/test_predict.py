@@ -178,7 +178,7 @@ def test_folders_without_runs_are_refused(
         ("several", "a trade-off, which has a run for each limit; name one like 'several/limit-5'"),
         ("nowhere", "must be the folder of a finished run, but it does not exist"),
         ("good.csv", "must be the folder of a finished run, but it is a file"),
-        ("empty", "must be the folder of a finished run, but it holds no model"),
+        ("empty", "must be the folder of a finished run, but it has no model"),
     ):
         assert sentence in run_refused(["predict", folder, "good.csv"], capsys)
 

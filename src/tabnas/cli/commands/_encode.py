@@ -192,7 +192,7 @@ def encode(
             target=target,
             validation=files_of["validation"],
             test=files_of["test"],
-            observe=observe,
+            callback=observe,
             task=task,
             shares=shares,
             kinds=parse_kinds(drop, categorical=categorical, numeric=numeric, hashed=hashed),
@@ -215,7 +215,7 @@ def encode(
 @contextmanager
 def report_interruption(console: Console, out: Path) -> Iterator[None]:
     """Print how to continue when the encoding is stopped, and exit."""
-    from tabnas.stores import planned_command
+    from tabnas.stores import find_encode_command
 
     try:
         yield
@@ -223,7 +223,7 @@ def report_interruption(console: Console, out: Path) -> Iterator[None]:
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED
         if not (out / "plan.json").exists():
             raise
-        command = sanitize(planned_command(out), max_length=MAX_COMMAND_LENGTH)
+        command = sanitize(find_encode_command(out), max_length=MAX_COMMAND_LENGTH)
         console.print(f"tabnas: stopped; continue with: {command}", markup=False, soft_wrap=True)
         raise CommandExitError(code) from None
 

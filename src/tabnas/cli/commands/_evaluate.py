@@ -81,8 +81,8 @@ def _predict_with_truth(
     """
     import numpy as np
 
-    from tabnas.data import DataWarning, UnseenCategories, read_table, rows_with_target
-    from tabnas.data.reading import is_text, rename_rows
+    from tabnas.data import DataWarning, UnseenCategories, find_labelled_rows, read_table
+    from tabnas.data.lowlevel import is_text, rename_rows
 
     target = model.target
     table = read_table(file, text=model.text_columns, observe=progress.on_read)
@@ -99,7 +99,7 @@ def _predict_with_truth(
     for piece in model.iter_chunks(table, target.name):
         progress.on_rows(read, len(table))
         answers = piece.column(target.name)
-        present = rows_with_target(answers, target)
+        present = find_labelled_rows(answers, target)
         mark = piece.decimals.mark if is_text(answers) else None
         here = slice(count, count + len(present))
         rows = piece if len(present) == len(piece) else piece.take(present)

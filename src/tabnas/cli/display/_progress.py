@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 UNMEASURED_PHASES = ("reading", "comparison")
 """Phases of a run that report their start and nothing else."""
-PASS_NAMES = {"learning": "first pass", "encoding": "second pass"}
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -137,9 +136,9 @@ def encoding_progress(
             def update(progress: EncodingProgress) -> None:
                 phase = progress.phase
                 if phase not in tasks:
-                    tasks[phase] = bars.add_task(PASS_NAMES[phase], total=1.0, note="")
-                note = f"{progress.rows:,} rows, {progress.rows_a_second:,.0f}/s"
-                bars.update(tasks[phase], completed=progress.done, note=note)
+                    tasks[phase] = bars.add_task(phase, total=1.0, note="")
+                note = f"{progress.rows:,} rows, {progress.rows_per_second:,.0f}/s"
+                bars.update(tasks[phase], completed=progress.fraction, note=note)
 
             yield update
 
@@ -151,7 +150,7 @@ def _print_passes(console: Console) -> Callable[[EncodingProgress], None]:
     def update(progress: EncodingProgress) -> None:
         if progress.phase not in seen:
             seen.add(progress.phase)
-            console.print(f"tabnas: {PASS_NAMES[progress.phase]}, {progress.phase}")
+            console.print(f"tabnas: {progress.phase}")
 
     return update
 

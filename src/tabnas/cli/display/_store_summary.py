@@ -66,7 +66,7 @@ def describe_store(store: Store, path: Path) -> dict[str, Any]:
         "categories": {c.name: c.categories for c in columns if c.categories},
         "pooled": {c.name: c.pooled for c in columns if isinstance(c, CategoricalColumn)},
         "hashed": {c.name: c.buckets for c in columns if isinstance(c, HashedColumn)},
-        "most_miscounted": store.facts["most_miscounted"],
+        "max_miscounts": store.facts["max_miscounts"],
         "notes": list(store.facts["notes"]),
         "bytes": store.bytes,
         "seconds": seconds,
@@ -99,8 +99,8 @@ def print_store(console: Console, facts: dict[str, Any]) -> None:
         table.add_row("hashed", f"{columns}, {sum(hashed.values()):,} buckets")
     if categories:
         table.add_row("embeddings", f"{sum(categories.values()):,} codes, one vector each")
-    if facts["most_miscounted"]:
-        bound, count = max(facts["most_miscounted"].values()), len(facts["most_miscounted"])
+    if facts["max_miscounts"]:
+        bound, count = max(facts["max_miscounts"].values()), len(facts["max_miscounts"])
         table.add_row("inexact", f"category counts of {count} columns are up to {bound:,} too low")
         table.add_row("", "because of --memory; raise it, or use --hashed, which needs no counts")
     seconds = sum(facts["seconds"].values())

@@ -206,11 +206,11 @@ def parse_limits(text: str) -> list[float]:
 
 def check_memory(memory: int) -> int:
     """Return the number of bytes; refuse fewer than the program itself takes."""
-    from tabnas.stores import LEAST_MEMORY
+    from tabnas.stores import MIN_MEMORY
 
-    if memory < LEAST_MEMORY:
+    if memory < MIN_MEMORY:
         raise TabNASError(
-            f"--memory must be at least {LEAST_MEMORY // 10**6}MB, most of which the program "
+            f"--memory must be at least {MIN_MEMORY // 10**6}MB, most of which the program "
             f"itself takes, got {memory:,} bytes"
         )
     return memory

@@ -1,17 +1,25 @@
-"""Columns, one file a kind. A new kind is one subclass and one line here."""
+"""Column encoders, one file per kind. A new kind is a subclass and a line here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from tabnas.data._state import damaged
 from tabnas.data.columns._boolean import BooleanColumn
 from tabnas.data.columns._categorical import CategoricalColumn
-from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
-from tabnas.data.columns._datetime import CYCLES, DAY, FARTHEST, DatetimeColumn
-from tabnas.data.columns._hashed import BUCKETS, HashedColumn, checked_buckets
+from tabnas.data.columns._column import (
+    DecimalMark,
+    DistinctTexts,
+    EncodedColumn,
+    Float32Array,
+    Int32Array,
+    Text,
+    read_text,
+)
+from tabnas.data.columns._datetime import CYCLES, DAY, MAX_SCALED_TIME, DatetimeColumn
+from tabnas.data.columns._hashed import BUCKETS, HashedColumn, check_buckets
 from tabnas.data.columns._numeric import FAR, SMOOTH_LIMIT, NumericColumn, Scaling
+from tabnas.decoding import DecodeError, describe_value
 
 COLUMNS: dict[str, type[EncodedColumn]] = {
     str(column.kind): column
@@ -20,10 +28,12 @@ COLUMNS: dict[str, type[EncodedColumn]] = {
 
 
 def column_from_dict(state: Any) -> EncodedColumn:
-    """The inverse of a column's `to_dict`."""
+    """Return the column of a state that `to_dict` gave; raise an error if it is malformed."""
     kind = state.get("kind") if isinstance(state, Mapping) else None
     if not isinstance(kind, str) or kind not in COLUMNS:
-        raise damaged("a column", f"of a kind among {', '.join(COLUMNS)}", kind)
+        raise DecodeError(
+            f"a column must be of a kind among {', '.join(COLUMNS)}, got {describe_value(kind)}"
+        )
     return COLUMNS[kind].from_dict({key: v for key, v in state.items() if key != "kind"})
 
 
@@ -32,17 +42,21 @@ __all__ = [
     "CYCLES",
     "DAY",
     "FAR",
-    "FARTHEST",
+    "MAX_SCALED_TIME",
     "SMOOTH_LIMIT",
     "BooleanColumn",
     "CategoricalColumn",
     "DatetimeColumn",
+    "DecimalMark",
+    "DistinctTexts",
     "EncodedColumn",
     "Float32Array",
     "HashedColumn",
     "Int32Array",
     "NumericColumn",
     "Scaling",
-    "checked_buckets",
+    "Text",
+    "check_buckets",
     "column_from_dict",
+    "read_text",
 ]

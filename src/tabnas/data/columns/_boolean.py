@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data._kinds import Kind
-from tabnas.data._values import truths
+from tabnas.data._values import to_booleans
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
 
 
@@ -20,8 +20,8 @@ class BooleanColumn(EncodedColumn):
 
     @classmethod
     def fit(cls, name: str, column: Any) -> BooleanColumn:
-        """Nothing to find, but values that are neither true nor false are refused."""
-        truths(name, column)
+        """Check that all values are true or false."""
+        to_booleans(name, column)
         return cls(name=name)
 
     @property
@@ -29,7 +29,7 @@ class BooleanColumn(EncodedColumn):
         return (self.name,)
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
-        numeric[:, 0] = np.nan_to_num(2 * truths(self.name, column) - 1, nan=0.0)
+        numeric[:, 0] = np.nan_to_num(2 * to_booleans(self.name, column) - 1, nan=0.0)
 
     def describe(self) -> str:
         return "-1 for false, 1 for true, 0 where missing"

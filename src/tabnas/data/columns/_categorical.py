@@ -1,21 +1,25 @@
-"""Categorical columns: a number for each category, one for all that is rare or unseen."""
+"""Categorical columns: a code for each category, one for all that are rare or unseen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data._kinds import Kind
-from tabnas.data._state import count, distinct_texts, flag, one_of
-from tabnas.data._values import coded_texts, refuse_unfit, texts
-from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
-from tabnas.data.columns._spelling import Spelling, find_spelling, spell
+from tabnas.data._values import check_column_type, factorize_texts, to_texts
+from tabnas.data.columns._column import (
+    DistinctTexts,
+    EncodedColumn,
+    Float32Array,
+    Int32Array,
+)
+from tabnas.data.columns._spelling import Spelling, infer_spelling, spell
+from tabnas.decoding import Count
 from tabnas.errors import check_int
 
 OTHER = 0  # the code of rare and unseen categories
@@ -25,32 +29,23 @@ OTHER = 0  # the code of rare and unseen categories
 class CategoricalColumn(EncodedColumn):
     """Codes: 0 for other, then the vocabulary by falling frequency, then missing if it occurred.
 
-    A missing value where training had none is other, too. A category is the same in every file,
-    whatever type a reader takes it for: see `Spelling`.
+    A missing value is also other if training had none. A category is the same in every file,
+    whatever type it is read as: see `Spelling`.
     """
 
     kind = Kind.CATEGORICAL
-    checks = MappingProxyType(
-        {
-            "vocabulary": distinct_texts,
-            "has_missing": flag,
-            "pooled": count,
-            "spelling": one_of(get_args(Spelling)),
-        }
-    )
-
-    vocabulary: tuple[str, ...]
+    vocabulary: DistinctTexts
     has_missing: bool
-    pooled: int  # categories too rare for a code of their own
+    pooled: Count  # categories too rare for a code of their own
     spelling: Spelling = "plain"
 
     @classmethod
     def fit(
         cls, name: str, column: Any, *, min_count: int = 1, max_categories: int = 10_000
     ) -> CategoricalColumn:
-        """Find the vocabulary: what occurs `min_count` times, the most frequent if too many."""
-        refuse_unfit(name, column)
-        values = texts(column)
+        """Fit the vocabulary: what occurs `min_count` times, the most frequent if too many."""
+        check_column_type(name, column)
+        values = to_texts(column)
         table = pc.value_counts(values.drop_null())
         return cls.from_counts(
             name,
@@ -72,9 +67,9 @@ class CategoricalColumn(EncodedColumn):
         min_count: int = 1,
         max_categories: int = 10_000,
     ) -> CategoricalColumn:
-        """The same from different texts and how often each occurs, whoever has counted them."""
+        """Fit the vocabulary from different texts and how often each occurs."""
         check_int("min_count", min_count, minimum=1)
-        spelling = find_spelling(values)
+        spelling = infer_spelling(values)
         counted = pa.table({"value": spell(values, spelling), "count": counts})
         counted = counted.group_by("value").aggregate([("count", "sum")])
         values, counts = counted.column("value"), counted.column("count_sum")
@@ -89,15 +84,15 @@ class CategoricalColumn(EncodedColumn):
             has_missing=has_missing,
             pooled=len(values) - len(ordered),
             spelling=spelling,
-        ).limited(max_categories)
+        ).with_max_categories(max_categories)
 
-    def limited(self, max_categories: int) -> CategoricalColumn:
-        """The column with the most frequent categories only; the others are pooled."""
+    def with_max_categories(self, max_categories: int) -> CategoricalColumn:
+        """Return the column with the most frequent categories only; the others are pooled."""
         kept = self.vocabulary[: check_int("max_categories", max_categories, minimum=1)]
         return replace(self, vocabulary=kept, pooled=self.pooled + len(self.vocabulary) - len(kept))
 
     def recode(self, codes: Int32Array, max_categories: int) -> None:
-        narrow = self.limited(max_categories)
+        narrow = self.with_max_categories(max_categories)
         rows = np.nonzero(codes > len(narrow.vocabulary))[0]
         gone = self.has_missing & (codes[rows] == self.categories - 1)
         codes[rows] = np.where(gone, narrow.categories - 1, OTHER)
@@ -111,18 +106,18 @@ class CategoricalColumn(EncodedColumn):
         return pa.array(self.vocabulary, pa.string())
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
-        refuse_unfit(self.name, column)
-        values, rows = coded_texts(column)
+        check_column_type(self.name, column)
+        values, rows = factorize_texts(column)
         values = spell(values, self.spelling)
         found = pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy() + 1
         if self.has_missing:
             found[values.is_null().to_numpy(zero_copy_only=False)] = self.categories - 1
         codes[:] = found[rows]
 
-    def spelled(self, column: Any) -> Any:
-        """Values as the vocabulary has them, null where missing."""
-        refuse_unfit(self.name, column)
-        return spell(texts(column), self.spelling)
+    def normalize(self, column: Any) -> Any:
+        """Return values as the vocabulary has them, null where missing."""
+        check_column_type(self.name, column)
+        return spell(to_texts(column), self.spelling)
 
     def describe(self) -> str:
         said = f"{len(self.vocabulary)} categories"

@@ -1,38 +1,67 @@
-"""What encoding a column means: fitted once, then applied to one row or millions."""
+"""The base class of column encoders: fitted once, then applied to any rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data._kinds import Kind
-from tabnas.data._state import Check, checked, text
+from tabnas.data._number_text import MARKS
+from tabnas.decoding import DecodeWith, decode, describe_value
 
 Float32Array = NDArray[np.float32]
 Int32Array = NDArray[np.int32]
 
 
+def read_text(value: Any) -> str:
+    """Return a text of a file; unlike those of most files, it may hold zero bytes."""
+    if not isinstance(value, str):
+        raise TypeError(f"must be a text, got {describe_value(value)}")
+    value.encode()  # raises an error if it holds half of a surrogate pair
+    return value
+
+
+def read_distinct_texts(values: Any) -> tuple[str, ...]:
+    """Return a list of different texts of a file as a tuple."""
+    if not isinstance(values, list | tuple):
+        raise TypeError("must be a list of different texts")
+    texts = tuple(map(read_text, values))
+    if len(set(texts)) < len(texts):
+        raise ValueError("must be a list of different texts")
+    return texts
+
+
+def _read_decimal_mark(value: Any) -> str:
+    if not isinstance(value, str) or value not in MARKS:
+        raise ValueError(f"must be '.' or ',', got {describe_value(value)}")
+    return value
+
+
+Text = Annotated[str, DecodeWith(read_text)]
+DistinctTexts = Annotated[tuple[str, ...], DecodeWith(read_distinct_texts)]
+DecimalMark = Annotated[str, DecodeWith(_read_decimal_mark)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class EncodedColumn(ABC):
-    """A fitted column. Its state is plain data: `to_dict` and `from_dict` are inverses."""
+    """The fitted encoder of a column; `to_dict` and `from_dict` are inverses."""
 
     kind: ClassVar[Kind]
-    checks: ClassVar[Mapping[str, Check]] = {}  # of the fields that a subclass adds
-    name: str
+    name: Text
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the numbers it becomes; none for a column that becomes categories."""
+        """The names of its numeric features; empty for a categorical column."""
         return ()
 
     @property
     def categories(self) -> int:
-        """How many categories it becomes, 0 for a column that becomes numbers."""
+        """The number of its categories, 0 for a numeric column."""
         return 0
 
     @abstractmethod
@@ -41,25 +70,27 @@ class EncodedColumn(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """What is done to the column, for people."""
+        """Describe what is done to the column."""
 
-    def limited(self, max_categories: int) -> Self:
-        """The column with at most so many categories of its own, if it has any."""
+    def with_max_categories(self, max_categories: int) -> Self:
+        """Return the column with at most that many categories, if it has any."""
         return self
 
     def recode(self, codes: Int32Array, max_categories: int) -> None:  # noqa: B027
-        """Turn codes of this column into those that `limited` has, in place.
+        """Turn codes of this column into those that `with_max_categories` has, in place.
 
-        Only those that change are written, and 0 never does.
+        Only codes that change are written, and 0 never does.
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """The state, fit for JSON."""
+        """Return the state, for JSON."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {key: list(v) if isinstance(v, tuple) else v for key, v in state.items()}
         return {"kind": str(self.kind)} | plain
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`, without the kind; what is malformed is refused."""
-        return cls(**checked(f"a {cls.kind} column", state, {"name": text, **cls.checks}))
+        """Return the column of a state without its kind; raise an error if it is malformed."""
+        return decode(
+            cls, state, source=f"the {cls.kind} column {describe_value(state.get('name'))}"
+        )

@@ -1,49 +1,53 @@
-"""Dates and times: the moment itself, and where in the year, week and day it falls."""
+"""Datetime columns: the time itself, and its phase in the year, week and day."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from tabnas.data._datetimes import to_seconds
 from tabnas.data._kinds import Kind
-from tabnas.data._moments import seconds
-from tabnas.data._state import finite, flag, positive, some_of
 from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.decoding import FiniteFloat, PositiveFloat
+from tabnas.errors import TabNASError
 from tabnas.types import FloatArray, IntArray
 
 DAY = 86_400.0
-FARTHEST = 3.0  # scaled moments stay within; far beyond the years of training nothing is known
-CYCLES = {  # in days, and the day since 1970-01-01 on which one begins (a Monday for weeks)
+MAX_SCALED_TIME = 3.0  # beyond the years of training, nothing is known
+Cycle = Literal["year", "week", "day"]
+CYCLES: dict[
+    Cycle, tuple[float, float]
+] = {  # in days, and the day since 1970-01-01 on which one begins (a Monday for weeks)
     "year": (365.2425, 0.0),
     "week": (7.0, 4.0),
     "day": (1.0, 0.0),
 }
+"""The length in days, and the day since 1970-01-01 on which a cycle begins (a Monday for weeks)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatetimeColumn(EncodedColumn):
-    """A moment becomes a scaled number, and sine and cosine of every cycle that matters.
+    """A time becomes a scaled number, and the sine and cosine of every relevant cycle.
 
-    A cycle matters if the training rows span a whole one and do not all fall on one phase of it.
+    A cycle is relevant if the training rows span one and do not all have the same phase.
     """
 
     kind = Kind.DATETIME
-    checks = MappingProxyType(
-        {"center": finite, "scale": positive, "cycles": some_of(CYCLES), "marks_missing": flag}
-    )
-
-    center: float  # in days since 1970
-    scale: float  # in days
-    cycles: tuple[str, ...]
+    center: FiniteFloat  # in days since 1970
+    scale: PositiveFloat  # in days
+    cycles: tuple[Cycle, ...]
     marks_missing: bool
+
+    def __post_init__(self) -> None:
+        if len(set(self.cycles)) < len(self.cycles):
+            raise TabNASError(f"cycles must differ, got {self.cycles}")
 
     @classmethod
     def fit(cls, name: str, column: Any) -> DatetimeColumn:
-        """Find the span and the cycles of the training rows."""
-        moments, missing = seconds(name, column)
+        """Fit the span and the cycles of the training rows."""
+        moments, missing = to_seconds(name, column)
         days = moments[~missing] / DAY
         span = float(days.max() - days.min()) if len(days) else 0.0
         cycles = [
@@ -66,7 +70,7 @@ class DatetimeColumn(EncodedColumn):
         return (self.name, *waves, *missing)
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
-        moments, missing = seconds(self.name, column)
+        moments, missing = to_seconds(self.name, column)
         features = [self._position(moments), *self._waves(moments)]
         for i, feature in enumerate(features):
             numeric[:, i] = np.where(missing, 0.0, feature)
@@ -76,7 +80,7 @@ class DatetimeColumn(EncodedColumn):
     def _position(self, moments: IntArray) -> FloatArray:
         with np.errstate(over="ignore"):
             position = (moments / DAY - self.center) / self.scale
-        return np.asarray(np.clip(position, -FARTHEST, FARTHEST))
+        return np.asarray(np.clip(position, -MAX_SCALED_TIME, MAX_SCALED_TIME))
 
     def _waves(self, moments: IntArray) -> list[FloatArray]:
         waves = []
@@ -87,7 +91,7 @@ class DatetimeColumn(EncodedColumn):
         return waves
 
     def describe(self) -> str:
-        said = "the moment, scaled"
+        said = "the time, scaled"
         if self.cycles:
             said += f", and its phase in the {', '.join(self.cycles)}"
         if self.marks_missing:

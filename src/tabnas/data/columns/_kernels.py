@@ -1,4 +1,4 @@
-"""Hashes of texts, compiled: over Arrow's offsets and bytes, without making a text of any."""
+"""Compiled hashes of texts, computed on Arrow's offsets and bytes."""
 
 from __future__ import annotations
 

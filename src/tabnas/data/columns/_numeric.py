@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from tabnas.data._kinds import Kind
-from tabnas.data._number_text import MARKS, POINT, NumberFormat
-from tabnas.data._state import finite, flag, one_of, positive, text
-from tabnas.data._values import numbers
-from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.data._number_text import DEFAULT_NUMBER_FORMAT, NumberFormat
+from tabnas.data._values import to_numbers
+from tabnas.data.columns._column import (
+    DecimalMark,
+    EncodedColumn,
+    Float32Array,
+    Int32Array,
+    Text,
+)
+from tabnas.decoding import FiniteFloat, PositiveFloat
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import FloatArray
 
@@ -34,25 +39,13 @@ class NumericColumn(EncodedColumn):
     """
 
     kind = Kind.NUMERIC
-    checks = MappingProxyType(
-        {
-            "center": finite,
-            "scale": positive,
-            "fill": finite,
-            "scaling": one_of(get_args(Scaling)),
-            "marks_missing": flag,
-            "decimal": one_of(MARKS),
-            "unit": text,
-        }
-    )
-
-    center: float
-    scale: float
-    fill: float
+    center: FiniteFloat
+    scale: PositiveFloat
+    fill: FiniteFloat  # the median of the training rows
     scaling: Scaling
-    marks_missing: bool  # an indicator, where the training rows had missing values
-    decimal: str = POINT.decimal  # the mark in numbers that come as texts
-    unit: str = POINT.unit  # that may stand beside them
+    marks_missing: bool  # whether the training rows had missing values
+    decimal: DecimalMark = DEFAULT_NUMBER_FORMAT.decimal  # of numbers that come as texts
+    unit: Text = DEFAULT_NUMBER_FORMAT.unit  # that may stand beside them
 
     @classmethod
     def fit(
@@ -61,14 +54,14 @@ class NumericColumn(EncodedColumn):
         column: Any,
         *,
         scaling: Scaling = "robust",
-        form: NumberFormat = POINT,
+        number_format: NumberFormat = DEFAULT_NUMBER_FORMAT,
     ) -> NumericColumn:
-        """Find the statistics of the training rows, whose texts are numbers of that form."""
+        """Fit the statistics of the training rows, whose texts are numbers of that format."""
         if scaling not in get_args(Scaling):
             raise TabNASError(
                 f"there is no scaling {scaling!r}; {did_you_mean(scaling, get_args(Scaling))}"
             )
-        values = numbers(name, column, form)
+        values = to_numbers(name, column, number_format)
         present = values[~np.isnan(values)]
         # halved first: the two middle values are added, which may overflow
         median = 2 * float(np.median(present / 2)) if len(present) else 0.0
@@ -80,13 +73,13 @@ class NumericColumn(EncodedColumn):
             fill=median,
             scaling=scaling,
             marks_missing=len(present) < len(values),
-            decimal=form.decimal,
-            unit=form.unit,
+            decimal=number_format.decimal,
+            unit=number_format.unit,
         )
 
     def read(self, column: Any, decimal: str | None = None) -> FloatArray:
-        """Values as numbers, NaN where missing; texts by a mark that their file shows, or ours."""
-        return numbers(self.name, column, NumberFormat(decimal or self.decimal, self.unit))
+        """Return values as numbers, NaN where missing; `decimal` overrides the mark of texts."""
+        return to_numbers(self.name, column, NumberFormat(decimal or self.decimal, self.unit))
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -118,7 +111,7 @@ class NumericColumn(EncodedColumn):
             "standard": f"centred on the mean {self.center:g}, divided by {self.scale:g}",
             "none": "taken as it is",
         }[self.scaling]
-        if self.decimal != POINT.decimal:
+        if self.decimal != DEFAULT_NUMBER_FORMAT.decimal:
             said += f"; texts have {self.decimal!r} for a decimal point"
         if self.unit:
             said += f"; texts may have the unit {self.unit!r}"
@@ -141,7 +134,7 @@ def _center_and_scale(present: FloatArray, median: float, scaling: Scaling) -> t
 
 
 def _deviation(present: FloatArray) -> float:
-    """The standard deviation; 1 if it is 0 or beyond the largest float."""
+    """Return the standard deviation; 1 if it is 0 or beyond the largest float."""
     largest = float(np.abs(present).max()) or 1.0  # sums of large values would overflow
     deviation = float((present / largest).std()) * largest
     return deviation if 0 < deviation < np.inf else 1.0

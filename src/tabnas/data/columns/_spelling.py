@@ -1,4 +1,4 @@
-"""What is one category, but files and frames write it."""
+"""Spellings of categories, which files and frames write differently."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.data._values import plain_categories
+from tabnas.data._values import normalize_categories
 
 Spelling = Literal["plain", "truths", "digits", "exact"]
 """What is one category: in plain spelling, 01, 1 and 1.0 are, and so are True and true. Where
@@ -17,9 +17,9 @@ TRUTHS, DIGITS = pa.array(["false", "true"]), pa.array(["0", "1"])
 WHOLE = r"^(.+)\.0*$"  # a whole number as a float is written
 
 
-def find_spelling(found: Any) -> Spelling:
-    """How the different texts of a column are told apart."""
-    plain = plain_categories(found)
+def infer_spelling(found: Any) -> Spelling:
+    """Return how the different texts of a column are distinguished."""
+    plain = normalize_categories(found)
     if len(pc.unique(plain)) < len(pc.unique(_without_case(found))):
         return "exact"
     truths, digits = (bool(pc.any(pc.is_in(plain, value_set=s)).as_py()) for s in (TRUTHS, DIGITS))
@@ -29,7 +29,7 @@ def find_spelling(found: Any) -> Spelling:
 
 
 def _without_case(found: Any) -> Any:
-    """Texts that differ only in the case of truth values, or in a point behind whole numbers."""
+    """Return texts in one form if they differ only in case (booleans) or a point (integers)."""
     lower = pc.utf8_lower(found)
     found = pc.if_else(pc.is_in(lower, value_set=TRUTHS), lower, found)
     number = pc.match_substring_regex(found, r"^[+-]?\d+\.0*$")
@@ -37,10 +37,10 @@ def _without_case(found: Any) -> Any:
 
 
 def spell(texts: Any, spelling: Spelling) -> Any:
-    """Texts as the vocabulary of a column with that spelling has them."""
+    """Return texts as the vocabulary of a column with that spelling has them."""
     if spelling == "exact":
         return texts
-    plain = plain_categories(texts)
+    plain = normalize_categories(texts)
     if spelling == "plain":
         return plain
     known, other = (TRUTHS, DIGITS) if spelling == "truths" else (DIGITS, TRUTHS)

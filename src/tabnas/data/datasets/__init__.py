@@ -1,4 +1,4 @@
-"""Datasets by name: a file each for where they come from, and a folder of the user's own tables."""
+"""Datasets by name: one file per source, and a folder of the user's tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tabnas.data._readers import read_table
 from tabnas.data.datasets import _bundled, _openml, _scikit_learn
 from tabnas.data.datasets._bundled import bundled_file
 from tabnas.data.datasets._dataset import Dataset, Listing, NamedDataset
-from tabnas.data.datasets._folder import data_folder, files_in, table_name
-from tabnas.data.datasets._openml import openml
+from tabnas.data.datasets._folder import data_folder, list_tables, table_name
+from tabnas.data.datasets._openml import load_from_openml
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.registries import by_name
 
@@ -31,9 +31,9 @@ DATASETS: dict[str, NamedDataset] = by_name(
 
 
 def list_datasets(folder: Path | None = None) -> list[Listing]:
-    """All datasets that `load_dataset` knows by name."""
+    """List all datasets that `load_dataset` knows by name."""
     named = [Listing(one.name, one.source, one.about) for one in DATASETS.values()]
-    files = files_in(folder or data_folder())
+    files = list_tables(folder or data_folder())
     return [*named, *(Listing(path.name, "folder", str(path.parent)) for path in files)]
 
 
@@ -43,7 +43,7 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
     A file in the data folder goes before a dataset of the same name. `target` names the column to
     predict, where the dataset does not say: files do not.
     """
-    meant = [p for p in files_in(folder or data_folder()) if name in (p.name, table_name(p))]
+    meant = [p for p in list_tables(folder or data_folder()) if name in (p.name, table_name(p))]
     if len(meant) > 1:
         raise TabNASError(
             f"{name!r} must be one file, but it is {', '.join(path.name for path in meant)}; "
@@ -56,6 +56,6 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
     if name in DATASETS:
         return DATASETS[name].load()
     if name.isdecimal():
-        return openml(name, int(name))
+        return load_from_openml(name, int(name))
     known = [listing.name for listing in list_datasets(folder)]
     raise TabNASError(f"there is no dataset {name!r}; {did_you_mean(name, known)}")

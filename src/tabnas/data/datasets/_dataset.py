@@ -1,4 +1,4 @@
-"""What a dataset with a name is."""
+"""Datasets with a name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabnas.data._table import Table
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table, and which of its columns is to be predicted."""
+    """A table and its target column."""
 
     name: str
     table: Table

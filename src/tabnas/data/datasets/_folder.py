@@ -1,4 +1,4 @@
-"""A folder of the user's own tables."""
+"""A folder of the user's tables."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ FOLDER_VARIABLE = "TABNAS_DATA"
 
 
 def data_folder() -> Path | None:
-    """The folder of local files that the environment variable TABNAS_DATA names."""
+    """Return the folder that the environment variable TABNAS_DATA names, if any."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named) if named else None
 
 
-def files_in(folder: Path | None) -> list[Path]:
-    """The tables in a folder, by name."""
+def list_tables(folder: Path | None) -> list[Path]:
+    """List the tables in a folder, by name."""
     if folder is None:
         return []
     if not folder.is_dir():
-        raise TabNASError(f"the data folder {str(folder)!r} is no folder")
+        raise TabNASError(f"the data folder {str(folder)!r} does not exist or is not a folder")
     return sorted(path for path in folder.iterdir() if table_name(path) != path.name)
 
 
 def table_name(path: Path) -> str:
-    """The name of a file without what tells that it is a table.
+    """Return the name of a file without the endings of tables.
 
     >>> [table_name(Path(name)) for name in ("sales.2024.CSV.gz", "a.parquet", "notes.csv.bak")]
     ['sales.2024', 'a', 'notes.csv.bak']

@@ -17,8 +17,8 @@ PAPER = {  # by their OpenML number
 }
 
 
-def openml(name: str, number: int) -> Dataset:
-    """A dataset by its number, from scikit-learn's cache or the network."""
+def load_from_openml(name: str, number: int) -> Dataset:
+    """Load a dataset by its number, from scikit-learn's cache or the network."""
     from sklearn.datasets import fetch_openml
 
     try:
@@ -32,13 +32,15 @@ def openml(name: str, number: int) -> Dataset:
         raise TabNASError("datasets of OpenML are read with pandas: pip install pandas") from None
     if not bunch.target_names:
         raise TabNASError(
-            f"the dataset {name!r} (OpenML {number}) says not which column is its target; save it "
-            "as a file, and name that column"
+            f"the dataset {name!r} (OpenML {number}) does not say which column is its target; save "
+            "it as a file, and name that column"
         )
-    return Dataset(name, Table.of(bunch.frame), str(bunch.target_names[0]))
+    return Dataset(name, Table.from_data(bunch.frame), str(bunch.target_names[0]))
 
 
 DATASETS = [
-    NamedDataset(name, f"OpenML {number}", about, partial(openml, name, number), fetched=True)
+    NamedDataset(
+        name, f"OpenML {number}", about, partial(load_from_openml, name, number), fetched=True
+    )
     for name, (number, about) in PAPER.items()
 ]

@@ -18,8 +18,8 @@ SHIPPED = {  # scikit-learn's loader and what is in it
 }
 
 
-def shipped(name: str) -> Dataset:
-    """One of them, its target called "target"."""
+def load_from_sklearn(name: str) -> Dataset:
+    """Load one of them; its target is called "target"."""
     from sklearn import datasets
 
     load: Callable[..., Any] = getattr(datasets, f"load_{name}")
@@ -27,10 +27,10 @@ def shipped(name: str) -> Dataset:
     columns = {str(n): bunch.data[:, i] for i, n in enumerate(bunch.feature_names)}
     labels = getattr(bunch, "target_names", None)
     target = bunch.target if labels is None or not len(labels) else labels[bunch.target]
-    return Dataset(name, Table.of(columns | {"target": target}), "target")
+    return Dataset(name, Table.from_data(columns | {"target": target}), "target")
 
 
 DATASETS = [
-    NamedDataset(name, "scikit-learn", about, partial(shipped, name))
+    NamedDataset(name, "scikit-learn", about, partial(load_from_sklearn, name))
     for name, about in SHIPPED.items()
 ]

@@ -41,7 +41,7 @@ def choose_embeddings(
             break
     if kept < max_categories:
         max_categories = max(1, kept)
-        encoder = encoder.limited(max_categories)
+        encoder = encoder.with_max_categories(max_categories)
     return encoder, max_categories, _dimensions(encoder.categories, cap)
 
 

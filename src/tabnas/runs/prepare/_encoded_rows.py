@@ -39,7 +39,7 @@ class EncodedRows:
         return self.examples.values[:, 0] if is_regression else self.truth
 
     def recode(self, task: Task, encoder: TableEncoder, max_categories: int) -> EncodedRows:
-        """Return the same rows with the categories of `encoder.limited(max_categories)`.
+        """Return the same rows with at most so many categories of each column.
 
         The numbers are shared with these rows.
         """
@@ -77,7 +77,7 @@ def make_encoded_rows(
     class_weight: FloatArray | None = None,
 ) -> EncodedRows:
     """Return encoded rows with their target values, sample weights and class weights."""
-    scaled = target.scaled(truth) if isinstance(target, NumberTarget) else truth
+    scaled = target.scale_values(truth) if isinstance(target, NumberTarget) else truth
     training_weight = weight
     if class_weight is not None:
         training_weight = class_weight[truth]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import NumberTarget, Table, Target, fit_target, rows_with_target
-from tabnas.data.reading import DecimalContext, fit_number_format, is_text, label_note
+from tabnas.data import NumberTarget, Table, Target, find_labelled_rows, fit_target
+from tabnas.data.lowlevel import DecimalContext, describe_labels, fit_number_format, is_text
 from tabnas.types import FloatArray, IntArray
 
 
@@ -34,7 +34,7 @@ class LabelledTable:
         column = table.column(name)
         fitted = None if isinstance(target, str) else target
         decimals = table.decimals_for(column)
-        present = rows_with_target(column, fitted)
+        present = find_labelled_rows(column, fitted)
         missing = len(table) - len(present)
         if missing:
             column, table = column.take(present), table.take(present)
@@ -70,4 +70,4 @@ def _notes(target: Target, column: Any, decimals: DecimalContext) -> tuple[str, 
     """Return notes on how the target was written in the table."""
     if isinstance(target, NumberTarget):
         return fit_number_format(target.name, column, decimals)[1]
-    return label_note(target)
+    return describe_labels(target)

@@ -20,10 +20,10 @@ from tabnas.data import (
     TableEncoder,
     Target,
     UnseenCategories,
-    group_numbers,
-    refuse_lonely_classes,
+    check_class_counts,
+    to_group_ids,
 )
-from tabnas.data.reading import RowError, settle_decimals
+from tabnas.data.lowlevel import RowError, set_decimal_mark
 from tabnas.errors import TabNASError
 from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
@@ -99,7 +99,7 @@ def prepare_table(
     """
     data = data.drop_zero_weights()
     if settings.decimal is not None:
-        data = replace(data, features=settle_decimals(data.features, settings.decimal))
+        data = replace(data, features=set_decimal_mark(data.features, settings.decimal))
     validation = None if validation is None else _check_same_target("validation", validation, data)
     test = None if test is None else _check_same_target("test", test, data)
     if len(data) < MIN_ROWS:
@@ -108,7 +108,7 @@ def prepare_table(
         )
     has_test = test is not None or settings.shares.test > 0
     if has_test and isinstance(data.target, ClassTarget):
-        refuse_lonely_classes(data.target, data.truth)
+        check_class_counts(data.target, data.truth)
     split = split_rows(
         data, settings, has_validation=validation is not None, has_test=test is not None
     )
@@ -130,7 +130,7 @@ def prepare_table(
     if settings.order == "group" and settings.order_column is not None:
         rows_of_table = np.concatenate([split.train, split.validation])
         column = data.features.column(settings.order_column, rows_of_table)
-        groups = group_numbers(settings.order_column, column)
+        groups = to_group_ids(settings.order_column, column)
     prepared = PreparedData(
         encoder=encoder,
         target=fitted.target,

@@ -12,12 +12,12 @@ from tabnas.data import (
     Label,
     Split,
     Target,
-    group_numbers,
-    moments,
     split_by_group,
     split_by_time,
     split_random,
     split_stratified,
+    to_group_ids,
+    to_times,
 )
 from tabnas.errors import TabNASError
 from tabnas.runs._settings import RunSettings
@@ -45,9 +45,9 @@ def split_rows(
     rng = stream(settings.seed, "split")
     name = settings.order_column
     if name is not None and settings.order == "time":
-        split = split_by_time(moments(name, data.features.column(name)), shares)
+        split = split_by_time(to_times(name, data.features.column(name)), shares)
     elif name is not None:
-        split = split_by_group(group_numbers(name, data.features.column(name)), shares, rng)
+        split = split_by_group(to_group_ids(name, data.features.column(name)), shares, rng)
     elif isinstance(data.target, ClassTarget):
         split = split_stratified(data.truth, shares, rng)
     else:

@@ -230,7 +230,7 @@ def _note_leaks(prepared: StoredData) -> tuple[str, ...]:
 
 def _check_overlap(store: Store, held: Mapping[PartName, EncodedRows]) -> tuple[str, ...]:
     """Compare validation and test rows from separate files with the rows of the table."""
-    own = {source.get("part") for source in store.sources}
+    own = {source.part for source in store.sources}
     table = [name for name in held if name not in own]
     rows = sum(store.rows[name] for name in table)
     return check_overlap(

@@ -11,8 +11,8 @@ import pytest
 from pyarrow import csv
 
 from tabnas import TabNASError
-from tabnas.data import Table, TableEncoder, _spool, _stored, _text_reader, read_table
-from tabnas.data._separated import find_form
+from tabnas.data import Table, TableEncoder, _arrow_files, _csv_reader, _spool, read_table
+from tabnas.data._csv_format import detect_csv_format
 from tests.criteo import write_criteo
 from tests.real_files import write_adult
 
@@ -26,15 +26,15 @@ VALUES = (
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text comes in blocks of some lines."""
-    monkeypatch.setattr(_text_reader, "SAMPLE", 1 << 10)
-    monkeypatch.setattr(_text_reader, "BLOCK", 1 << 11)
+    monkeypatch.setattr(_csv_reader, "SAMPLE_BYTES", 1 << 10)
+    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 1 << 11)
 
 
 @pytest.fixture
 def spooled(monkeypatch: pytest.MonkeyPatch, small_blocks: None) -> None:
     """The same, and goes by way of a temporary file, a few blocks together."""
-    monkeypatch.setattr(_spool, "LARGE", 1)
-    monkeypatch.setattr(_spool, "GROUP", 1 << 14)
+    monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1)
+    monkeypatch.setattr(_spool, "GROUP_BYTES", 1 << 14)
 
 
 @pytest.fixture(params=["small_blocks", "spooled"])
@@ -50,7 +50,7 @@ def test_types_are_those_of_the_whole_file(first: str, tmp_path: Path) -> None:
     lines = [[f"c{i}" for i in range(len(VALUES))], *[[f'"{first}"'] * len(VALUES)] * 20]
     lines += [[f'"{then}"' for then in VALUES]]
     path.write_text("\n".join(map(",".join, lines)) + "\n", encoding="utf-8")
-    whole = csv.read_csv(path, **find_form(path, separator=",").options())
+    whole = csv.read_csv(path, **detect_csv_format(path, separator=",").options())
     read = read_table(path)
     assert read.arrow.schema.types == whole.schema.types
     assert read.arrow.to_pydict() == whole.to_pydict()
@@ -59,11 +59,11 @@ def test_types_are_those_of_the_whole_file(first: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("way")
 def test_a_type_does_not_depend_on_the_piece(tmp_path: Path) -> None:
     """A code of 1.0 is the category 1, in a column of numbers and among texts."""
-    encoder = TableEncoder.fit(Table.of({"code": [1, 2] * 5}), kinds={"code": "categorical"})
+    encoder = TableEncoder.fit(Table.from_data({"code": [1, 2] * 5}), kinds={"code": "categorical"})
     path = tmp_path / "new.csv"
     for last, expected in (("2.0", {1, 2}), ("x", {0, 1})):
         path.write_text("code,other\n" + "1.0,a\n" * 999 + f"{last},a\n")
-        pieces = [encoder.encode(piece).categorical for piece in read_table(path).pieces(64)]
+        pieces = [encoder.encode(piece).categorical for piece in read_table(path).iter_batches(64)]
         assert set(np.concatenate(pieces)[:, 0].tolist()) == expected
 
 
@@ -76,7 +76,7 @@ def test_decimal_commas_hold_for_all_rows_or_for_none(tmp_path: Path) -> None:
     assert table.column("a").to_pylist() == [1.0] * 999 + [2.5]
     assert table.column("b").to_pylist() == [1.5] * 999 + [3.0]
     assert table.column("c").to_pylist() == ["1,5"] * 999 + ["x"]
-    pieces = pa.concat_tables(piece.arrow for piece in table.pieces(10))
+    pieces = pa.concat_tables(piece.arrow for piece in table.iter_batches(10))
     assert pieces.to_pydict() == table.arrow.to_pydict()
 
 
@@ -131,7 +131,7 @@ def test_no_more_than_some_blocks_are_in_memory(
 ) -> None:
     path = tmp_path / "many.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,x\n" * 100_000))
-    monkeypatch.setattr(_spool, "LARGE", 1 << 15)
+    monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1 << 15)
     waiting: list[int] = []
     add = _spool.Spool.add
 
@@ -168,9 +168,9 @@ def test_real_files_hold_the_same_in_pieces(
 ) -> None:
     path = tmp_path / name
     path = write_adult(path) if name.startswith("adult") else write_criteo(path, 2_000)
-    monkeypatch.setattr(_text_reader, "BLOCK", 1 << 15)
+    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 1 << 15)
     table = read_table(path)
-    pieces = pa.concat_tables(piece.arrow for piece in table.pieces(1_000))
+    pieces = pa.concat_tables(piece.arrow for piece in table.iter_batches(1_000))
     monkeypatch.undo()
-    assert _stored.LARGE == _spool.LARGE
+    assert _arrow_files.MIN_LARGE_BYTES == _spool.MIN_LARGE_BYTES
     assert pieces.equals(read_table(path).arrow)

@@ -1,4 +1,4 @@
-"""Points in time as seconds, from dates, timestamps and texts by ISO 8601."""
+"""Dates, timestamps and texts by ISO 8601 as seconds."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.data._values import RowError, decoded, is_moment, is_text, texts
+from tabnas.data._values import RowError, decode_dictionary, is_datetime, is_text, to_texts
 from tabnas.errors import TabNASError
 from tabnas.types import BoolArray, IntArray
 
 ISO_8601 = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
-"""The only texts that are taken for moments; in others, months and days can be confused."""
+"""The only texts that are read as dates; in others, months and days can be confused."""
 ZONE = r"[T ].*(Z|[+-]\d{2}:?\d{2})$"
 FRACTION = r"\.\d+"
 
 
-def are_moments(values: pa.ChunkedArray) -> bool:
-    """Whether every text is a date or time by ISO 8601."""
+def are_datetimes(values: pa.ChunkedArray) -> bool:
+    """Return whether every text is a date or time by ISO 8601."""
     try:
-        _parsed(values)
+        _parse(values)
     except pa.ArrowInvalid:
         return False
     return True
 
 
-def seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
-    """Values as seconds since 1970 (UTC), and which are missing, where the seconds are 0."""
-    column = decoded(column)
+def to_seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
+    """Return values as seconds since 1970 (UTC), 0 where missing, and which are missing."""
+    column = decode_dictionary(column)
     if is_text(column):
-        values = texts(column)
+        values = to_texts(column)
         try:
-            column = _parsed(values)
+            column = _parse(values)
         except pa.ArrowInvalid:
             row = _first_unparsed(values)
             raise RowError(
@@ -39,7 +39,7 @@ def seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
                 row,
                 f"is {values[row].as_py()!r}; write it like 2024-01-31 or leave it empty",
             ) from None
-    elif not (is_moment(column.type) or pa.types.is_null(column.type)):
+    elif not (is_datetime(column.type) or pa.types.is_null(column.type)):
         raise TabNASError(
             f"the column {name!r} must hold dates or times, but it holds {column.type}"
         )
@@ -48,10 +48,10 @@ def seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
     return np.array(moments.fill_null(0).to_numpy(), dtype=np.int64), missing
 
 
-def _parsed(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts as timestamps; those without a zone are taken for UTC, so that rows stay independent.
+def _parse(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Parse texts as timestamps; without a zone they are UTC, so that rows stay independent.
 
-    Fractions of a second are cut off: nothing is made of them.
+    Fractions of a second are cut off.
     """
     if not pc.all(pc.match_substring_regex(values, ISO_8601), min_count=0).as_py():
         raise pa.ArrowInvalid("not by ISO 8601")
@@ -64,11 +64,11 @@ def _parsed(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _first_unparsed(values: pa.ChunkedArray) -> int:
-    """The first text that is no moment, by halving: a prefix parses unless it holds one."""
+    """Return the row of the first text that is not a date, by bisection."""
     good, bad = 0, len(values)  # the prefix of length `good` parses, that of length `bad` does not
     while bad - good > 1:
         middle = (good + bad) // 2
-        if are_moments(values.slice(good, middle - good)):
+        if are_datetimes(values.slice(good, middle - good)):
             good = middle
         else:
             bad = middle

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabnas.data import group_numbers, moments
+from tabnas.data import to_group_ids, to_times
 from tabnas.data.columns import CategoricalColumn
 from tabnas.errors import TabNASError
 
@@ -16,15 +16,15 @@ from tabnas.errors import TabNASError
     [["2024-01-02", "2023-12-31", "2024-01-01"], [3, 1, 2], [0.3, 0.1, 0.2], ["30", "10", "20"]],
 )
 def test_moments_rise_with_time(values: list[object]) -> None:
-    found = moments("t", pa.chunked_array([values]))
+    found = to_times("t", pa.chunked_array([values]))
     assert found.argsort().tolist() == [1, 2, 0]
 
 
 def test_every_group_has_a_number() -> None:
     for column in (pa.chunked_array([["b", "a"], ["b"]]), pa.chunked_array([[7, 3, 7]])):
-        assert group_numbers("g", column).tolist() == [0, 1, 0]
+        assert to_group_ids("g", column).tolist() == [0, 1, 0]
     coded = pa.chunked_array([pa.array(["x", "y", "x"]).dictionary_encode()])
-    assert group_numbers("g", coded).tolist() == [0, 1, 0]
+    assert to_group_ids("g", coded).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_every_group_has_a_number() -> None:
     ids=["texts", "coded", "floats", "digits", "decimals", "coded in chunks"],
 )
 def test_groups_are_told_apart_as_categories_are(column: pa.ChunkedArray) -> None:
-    groups = group_numbers("g", column)
+    groups = to_group_ids("g", column)
     assert groups.tolist() == [0, 0, 1, 0, 1]
     fitted = CategoricalColumn.fit("g", column)
     codes = np.empty(len(groups), np.int32)
@@ -66,23 +66,23 @@ def test_groups_are_told_apart_as_categories_are(column: pa.ChunkedArray) -> Non
 )
 def test_a_missing_group_is_no_group(column: pa.ChunkedArray) -> None:
     with pytest.raises(TabNASError, match=r"row 3 is missing; fill it in, with a name of its own"):
-        group_numbers("g", column)
+        to_group_ids("g", column)
 
 
 def test_what_is_no_column_of_names_is_refused() -> None:
     with pytest.raises(TabNASError, match="which is no kind of feature"):
-        group_numbers("g", pa.chunked_array([[[1], [2]]]))
+        to_group_ids("g", pa.chunked_array([[[1], [2]]]))
 
 
 def test_rows_that_cannot_be_ordered_are_named() -> None:
     with pytest.raises(TabNASError, match="row 2 is missing"):
-        moments("t", pa.chunked_array([[1.0, None, 3.0]]))
+        to_times("t", pa.chunked_array([[1.0, None, 3.0]]))
     with pytest.raises(TabNASError, match="by dates, times or numbers"):
-        moments("t", pa.chunked_array([["spring", "fall", "winter"]]))
+        to_times("t", pa.chunked_array([["spring", "fall", "winter"]]))
     with pytest.raises(TabNASError, match="row 3 is missing"):
-        group_numbers("g", pa.chunked_array([["a", "b", None]]))
+        to_group_ids("g", pa.chunked_array([["a", "b", None]]))
 
 
 def test_codes_with_leading_zeros_have_an_order() -> None:
     hours = pa.chunked_array([["0930", "0815", "1200"]])
-    assert moments("hour", hours).tolist() == [930, 815, 1200]
+    assert to_times("hour", hours).tolist() == [930, 815, 1200]

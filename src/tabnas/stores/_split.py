@@ -1,4 +1,4 @@
-"""Which part a row belongs to, by its number alone: no other row and no chunk has a say."""
+"""The part of a row, which depends on the row's number alone."""
 
 from __future__ import annotations
 
@@ -11,40 +11,38 @@ from tabnas.data import Shares
 from tabnas.streams import stream
 
 PartName = Literal["train", "validation", "test"]
-"""What rows of a store are for."""
+"""What rows of a store are used for."""
 PARTS: tuple[PartName, ...] = get_args(PartName)
 TRAIN, VALIDATION, TEST = range(3)
 
-MOST_HELD = 250_000
-"""About the most rows for validation and for test: whoever uses them has them in memory."""
+MAX_HELD_OUT_ROWS = 250_000
+"""About the most rows for validation and for test, which are held in memory later."""
 
 
-def effective_shares(
+def limit_shares(
     shares: Shares, rows: float, *, own_validation: bool, own_test: bool
 ) -> tuple[float, float]:
-    """The shares of validation and test, lowered where of about so many rows they would be huge.
+    """Return the shares of validation and test, lowered if the table has very many rows.
 
-    A part that a user brings takes none of the table.
+    A part for which the user has given files takes no rows of the table.
 
-    >>> effective_shares(Shares(), 1e3, own_validation=False, own_test=False)
+    >>> limit_shares(Shares(), 1e3, own_validation=False, own_test=False)
     (0.2, 0.2)
-    >>> effective_shares(Shares(), 1e7, own_validation=False, own_test=True)
+    >>> limit_shares(Shares(), 1e7, own_validation=False, own_test=True)
     (0.025, 0.0)
     """
-    most = MOST_HELD / max(rows, 1.0)
+    most = MAX_HELD_OUT_ROWS / max(rows, 1.0)
     return (
         0.0 if own_validation else min(float(shares.validation), most),
         0.0 if own_test else min(float(shares.test), most),
     )
 
 
-def parts_of_rows(
-    seed: int, first: int, count: int, shares: tuple[float, float]
-) -> NDArray[np.uint8]:
-    """The part of each of `count` rows, the first of which has the number `first`.
+def draw_parts(seed: int, first: int, count: int, shares: tuple[float, float]) -> NDArray[np.uint8]:
+    """Return the part of each of `count` rows, the first of which has the number `first`.
 
-    >>> whole = parts_of_rows(0, 0, 10, (0.2, 0.2))
-    >>> whole.tolist() == [*parts_of_rows(0, 0, 4, (0.2, 0.2)), *parts_of_rows(0, 4, 6, (0.2, 0.2))]
+    >>> whole = draw_parts(0, 0, 10, (0.2, 0.2))
+    >>> whole.tolist() == [*draw_parts(0, 0, 4, (0.2, 0.2)), *draw_parts(0, 4, 6, (0.2, 0.2))]
     True
     """
     validation, test = shares
@@ -57,8 +55,8 @@ def parts_of_rows(
     return parts
 
 
-def sampling_keys(seed: int, first: int, count: int) -> NDArray[np.uint64]:
-    """A random number for each row; the rows of the smallest are a sample of all."""
+def draw_sampling_keys(seed: int, first: int, count: int) -> NDArray[np.uint64]:
+    """Return a random number for each row; the rows with the smallest are a uniform sample."""
     generator = stream(seed, "store/sample").bit_generator
     generator.advance(first)  # type: ignore[attr-defined]
     return np.asarray(generator.random_raw(count), np.uint64)

@@ -1,4 +1,4 @@
-"""From what the first pass has learned to the encoder and the target."""
+"""Fit the encoder and the target on the summary of the first pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tabnas.data import Kind, TableEncoder, Target, numbers, seconds, truths
+from tabnas.data import Kind, TableEncoder, Target, to_booleans, to_numbers, to_seconds
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -17,37 +17,40 @@ from tabnas.data.columns import (
     HashedColumn,
     NumericColumn,
 )
-from tabnas.data.reading import Meaning, NumberFormat, RowError, meaning_of_texts
+from tabnas.data.lowlevel import ColumnSchema, NumberFormat, RowError, infer_text_schema
 from tabnas.errors import TabNASError
 from tabnas.stores._layout import Layout
 from tabnas.stores._settings import StoreSettings
 from tabnas.stores._summary import ColumnSummary, Summary
 
 TRUTHS = {"true", "True", "TRUE", "false", "False", "FALSE"}
-"""Texts that a reader of whole tables takes for truth values."""
+"""Texts that `read_table` reads as booleans."""
 VALUES: dict[Kind, Callable[[str, Any, NumberFormat], NDArray[Any]]] = {
-    Kind.NUMERIC: numbers,
-    Kind.BOOLEAN: lambda name, column, form: truths(name, column),
-    Kind.DATETIME: lambda name, column, form: seconds(name, column)[0],
+    Kind.NUMERIC: to_numbers,
+    Kind.BOOLEAN: lambda name, column, number_format: to_booleans(name, column),
+    Kind.DATETIME: lambda name, column, number_format: to_seconds(name, column)[0],
 }
 
 
-def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[TableEncoder, Target]:
-    """What `TableEncoder.fit` and the targets' own find from the training rows.
+def fit_encoder(
+    layout: Layout, summary: Summary, settings: StoreSettings
+) -> tuple[TableEncoder, Target]:
+    """Fit what `TableEncoder.fit` and `fit_target` would fit on the training rows.
 
-    The same to the bit, but for the mean and deviation of a quantity, as long as the sample is all
-    training rows and no counts were pruned. Beyond that, scales are those of the sample.
+    Results are the same bits, except for the mean and deviation of a quantity, as long as the
+    sample holds all training rows and no counts were pruned. Beyond that, scales are those of the
+    sample.
     """
-    _refuse_few(summary)
+    _check_row_counts(summary)
     columns, constant = [], []
     for name, kind in layout.kinds.items():
         known = summary.columns[name]
         if name not in layout.declared and (
-            known.is_constant() or (kind is None and _is_written_variously(name, known, layout))
+            known.is_constant() or (kind is None and _has_one_value(name, known, layout))
         ):
             constant.append(name)
         else:
-            columns.append(_column(name, kind, known, summary, layout, settings))
+            columns.append(_fit_column(name, kind, known, summary, layout, settings))
     if not columns:
         raise TabNASError(
             "at least one column must differ between rows, but all are constant or dropped; "
@@ -55,10 +58,10 @@ def fit(layout: Layout, summary: Summary, settings: StoreSettings) -> tuple[Tabl
         )
     names = layout.names
     encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, named=True)
-    return encoder, summary.answers.fit(layout.target, layout.forms[layout.target])
+    return encoder, summary.target.fit(layout.target, layout.number_formats[layout.target])
 
 
-def _column(
+def _fit_column(
     name: str,
     kind: Kind | None,
     known: ColumnSummary,
@@ -69,12 +72,14 @@ def _column(
     sampled = summary.sample.values
     values: Any = sampled.column(name) if name in sampled.column_names else None
     missing = known.missing > 0
-    form = layout.forms[name]
+    number_format = layout.number_formats[name]
     if kind is None:
-        decided = _decided(name, known, layout)
-        kind, form = decided.kind, decided.form
+        decided = _infer_schema(name, known, layout)
+        kind, number_format = decided.kind, decided.number_format
     if kind is Kind.NUMERIC:
-        numeric = NumericColumn.fit(name, values, scaling=settings.scaling, form=form)
+        numeric = NumericColumn.fit(
+            name, values, scaling=settings.scaling, number_format=number_format
+        )
         return replace(numeric, marks_missing=missing)
     if kind is Kind.BOOLEAN:
         return BooleanColumn(name=name)
@@ -94,36 +99,36 @@ def _column(
     )
 
 
-def _decided(name: str, known: ColumnSummary, layout: Layout) -> Meaning:
-    """What texts mean that were all the same in the first rows, and are not later on.
+def _infer_schema(name: str, known: ColumnSummary, layout: Layout) -> ColumnSchema:
+    """Infer the kind of texts that were all the same in the first rows, but not later.
 
-    Rare values may not be in the sample, so the texts that were counted decide.
+    Rare values may not be in the sample, so the counted texts are used.
     """
     assert known.counts is not None
     found, counts = (known.counts.table.column(n).combine_chunks() for n in ("value", "count"))
     if set(found.slice(0, 1 + len(TRUTHS)).to_pylist()) <= TRUTHS:
-        return Meaning(Kind.BOOLEAN)
+        return ColumnSchema(Kind.BOOLEAN)
     try:
-        return meaning_of_texts(name, found, counts.to_numpy(), layout.decimals, rows=found)
+        return infer_text_schema(name, found, counts.to_numpy(), layout.decimals, rows=found)
     except RowError as error:
         raise TabNASError(f"{error.before} a later row {error.after}") from None
 
 
-def _is_written_variously(name: str, known: ColumnSummary, layout: Layout) -> bool:
-    """Whether texts that differ mean one and the same, such as 1 and 1.0, and none is missing."""
+def _has_one_value(name: str, known: ColumnSummary, layout: Layout) -> bool:
+    """Return whether different texts have one value, such as 1 and 1.0, and none is missing."""
     assert known.counts is not None
-    decided = _decided(name, known, layout)
+    decided = _infer_schema(name, known, layout)
     read = VALUES.get(decided.kind)
-    if read is None or known.missing or not known.counts.exact:
+    if read is None or known.missing or not known.counts.is_exact:
         return False
     try:
-        values = read(name, known.counts.table.column("value"), decided.form)
+        values = read(name, known.counts.table.column("value"), decided.number_format)
     except RowError as error:
         raise TabNASError(f"{error.before} a later row {error.after}") from None
     return bool(values.min() == values.max())
 
 
-def _refuse_few(summary: Summary) -> None:
+def _check_row_counts(summary: Summary) -> None:
     train, validation, _ = summary.parts
     if train < 2 or validation < 1:
         raise TabNASError(

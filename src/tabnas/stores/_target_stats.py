@@ -1,4 +1,4 @@
-"""What is learned of the target in one pass: its classes, or its mean and deviation."""
+"""Mergeable statistics of the target: its classes, or its mean and deviation."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.data import ClassTarget, NumberTarget, numbers, texts, truths
-from tabnas.data.reading import POINT, NumberFormat, RowError, is_text
+from tabnas.data import ClassTarget, NumberTarget, to_booleans, to_numbers, to_texts
+from tabnas.data.lowlevel import DEFAULT_NUMBER_FORMAT, NumberFormat, RowError, is_text
 from tabnas.errors import TabNASError
 from tabnas.types import FloatArray
 
-MOST_CLASSES = 10_000
+MAX_CLASSES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """The different labels of all rows, and of the training rows, as they are written."""
+class LabelStats:
+    """The different labels of all rows and of the training rows."""
 
     found: Any  # arrays of Arrow
     trained: Any
 
     @classmethod
-    def of(cls, column: Any, trained: Any) -> Labels:
-        """The labels of a column and of its training rows."""
+    def from_columns(cls, column: Any, trained: Any) -> LabelStats:
+        """Return the labels of a column and of its training rows."""
         return cls(_unique([column]), _unique([trained]))
 
-    def merged(self, other: Labels) -> Labels:
-        """Those of both sets of rows."""
-        return Labels(_unique([self.found, other.found]), _unique([self.trained, other.trained]))
+    def merge(self, other: LabelStats) -> LabelStats:
+        """Return the labels of both sets of rows."""
+        return LabelStats(
+            _unique([self.found, other.found]), _unique([self.trained, other.trained])
+        )
 
-    def fit(self, name: str, form: NumberFormat = POINT) -> ClassTarget:
-        """The target, as `ClassTarget.fit` finds it from all rows."""
+    def fit(self, name: str, number_format: NumberFormat = DEFAULT_NUMBER_FORMAT) -> ClassTarget:
+        """Fit the target, as `ClassTarget.fit` does on all rows."""
         target = ClassTarget.fit(name, pa.chunked_array([self.found]))
         if len(np.unique(target.encode(pa.chunked_array([self.trained])))) < 2:
             raise TabNASError(
@@ -44,18 +46,18 @@ class Labels:
             )
         return target
 
-    def refuse_many(self, name: str) -> None:
-        """More labels than any network could answer with must not fill the memory."""
-        if len(self.found) > MOST_CLASSES:
+    def check_count(self, name: str) -> None:
+        """Raise an error if there are too many labels, which could fill the memory."""
+        if len(self.found) > MAX_CLASSES:
             raise TabNASError(
-                f"the target {name!r} must have at most {MOST_CLASSES:,} classes, but there "
+                f"the target {name!r} must have at most {MAX_CLASSES:,} classes, but there "
                 "are more; declare it a quantity (--task regression), or name another column"
             )
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Count, mean, sum of squared deviations and extremes of the training rows' answers."""
+class TargetStats:
+    """Count, mean, sum of squared deviations and extremes of a quantity in the training rows."""
 
     count: int = 0
     mean: float = 0.0
@@ -64,8 +66,8 @@ class Moments:
     high: float = -inf
 
     @classmethod
-    def of(cls, values: FloatArray) -> Moments:
-        """Those of some values."""
+    def from_values(cls, values: FloatArray) -> TargetStats:
+        """Return the statistics of some values."""
         if not len(values):
             return cls()
         with np.errstate(over="ignore", invalid="ignore"):  # `fit` refuses what is not finite
@@ -73,13 +75,13 @@ class Moments:
             squares = float(np.sum((values - mean) ** 2))
         return cls(len(values), mean, squares, float(values.min()), float(values.max()))
 
-    def merged(self, other: Moments) -> Moments:
-        """Those of both sets of rows, by the pairwise formulas of Chan, Golub and LeVeque."""
+    def merge(self, other: TargetStats) -> TargetStats:
+        """Return the statistics of both sets of rows (Chan, Golub and LeVeque, pairwise)."""
         count = self.count + other.count
         if not self.count or not other.count:
             return self if self.count else other
         apart = other.mean - self.mean
-        return Moments(
+        return TargetStats(
             count,
             self.mean + apart * (other.count / count),
             self.squares + other.squares + apart * apart * (self.count / count) * other.count,
@@ -87,8 +89,8 @@ class Moments:
             max(self.high, other.high),
         )
 
-    def fit(self, name: str, form: NumberFormat = POINT) -> NumberTarget:
-        """The target; deviations that floats cannot hold are refused."""
+    def fit(self, name: str, number_format: NumberFormat = DEFAULT_NUMBER_FORMAT) -> NumberTarget:
+        """Fit the target; raise an error if floats cannot hold its deviation."""
         if self.low >= self.high:
             raise TabNASError(
                 f"the target {name!r} must have at least two different values, but it has "
@@ -100,36 +102,38 @@ class Moments:
                 f"the target {name!r} must have a deviation that floats can hold, but it "
                 f"ranges from {self.low:g} to {self.high:g}; give it in another unit"
             )
-        written = {"decimal": form.decimal, "unit": form.unit}
+        written = {"decimal": number_format.decimal, "unit": number_format.unit}
         return NumberTarget(name=name, center=self.mean, scale=scale, **written)
 
 
-def merged_answers(one: Labels | Moments, other: Labels | Moments) -> Labels | Moments:
-    """What both sets of rows tell, which are of one target."""
-    if isinstance(one, Labels):
-        assert isinstance(other, Labels)
-        return one.merged(other)
-    assert isinstance(other, Moments)
-    return one.merged(other)
+def merge_target_stats(
+    one: LabelStats | TargetStats, other: LabelStats | TargetStats
+) -> LabelStats | TargetStats:
+    """Return the statistics of both sets of rows, which have the same target."""
+    if isinstance(one, LabelStats):
+        assert isinstance(other, LabelStats)
+        return one.merge(other)
+    assert isinstance(other, TargetStats)
+    return one.merge(other)
 
 
-def typed_labels(
-    name: str, column: Any, wanted: pa.DataType, form: NumberFormat = POINT
+def cast_labels(
+    name: str, column: Any, wanted: pa.DataType, number_format: NumberFormat = DEFAULT_NUMBER_FORMAT
 ) -> pa.ChunkedArray:
-    """Labels of the type that the first rows have; others than that are refused."""
+    """Cast labels to the type of the first rows; raise an error if one does not fit."""
     if column.type == wanted:
         return column
     if pa.types.is_boolean(wanted):
-        truth = pa.array(truths(name, column), from_pandas=True)
+        truth = pa.array(to_booleans(name, column), from_pandas=True)
         return pa.chunked_array([truth]).cast(wanted)
     if is_text(column) and pa.types.is_floating(wanted):
-        values = pa.array(numbers(name, column, form), from_pandas=True)
+        values = pa.array(to_numbers(name, column, number_format), from_pandas=True)
         return pa.chunked_array([values]).cast(wanted)
-    values = texts(column) if is_text(column) and wanted != pa.string() else column
+    values = to_texts(column) if is_text(column) and wanted != pa.string() else column
     try:
         return values.cast(wanted)
     except pa.ArrowInvalid:
-        row = next(i for i, value in enumerate(values) if not _casts(value, wanted))
+        row = next(i for i, value in enumerate(values) if not _can_cast(value, wanted))
         raise RowError(
             f"the target {name!r} must hold {wanted}, as its first rows do, but",
             row,
@@ -137,7 +141,7 @@ def typed_labels(
         ) from None
 
 
-def _casts(value: Any, wanted: pa.DataType) -> bool:
+def _can_cast(value: Any, wanted: pa.DataType) -> bool:
     try:
         value.cast(wanted)
     except pa.ArrowInvalid:

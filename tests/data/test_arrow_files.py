@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
 
-from tabnas.data import Table, TableEncoder, _spool, _stored, _text_reader, read_table
+from tabnas.data import Table, TableEncoder, _arrow_files, _csv_reader, _spool, read_table
 from tabnas.errors import TabNASError
 
 ROWS = 5_000
@@ -37,10 +37,10 @@ def made() -> pa.Table:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large, in small blocks."""
-    monkeypatch.setattr(_stored, "LARGE", 1)
-    monkeypatch.setattr(_spool, "LARGE", 1)
-    monkeypatch.setattr(_text_reader, "SAMPLE", 1 << 14)
-    monkeypatch.setattr(_text_reader, "BLOCK", 1 << 14)
+    monkeypatch.setattr(_arrow_files, "MIN_LARGE_BYTES", 1)
+    monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1)
+    monkeypatch.setattr(_csv_reader, "SAMPLE_BYTES", 1 << 14)
+    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 1 << 14)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "semicolons"])
@@ -76,9 +76,9 @@ def test_columns_are_those_of_a_file_read_at_once(
         encoders[0].encode(at_once).numeric, encoders[1].encode(by_column).numeric
     )
     for table in (at_once, by_column):
-        assert [len(piece) for piece in table.pieces(900)] == [900] * 5 + [500]
-        some = table.select(["late text", "a"]).renamed(["t", "b"], named=True)
-        pieces = pa.concat_tables(piece.arrow for piece in some.pieces(900))
+        assert [len(piece) for piece in table.iter_batches(900)] == [900] * 5 + [500]
+        some = table.select(["late text", "a"]).rename(["t", "b"], named=True)
+        pieces = pa.concat_tables(piece.arrow for piece in some.iter_batches(900))
         assert pieces.column_names == ["t", "b"]
         assert pieces["t"].to_pylist() == at_once.column("late text").to_pylist()
         assert pieces["b"].to_pylist() == at_once.column("a").to_pylist()
@@ -106,14 +106,14 @@ def test_lazy_tables_load_only_what_is_asked_for() -> None:
     kept = table.drop(["b"]).take(np.array([2, 0]))
     assert (kept.names, len(kept), asked) == (["a", "c"], 2, [])
     assert kept.column("c").to_pylist() == [22, 20]
-    assert kept.renamed(["x", "y"], named=True).column("x").to_pylist() == [2, 0]
+    assert kept.rename(["x", "y"], named=True).column("x").to_pylist() == [2, 0]
     assert asked == [2, 0]
     assert table.arrow.to_pydict() == {"a": [0, 1, 2], "b": [10, 11, 12], "c": [20, 21, 22]}
 
 
 def test_an_array_is_not_copied_as_a_whole() -> None:
     array = np.arange(12.0).reshape(4, 3)
-    table = Table.of(array)
+    table = Table.from_data(array)
     assert (table.names, table.named) == (["x0", "x1", "x2"], False)
     array[0, 1] = 99  # still the caller's memory
     assert table.column("x1").to_pylist() == [99, 4, 7, 10]
@@ -151,10 +151,12 @@ def test_pieces_never_hold_a_whole_column(
             seen.append(one.num_rows)
             yield one
 
-    regrouped = _stored.regrouped
-    monkeypatch.setattr(_stored, "regrouped", lambda t, rows: regrouped(watched(t, rows), rows))
+    regroup_rows = _arrow_files.regroup_rows
+    monkeypatch.setattr(
+        _arrow_files, "regroup_rows", lambda t, rows: regroup_rows(watched(t, rows), rows)
+    )
     monkeypatch.setattr(parquet.ParquetFile, "read", None)
-    assert sum(len(piece) for piece in table.pieces(300)) == ROWS
+    assert sum(len(piece) for piece in table.iter_batches(300)) == ROWS
     assert sum(seen) == ROWS
     assert max(seen) <= (700 if ending == "feather" else 300)
 
@@ -171,7 +173,7 @@ def test_memory_does_not_grow_from_piece_to_piece(ending: str, tmp_path: Path) -
         feather.write_feather(made, path, chunksize=rows)
     del made
     before = pa.total_allocated_bytes()
-    held = [pa.total_allocated_bytes() - before for _ in read_table(path).pieces(rows)]
+    held = [pa.total_allocated_bytes() - before for _ in read_table(path).iter_batches(rows)]
     assert len(held) == groups
     assert max(held) < 8 * 2 * 8 * rows  # some pieces, of two columns and 8 bytes a value
 
@@ -185,7 +187,8 @@ def test_pieces_of_one_type_whatever_dictionary_they_have(tmp_path: Path, large:
     encoder = TableEncoder.fit(Table(made), min_count=1)
     for name in ("a.parquet", "a.feather"):
         pieces = [
-            encoder.encode(piece).categorical for piece in read_table(tmp_path / name).pieces(70)
+            encoder.encode(piece).categorical
+            for piece in read_table(tmp_path / name).iter_batches(70)
         ]
         np.testing.assert_array_equal(
             np.concatenate(pieces), encoder.encode(Table(made)).categorical
@@ -200,16 +203,16 @@ def test_the_index_of_a_frame_is_no_column(tmp_path: Path) -> None:
     for name in ("a.parquet", "a.feather"):
         table = read_table(tmp_path / name)
         assert table.arrow.to_pydict() == {"a": [1, 2], "b": ["x", "y"]}
-        assert [piece.arrow.to_pydict() for piece in table.select(["b"]).pieces(1)] == [
+        assert [piece.arrow.to_pydict() for piece in table.select(["b"]).iter_batches(1)] == [
             {"b": ["x"]},
             {"b": ["y"]},
         ]
 
 
 def test_files_that_are_small_on_disk_and_large_in_memory_count_as_large() -> None:
-    assert _stored.is_large(1_000, rows=5_000_000, columns=15)
-    assert _stored.is_large(_stored.LARGE, rows=10, columns=1)
-    assert not _stored.is_large(1_000_000, rows=50_000, columns=15)
+    assert _arrow_files.is_large(1_000, rows=5_000_000, columns=15)
+    assert _arrow_files.is_large(_arrow_files.MIN_LARGE_BYTES, rows=10, columns=1)
+    assert not _arrow_files.is_large(1_000_000, rows=50_000, columns=15)
 
 
 @pytest.mark.usefixtures("large")
@@ -222,7 +225,7 @@ def test_a_file_that_is_cut_while_its_pieces_are_read_gets_a_sentence(
         table = read_table(path)
         os.truncate(path, 100)
         with pytest.raises(TabNASError, match=rf"'table{ending}' cannot be read"):
-            list(table.pieces(100))
+            list(table.iter_batches(100))
 
 
 def test_threads_read_a_parquet_file_side_by_side(
@@ -233,7 +236,7 @@ def test_threads_read_a_parquet_file_side_by_side(
     table = read_table(tmp_path / "table.parquet")
 
     def read_pieces(_: int) -> list[float]:
-        return [x for piece in table.pieces(70) for x in piece.column("a").to_pylist()]
+        return [x for piece in table.iter_batches(70) for x in piece.column("a").to_pylist()]
 
     def read_column(_: int) -> list[float]:
         return list(table.column("a").to_pylist())

@@ -1,4 +1,4 @@
-"""Parquet and Feather files as tables: read at once if small, else by column or in pieces."""
+"""Parquet and Feather files: small ones are read into memory, large ones when they are used."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from pyarrow import feather, parquet
 from tabnas.data._table import Table
 from tabnas.errors import TabNASError
 
-LARGE = 64 << 20
-"""Bytes in memory from which on a table is read by column or in pieces, whenever it is needed."""
+MIN_LARGE_BYTES = 64 << 20
+"""Bytes in memory from which on a table is read column by column or in batches when it is used."""
 CELL = 8  # bytes that a value takes in memory, at least about: on disk, it may be a few bits
 BUFFER = 1 << 20  # bytes of a column of a Parquet file that are read at a time
 IPC = b"ARROW1"  # what files of Arrow's format begin with; other Feather files are of version 1
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 Convert = Callable[[Any], Any]
-"""Makes a column of another, value by value."""
+"""Converts a column value by value."""
 NOTHING: Mapping[str, Convert] = MappingProxyType({})
 
 
 def read_parquet(path: Path) -> Table:
-    """The table of a Parquet file, which stays open if it is large."""
+    """Return the table of a Parquet file, which stays open if it is large."""
     source = pa.OSFile(str(path))
     file = parquet.ParquetFile(source)
     meta = file.metadata
     size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
     if not is_large(size, meta.num_rows, len(file.schema_arrow)):
         with source:
-            return in_memory(file.read())
+            return validate_table(file.read())
     return lazy_parquet(source, path.name)
 
 
 def is_large(size: int, rows: int, columns: int) -> bool:
-    """Whether a file of `size` bytes should not be read into memory at once."""
-    return max(size, CELL * rows * columns) >= LARGE
+    """Return whether a file of `size` bytes should not be read into memory at once."""
+    return max(size, CELL * rows * columns) >= MIN_LARGE_BYTES
 
 
 def lazy_parquet(source: Any, title: str, convert: Mapping[str, Convert] = NOTHING) -> Table:
@@ -66,7 +66,7 @@ def lazy_parquet(source: Any, title: str, convert: Mapping[str, Convert] = NOTHI
 
     def load(number: int) -> pa.ChunkedArray:
         name = names[number]
-        with _reading(f"the column {name!r} of {title!r}"):
+        with _translate_errors(f"the column {name!r} of {title!r}"):
             return converted(open_reader().read(columns=[name]), [name]).column(0)
 
     def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
@@ -79,52 +79,52 @@ def lazy_parquet(source: Any, title: str, convert: Mapping[str, Convert] = NOTHI
                 for batch in reader.iter_batches(rows, row_groups=[group], columns=wanted):
                     yield converted(pa.Table.from_batches([batch]), wanted)
 
-        with _reading(repr(title)):
-            yield from regrouped(tables(), rows)
+        with _translate_errors(repr(title)):
+            yield from regroup_rows(tables(), rows)
 
     return Table.lazy(names, metadata.num_rows, load, scan=scan)
 
 
 def read_feather(path: Path) -> Table:
-    """The table of a Feather file, which stays open if it is large."""
+    """Return the table of a Feather file, which stays open if it is large."""
     with path.open("rb") as start:
         if start.read(len(IPC)) != IPC:
-            return in_memory(feather.read_table(path, memory_map=True))
+            return validate_table(feather.read_table(path, memory_map=True))
     source = pa.OSFile(str(path))
     with pa.ipc.open_file(source) as file:
         schema = file.schema
-    rows = sum(batch.num_rows for batch in _batches(source, [0])) if len(schema) else 0
+    rows = sum(batch.num_rows for batch in _read_batches(source, [0])) if len(schema) else 0
     if not is_large(path.stat().st_size, rows, len(schema)):
         with source:
-            return in_memory(feather.read_table(path, memory_map=True))
+            return validate_table(feather.read_table(path, memory_map=True))
     kept = [i for i, name in enumerate(schema.names) if not PANDAS_INDEX.fullmatch(name)]
 
     def tables(places: Sequence[int]) -> Iterator[pa.Table]:
-        for batch in _batches(source, sorted(places)):
+        for batch in _read_batches(source, sorted(places)):
             batch.validate(full=True)
             yield pa.Table.from_batches([batch]).select([schema.names[i] for i in places])
 
     def load(number: int) -> pa.ChunkedArray:
-        with _reading(f"the column {schema.names[kept[number]]!r} of {path.name!r}"):
+        with _translate_errors(f"the column {schema.names[kept[number]]!r} of {path.name!r}"):
             return pa.concat_tables(tables([kept[number]])).column(0)
 
     def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
-        with _reading(repr(path.name)):
-            yield from regrouped(tables([kept[number] for number in numbers]), rows)
+        with _translate_errors(repr(path.name)):
+            yield from regroup_rows(tables([kept[number] for number in numbers]), rows)
 
     return Table.lazy([schema.names[i] for i in kept], rows, load, scan=scan)
 
 
-def _batches(source: Any, places: Sequence[int]) -> Iterator[Any]:
-    """The batches of a file of Arrow's format, with the columns at some places of its schema."""
+def _read_batches(source: Any, places: Sequence[int]) -> Iterator[Any]:
+    """Yield the batches of a Feather file, with the columns at some positions of its schema."""
     options = pa.ipc.IpcReadOptions(included_fields=list(places))
     with pa.ipc.open_file(source, options=options) as file:
         for number in range(file.num_record_batches):
             yield file.get_batch(number)
 
 
-def regrouped(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The same rows in tables of `rows` rows each, the last of what is left."""
+def regroup_rows(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Yield the same rows in tables of `rows` rows, the last one smaller."""
     waiting: list[pa.Table] = []
     count = 0
     for table in tables:
@@ -140,16 +140,16 @@ def regrouped(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def in_memory(arrow: Any) -> Table:
-    """What a file of Arrow's holds, which is believed only after a look: offsets could be wild."""
+def validate_table(arrow: Any) -> Table:
+    """Return the table of a file after validating it: its offsets may be out of range."""
     arrow.validate(full=True)
     names = enumerate(arrow.column_names)
     return Table(arrow.select([i for i, name in names if not PANDAS_INDEX.fullmatch(name)]))
 
 
 @contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Say what of a damaged or changed file cannot be read."""
+def _translate_errors(what: str) -> Iterator[None]:
+    """Say in errors what cannot be read of a damaged or changed file."""
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:

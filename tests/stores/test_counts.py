@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.stores._counting import ENTRY, Counter, Counts
+from tabnas.stores._sketches import ENTRY, Counter, Counts
 
 texts = st.lists(st.sampled_from("abcdefghijklmnopqrst"), max_size=60)
 ROOMY = 1 << 20
@@ -31,22 +31,22 @@ def content(counts: Counts) -> dict[str, int]:
 @given(texts, texts, texts)
 def test_merging_is_associative_and_exact(a: list[str], b: list[str], c: list[str]) -> None:
     first, second, third = (counts_of(values, ROOMY) for values in (a, b, c))
-    left, right = first.merged(second).merged(third), first.merged(second.merged(third))
+    left, right = first.merge(second).merge(third), first.merge(second.merge(third))
     assert content(left) == content(right) == PythonCounter(a + b + c)
-    assert left.exact
-    assert right.exact
+    assert left.is_exact
+    assert right.is_exact
 
 
 @given(texts, texts, st.integers(1, 12), st.integers(1, 9))
 def test_what_is_lost_is_bounded(a: list[str], b: list[str], room: int, chunk: int) -> None:
     capacity = room * (ENTRY + 1)
-    merged = counts_of(a, capacity, chunk).merged(counts_of(b, capacity, chunk))
+    merged = counts_of(a, capacity, chunk).merge(counts_of(b, capacity, chunk))
     kept, truth = content(merged), PythonCounter(a + b)
     assert len(kept) <= room
     for text, count in truth.items():
         assert kept.get(text, 0) <= count <= kept.get(text, 0) + merged.bound
     assert merged.bound <= len(a + b)
-    if merged.exact:
+    if merged.is_exact:
         assert kept == truth
 
 
@@ -62,7 +62,7 @@ def test_frequent_texts_survive() -> None:
     rng = np.random.default_rng(0)
     values = [f"rare {i}" for i in rng.integers(0, 10**6, 5_000)] + ["often", "usual"] * 300
     counts = counts_of([str(v) for v in rng.permutation(values)], 2_000, chunk=100)
-    assert not counts.exact
+    assert not counts.is_exact
     kept = content(counts)
     assert kept["often"] + counts.bound >= 300
     assert set(sorted(kept, key=kept.get)[-2:]) == {"often", "usual"}

@@ -1,4 +1,4 @@
-"""The second pass: every piece becomes a folder of raw arrays, whole or not at all."""
+"""The second pass: encode every piece to a folder of raw arrays, completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -18,87 +18,115 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import TableEncoder, Target
-from tabnas.data.reading import DecimalContext, absent
+from tabnas.data.lowlevel import DecimalContext, is_missing
+from tabnas.decoding import Count, FiniteFloat
 from tabnas.errors import TabNASError
-from tabnas.stores._chunks import Chunk, Piece, read_chunks
 from tabnas.stores._document import read_document, write_document
-from tabnas.stores._learning import Work
-from tabnas.stores._rows import rows_of
-from tabnas.stores._splitting import PARTS
+from tabnas.stores._first_pass import EncodingJob
+from tabnas.stores._readers import Chunk, Piece, read_chunks
+from tabnas.stores._split import PARTS
 from tabnas.types import BoolArray
 
+DOCUMENT = "piece.json"
 ARRAYS = ("numeric", "categorical", "target")
-ASIDE = re.compile(r"\.\d{6,}\.[0-9a-f]{8}")
+TEMPORARY_NAME = re.compile(r"\.\d{6,}\.[0-9a-f]{8}")
 """The name of a piece's folder until it is complete."""
-FIELDS = ("piece", "rows", "files", "seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenFile:
+    """The size and digest of an array on disk."""
+
+    size: Count
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenPiece:
+    """The encoded rows of a piece on disk."""
+
+    rows: tuple[Count, Count, Count]  # of each part
+    files: dict[str, WrittenFile]
+
+    def __post_init__(self) -> None:
+        expected = {file_name(part, array) for part in PARTS for array in ARRAYS}
+        if self.files.keys() != expected:
+            raise ValueError(f"files must be {', '.join(sorted(expected))}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """What the JSON file of a piece holds."""
+
+    piece: Piece
+    written: WrittenPiece
+    seconds: FiniteFloat
 
 
 def piece_name(number: int) -> str:
-    """The folder of a piece."""
+    """Return the name of a piece's folder."""
     return f"{number:06d}"
 
 
 def file_name(part: str, array: str) -> str:
-    """The file of an array of a part, in the folder of a piece."""
+    """Return the name of an array's file in the folder of a piece."""
     return f"{part}.{array}"
 
 
 def write_piece(
-    work: Work,
+    job: EncodingJob,
     encoder: TableEncoder,
     target: Target,
     piece: Piece,
     folder: Path,
     tell: Callable[[int, int], None],
 ) -> None:
-    """Encode the rows of a piece and write them to a folder, aside until all is there."""
+    """Encode the rows of a piece to a folder, which is temporary until it is complete."""
     aside = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}")
     aside.mkdir()
     try:
-        began = monotonic()
-        files, rows = _write_arrays(work, encoder, target, piece, aside, tell)
-        content = {"piece": asdict(piece), "rows": rows, "files": files}
-        write_document(aside, "piece.json", content | {"seconds": monotonic() - began})
+        start = monotonic()
+        written = _write_arrays(job, encoder, target, piece, aside, tell)
+        document = _Document(piece=piece, written=written, seconds=monotonic() - start)
+        write_document(aside, DOCUMENT, document)
         os.replace(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def read_piece(folder: Path, piece: Piece) -> dict[str, Any]:
-    """What was written of a piece: rows of each part, sizes and digests, and how long it took."""
-    said = read_document(folder, "piece.json", FIELDS)
-    if said["piece"] != asdict(piece):
+def read_piece(folder: Path, piece: Piece) -> tuple[WrittenPiece, float]:
+    """Return what was written of a piece, and the seconds that it took."""
+    document = read_document(folder, DOCUMENT, _Document)
+    if document.piece != piece:
         raise TabNASError(
             f"{folder.name!r} must hold the piece of that number, but it holds another; "
             "encode the table again, to another folder"
         )
-    return {name: said[name] for name in ("rows", "files", "seconds")}
+    return document.written, document.seconds
 
 
 def _write_arrays(
-    work: Work,
+    job: EncodingJob,
     encoder: TableEncoder,
     target: Target,
     piece: Piece,
     folder: Path,
     tell: Callable[[int, int], None],
-) -> tuple[dict[str, dict[str, Any]], list[int]]:
+) -> WrittenPiece:
     rows, seen = [0] * len(PARTS), 0
-    source = work.sources[piece.source]
+    source = job.sources[piece.source]
     with ExitStack() as stack:
         files = {
-            (part, array): stack.enter_context(_Digested(folder / file_name(part, array)))
+            (part, array): stack.enter_context(_DigestedFile(folder / file_name(part, array)))
             for part in PARTS
             for array in ARRAYS
         }
-        chunks = read_chunks(
-            work.layout.reader, source, start=piece.start, stop=piece.stop, row=piece.row
-        )
+        chunks = read_chunks(job.layout.reader, source, start=piece.start, stop=piece.stop)
         for chunk in chunks:
             count = len(chunk.table)
-            parts = work.parts(source, piece.first + seen, count)
-            with rows_of(source, piece.row + seen):
-                answered, arrays = _encoded(encoder, target, chunk, work.layout.marks)
+            parts = job.draw_parts(source, piece.first + seen, count)
+            with source.locate_errors(piece.row + seen):
+                answered, arrays = _encode_chunk(encoder, target, chunk, job.layout.marks)
             parts = parts[answered]
             for number, part in enumerate(PARTS):
                 here = parts == number
@@ -107,23 +135,24 @@ def _write_arrays(
                     files[part, array].write(values[here])
             seen += count
             tell(count, chunk.bytes)
-        facts = {file.path.name: file.finish() for file in files.values()}
+        written = {file.path.name: file.finish() for file in files.values()}
     if seen != piece.rows:
         raise TabNASError(
             f"{source.path.name!r} must stay as it is while it is encoded, but it has changed; "
             "encode it once more, to another folder"
         )
-    return facts, rows
+    train, validation, test = rows
+    return WrittenPiece(rows=(train, validation, test), files=written)
 
 
-def _encoded(
+def _encode_chunk(
     encoder: TableEncoder, target: Target, chunk: Chunk, marks: tuple[str, ...]
 ) -> tuple[BoolArray, tuple[NDArray[Any], ...]]:
-    """Which rows have a target, and their arrays, little-endian."""
+    """Return which rows have a target, and their arrays, little-endian."""
     column = chunk.table.column(target.name)
-    answered = ~absent(column, marks=marks)
+    answered = ~is_missing(column, marks=marks)
     rows = None if answered.all() else np.nonzero(answered)[0]
-    # by the marks that the first rows have settled, not by what a chunk may show of its own
+    # with the decimal marks of the first rows, not those that a chunk may show
     encoded = encoder.encode(chunk.table.with_decimals(DecimalContext()), rows)
     truth = target.truth(column if rows is None else column.take(rows))
     kind = "<f8" if target.task == "regression" else "<i4"
@@ -135,8 +164,8 @@ def _encoded(
     return answered, arrays
 
 
-class _Digested:
-    """A file that knows its digest when it has been written, and is on disk by then."""
+class _DigestedFile:
+    """A file that is written with its digest, and synced at the end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -144,22 +173,22 @@ class _Digested:
         self._digest = sha256()
         self._size = 0
 
-    def __enter__(self) -> _Digested:
+    def __enter__(self) -> _DigestedFile:
         return self
 
     def __exit__(self, *details: object) -> None:
         self._file.close()
 
     def write(self, array: NDArray[Any]) -> None:
-        """Rows that follow those before."""
+        """Append rows."""
         if array.size:
             data = np.ascontiguousarray(array).data
             self._file.write(data)
             self._digest.update(data)
             self._size += array.nbytes
 
-    def finish(self) -> dict[str, Any]:
-        """Size and digest."""
+    def finish(self) -> WrittenFile:
+        """Sync the file and return its size and digest."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        return {"size": self._size, "sha256": self._digest.hexdigest()}
+        return WrittenFile(size=self._size, sha256=self._digest.hexdigest())

@@ -1,4 +1,4 @@
-"""Whatever holds a table, as columns of Arrow: frames, arrays, mappings."""
+"""Conversion of frames, arrays and mappings to Arrow tables."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tabnas.errors import TabNASError
 
 
 def from_mapping(columns: Mapping[Any, Any]) -> pa.Table:
-    """A table of columns by name."""
-    return _joined([str(name) for name in columns], list(columns.values()))
+    """Convert a mapping of columns by name."""
+    return _join([str(name) for name in columns], list(columns.values()))
 
 
 def from_pandas(frame: Any) -> pa.Table:
-    """A pandas frame without its index; several columns of a name are left for others to refuse."""
+    """Convert a pandas frame without its index; names that occur twice are checked elsewhere."""
     if frame.ndim != 2:
         raise TabNASError(
             "a table must be a frame, got a series; turn it into one with .to_frame()"
         )
     columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
-    return _joined([str(name) for name in frame.columns], columns)
+    return _join([str(name) for name in frame.columns], columns)
 
 
 def from_array(array: np.ndarray) -> pa.Table:
-    """A two-dimensional array, whose columns are called x0, x1, and so on, or a structured one."""
+    """Convert a two-dimensional array, whose columns become x0, x1, …, or a structured array."""
     if array.dtype.names is not None and array.ndim == 1:
         return from_mapping({name: array[name] for name in array.dtype.names})
     if array.ndim != 2:
@@ -37,7 +37,7 @@ def from_array(array: np.ndarray) -> pa.Table:
 
 
 def from_rows(rows: Sequence[Any]) -> pa.Table:
-    """A list of rows; each column keeps the type of its own values."""
+    """Convert a list of rows; each column keeps the type of its values."""
     try:
         array = np.array(rows, dtype=object)
     except ValueError:  # NumPy makes a flat array of most ragged lists, but not of all
@@ -46,7 +46,7 @@ def from_rows(rows: Sequence[Any]) -> pa.Table:
 
 
 def from_arrow(data: Any) -> pa.Table:
-    """What polars, and whoever else speaks Arrow, hands over."""
+    """Convert polars frames and others that implement Arrow's interfaces."""
     try:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError):
@@ -57,18 +57,18 @@ def from_arrow(data: Any) -> pa.Table:
 
 
 def as_chunks(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column as Arrow's tables have it."""
+    """Return a column as a chunked array."""
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 
-def ordinary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column in the layouts that Arrow can compute with."""
+def normalize_layout(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in a layout that Arrow can compute with."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         chunks = [chunk.storage for chunk in column.chunks]
-        return ordinary(pa.chunked_array(chunks, kind.storage_type))
+        return normalize_layout(pa.chunked_array(chunks, kind.storage_type))
     if pa.types.is_run_end_encoded(kind):
-        return ordinary(pc.run_end_decode(column))
+        return normalize_layout(pc.run_end_decode(column))
     if pa.types.is_string_view(kind):
         return column.cast(pa.string())
     if pa.types.is_float16(kind):
@@ -82,7 +82,7 @@ def ordinary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _joined(names: list[str], columns: list[Any]) -> pa.Table:
+def _join(names: list[str], columns: list[Any]) -> pa.Table:
     arrays = [to_arrow(name, values) for name, values in zip(names, columns, strict=True)]
     for name, array in zip(names, arrays, strict=True):
         if len(array) != len(arrays[0]):
@@ -94,7 +94,7 @@ def _joined(names: list[str], columns: list[Any]) -> pa.Table:
 
 
 def to_arrow(name: str, values: Any) -> Any:
-    """One column; values of mixed types become text, as they would be written."""
+    """Convert one column; values of mixed types become texts."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
@@ -116,7 +116,7 @@ def to_arrow(name: str, values: Any) -> Any:
 
 
 def _as_text(value: Any) -> str | None:
-    """A value as `texts` would write it, had its column only such values."""
+    """Return a value as `to_texts` would write it in a column of such values."""
     if value is None or (isinstance(value, float) and np.isnan(value)) or str(value) == "<NA>":
         return None
     if isinstance(value, bool | np.bool_):

@@ -1,0 +1,87 @@
+"""The parts of reading and encoding a table, for packages that do it chunk by chunk.
+
+With a table in memory, `read_table` and `TableEncoder` are enough.
+"""
+
+from __future__ import annotations
+
+from tabnas.data._arrow_files import PANDAS_INDEX
+from tabnas.data._csv_format import CsvFormat, translate_read_errors
+from tabnas.data._csv_reader import (
+    FileStart,
+    detect_decimal_marks,
+    is_contradiction,
+    is_european,
+    make_decimal_context,
+    open_batches,
+    parse_numbers,
+    read_typed,
+    read_with_larger_blocks,
+)
+from tabnas.data._kinds import (
+    ColumnSchema,
+    describe_identifier,
+    infer_schema,
+    infer_text_schema,
+    looks_like_identifier,
+)
+from tabnas.data._labels import describe_labels, find_missing_marks
+from tabnas.data._number_text import (
+    DEFAULT_NUMBER_FORMAT,
+    DecimalContext,
+    DecimalMarkDetector,
+    NumberFormat,
+    check_decimal_mark,
+)
+from tabnas.data._readers import check_table_file, find_csv_format
+from tabnas.data._table import read_ahead, set_decimal_mark
+from tabnas.data._targets import fit_number_format, holds_classes
+from tabnas.data._values import (
+    RowError,
+    decode_dictionary,
+    factorize_texts,
+    is_datetime,
+    is_missing,
+    is_text,
+    rename_rows,
+)
+
+__all__ = [
+    "DEFAULT_NUMBER_FORMAT",
+    "PANDAS_INDEX",
+    "ColumnSchema",
+    "CsvFormat",
+    "DecimalContext",
+    "DecimalMarkDetector",
+    "FileStart",
+    "NumberFormat",
+    "RowError",
+    "check_decimal_mark",
+    "check_table_file",
+    "decode_dictionary",
+    "describe_identifier",
+    "describe_labels",
+    "detect_decimal_marks",
+    "factorize_texts",
+    "find_csv_format",
+    "find_missing_marks",
+    "fit_number_format",
+    "holds_classes",
+    "infer_schema",
+    "infer_text_schema",
+    "is_contradiction",
+    "is_datetime",
+    "is_european",
+    "is_missing",
+    "is_text",
+    "looks_like_identifier",
+    "make_decimal_context",
+    "open_batches",
+    "parse_numbers",
+    "read_ahead",
+    "read_typed",
+    "read_with_larger_blocks",
+    "rename_rows",
+    "set_decimal_mark",
+    "translate_read_errors",
+]

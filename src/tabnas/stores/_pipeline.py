@@ -1,0 +1,244 @@
+"""Encode files as a store: read the first rows, fit the encoder in one pass, encode in another."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tabnas.data.lowlevel import describe_labels
+from tabnas.errors import TabNASError
+from tabnas.files import is_temporary
+from tabnas.locks import LOCK_NAME as LOCK
+from tabnas.locks import FolderLock
+from tabnas.stores._checkpoint import DATA, FirstPassState, load_first_pass, remove_first_pass
+from tabnas.stores._checkpoint import NAME as LEARNED
+from tabnas.stores._first_pass import EncodingJob, summarize_pieces
+from tabnas.stores._fit import fit_encoder
+from tabnas.stores._head import read_head
+from tabnas.stores._layout import find_layout
+from tabnas.stores._pieces import TEMPORARY_NAME, piece_name, read_piece, write_piece
+from tabnas.stores._plan import PLAN, Plan, check_plan
+from tabnas.stores._progress import Meter, ProgressCallback
+from tabnas.stores._settings import StoreSettings
+from tabnas.stores._sources import find_sources
+from tabnas.stores._split import limit_shares
+from tabnas.stores._spool import remove_spool, spool_sources, sweep_spool
+from tabnas.stores._store import (
+    DOCUMENT,
+    PIECES,
+    Store,
+    content_digest,
+    is_complete,
+    open_store,
+    save_store,
+)
+from tabnas.stores._summary import Summary
+
+LIBRARIES = ("tabnas", "numpy", "pyarrow")
+
+
+def encode_store(
+    paths: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    target: str,
+    validation: Sequence[str | Path] = (),
+    test: Sequence[str | Path] = (),
+    callback: ProgressCallback = lambda progress: None,
+    **settings: Any,
+) -> Store:
+    """Encode tables of any size once, in bounded memory, to a folder of arrays.
+
+    After an interruption, the same call resumes the work. Text files are first copied to Arrow's
+    format in the folder; a file whose copy is not complete is read from its start again.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files of one format and the same columns: CSV, TSV or Criteo's, each also gzipped, Parquet
+        or Feather.
+    out : path
+        The folder of the store: new, or that of the same call, interrupted.
+    target : str
+        The column to predict. Rows without it are left out.
+    validation, test : sequences of paths
+        Files with the rows for validation and test, instead of shares of the table.
+    callback : callable
+        Called with an `EncodingProgress` after every chunk of rows.
+    **settings
+        Everything else that `StoreSettings` has: `task`, `shares`, `kinds`, `drop`, `scaling`,
+        `min_count`, `max_categories`, `buckets`, `decimal`, `seed`, `memory`.
+    """
+    asked = StoreSettings(target=target, **settings)
+    given = [paths] if isinstance(paths, str | Path) else paths
+    sources = find_sources(*(tuple(map(Path, files)) for files in (given, validation, test)))
+    with _folder(Path(out)) as folder:
+        head = read_head(sources, 2 * asked.memory_shares.chunk, asked.decimal)
+        job = EncodingJob(
+            sources=sources,
+            layout=find_layout(head, asked),
+            settings=asked,
+            shares=limit_shares(
+                asked.shares,
+                head.estimated_rows,
+                own_validation=bool(validation),
+                own_test=bool(test),
+            ),
+        )
+        del head
+        plan = _make_plan(job)
+        check_plan(folder, plan)
+        if not is_complete(folder):
+            _encode(job, plan, folder, callback)
+        return open_store(folder)
+
+
+def _encode(job: EncodingJob, plan: Plan, out: Path, callback: ProgressCallback) -> None:
+    """Do what is left to do of a store."""
+    _sweep(out)
+    known = load_first_pass(out)
+    folders = [out / PIECES / piece_name(number) for number in range(len(known.pieces))]
+    total = sum(source.size for source in job.sources)
+    meter = Meter("reading", total, callback)
+    if not known.complete or not all(folder.exists() for folder in folders):
+        job = _spool_text(job, out, meter)
+    seconds = {"reading": round(meter.seconds, 3)}
+    learned = _run_first_pass(job, known, out, Meter("fitting", total, callback))
+    assert learned.summary is not None
+    encoder, target = fit_encoder(job.layout, learned.summary, job.settings)
+    meter = Meter("encoding", total, callback)
+    (out / PIECES).mkdir(exist_ok=True)
+    written = []
+    encoding_seconds = 0.0
+    for number, piece in enumerate(learned.pieces):
+        folder = out / PIECES / piece_name(number)
+        if folder.exists():
+            meter.skip(piece.rows, piece.bytes)
+        else:
+            job.sources[piece.source].check_unchanged()
+            write_piece(job, encoder, target, piece, folder, meter.add)
+        one, took = read_piece(folder, piece)
+        written.append(one)
+        encoding_seconds += took
+    seconds["fitting"] = round(learned.seconds, 3)
+    seconds["encoding"] = round(encoding_seconds, 3)
+    remove_spool(out)
+    save_store(
+        Store(
+            path=out,
+            encoder=encoder,
+            target=target,
+            settings=asdict(plan.settings),
+            shares=job.shares,
+            sources=plan.sources,
+            facts=_make_facts(learned.summary)
+            | {"seconds": seconds, "notes": [*job.layout.notes, *describe_labels(target)]},
+            digest=content_digest(encoder, target, written),
+            pieces=tuple(written),
+        )
+    )
+    remove_first_pass(out)
+
+
+def _spool_text(job: EncodingJob, out: Path, meter: Meter) -> EncodingJob:
+    """Copy text files to Arrow's format; others are read as they are."""
+    columns = job.layout.text_columns
+    if columns is None:
+        return job
+    chunk = job.settings.memory_shares.chunk
+    return replace(job, sources=spool_sources(job.sources, columns, chunk, out, meter))
+
+
+def _run_first_pass(
+    job: EncodingJob, known: FirstPassState, out: Path, meter: Meter
+) -> FirstPassState:
+    """Run the first pass, or the rest of it."""
+    for piece in known.pieces:
+        meter.skip(piece.rows, piece.bytes)
+    if known.complete:
+        return known
+    before, pieces, summary = known.seconds, known.pieces, known.summary
+    for more, found in summarize_pieces(job, pieces, meter.add):
+        for piece in more:
+            job.sources[piece.source].check_unchanged()
+        pieces = (*pieces, *more)
+        summary = found if summary is None else summary.merge(found)
+        FirstPassState(pieces=pieces, summary=summary, seconds=before + meter.seconds).save(out)
+        pa.default_memory_pool().release_unused()  # merging is over for a while
+    if summary is None:
+        raise TabNASError("the files must have rows, but they have none")
+    learned = FirstPassState(
+        pieces=pieces, summary=summary, seconds=before + meter.seconds, complete=True
+    )
+    learned.save(out)
+    return learned
+
+
+def _make_facts(summary: Summary) -> dict[str, Any]:
+    """Return facts about the encoding, for the user."""
+    counted = {n: one.counts for n, one in summary.columns.items() if one.counts is not None}
+    return {
+        "rows_read": summary.rows,
+        "rows_sampled": len(summary.sample.rows),
+        "max_miscounts": {n: counts.bound for n, counts in counted.items() if not counts.is_exact},
+        "versions": {name: version(name) for name in LIBRARIES},
+    }
+
+
+def _make_plan(job: EncodingJob) -> Plan:
+    return Plan(
+        settings=job.settings,
+        sources=tuple(source.record for source in job.sources),
+        layout=job.layout.to_dict(),
+        shares=job.shares,
+    )
+
+
+@contextmanager
+def _folder(out: Path) -> Iterator[Path]:
+    """Lock the folder; remove it again if the work fails before there is a plan."""
+    if out.exists() and not out.is_dir():
+        raise TabNASError(f"a store must be a folder, but {str(out)!r} is a file")
+    is_new = not out.exists()
+    if not is_new and not (out / PLAN).exists() and any(map(_is_foreign, out.iterdir())):
+        raise TabNASError(
+            f"{str(out)!r} must be new, empty or a store, but it holds something else; name "
+            "another folder"
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = FolderLock(out)
+        try:
+            yield out
+        finally:
+            if is_new and not (out / PLAN).exists():
+                lock.discard()
+            else:
+                lock.release()
+    except OSError as error:  # read errors have been translated already
+        raise TabNASError(
+            f"the store {str(out)!r} cannot be written ({error.strerror or error}); make room, or "
+            "name another folder"
+        ) from None
+
+
+def _is_foreign(path: Path) -> bool:
+    return path.name != LOCK and not is_temporary(path, PLAN)
+
+
+def _sweep(out: Path) -> None:
+    """Remove temporary files that a killed process has left."""
+    for path in out.iterdir():
+        if is_temporary(path, PLAN, LEARNED, DATA, DOCUMENT):
+            path.unlink()
+    sweep_spool(out)
+    for path in out.glob(f"{PIECES}/.*"):
+        if TEMPORARY_NAME.fullmatch(path.name):
+            shutil.rmtree(path)
