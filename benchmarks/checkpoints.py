@@ -10,8 +10,6 @@ the ratio of the two runs' times is a check on it, sixty times as much if nothin
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +17,10 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
+from _shared import make_parser, write_results
 
 from tabnas.data import Table, load_dataset, read_table
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 
 DEFAULT, OFTEN, NEVER = 60.0, 1.0, 1e9  # seconds from one checkpoint to the next
@@ -130,22 +129,17 @@ def report(facts: dict[str, object], rows: list[dict[str, object]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
     parser.add_argument("--seconds", type=float, default=8, help="of one run, about")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    facts = provenance("python benchmarks/checkpoints.py --data ... --out results")
+    facts = collect_provenance("python benchmarks/checkpoints.py --data ... --out results")
     rows = []
     for name in options.cases:
         rows.append(measured(name, options.data, options.seconds, options.repeats))
         print(rows[-1], flush=True)
-        (options.out / "checkpoints.json").write_text(
-            json.dumps(facts | {"rows": rows}, indent=1) + "\n"
-        )
-        (options.out / "checkpoints.md").write_text(report(facts, rows))
+        write_results(options.out, "checkpoints", facts | {"rows": rows}, report(facts, rows))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from _shared import write_results
 from engine_floor import make_floor
 from engine_report import markdown
 from engine_shapes import BATCHES, KINDS, RATE, SHAPES, compare, looped, ours
@@ -28,7 +29,7 @@ from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
 from tabnas.nets import Adam, SuperNet
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.space import PAPER_WIDTHS, Architecture, DenseParameters
 
 # -- other contestants ----------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def main():
     parser.add_argument("--no-compile", action="store_true", help="leave out torch.compile")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # scikit-learn on too few iterations
-    facts = provenance("python benchmarks/engine.py --out results")
+    facts = collect_provenance("python benchmarks/engine.py --out results")
     facts["versions"] |= {name: version(name) for name in ("scipy", "torch", "scikit-learn")}
     results = {**facts, "reference architectures": [], "supernets": []}
     for threads in (1, 2):
@@ -153,9 +154,7 @@ def main():
             results["supernets"] += supernets(threads)
     results["children"] = children()
     results["workers"] = workers()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "engine.json").write_text(json.dumps(results, indent=2) + "\n")
-    (arguments.out / "engine.md").write_text(markdown(results))
+    write_results(arguments.out, "engine", results, markdown(results), indent=2)
 
 
 if __name__ == "__main__":

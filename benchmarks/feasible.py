@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from tabnas import PAPER_WIDTHS, Budget, FeasibleSet, Limit, SearchSpace, TabNASError
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.space import COSTS, TableCost
 
 SPACES = {  # layers, inputs, outputs, widths, limit, the paper's N
@@ -153,7 +153,7 @@ def main() -> None:
         rows.append(measure(name, exact_repeats=400, sampled_repeats=options.repeats))
         print(json.dumps(rows[-1]))
     several = [several_limits(layers, n) for layers in (3, 5, 7, 8) for n in (1, 2, 3)]
-    facts = provenance("python benchmarks/feasible.py --out results")
+    facts = collect_provenance("python benchmarks/feasible.py --out results")
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "feasible.json").write_text(
         json.dumps(facts | {"rows": rows, "several_limits": several}, indent=2) + "\n"

@@ -27,7 +27,7 @@ import numpy as np
 
 from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, TrainingSettings, train
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, select
 from tabnas.space import COSTS
@@ -54,8 +54,8 @@ VALIDATION_ROWS = 5_000
 BATCH = 512
 
 
-def table(case: dict[str, int], rows: int, seed: int) -> Examples:
-    """Random numbers, and a target that depends on the first two columns."""
+def make_table(case: dict[str, int], rows: int, seed: int) -> Examples:
+    """Return random numbers, and a target that depends on the first two columns."""
     rng = np.random.default_rng(seed)
     numeric = np.empty((rows, case["columns"]), np.float32)
     for begin in range(0, rows, 1 << 16):  # piece by piece: float64 would take twice the memory
@@ -70,21 +70,21 @@ def table(case: dict[str, int], rows: int, seed: int) -> Examples:
     return Examples(task, numeric=numeric, target=labels.astype(np.int32))
 
 
-def measured(case: dict[str, int]) -> dict[str, float]:
-    """One epoch of each kind, after a small one that compiles."""
+def measure_case(case: dict[str, int]) -> dict[str, float]:
+    """Measure one epoch of each kind, after a small one that compiles."""
     workers = case["workers"]
-    run(case | {"rows": 4 * BATCH}, table(case, 4 * BATCH, seed=2), clock=process_time)
-    before = peak()
+    run(case | {"rows": 4 * BATCH}, make_table(case, 4 * BATCH, seed=2), clock=process_time)
+    before = peak_memory()
     began = perf_counter()
-    training = table(case, case["rows"], seed=0)
+    training = make_table(case, case["rows"], seed=0)
     made = perf_counter() - began
     clock = process_time if workers == 1 else perf_counter
     found = run(case, training, clock=clock)
-    return found | {"megabytes": peak() - before, "table_seconds": made}
+    return found | {"megabytes": peak_memory() - before, "table_seconds": made}
 
 
 def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
-    validation = table(case, VALIDATION_ROWS, seed=1)
+    validation = make_table(case, VALIDATION_ROWS, seed=1)
     began = clock()
     widest, count = case["width"], case["widths"]
     widths = sorted({max(1, round(widest * (k + 1) / count)) for k in range(count)})
@@ -121,39 +121,39 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
     }
 
 
-def peak() -> float:
-    """The most memory that was resident so far, in megabytes."""
+def peak_memory() -> float:
+    """Return the largest resident memory so far, in megabytes."""
     return getrusage(RUSAGE_SELF).ru_maxrss / 1024
 
 
-def exponent(sizes: list[float], values: list[float]) -> float:
-    """The slope of logarithms over the upper half of a range."""
+def fit_exponent(sizes: list[float], values: list[float]) -> float:
+    """Return the slope of logarithms over the upper half of a range."""
     upper = max(2, (len(sizes) + 1) // 2)
     return float(np.polyfit(np.log(sizes[-upper:]), np.log(values[-upper:]), 1)[0])
 
 
-def in_a_process(case: dict[str, int]) -> dict[str, float]:
-    """The case in a process of its own, so that its memory is its own."""
+def run_in_process(case: dict[str, int]) -> dict[str, float]:
+    """Measure a case in a separate process, so that memory is not shared with others."""
     command = [sys.executable, __file__, "--case", json.dumps(case)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
-def grown(name: str, repeats: int) -> dict[str, object]:
+def measure_growth(name: str, repeats: int) -> dict[str, object]:
     cases = []
     for value in GROWTH[name]:
-        found = [in_a_process(USUAL | {name: value}) for _ in range(repeats)]
+        found = [run_in_process(USUAL | {name: value}) for _ in range(repeats)]
         medians = {key: median(one[key] for one in found) for key in found[0]}
         print(f"{name} {value:,}: {medians}", flush=True)
         cases.append({name: value} | medians)
     sizes = [case["architectures"] if name == "widths" else case[name] for case in cases]
     measures = ("search", "training", "megabytes")
-    exponents = {key: exponent(sizes, [case[key] for case in cases]) for key in measures}
+    exponents = {key: fit_exponent(sizes, [case[key] for case in cases]) for key in measures}
     return {"grows": name, "cases": cases, "exponents": exponents}
 
 
 def report(rows: list[dict], facts: dict) -> str:
-    """The same for people."""
+    """Return the report."""
     lines = [
         "# How time and memory grow",
         "",
@@ -191,16 +191,16 @@ def main() -> None:
     parser.add_argument("--case", help="measure one case here, and print it")
     options = parser.parse_args()
     if options.case:
-        print(json.dumps(measured(json.loads(options.case))))
+        print(json.dumps(measure_case(json.loads(options.case))))
         return
-    facts = provenance("python benchmarks/growth.py --out results")
+    facts = collect_provenance("python benchmarks/growth.py --out results")
     file = options.out / "growth.json"
     before = json.loads(file.read_text())["rows"] if file.exists() else []
     kept = {row["grows"]: row for row in before}
     rows = []
     for name in GROWTH:
         if name in options.grow:
-            rows.append(grown(name, options.repeats))
+            rows.append(measure_growth(name, options.repeats))
         elif name in kept:
             rows.append(kept[name])
     options.out.mkdir(parents=True, exist_ok=True)

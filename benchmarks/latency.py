@@ -1,4 +1,4 @@
-"""How well latency is predicted, and whether the promise of a limit is kept.
+"""How well latency is predicted, and whether models stay within limits on it.
 
     python benchmarks/latency.py --data tables --out results
 
@@ -10,13 +10,13 @@ the model that each returned, predicted, as the run measured it, and measured on
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import numpy as np
+from _shared import make_parser, sample_table, write_results
 
-from tabnas.data import Table, load_dataset, read_table
+from tabnas.data import load_dataset
 from tabnas.errors import InfeasibleError
 from tabnas.latency import (
     COST_NAMES,
@@ -30,7 +30,7 @@ from tabnas.latency import (
     untrained_model,
 )
 from tabnas.latency._onnx_calls import network_call
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.space import Architecture
 from tabnas.streams import stream
@@ -38,7 +38,7 @@ from tabnas.streams import stream
 TABLES = {"adult": "income", "california_housing": "MedHouseVal"}
 SHIPPED = ("breast_cancer",)
 NETWORKS = 40  # of each kind
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 CALLS = {rows: name for name, rows in COST_NAMES.items()}
 ROOM_US = (3, 5, 8, 15)  # of a limit on single rows, beyond the overhead of the table
 
@@ -46,23 +46,23 @@ ROOM_US = (3, 5, 8, 15)  # of a limit on single rows, beyond the overhead of the
 def random_shapes(
     seed: str, inputs: int | None = None, outputs: int | None = None
 ) -> list[NetworkShape]:
-    """Networks of up to four layers, widths alike in every octave."""
+    """Return random networks of up to four layers, with log-uniform widths."""
     rng = stream(0, seed)
 
-    def spread(most: int) -> int:
-        return round(2 ** rng.uniform(2, np.log2(most)))
+    def sample_width(maximum: int) -> int:
+        return round(2 ** rng.uniform(2, np.log2(maximum)))
 
     return [
         NetworkShape(
-            inputs or spread(300),
-            Architecture(tuple(spread(512) for _ in range(rng.integers(0, 5)))),
+            inputs or sample_width(300),
+            Architecture(tuple(sample_width(512) for _ in range(rng.integers(0, 5)))),
             outputs or int(rng.integers(1, 30)),
         )
         for _ in range(NETWORKS)
     ]
 
 
-def errors(predicted: list[float], measured: list[float]) -> dict[str, float]:
+def summarize_errors(predicted: list[float], measured: list[float]) -> dict[str, float]:
     found = np.abs(np.array(predicted) / np.array(measured) - 1)
     return {
         "networks": len(found),
@@ -74,26 +74,27 @@ def errors(predicted: list[float], measured: list[float]) -> dict[str, float]:
     }
 
 
-def bare_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, float]:
-    """The network by itself."""
+def measure_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, float]:
+    """Measure networks without preprocessing."""
     shapes = random_shapes("benchmark networks")
     terms = table.calls[rows].terms
     calls = [network_call(shape, rows) for shape in shapes]
     measured = measure_calls(calls, rows, terms, clock=clock)
-    return errors([terms.predict_us(shape) for shape in shapes], measured)
+    return summarize_errors([terms.predict_us(shape) for shape in shapes], measured)
 
 
-def rows_of(name: str, folder: Path) -> LabelledTable:
+def load_rows(name: str, folder: Path) -> LabelledTable:
     if name in SHIPPED:
         found = load_dataset(name)
         return LabelledTable.from_table(found.table, found.target)
-    table: Table = read_table(folder / f"{name}.parquet")
-    rows = stream(0, "benchmark rows").permutation(len(table))[:MOST_ROWS]
-    return LabelledTable.from_table(table.take(np.sort(rows)), TABLES[name])
+    table = sample_table(folder, name, stream(0, "benchmark rows"), MAX_ROWS)
+    return LabelledTable.from_table(table, TABLES[name])
 
 
-def whole_files(data: LabelledTable, table_file: Path, rows: int, clock: Clock) -> dict[str, float]:
-    """Files with the table's preprocessing in them."""
+def measure_files(
+    data: LabelledTable, table_file: Path, rows: int, clock: Clock
+) -> dict[str, float]:
+    """Measure files with the table's preprocessing in them."""
     settings = RunSettings(limits={CALLS[rows]: 1e6}, latency_table=str(table_file))
     run = plan_run(data, settings)
     prepared, latency = run.data, run.plan.latency
@@ -107,12 +108,14 @@ def whole_files(data: LabelledTable, table_file: Path, rows: int, clock: Clock) 
     assert prepared.sample is not None
     measured = measure_models(models, prepared.sample, rows, cost.terms, clock=clock)
     bare = [cost.terms.predict_us(shape) - cost.terms.call_us for shape in shapes]
-    found = errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
+    found = summarize_errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
     return found | {"overhead_us": cost.overhead_us or 0.0}
 
 
-def promises(name: str, data: LabelledTable, table_file: Path, overhead_us: float) -> list[dict]:
-    """Searches under limits on single rows: what was promised, and what is true."""
+def search_with_limits(
+    name: str, data: LabelledTable, table_file: Path, overhead_us: float
+) -> list[dict]:
+    """Search under limits on single rows, and measure the returned models."""
     found = []
     for room_us in ROOM_US:
         limit_us = round(overhead_us + room_us, 1)
@@ -122,11 +125,11 @@ def promises(name: str, data: LabelledTable, table_file: Path, overhead_us: floa
             baselines=False,
             time=20,
         )
-        said = {"table": name, "limit_us": limit_us}
+        row = {"table": name, "limit_us": limit_us}
         try:
             outcome = plan_run(data, settings).execute()
         except InfeasibleError as error:
-            found.append(said | {"refused": str(error)})
+            found.append(row | {"refused": str(error)})
             print(found[-1], flush=True)
             continue
         plan, prepared = outcome.plan, outcome.data
@@ -134,7 +137,7 @@ def promises(name: str, data: LabelledTable, table_file: Path, overhead_us: floa
         assert prepared.sample is not None
         cost = plan.latency.costs["latency_us"]
         found.append(
-            said
+            row
             | {
                 "architecture": str(outcome.model.architecture),
                 "predicted_us": cost(plan.feasible.space, outcome.model.architecture),
@@ -148,38 +151,35 @@ def promises(name: str, data: LabelledTable, table_file: Path, overhead_us: floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     clock = Clock(rounds=24)
-    table = measure_machine(seconds=given.seconds)
-    table_file = save_table(table, given.out / "latency_table.json")
+    table = measure_machine(seconds=options.seconds)
+    table_file = save_table(table, options.out / "latency_table.json")
     facts: dict[str, object] = {
-        "provenance": provenance("python benchmarks/latency.py --data ... --out results"),
+        "provenance": collect_provenance("python benchmarks/latency.py --data ... --out results"),
         "table": json.loads(table.to_json()),
     }
     predictions, kept = [], []
     for rows in CALLS:
-        bare = bare_networks(table, rows, clock)
+        bare = measure_networks(table, rows, clock)
         predictions.append({"what": "network alone", "rows": rows, **bare})
         print(predictions[-1], flush=True)
     for name in (*SHIPPED, *TABLES):
-        data = rows_of(name, given.data)
+        data = load_rows(name, options.data)
         for rows in CALLS:
-            found = whole_files(data, table_file, rows, clock)
+            found = measure_files(data, table_file, rows, clock)
             predictions.append({"what": f"file for {name}", "rows": rows, **found})
             print(predictions[-1], flush=True)
             if rows == 1:
-                kept += promises(name, data, table_file, found["overhead_us"])
+                kept += search_with_limits(name, data, table_file, found["overhead_us"])
     facts |= {"predictions": predictions, "promises": kept}
-    (given.out / "latency.json").write_text(json.dumps(facts, indent=1) + "\n")
-    (given.out / "latency.md").write_text(page(facts))
+    write_results(options.out, "latency", facts, report(facts))
     table_file.unlink()
 
 
-def page(facts: dict) -> str:
+def report(facts: dict) -> str:
     made = facts["provenance"]
     lines = [
         "# Latency",

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 
 COLUMNS = 40
 PIECE = 500_000  # rows that are made at a time
@@ -123,7 +123,7 @@ def main() -> None:
             print(searches[-1], flush=True)
             answers += measure_answers(Path(folder), kind, options.answers)
             print(*answers[-2:], sep="\n", flush=True)
-    facts = provenance("python benchmarks/memory.py --out results")
+    facts = collect_provenance("python benchmarks/memory.py --out results")
     (options.out / "memory.json").write_text(
         json.dumps(facts | {"rows": searches, "answers": answers}, indent=1) + "\n"
     )

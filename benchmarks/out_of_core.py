@@ -21,7 +21,7 @@ from threading import Thread
 from time import perf_counter, sleep
 
 from tabnas.decoding import encode
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import load_result
 from tabnas.stores import open_store
 
@@ -135,7 +135,7 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     cases = {"one": options.files[:1], "all": options.files}
     rows = [measured(files, work, name, options.memory) for name, files in cases.items()]
-    facts = provenance(
+    facts = collect_provenance(
         "python benchmarks/out_of_core.py --files big/*.txt --out results --work ..."
     )
     found = json.dumps({"provenance": facts, "memory": options.memory, "rows": rows}, indent=1)

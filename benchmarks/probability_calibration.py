@@ -9,17 +9,16 @@ larger ones on the validation rows. At most 20,000 rows of each table are taken.
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 from statistics import mean
 
 import numpy as np
+from _shared import make_parser, sample_table, write_results
 
-from tabnas.data import Table, load_dataset, read_table
+from tabnas.data import Table, load_dataset
 from tabnas.model import probabilities, score
 from tabnas.nets import SuperNet
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.streams import stream
 
@@ -31,7 +30,7 @@ FILES = {
     "letter": ("letter", 6_000),
     "sleep": ("stage", 10_000),
 }
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 BINS = 10
 
 
@@ -43,18 +42,17 @@ def calibration_error(chances: np.ndarray, labels: np.ndarray) -> float:
     return sum(len(b) * abs(said[b].mean() - right[b].mean()) for b in bins) / len(labels)
 
 
-def table_of(name: str, folder: Path, seed: int) -> tuple[Table, str, int]:
+def load_table(name: str, folder: Path, seed: int) -> tuple[Table, str, int]:
     if name in SHIPPED:
         found = load_dataset(name)
         return found.table, found.target, SHIPPED[name]
     target, limit = FILES[name]
-    table = read_table(folder / f"{name}.parquet")
-    rows = stream(seed, "benchmark rows").permutation(len(table))[:MOST_ROWS]
-    return table.take(np.sort(rows)), target, limit
+    table = sample_table(folder, name, stream(seed, "benchmark rows"), MAX_ROWS)
+    return table, target, limit
 
 
 def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
-    table, target, limit = table_of(name, folder, seed)
+    table, target, limit = load_table(name, folder, seed)
     settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
     run = plan_run(LabelledTable.from_table(table, target), settings)
     found = run.execute()
@@ -77,9 +75,7 @@ def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=[*SHIPPED, *FILES])
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
@@ -88,11 +84,15 @@ def main() -> None:
         for seed in range(options.seeds):
             rows.append(measure(name, options.data, seed))
             print(rows[-1], flush=True)
-    facts = provenance("python benchmarks/probability_calibration.py --data ... --out results")
-    (options.out / "probability_calibration.json").write_text(
-        json.dumps(facts | {"rows": rows}, indent=1) + "\n"
+    facts = collect_provenance(
+        "python benchmarks/probability_calibration.py --data ... --out results"
     )
-    (options.out / "probability_calibration.md").write_text(report(facts, rows, options.seeds))
+    write_results(
+        options.out,
+        "probability_calibration",
+        facts | {"rows": rows},
+        report(facts, rows, options.seeds),
+    )
 
 
 def report(facts, rows, seeds: int) -> str:

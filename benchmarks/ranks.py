@@ -11,7 +11,6 @@ the processes wait for each other and tell one another.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -22,9 +21,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from _shared import write_results
 
 from tabnas.nets import Adam, Embedding, Examples, Inputs, SuperNet, Task
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.space import SearchSpace
 
 BATCHES = 8
@@ -172,15 +172,13 @@ def main() -> None:
         return
     if options.out is None:
         parser.error("--out is missing")
-    facts = provenance("python benchmarks/ranks.py --out results")
+    facts = collect_provenance("python benchmarks/ranks.py --out results")
     facts["versions"] |= {"torch": version("torch")}
     results = facts | {"rows": []}
     for number in range(len(SHAPES)):
         results["rows"].append(compare(number))
         print(results["rows"][-1], flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "ranks.json").write_text(json.dumps(results, indent=2) + "\n")
-    (options.out / "ranks.md").write_text(markdown(results))
+    write_results(options.out, "ranks", results, markdown(results), indent=2)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ a normal distribution, by scikit-learn) is there for comparison; it is not one o
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import numpy as np
+from _shared import make_parser
 from sklearn.preprocessing import QuantileTransformer
 
 from tabnas.data import Shares, TableEncoder, fit_target, read_table, split_random
@@ -30,7 +30,7 @@ from tabnas.nets import (
     TrainingSettings,
     train,
 )
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.space import Architecture
 
 TABLES = {  # target, and how many rows at most
@@ -100,9 +100,7 @@ def test_loss(folder: Path, name: str, scaling: str, seed: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=8)
     options = parser.parse_args()
     losses = {}
@@ -112,7 +110,7 @@ def main() -> None:
             for scaling in SCALINGS
         }
         print(name, {s: round(float(np.mean(v)), 4) for s, v in losses[name].items()}, flush=True)
-    facts = provenance("python benchmarks/scaling.py --data ... --out results")
+    facts = collect_provenance("python benchmarks/scaling.py --data ... --out results")
     means = np.array([[np.mean(losses[t][s]) for s in SCALINGS] for t in TABLES])
     ranks = np.array(
         [

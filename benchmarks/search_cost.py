@@ -11,18 +11,15 @@ repeats with different seeds; one thread; compiled before the clock starts.
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import numpy as np
+from _shared import make_parser, sample_table, write_results
 
 from tabnas import PAPER_WIDTHS
-from tabnas.data import read_table
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
 from tabnas.search import Search, select
 
@@ -35,7 +32,7 @@ TABLES = {  # target; limits: of the default space, for 5 % and for 50 % of the 
     "letter": ("letter", 6_000, 6_264, 39_587),
     "sleep": ("stage", 5_000, 4_677, 36_108),
 }
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 
 
 def measured(run, seed: int) -> dict[str, float]:
@@ -65,18 +62,15 @@ def measured(run, seed: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--tables", nargs="*", default=list(TABLES))
     options = parser.parse_args()
     rows = []
     for name in options.tables:
         target, *limits = TABLES[name]
-        table = read_table(options.data / f"{name}.parquet")
-        some = np.sort(np.random.default_rng(0).permutation(len(table))[:MOST_ROWS])
-        data = LabelledTable.from_table(table.take(some), target)
+        table = sample_table(options.data, name, np.random.default_rng(0), MAX_ROWS)
+        data = LabelledTable.from_table(table, target)
         for kind, limit in zip(("default", "few", "many"), limits, strict=True):
             widths = None if kind == "default" else PAPER_WIDTHS
             settings = RunSettings(limits={"parameters": limit}, widths=widths)
@@ -97,11 +91,10 @@ def main() -> None:
                 }
             )
             print({k: v for k, v in rows[-1].items() if k != "times"}, flush=True)
-    facts = provenance("python benchmarks/search_cost.py --data ... --out results")
-    (options.out / "search_cost.json").write_text(
-        json.dumps(facts | {"rows": rows}, indent=1) + "\n"
+    facts = collect_provenance("python benchmarks/search_cost.py --data ... --out results")
+    write_results(
+        options.out, "search_cost", facts | {"rows": rows}, report(facts, rows, options.repeats)
     )
-    (options.out / "search_cost.md").write_text(report(facts, rows, options.repeats))
 
 
 def report(facts, rows, repeats: int) -> str:

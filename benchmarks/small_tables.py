@@ -20,7 +20,7 @@ from typing import Any
 
 from tabnas.data import load_dataset
 from tabnas.files import atomic_write
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.plan import _plan
 
@@ -143,9 +143,9 @@ def main() -> None:
                     continue
                 rows.append(measure(options.version, table, seed, time))
                 print(rows[-1], flush=True)
-                facts = provenance(COMMAND)
+                facts = collect_provenance(COMMAND)
                 atomic_write(file, json.dumps(facts | {"rows": rows}, indent=1) + "\n")
-    atomic_write(options.out / "small_tables.md", report(provenance(COMMAND), rows))
+    atomic_write(options.out / "small_tables.md", report(collect_provenance(COMMAND), rows))
 
 
 if __name__ == "__main__":

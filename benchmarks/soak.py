@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import Table, load_dataset
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunFolder, RunSettings, load_run_model, plan_run
 
 WORK = {"search_epochs": 6, "epochs": 6, "candidates": 2}
@@ -200,7 +200,9 @@ def main() -> None:
     warnings.simplefilter("ignore")  # of small tables, again and again
     rows = soak(60 * options.minutes)
     found = judged(rows, WARM_UP * len(works()))
-    facts = provenance(f"python benchmarks/soak.py --minutes {options.minutes:g} --out results")
+    facts = collect_provenance(
+        f"python benchmarks/soak.py --minutes {options.minutes:g} --out results"
+    )
     print(json.dumps(found, indent=1))
     kept = [{n: row[n] for n in ("work", "resident_mb", "handles", "threads")} for row in rows]
     (options.out / "soak.json").write_text(

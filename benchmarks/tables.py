@@ -11,19 +11,17 @@ ordinal. Scores are on the test part.
 
 from __future__ import annotations
 
-import argparse
-import json
 import warnings
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from _shared import make_parser, write_results
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from tabnas.data import ClassTarget, read_table
 from tabnas.decoding import encode
 from tabnas.model import score
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 
 TABLES = {
@@ -39,8 +37,8 @@ TABLES = {
 }
 
 
-def inputs(prepared, part, parameters: int) -> np.ndarray:
-    """Numbers, and categories one-hot if a hidden layer of four units can bear it."""
+def encode_inputs(prepared, part, parameters: int) -> np.ndarray:
+    """Return numbers and categories, one-hot if four hidden units fit into the limit."""
     categories = prepared.encoder.categories
     numeric, codes = part.encoded.numeric, part.encoded.categorical
     width = numeric.shape[1] + sum(categories)
@@ -52,11 +50,11 @@ def inputs(prepared, part, parameters: int) -> np.ndarray:
     return np.concatenate([numeric, *hot], axis=1)
 
 
-def plain_network(run, parameters: int):
-    """Scikit-learn's network of about as many parameters; returns predictions and facts."""
+def fit_mlp(run, parameters: int):
+    """Fit scikit-learn's network of about as many parameters; return predictions and facts."""
     prepared = run.data
     train, test = (
-        inputs(prepared, part, parameters) for part in (prepared.development, prepared.test)
+        encode_inputs(prepared, part, parameters) for part in (prepared.development, prepared.test)
     )
     outputs = prepared.task.outputs
     width = max(1, int((parameters - outputs) / (train.shape[1] + 1 + outputs)))
@@ -87,9 +85,7 @@ def plain_network(run, parameters: int):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=list(TABLES))
     options = parser.parse_args()
     rows = []
@@ -101,7 +97,7 @@ def main() -> None:
         found = run.execute()
         seconds = perf_counter() - began
         test = run.data.test
-        predicted, facts = plain_network(run, int(found.model.costs["parameters"]))
+        predicted, facts = fit_mlp(run, int(found.model.costs["parameters"]))
         scores = {kind: encode(scores) for kind, scores in found.scores.items()}
         scores["scikit-learn MLP"] = encode(score(run.data.target, test.truth, predicted))
         rows.append(
@@ -118,15 +114,12 @@ def main() -> None:
             }
         )
         print(name, rows[-1]["architecture"], round(seconds, 1), flush=True)
-        facts = provenance("python benchmarks/tables.py --data ... --out results")
-        (options.out / "tables.json").write_text(
-            json.dumps(facts | {"rows": rows}, indent=1) + "\n"
-        )
-        (options.out / "tables.md").write_text(report(facts, rows))
+        facts = collect_provenance("python benchmarks/tables.py --data ... --out results")
+        write_results(options.out, "tables", facts | {"rows": rows}, report(facts, rows))
 
 
 def report(facts, rows) -> str:
-    """The table, for people."""
+    """Return the report."""
     kinds = ("network", "scikit-learn MLP", "boosted trees", "trivial")
 
     def cell(row, kind, metric) -> str:

@@ -10,16 +10,13 @@ At most 20,000 rows of each table are taken.
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
 
-import numpy as np
+from _shared import make_parser, sample_table, write_results
 
-from tabnas.data import read_table
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, Outcome, RunSettings, plan_run, plan_tradeoff
 from tabnas.streams import stream
 
@@ -31,7 +28,7 @@ TABLES = {
     "letter": ("letter", 1_000),
 }
 LIMITS = 4
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 SEPARATE = "separate"
 CANDIDATES = (1, 2, 3)
 
@@ -43,9 +40,8 @@ def losses(outcomes: list[Outcome]) -> list[float]:
 
 def measure(name: str, folder: Path, seed: int) -> list[dict]:
     target, first = TABLES[name]
-    table = read_table(folder / f"{name}.parquet")
-    chosen = stream(seed, "benchmark rows").permutation(len(table))[:MOST_ROWS]
-    data = LabelledTable.from_table(table.take(np.sort(chosen)), target)
+    table = sample_table(folder, name, stream(seed, "benchmark rows"), MAX_ROWS)
+    data = LabelledTable.from_table(table, target)
     limits = [first << k for k in range(LIMITS)]
     rows = []
     for candidates in (SEPARATE, *CANDIDATES):
@@ -76,9 +72,7 @@ def measure(name: str, folder: Path, seed: int) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=list(TABLES))
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
@@ -88,11 +82,10 @@ def main() -> None:
         for name in options.tables:
             rows += measure(name, options.data, seed)
             print(*rows[-len(CANDIDATES) - 1 :], sep="\n", flush=True)
-    facts = provenance("python benchmarks/tradeoff_cost.py --data ... --out results")
-    (options.out / "tradeoff_cost.json").write_text(
-        json.dumps(facts | {"rows": rows}, indent=1) + "\n"
+    facts = collect_provenance("python benchmarks/tradeoff_cost.py --data ... --out results")
+    write_results(
+        options.out, "tradeoff_cost", facts | {"rows": rows}, report(facts, rows, options.seeds)
     )
-    (options.out / "tradeoff_cost.md").write_text(report(facts, rows, options.seeds))
 
 
 def report(facts, rows, seeds: int) -> str:

@@ -9,15 +9,15 @@ the same splits; what counts over tables is the loss relative to the best settin
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from _shared import make_parser, sample_table
 
-from tabnas.data import Shares, TableEncoder, fit_target, load_dataset, read_table, split_random
+from tabnas.data import Shares, TableEncoder, fit_target, load_dataset, split_random
 from tabnas.errors import TabNASError
 from tabnas.nets import (
     SGD,
@@ -31,7 +31,7 @@ from tabnas.nets import (
     TrainingSettings,
     train,
 )
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.space import Architecture
 
 TABLES = {
@@ -45,7 +45,7 @@ TABLES = {
     "sleep": "stage",
 }
 SMALL = ("breast_cancer", "diabetes", "digits", "iris", "wine")
-MOST_ROWS = 60_000
+MAX_ROWS = 60_000
 LOSSES = {"binary": "logistic", "multiclass": "softmax", "regression": "squared_error"}
 OPTIMIZERS = {
     "Adam 0.001": (Adam(), 0.001),
@@ -78,8 +78,7 @@ def load(folder: Path, name: str, seed: int):
         dataset = load_dataset(name)
         table, target = dataset.table, dataset.target
     else:
-        table, target = read_table(folder / f"{name}.parquet"), TABLES[name]
-        table = table.take(np.sort(rng.permutation(len(table))[:MOST_ROWS]))
+        table, target = sample_table(folder, name, rng, MAX_ROWS), TABLES[name]
     fitted = fit_target(
         target, table.column(target), task="classification" if name == "letter" else None
     )
@@ -119,9 +118,7 @@ def test_loss(parts, child: Architecture, setting, seed: int) -> dict[str, float
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--tables", nargs="*", default=[*TABLES, *SMALL])
     options = parser.parse_args()
@@ -149,7 +146,7 @@ def main() -> None:
                     | facts
                 )
         print(name, flush=True)
-        facts = provenance("python benchmarks/training.py --data ... --out results")
+        facts = collect_provenance("python benchmarks/training.py --data ... --out results")
         path.write_text(json.dumps(facts | {"rows": rows}, indent=0) + "\n")
     (options.out / "training.md").write_text(report(facts, rows, options.tables, options.seeds))
 

@@ -10,7 +10,6 @@ of one stand-alone training in the same run. Resumable: what is in the JSON file
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +17,9 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
+from _shared import make_parser, sample_table
 
-from tabnas.data import read_table
-from tabnas.paper import provenance
+from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
 from tabnas.search import SELECTIONS, Search, select
 
@@ -32,7 +31,7 @@ TABLES = {  # target, limit on parameters
     "connect4": ("outcome", 4_000),
     "covertype": ("cover_type", 6_000),
 }
-MOST_ROWS = 40_000
+MAX_ROWS = 40_000
 RULES = {
     "paper": {"child_sampler": "paper"},
     "feasible, uniform": {"child_sampler": "feasible"},
@@ -53,9 +52,8 @@ TRAININGS = 2
 def planned(folder: Path, name: str):
     """The table under its limit, everything by default."""
     target, limit = TABLES[name]
-    table = read_table(folder / f"{name}.parquet")
-    rows = np.random.default_rng(0).permutation(len(table))[:MOST_ROWS]
-    data = LabelledTable.from_table(table.take(np.sort(rows)), target)
+    table = sample_table(folder, name, np.random.default_rng(0), MAX_ROWS)
+    data = LabelledTable.from_table(table, target)
     return plan_run(data, RunSettings(limits={"parameters": limit}))
 
 
@@ -96,9 +94,7 @@ def search_once(run, rule: str, seed: int, alone: Alone) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     path = options.out / "weight_sampling.json"
@@ -113,7 +109,7 @@ def main() -> None:
                     kept["searches"][key] = search_once(run, rule, seed, alone)
                     path.write_text(json.dumps(kept, indent=1) + "\n")
         print(name, flush=True)
-    kept |= provenance("python benchmarks/weight_sampling.py --data ... --out results")
+    kept |= collect_provenance("python benchmarks/weight_sampling.py --data ... --out results")
     path.write_text(json.dumps(kept, indent=1) + "\n")
     (options.out / "weight_sampling.md").write_text(report(kept, options.seeds))
 

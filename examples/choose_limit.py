@@ -14,7 +14,7 @@ FOLDS = 3
 
 
 def smallest_as_good(results: dict) -> int:
-    """The place of the smallest limit within a standard error of the best score."""
+    """Return the index of the smallest limit within a standard error of the best score."""
     mean = results["mean_test_score"]
     error = results["std_test_score"] / np.sqrt(FOLDS)
     good = np.nonzero(mean >= (mean - error)[mean.argmax()])[0]

@@ -19,7 +19,7 @@ MEMORY = 300 * 10**6  # bytes
 
 
 def clicks(day: int) -> pd.DataFrame:
-    """A day of made-up clicks: what was shown where, and whether somebody clicked on it."""
+    """Return a day of simulated clicks: what was shown where, and whether it was clicked."""
     rng = np.random.default_rng(day)
     page = rng.integers(0, 40, ROWS)
     hour = rng.integers(0, 24, ROWS)

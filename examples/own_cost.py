@@ -1,4 +1,4 @@
-"""A cost of your own: the energy of a row on a chip, where weights beyond its cache are dear.
+"""A cost of your own: the energy of a row on a chip, where weights beyond its cache are expensive.
 
 A cost that adds up along the layers is a `ChainCost`, and the set of networks within a limit on it
 is known exactly, like any other; one that does not is any function of the architecture.
@@ -13,7 +13,7 @@ CACHE = 2_048  # weights of a layer that stay in the cache
 
 
 class Energy(ChainCost):
-    """Nanojoules a row: every weight is multiplied once, and read from the cache or from memory."""
+    """Return nanojoules a row: each weight is multiplied once, and read from cache or memory."""
 
     name = "energy_nj"
 
@@ -28,7 +28,7 @@ class Energy(ChainCost):
 
 
 def widest(architecture: Architecture) -> int:
-    """No sum along the layers: known by enumeration, exactly as well, in spaces of this size."""
+    """A cost that is no sum over layers; in spaces of this size it is enumerated exactly."""
     return max(architecture.widths)
 
 

@@ -18,12 +18,12 @@ space = SearchSpace([range(1, 9)] * len(STATIONS), inputs=1, outputs=1)
 
 
 def money(workshop: Architecture) -> int:
-    """Thousands that the machines cost."""
+    """Return the cost of the machines, in thousands."""
     return sum(price * number for price, number in zip(PRICES, workshop, strict=True))
 
 
 def hours(workshop: Architecture, rng: np.random.Generator, pieces: int = 200) -> float:
-    """Simulated hours until all pieces have passed all stations, in order."""
+    """Simulate the hours until all pieces have passed all stations, in order."""
     ready = np.zeros(pieces)
     for machines, minutes in zip(workshop, MINUTES, strict=True):
         free = np.zeros(machines)

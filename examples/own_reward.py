@@ -34,7 +34,7 @@ feasible = FeasibleSet(space, Budget(parameters=10_000))
 
 
 def quality(choices: np.ndarray) -> np.ndarray:
-    """A network's quality, made up: units help, each the less, the more there are."""
+    """Return a made-up quality of a network: more units help, with diminishing returns."""
     return 1 - 1 / (1 + WIDTHS[choices] / 16).prod(axis=-1)
 
 

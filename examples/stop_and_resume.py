@@ -1,4 +1,4 @@
-"""A run that is stopped, and gone on with: it ends with the same bits.
+"""A run that is stopped and resumed: it ends with the same bits.
 
 What stops it here is the signal of Ctrl-C, from within; SIGTERM, a crash or a lost machine are the
 same to it. Runs are kept in --out, or in a temporary folder.

@@ -15,7 +15,7 @@ import tabnas
 from tabnas import TabNASError
 from tabnas.data import DATASETS
 from tabnas.nets import ENGINES
-from tabnas.paper import ground_truth
+from tabnas.paper import load_ground_truth
 from tabnas.policy import REWARDS
 from tabnas.registries import by_name
 from tabnas.space import COSTS, Architecture, SearchSpace, TableCost, compute_costs
@@ -71,7 +71,7 @@ def test_a_new_cost_breaks_nothing_that_is_older(monkeypatch: pytest.MonkeyPatch
     """Neither what was made before it, nor models that it has nothing to say about."""
     monkeypatch.setitem(COSTS, "units", COSTS["flops"])
     monkeypatch.setitem(COSTS, "bench", TableCost(name="bench", layers={}, heads={}))
-    assert "units" not in ground_truth("letter").costs
+    assert "units" not in load_ground_truth("letter").costs
     space = SearchSpace([[4]], inputs=3, outputs=1)
     known = compute_costs(space, Architecture((4,)))
     assert "units" in known

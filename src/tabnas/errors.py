@@ -1,4 +1,4 @@
-"""The errors a user can cause. Everything else that escapes is a fault of ours."""
+"""The errors that users can cause; all other exceptions are bugs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from collections.abc import Iterable
 from typing import Any
 
 MAX_LISTED = 30
+"""Known words that an error lists."""
 
 
 class TabNASError(ValueError):
-    """Something in the input cannot be done; the message says what, and what to do about it."""
+    """An input is invalid; the message says what is wrong, and what to do about it."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by `args` and attributes, whatever arguments `__init__` takes.
 
-        The default calls `__init__` with `args`, which fails in another process for every class
-        that makes its message itself.
+        The default calls `__init__` with `args`, which fails for every class whose `__init__`
+        takes other arguments and builds the message from them.
         """
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__ or None  # type: ignore[attr-defined]
 
@@ -28,7 +29,7 @@ class InfeasibleError(TabNASError):
 
 
 class InexactError(TabNASError):
-    """The question has an exact answer only, and this feasible set is known by sampling alone."""
+    """A method needs exact inference, but this feasible set only supports Monte Carlo."""
 
 
 class InexactWarning(UserWarning):
@@ -36,7 +37,7 @@ class InexactWarning(UserWarning):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A clause that names the known word nearest to `name`, or all of them if none is near.
+    """Return a clause that names the known word most similar to `name`, or all known words.
 
     >>> did_you_mean("paramters", ["flops", "parameters"])
     "did you mean 'parameters'?"
@@ -51,23 +52,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def find_nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The word that `name` begins, if only one does, or the most alike; capitals do not count.
+    """Return the only known word that starts with `name`, or the most similar one, or None.
+
+    Upper and lower case are not distinguished.
 
     >>> find_nearest("acc", ["accuracy", "auc"]), find_nearest("nwe.csv", ["one.csv", "new.csv"])
     ('accuracy', 'new.csv')
     """
-    given, words = name.casefold(), {word.casefold(): word for word in known}
-    begun = [word for word in words if len(given) > 1 and word.startswith(given)]
-    if len(begun) == 1:
-        return words[begun[0]]
-    alike = difflib.get_close_matches(given, words, n=5, cutoff=cutoff)
-    best = max(alike, key=lambda word: _similarity(given, word), default=None)
+    name, words = name.casefold(), {word.casefold(): word for word in known}
+    completions = [word for word in words if len(name) > 1 and word.startswith(name)]
+    if len(completions) == 1:
+        return words[completions[0]]
+    similar = difflib.get_close_matches(name, words, n=5, cutoff=cutoff)
+    best = max(similar, key=lambda word: _similarity(name, word), default=None)
     return None if best is None else words[best]
 
 
-def _similarity(given: str, word: str) -> tuple[float, bool]:
-    """Of two words that are equally alike, the one that begins alike is more likely meant."""
-    return difflib.SequenceMatcher(None, word, given).ratio(), word[:1] == given[:1]
+def _similarity(name: str, word: str) -> tuple[float, bool]:
+    """Return a sort key: of two equally similar words, the one with the same initial is better."""
+    return difflib.SequenceMatcher(None, word, name).ratio(), word[:1] == name[:1]
 
 
 def check_int(name: str, value: int, *, minimum: int) -> int:

@@ -1,4 +1,4 @@
-"""Files that may come from anybody: read only from where they belong, and never more than fits."""
+"""Files: safe reading of untrusted ones, atomic writing, and the user's cache folder."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from uuid import uuid4
 
 from tabnas.errors import TabNASError
 
-LONGEST_ASIDE = 50
-"""Characters of a file's name that its hidden twin repeats: a name of 255 bytes has no room for
-more."""
+MAX_PREFIX = 50
+"""Characters of a file's name that its temporary file repeats; names have at most 255 bytes."""
 
 
 def read_file(root: Path, name: str, owner: str, *, max_size: int, min_size: int = 0) -> bytes:
-    """A regular file of the folder `root` that has a size that can be right.
+    """Read a file of the folder `root`, and check that it is a regular file of a plausible size.
 
-    A link out of the folder, a device or a pipe is refused unread; `owner` is what errors call the
-    thing whose folder it is.
+    A link out of the folder, a device or a pipe is not read. `owner` is what errors call the
+    content of the folder, such as "model".
     """
     try:
         path = (root / name).resolve(strict=True)
         if not path.is_relative_to(root.resolve()) or not path.is_file():
             raise TabNASError(
                 f"{name} must be a file of the {owner}'s folder, but it is a link out of it or "
-                "no file"
+                "not a file"
             )
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -48,7 +47,7 @@ def read_file(root: Path, name: str, owner: str, *, max_size: int, min_size: int
 
 
 def refuse_links(root: Path, *names: str) -> None:
-    """What is written to a folder must not land elsewhere by way of a link that lies in it."""
+    """Raise an error if one of the names is a symbolic link, since writing would follow it."""
     for name in names:
         if (root / name).is_symlink():
             raise TabNASError(
@@ -58,9 +57,9 @@ def refuse_links(root: Path, *names: str) -> None:
 
 
 def atomic_write(path: Path, content: str | bytes, *, sync: bool = True) -> None:
-    """A file that appears whole or not at all; with `sync`, also if the machine is lost meanwhile.
+    """Write a file atomically; with `sync`, also if the machine crashes meanwhile.
 
-    What a process that is killed leaves aside has a name that `is_temporary` knows.
+    A process that is killed may leave a temporary file, which `is_temporary` recognizes.
     """
     with atomic_file(path, sync=sync) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -68,26 +67,26 @@ def atomic_write(path: Path, content: str | bytes, *, sync: bool = True) -> None
 
 @contextmanager
 def atomic_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
-    """Open a file to write to that replaces `path` at the end of the block, unless that fails.
+    """Open a file for writing that replaces `path` at the end of the block, unless that fails.
 
-    The same as `atomic_write`, for what is not in memory as a whole.
+    Like `atomic_write`, for content that is not in memory at once.
     """
-    aside = path.with_name(f".{path.name[:LONGEST_ASIDE]}.{uuid4().hex[:8]}")
+    temporary = path.with_name(f".{path.name[:MAX_PREFIX]}.{uuid4().hex[:8]}")
     try:
-        with aside.open("wb") as file:
+        with temporary.open("wb") as file:
             yield file
             if sync:
                 file.flush()
                 os.fsync(file.fileno())
-        os.replace(aside, path)
+        os.replace(temporary, path)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def is_temporary(path: Path, *names: str) -> bool:
-    """Whether a process that was killed has left this while it wrote one of the names.
+    """Return whether a killed process has left this file or folder while it wrote one of the names.
 
-    Files are written aside under the endings of `atomic_file`, folders under those of `save_model`.
+    Temporary files have the suffixes of `atomic_file`, folders those of `save_model`.
     """
     folder = path.is_dir() and not path.is_symlink()
     ending = r"[0-9a-f]{32}\.(new|old)" if folder else "[0-9a-f]{8}"
@@ -97,7 +96,7 @@ def is_temporary(path: Path, *names: str) -> bool:
 
 
 def remove_temporaries(folder: Path, *names: str) -> None:
-    """Remove what processes that were killed have left while they wrote these names."""
+    """Remove what killed processes have left while they wrote these names."""
     for path in [path for path in folder.iterdir() if is_temporary(path, *names)]:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -106,12 +105,12 @@ def remove_temporaries(folder: Path, *names: str) -> None:
 
 
 def user_cache_folder() -> Path:
-    """The user's folder for what can be made again; not made by asking."""
+    """Return the user's cache folder for tabnas, without creating it."""
     if os.name == "nt":
-        given, usual = "LOCALAPPDATA", "~/AppData/Local"
+        variable, default = "LOCALAPPDATA", "~/AppData/Local"
     elif sys.platform == "darwin":
-        given, usual = "", "~/Library/Caches"
+        variable, default = "", "~/Library/Caches"
     else:
-        given, usual = "XDG_CACHE_HOME", "~/.cache"
-    said = Path(os.environ.get(given, ""))
-    return (said if said.is_absolute() else Path(usual).expanduser()) / "tabnas"
+        variable, default = "XDG_CACHE_HOME", "~/.cache"
+    folder = Path(os.environ.get(variable, ""))
+    return (folder if folder.is_absolute() else Path(default).expanduser()) / "tabnas"

@@ -1,8 +1,8 @@
 """What the cache of machine code needs of Numba beyond its public interface.
 
-With a version of Numba that is newer than the tested ones, `compiling.py` calls `probe` first. If
-that fails, it does not use this module: every process compiles the kernels, which takes longer and
-computes the same.
+With a version of Numba that is newer than the tested ones, `kernel_cache.py` calls `probe` first.
+If that fails, it does not use this module: every process compiles the kernels, which takes longer
+and computes the same.
 """
 
 from __future__ import annotations

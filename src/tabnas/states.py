@@ -1,7 +1,7 @@
-"""States of work under way: plain arrays by name, checked before they are believed.
+"""State dictionaries of arrays, and functions that check what is read from them.
 
-A state may come from a file that anybody can have written, and parts of it end in buffers that
-compiled code indexes. So whoever loads one asks here for each array, saying what it must be.
+A state may come from a file that anybody can have written, and compiled code indexes with parts of
+it. So `load_state_dict` methods read every array with these functions, which check type and shape.
 """
 
 from __future__ import annotations
@@ -15,33 +15,32 @@ from numpy.typing import NDArray
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from tabnas.decoding import MAX_COUNT
 from tabnas.errors import TabNASError
 from tabnas.types import IntArray
 
 State = Mapping[str, NDArray[Any]]
 Arrays = dict[str, NDArray[Any]]
 Shape = tuple[int | None, ...]
-"""Sizes of the axes; None where any will do."""
-MAX_COUNT = 2**53
-"""No count of ours is larger; far from where 64-bit integers turn negative."""
+"""Sizes of the axes; None for any size."""
 
 
 def subtree(state: State, name: str) -> dict[str, NDArray[Any]]:
-    """What stands under `name/`, without that beginning.
+    """Return the arrays whose names start with `name/`, without this prefix.
 
     >>> subtree({"net/steps": np.array(3), "step": np.array(1)}, "net")
     {'steps': array(3)}
     """
-    begin = f"{name}/"
-    return {k.removeprefix(begin): array for k, array in state.items() if k.startswith(begin)}
+    prefix = f"{name}/"
+    return {k.removeprefix(prefix): array for k, array in state.items() if k.startswith(prefix)}
 
 
 def check_keys(state: State, expected: Collection[str]) -> None:
-    """A state has all of its names and no others."""
+    """Raise an error unless a state has exactly the expected names."""
     wrong = sorted(set(state) ^ set(expected))
     if wrong:
         raise TabNASError(
-            "the state must hold the arrays of this work, no more and no fewer, but "
+            "the state must hold exactly the expected arrays, but "
             f"{', '.join(map(repr, wrong[:5]))} {'is' if len(wrong) == 1 else 'are'} missing or "
             "unknown"
         )
@@ -72,10 +71,10 @@ def read_floats(
     finite: bool = True,
     dtype: type[np.floating[Any]] = np.float64,
 ) -> NDArray[Any]:
-    """Floats of just this type, as a copy; finite ones unless others may be there."""
+    """Return floats of exactly this type, as a copy; with `finite` they must be finite."""
     array = np.array(_read_array(state, name, shape, dtype))
     if finite and not np.isfinite(array).all():
-        raise TabNASError(f"{name!r} of the state must be finite, but some of it is not")
+        raise TabNASError(f"{name!r} of the state must be finite, got other values")
     return array
 
 
@@ -84,12 +83,12 @@ def _read_array(state: State, name: str, shape: Shape, dtype: type[Any]) -> NDAr
         raise TabNASError(f"the state must hold {name!r}, but it does not")
     array = np.asarray(state[name])
     fits = array.ndim == len(shape) and all(
-        size in (None, given) for size, given in zip(shape, array.shape, strict=True)
+        size in (None, actual) for size, actual in zip(shape, array.shape, strict=True)
     )
     if not fits or not np.issubdtype(array.dtype, dtype):
-        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        expected = ", ".join("any" if size is None else str(size) for size in shape)
         raise TabNASError(
-            f"{name!r} of the state must be {dtype.__name__} of the shape ({wanted}), got "
+            f"{name!r} of the state must be {dtype.__name__} of the shape ({expected}), got "
             f"{array.dtype} {array.shape}"
         )
     return array

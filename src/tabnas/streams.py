@@ -1,4 +1,4 @@
-"""Named random streams: one seed, and draws that do not depend on who else draws."""
+"""Named random streams: one seed, and samples that do not depend on those of other streams."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError
 
-HALF = 64
-LOW = (1 << HALF) - 1
+HALF_BITS = 64
+LOW_MASK = (1 << HALF_BITS) - 1
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The generator that `seed` and `name` alone determine.
+    """Return the generator that is determined by `seed` and `name` alone.
 
     >>> float(stream(0, "shuffle/1").random()) == float(stream(0, "shuffle/1").random())
     True
@@ -25,32 +25,34 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 def get_rng_state(rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Where a stream stands, as plain numbers.
+    """Return the state of a generator as an array.
 
     >>> rng = stream(0, "example")
-    >>> here = get_rng_state(rng)
-    >>> drawn = float(rng.random())
-    >>> set_rng_state(rng, here)
-    >>> float(rng.random()) == drawn
+    >>> state = get_rng_state(rng)
+    >>> value = float(rng.random())
+    >>> set_rng_state(rng, state)
+    >>> float(rng.random()) == value
     True
     """
     state = rng.bit_generator.state
     if state["bit_generator"] != "PCG64":
-        raise TypeError(f"streams are of PCG64, got {state['bit_generator']}")
-    whole = (state["state"]["state"], state["state"]["inc"])
-    halves = [part for number in whole for part in (number & LOW, number >> HALF)]
+        raise TypeError(f"the generator must be PCG64, got {state['bit_generator']}")
+    numbers = (state["state"]["state"], state["state"]["inc"])
+    halves = [part for number in numbers for part in (number & LOW_MASK, number >> HALF_BITS)]
     return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
 def set_rng_state(rng: np.random.Generator, state: NDArray[np.uint64]) -> None:
-    """Go on where another stream stood; what cannot be a place is refused."""
-    shaped = state.shape == (6,) and state.dtype == np.uint64
-    low, high, step_low, step_high, held, number = state.tolist() if shaped else [LOW] * 6
-    if held > 1 or number >= 1 << 32:
-        raise TabNASError("the place of a random stream must be the six numbers of one, got others")
+    """Restore a state that `get_rng_state` returned; raise an error for other arrays."""
+    is_valid = state.shape == (6,) and state.dtype == np.uint64
+    low, high, inc_low, inc_high, has_uint32, uinteger = (
+        state.tolist() if is_valid else [LOW_MASK] * 6
+    )
+    if has_uint32 > 1 or uinteger >= 1 << 32:
+        raise TabNASError("the state of a random stream must be its six numbers, got others")
     rng.bit_generator.state = {
         "bit_generator": "PCG64",
-        "state": {"state": high << HALF | low, "inc": step_high << HALF | step_low},
-        "has_uint32": held,
-        "uinteger": number,
+        "state": {"state": high << HALF_BITS | low, "inc": inc_high << HALF_BITS | inc_low},
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
     }

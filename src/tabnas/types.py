@@ -1,4 +1,4 @@
-"""Names for the array types that cross module borders."""
+"""Names of the array types that several modules use."""
 
 from __future__ import annotations
 

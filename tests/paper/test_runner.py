@@ -9,7 +9,7 @@ import pytest
 from tabnas import TabNASError
 from tabnas.cli._main import run
 from tabnas.jobs import JobConfig
-from tabnas.paper import experiment_names, run_experiment
+from tabnas.paper import list_experiments, run_experiment
 from tabnas.paper._experiment import Experiment, Job, Row, read_definition
 from tabnas.paper.experiments.toy import ToyExperiment
 
@@ -31,14 +31,12 @@ def test_the_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFix
     assert written == {name: (tmp_path / "toy" / name).read_bytes() for name in names}
 
 
-def test_what_is_not_done_cannot_be_written_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rewriting_needs_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["paper", "toy", "--rewrite", "--out", str(tmp_path)]) == 2
-    assert "must be done before" in capsys.readouterr().err
+    assert "must be run before" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_made_is_said_at_once(
+def test_a_folder_that_cannot_be_made_raises_an_error_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -46,51 +44,51 @@ def test_a_folder_that_cannot_be_made_is_said_at_once(
     assert "cannot be made" in capsys.readouterr().err
 
 
-def test_every_experiment_has_its_two_files() -> None:
-    from tabnas.paper.experiments import experiment_called
+def test_every_experiment_has_a_definition_and_a_quick_form() -> None:
+    from tabnas.paper.experiments import get_experiment
 
-    for name in experiment_names():
-        experiment = experiment_called(name)
+    for name in list_experiments():
+        experiment = get_experiment(name)
         assert experiment.name == name
         assert issubclass(experiment, Experiment)
         for quick in (False, True):
-            said = read_definition(name, quick=quick)
-            assert {"shows", "takes"} <= set(said)
+            definition = read_definition(name, quick=quick)
+            assert {"title", "duration"} <= set(definition)
         assert read_definition(name, quick=True) != read_definition(name, quick=False)
 
 
-def test_unknown_experiments_are_refused(tmp_path: Path) -> None:
+def test_unknown_experiments_raise_an_error(tmp_path: Path) -> None:
     with pytest.raises(TabNASError, match="there is no experiment"):
         run_experiment("toys", tmp_path)
 
 
 @pytest.fixture
 def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
-    """The jobs made after a run was stopped at its fourth."""
-    made: list[Job] = []
-    own = ToyExperiment.run
+    """Stop a run at its fourth job, and return the list of all jobs that are run."""
+    jobs: list[Job] = []
+    original = ToyExperiment.run
 
-    def counted(self: ToyExperiment, job: Job) -> list[Row]:
-        if len(made) == 3:
+    def run_three(self: ToyExperiment, job: Job) -> list[Row]:
+        if len(jobs) == 3:
             raise RuntimeError("stopped")
-        made.append(job)
-        return own(self, job)
+        jobs.append(job)
+        return original(self, job)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ToyExperiment, "run", counted)
+        patched.setattr(ToyExperiment, "run", run_three)
         with pytest.raises(RuntimeError, match="stopped"):
             run_experiment("toy", tmp_path / "again", quick=True)
 
-    def counted_on(self: ToyExperiment, job: Job) -> list[Row]:
-        made.append(job)
-        return own(self, job)
+    def run_all(self: ToyExperiment, job: Job) -> list[Row]:
+        jobs.append(job)
+        return original(self, job)
 
-    monkeypatch.setattr(ToyExperiment, "run", counted_on)
-    return made
+    monkeypatch.setattr(ToyExperiment, "run", run_all)
+    return jobs
 
 
 @pytest.mark.slow
-def test_an_interrupted_experiment_goes_on(tmp_path: Path, interrupted: list[Job]) -> None:
+def test_an_interrupted_experiment_continues(tmp_path: Path, interrupted: list[Job]) -> None:
     with (tmp_path / "again" / "done.jsonl").open("a") as file:
         file.write('[{"part": "figure 1", "ti')  # as a crash in mid-line leaves it
     run_experiment("toy", tmp_path / "again", quick=True)
@@ -113,11 +111,11 @@ def test_processes_change_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_definition_begins_anew(tmp_path: Path, interrupted: list[Job]) -> None:
+def test_another_definition_starts_over(tmp_path: Path, interrupted: list[Job]) -> None:
     done = tmp_path / "again" / "done.jsonl"
     first, *others = done.read_text().splitlines()
-    said = json.loads(first) | {"seeds": 7}
-    done.write_text("\n".join([json.dumps(said), *others]) + "\n")
+    definition = json.loads(first) | {"seeds": 7}
+    done.write_text("\n".join([json.dumps(definition), *others]) + "\n")
     run_experiment("toy", tmp_path / "again", quick=True)
     jobs = ToyExperiment(read_definition("toy", quick=True)).jobs()
     assert len(interrupted) == 3 + len(jobs)

@@ -1,4 +1,4 @@
-"""Experiments run on the tables that come with tabnas, and say which are not there."""
+"""Experiments run on the bundled tables, and report which others are missing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 from tabnas import TabNASError
 from tabnas.cli._main import run
 from tabnas.data import bundled_file
-from tabnas.paper import experiment_names, ground_truth_tables
+from tabnas.paper import list_experiments, load_ground_truth_tables
 from tabnas.paper._experiment import read_definition
 from tabnas.paper._table_files import find_file, locate_file, sample_rows
-from tabnas.paper._tables import paper_table
-from tabnas.paper.experiments import experiment_called
+from tabnas.paper._tables import get_paper_table
+from tabnas.paper.experiments import get_experiment
 
 COMPLETE = pa.table({"x": np.arange(1_000) * 3, "y": ["a", "b"] * 500})
 
@@ -44,15 +44,15 @@ def test_a_part_gives_the_rows_of_the_complete_table(tmp_path: Path) -> None:
 
 def test_the_bundled_part_of_covertype_has_every_row_that_is_sampled() -> None:
     for table, name in (
-        (paper_table("covertype"), "paper"),
-        (ground_truth_tables()["covertype"], "ground truth"),
+        (get_paper_table("covertype"), "paper"),
+        (load_ground_truth_tables()["covertype"], "ground truth"),
     ):
         rows = sample_rows(locate_file(table.file, None), table.rows, name=name)
         assert len(rows) == 20_000
         assert len(rows.names) == 55
 
 
-def test_a_file_of_the_users_goes_before_the_bundled_one(tmp_path: Path) -> None:
+def test_a_file_of_the_user_takes_precedence_over_the_bundled_one(tmp_path: Path) -> None:
     bundled = bundled_file("letter.parquet")
     assert bundled is not None
     assert find_file("letter.parquet", None) == find_file("letter.parquet", tmp_path) == bundled
@@ -61,24 +61,24 @@ def test_a_file_of_the_users_goes_before_the_bundled_one(tmp_path: Path) -> None
     assert find_file("../_bundled.py", None) is None
 
 
-def test_a_table_that_is_nowhere_says_how_to_get_it(tmp_path: Path) -> None:
+def test_the_error_about_a_missing_table_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(TabNASError, match=r"does not come with tabnas; fetch .*41166.*--data"):
-        paper_table("volkert").prepare(None)
+        get_paper_table("volkert").prepare(None)
     with pytest.raises(TabNASError, match=r"'criteo.parquet' is not in '.*; name the folder"):
-        paper_table("criteo").prepare(tmp_path)
+        get_paper_table("criteo").prepare(tmp_path)
 
 
 @pytest.mark.parametrize("quick", [False, True])
-@pytest.mark.parametrize("name", experiment_names())
-def test_every_experiment_has_work_without_a_folder_of_tables(name: str, quick: bool) -> None:
-    jobs = experiment_called(name)(read_definition(name, quick=quick)).jobs()
+@pytest.mark.parametrize("name", list_experiments())
+def test_every_experiment_has_jobs_without_a_folder_of_tables(name: str, quick: bool) -> None:
+    jobs = get_experiment(name)(read_definition(name, quick=quick)).jobs()
     assert jobs
     assert not any("criteo" in (job.get("table"), job["part"]) for job in jobs if "part" in job)
 
 
 @pytest.mark.slow
-def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the tables of `tuning`, one is there and one is not."""
+def test_the_report_names_missing_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two tables of `tuning`, one is missing."""
     pytest.importorskip("matplotlib")
     definition = read_definition("tuning", quick=True)
     definition["toy"] |= {"seeds": 2, "steps": 3}
@@ -86,4 +86,4 @@ def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("tabnas.paper._runner.read_definition", lambda *_, **__: definition)
     assert run(["paper", "tuning", "--quick", "--out", str(tmp_path)]) == 0
     assert list(json.loads((tmp_path / "summary.json").read_text())["tables"]) == ["higgs"]
-    assert "not run: criteo (`criteo.parquet`)." in (tmp_path / "README.md").read_text()
+    assert "missing: criteo (`criteo.parquet`)." in (tmp_path / "README.md").read_text()

@@ -18,7 +18,7 @@ import tomli_w
 from pyarrow import csv, parquet
 
 from tabnas.cli import _main as cli
-from tabnas.data import _spool, read_table
+from tabnas.data import _arrow_files, _spool, read_table
 from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 from tabnas.runs import (

@@ -11,8 +11,8 @@ from math import exp, inf, log
 
 import numpy as np
 
-from tabnas.compiling import cached_njit
 from tabnas.feasible._diagram import Index
+from tabnas.kernel_cache import cached_njit
 from tabnas.types import FloatArray, IntArray
 
 

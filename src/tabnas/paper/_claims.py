@@ -1,9 +1,8 @@
-"""The table of all claims: what the paper says, what we find, and where that comes from."""
+"""The table of all claims: what the paper says, what we find, and where the numbers come from."""
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
@@ -13,61 +12,71 @@ from statistics import mean, median
 from string import Formatter
 from typing import Any
 
+from tabnas.decoding import decode, parse_toml
 from tabnas.errors import TabNASError
 from tabnas.paper._markdown import markdown_table
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One claim as the TOML file describes it."""
+    """One claim of `claims.toml`."""
 
     about: str
     claim: str
     paper: str
-    """What the paper says; empty for a claim of our own, whose aim stands here then."""
+    """What the paper says; for a claim of our own the aim, or empty."""
     file: str
-    """Of results: "toy" is results/toy/summary.json, "engine.json" itself."""
+    """The file of results: "toy" is `results/toy/summary.json`, "engine.json" is that file."""
     ours: str
-    """What we find: text with places of the file's content, "{toy[success]:.0%}"."""
+    """What we find: a text with fields of the file, such as "{toy[success]:.0%}"."""
     verdict: str
     why: str = ""
-    """Likewise."""
+    """The reason for the verdict, a text with fields too."""
     holds: tuple[str, ...] = ()
-    """What the verdict rests on: comparisons of two places or numbers, "{a[mean]} < {b[mean]}"."""
+    """Conditions of the verdict: comparisons of two fields or numbers, "{a[mean]} < {b[mean]}"."""
 
-    def found(self, results: Path) -> tuple[str, str, dict[str, Any]]:
-        """What we find and why, with its numbers, and the file's content.
+    def evaluate(self, results: Path) -> tuple[str, str, dict[str, Any]]:
+        """Return `ours` and `why` with their numbers, and the content of the file.
 
-        A verdict whose comparisons do not hold is refused: the numbers have changed, and the words
-        have to follow.
+        Raises
+        ------
+        TabNASError
+            If a condition does not hold: the numbers have changed, and the verdict must follow.
         """
         name = self.file if self.file.endswith(".json") else f"{self.file}/summary.json"
         path = results / name
         if not path.exists():
             raise TabNASError(
-                f"the claim {self.claim!r} must have its results in {str(path)!r}, but they "
-                "are not there; make them first"
+                f"the results of the claim {self.claim!r} must be in {str(path)!r}, but it does "
+                "not exist; run the experiment first"
             )
         content = json.loads(path.read_text())
-        ours, why, *compared = (
-            self._filled(text, content, path) for text in (self.ours, self.why, *self.holds)
+        ours, why, *conditions = (
+            self._fill(text, content, path) for text in (self.ours, self.why, *self.holds)
         )
-        for said, filled in zip(self.holds, compared, strict=True):
-            if not _holds(filled):
+        for text, condition in zip(self.holds, conditions, strict=True):
+            if not _is_true(condition):
                 raise TabNASError(
-                    f"the verdict {self.verdict!r} on the claim {self.claim!r} must rest on "
-                    f"{said!r}, but that is {filled!r}; say what is found now"
+                    f"the verdict {self.verdict!r} on the claim {self.claim!r} needs {text!r}, "
+                    f"got {condition!r}; change the verdict"
                 )
         return ours, why, content
 
-    def _filled(self, text: str, content: dict[str, Any], path: Path) -> str:
+    def _fill(self, text: str, content: dict[str, Any], path: Path) -> str:
         try:
-            return _Reader().vformat(text, (), content)
+            return _JsonFormatter().vformat(text, (), content)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise TabNASError(
-                f"the claim {self.claim!r} must name places of {str(path)!r}, but {text!r} "
-                f"does not: {error}"
+                f"the claim {self.claim!r} must name fields of {str(path)!r}, got {text!r}: {error}"
             ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsFile:
+    """The content of `claims.toml`."""
+
+    head: str
+    claims: tuple[Claim, ...]
 
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -79,27 +88,28 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-def _holds(text: str) -> bool:
-    """Whether "1.2 < 3" is so."""
-    one, sign, other = text.split()
-    return COMPARISONS[sign](float(one), float(other))
+def _is_true(condition: str) -> bool:
+    """Return whether a comparison such as "1.2 < 3" is true."""
+    left, sign, right = condition.split()
+    return COMPARISONS[sign](float(left), float(right))
 
 
-class _Reader(Formatter):
-    """Format strings over JSON, whose places are keys one after the other.
+class _JsonFormatter(Formatter):
+    """Format strings over JSON.
 
-    `[name]` goes down, `[name=value]` to the one item that has it, `[a=1&b=2]` to the one that has
-    both, `[?name=value]` to all that have it, and dots in a name go down; `[*name]` is that of each
-    item, and `[count]`, `[min]`, `[median]`, `[mean]`, `[max]` or `[last]` of such a list its
-    summary. Items are named and not counted: a row that moves would show another's numbers.
+    `[name]` takes a value of an object. Of a list, `[name=value]` takes the only item with this
+    value, `[a=1&b=2]` the only one with both, `[?name=value]` the list of all that have it, and
+    `[*name]` the list of this value of every item; dots in a name go deeper. `[count]`, `[min]`,
+    `[median]`, `[mean]`, `[max]` and `[last]` summarize a list. There are no positions, since a row
+    that moves would show the numbers of another.
     """
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
-        first, *rest = field_name.replace("]", "").split("[")
-        found = kwargs[first]
-        for key in rest:
-            found = _within(found, key)
-        return found, first
+        first, *keys = field_name.replace("]", "").split("[")
+        value = kwargs[first]
+        for key in keys:
+            value = _get_item(value, key)
+        return value, first
 
 
 SUMMARIES: dict[str, Callable[[list[Any]], float]] = {
@@ -112,43 +122,45 @@ SUMMARIES: dict[str, Callable[[list[Any]], float]] = {
 }
 
 
-def _within(found: Any, key: str) -> Any:
-    if not isinstance(found, list):
-        return found[key]
+def _get_item(value: Any, key: str) -> Any:
+    if not isinstance(value, list):
+        return value[key]
     if key.startswith("*"):
-        return [item[key[1:]] for item in found]
+        return [item[key[1:]] for item in value]
     if "=" not in key:
-        return SUMMARIES[key](found)
-    wanted = [one.split("=", 1) for one in key.removeprefix("?").split("&")]
-    own = [item for item in found if all(_at(item, name) == value for name, value in wanted)]
+        return SUMMARIES[key](value)
+    conditions = [condition.split("=", 1) for condition in key.removeprefix("?").split("&")]
+    matches = [
+        item for item in value if all(_get_text(item, name) == text for name, text in conditions)
+    ]
     if key.startswith("?"):
-        return own
-    if len(own) != 1:
-        raise ValueError(f"{len(own)} items have {key!r}, not one")
-    return own[0]
+        return matches
+    if len(matches) != 1:
+        raise ValueError(f"{len(matches)} items have {key!r}, not one")
+    return matches[0]
 
 
-def _at(item: Any, name: str) -> str:
-    """What an item has under a name, as text; dots go down."""
+def _get_text(item: Any, name: str) -> str:
     for key in name.split("."):
         item = item[key]
     return str(item)
 
 
-def claims_page(results: Path) -> str:
-    """The page of all claims, from the files of results."""
+def render_claims(results: Path) -> str:
+    """Return the page of all claims, with numbers from the folder of results."""
     text = resources.files("tabnas.paper").joinpath("claims.toml").read_text()
-    said = tomllib.loads(text)
-    claims = [Claim(**one | {"holds": tuple(one.get("holds", ()))}) for one in said["claims"]]
-    sections = [said["head"]]
-    for about in dict.fromkeys(claim.about for claim in claims):
+    page = decode(ClaimsFile, parse_toml(text, source="claims.toml"), source="claims.toml")
+    sections = [page.head]
+    for about in dict.fromkeys(claim.about for claim in page.claims):
         rows = []
-        for claim in (one for one in claims if one.about == about):
-            ours, why, content = claim.found(results)
+        for claim in page.claims:
+            if claim.about != about:
+                continue
+            ours, why, content = claim.evaluate(results)
             verdict = claim.verdict + (f": {why}" if why else "")
-            origin = content.get("provenance", content)
-            made = f"`{origin['command']}`, {origin['date']}"
-            rows.append([claim.claim, claim.paper, ours, verdict, made])
+            provenance = content.get("provenance", content)
+            command = f"`{provenance['command']}`, {provenance['date']}"
+            rows.append([claim.claim, claim.paper, ours, verdict, command])
         table = markdown_table(["claim", "paper or aim", "ours", "verdict", "made by"], rows)
         sections.append(f"## {about}\n\n{table.replace('--:', ':--')}\n")
     return "\n".join(sections)

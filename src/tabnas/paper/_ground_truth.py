@@ -1,9 +1,8 @@
-"""Ground truth: every architecture of a space trained alone, for judging what searches return."""
+"""Ground truth: every architecture of a space trained alone, to judge searches by."""
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from tabnas.decoding import decode, parse_toml
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.paper._table_files import locate_file, sample_rows
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run
@@ -23,43 +23,39 @@ from tabnas.types import FloatArray, IntArray
 
 LAYERS = 3
 NO_LIMIT = 10**9
-POOLED = 41
+POOL_SIZE = 41
 """Architectures of neighbouring losses whose variances are averaged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroundTruthTable:
-    """One table as the TOML file describes it."""
+    """A table of `ground_truth/tables.toml`."""
 
-    name: str
     file: str
     target: str
     rows: int
     widths: tuple[int, ...]
     seeds: int
 
-    def run(self, folder: Path | None) -> PlannedRun:
-        """The rows, split and encoded, and the settings of a default run with them."""
+    def plan_run(self, folder: Path | None) -> PlannedRun:
+        """Return a default run with this table, its rows split and encoded."""
         table = sample_rows(locate_file(self.file, folder), self.rows, name="ground truth")
-        labelled = LabelledTable.from_table(table, self.target)
         settings = RunSettings(
             limits={"parameters": NO_LIMIT}, layers=LAYERS, widths=self.widths, baselines=False
         )
-        return plan_run(labelled, settings)
+        return plan_run(LabelledTable.from_table(table, self.target), settings)
 
 
-def ground_truth_tables() -> dict[str, GroundTruthTable]:
-    """All tables with a ground truth, by name."""
-    text = resources.files("tabnas.paper").joinpath("ground_truth/tables.toml").read_text()
-    return {
-        name: GroundTruthTable(name=name, **{**said, "widths": tuple(said["widths"])})
-        for name, said in tomllib.loads(text).items()
-    }
+def load_ground_truth_tables() -> dict[str, GroundTruthTable]:
+    """Return the tables for which a ground truth is defined, by name."""
+    source = "ground_truth/tables.toml"
+    text = resources.files("tabnas.paper").joinpath(source).read_text()
+    return decode(dict[str, GroundTruthTable], parse_toml(text, source=source), source=source)
 
 
-def ground_truth_table(name: str) -> GroundTruthTable:
-    """One of them."""
-    tables = ground_truth_tables()
+def get_ground_truth_table(name: str) -> GroundTruthTable:
+    """Return the table with this name."""
+    tables = load_ground_truth_tables()
     if name not in tables:
         raise TabNASError(f"there is no ground truth {name!r}; {did_you_mean(name, tables)}")
     return tables[name]
@@ -67,64 +63,69 @@ def ground_truth_table(name: str) -> GroundTruthTable:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroundTruth:
-    """Every architecture of a space, and what became of it when it was trained alone."""
+    """Every architecture of a space, and the results of its stand-alone trainings."""
 
     space: SearchSpace
     architectures: tuple[Architecture, ...]
     costs: Mapping[str, IntArray]  # by name, [architectures]
     losses: Mapping[str, FloatArray]  # on "validation" and "test" rows, [architectures, seeds]
-    errors: Mapping[str, FloatArray]  # balanced, likewise; none for quantities
+    errors: Mapping[str, FloatArray]  # balanced errors, likewise; empty for regression
     seconds: FloatArray  # [architectures, seeds]
     provenance: Mapping[str, Any]
 
-    def deviation(self, part: str = "validation") -> FloatArray:
-        """From seed to seed, [architectures]: pooled over those of about the same loss.
+    def seed_std(self, part: str = "validation") -> FloatArray:
+        """Return the standard deviation of the loss over seeds, [architectures].
 
-        Three seeds say little about one architecture, and good ones vary less than bad ones.
+        Three seeds say little about one architecture, so variances are averaged over
+        architectures of about the same loss; good ones vary less than bad ones.
         """
         losses = self.losses[part]
         order = np.argsort(losses.mean(axis=1))
         variance = losses.var(axis=1, ddof=1)[order]
-        pooled = np.convolve(np.pad(variance, POOLED // 2, mode="edge"), np.ones(POOLED) / POOLED)
-        smooth = pooled[POOLED - 1 : POOLED - 1 + len(order)]
-        found = np.empty(len(order))
-        found[order] = np.sqrt(smooth)
-        return found
+        padded = np.pad(variance, POOL_SIZE // 2, mode="edge")
+        pooled = np.convolve(padded, np.ones(POOL_SIZE) / POOL_SIZE)
+        std = np.empty(len(order))
+        std[order] = np.sqrt(pooled[POOL_SIZE - 1 : POOL_SIZE - 1 + len(order)])
+        return std
 
     @cached_property
     def choices(self) -> IntArray:
-        """Those of all architectures, [architectures, layers]."""
-        return np.array([self.space.choices(one) for one in self.architectures])
+        """The choices of all architectures, [architectures, layers]."""
+        return np.array([self.space.choices(architecture) for architecture in self.architectures])
 
-    def places(self, choices: IntArray) -> IntArray:
-        """Which architectures choices are, [...]; -1: none, a layer follows an absent one."""
-        return np.asarray(self._place[tuple(np.moveaxis(choices, -1, 0))])
+    def find(self, choices: IntArray) -> IntArray:
+        """Return the indices of the architectures with these choices, [...].
+
+        The index is -1 for choices that are no architecture: a layer follows an absent one.
+        """
+        return np.asarray(self._index[tuple(np.moveaxis(choices, -1, 0))])
 
     @cached_property
-    def _place(self) -> IntArray:
-        place = np.full([len(layer) for layer in self.space.candidates], -1)
-        place[tuple(self.choices.T)] = np.arange(len(self.choices))
-        return place
+    def _index(self) -> IntArray:
+        index = np.full([len(layer) for layer in self.space.candidates], -1)
+        index[tuple(self.choices.T)] = np.arange(len(self.choices))
+        return index
 
-    def limit_kept_by(self, share: float, cost: str = "parameters") -> int:
-        """The limit that this share of the architectures keeps."""
+    def cost_quantile(self, share: float, cost: str = "parameters") -> int:
+        """Return the limit that this share of the architectures meets."""
         return int(np.quantile(self.costs[cost], share))
 
     def regrets(
-        self, budget: Budget, part: str = "validation", *, chosen_by: int | None = None
+        self, budget: Budget, part: str = "validation", *, selection_seed: int | None = None
     ) -> FloatArray:
-        """How much worse than the best within the limits, in deviations from seed to seed.
+        """Return how much worse architectures are than the best one within a budget.
 
-        For every architecture, [architectures]; NaN for what is over the limits. An architecture
-        that was chosen by its training with one of the seeds is judged by the others, since that
-        one was lucky more often than not; so its regret may be below 0.
+        The unit is the standard deviation over seeds of the best one. The result is of shape
+        [architectures], and NaN over the limits. If an architecture was selected by its training
+        with one of the seeds, pass this seed as `selection_seed`: that training was lucky more
+        often than not, so only the others count, and the regret may be negative.
         """
         losses = self.losses[part]
         inside = np.array([budget.admits(self.space, one) for one in self.architectures])
         best = int(np.where(inside, losses.mean(axis=1), np.inf).argmin())
-        others = np.arange(losses.shape[1]) != (-1 if chosen_by is None else chosen_by)
+        others = np.arange(losses.shape[1]) != (-1 if selection_seed is None else selection_seed)
         means = losses[:, others].mean(axis=1)
-        return np.where(inside, (means - means[best]) / self.deviation(part)[best], np.nan)
+        return np.where(inside, (means - means[best]) / self.seed_std(part)[best], np.nan)
 
     def regret(
         self,
@@ -132,36 +133,37 @@ class GroundTruth:
         budget: Budget,
         part: str = "validation",
         *,
-        chosen_by: int | None = None,
+        selection_seed: int | None = None,
     ) -> float:
-        """`regrets` of one; what is over the limits is refused."""
-        regrets = self.regrets(budget, part, chosen_by=chosen_by)
+        """Return the regret of one architecture, which must be within the budget."""
+        regrets = self.regrets(budget, part, selection_seed=selection_seed)
         regret = float(regrets[self.architectures.index(architecture)])
         if not isfinite(regret):
-            raise TabNASError(f"{architecture} must be within {budget}, but it is not")
+            raise TabNASError(f"the architecture must be within {budget}, got {architecture}")
         return regret
 
 
-def ground_truth_names() -> list[str]:
-    """The tables whose ground truth comes with tabnas."""
+def list_ground_truths() -> list[str]:
+    """Return the names of the tables whose ground truth comes with tabnas."""
     folder = resources.files("tabnas.paper").joinpath("ground_truth")
-    return [name for name in ground_truth_tables() if folder.joinpath(f"{name}.parquet").is_file()]
+    names = load_ground_truth_tables()
+    return [name for name in names if folder.joinpath(f"{name}.parquet").is_file()]
 
 
-def ground_truth(name: str) -> GroundTruth:
-    """The ground truth of a table, as it comes with tabnas.
+def load_ground_truth(name: str) -> GroundTruth:
+    """Return the ground truth of a table that comes with tabnas.
 
-    >>> truth = ground_truth("letter")
+    >>> truth = load_ground_truth("letter")
     >>> len(truth.architectures)
     585
     >>> truth.losses["validation"].shape
     (585, 3)
     """
-    ground_truth_table(name)  # refuses unknown names
+    get_ground_truth_table(name)  # raises an error for unknown names
     file = resources.files("tabnas.paper").joinpath(f"ground_truth/{name}.parquet")
     if not file.is_file():
         raise TabNASError(
-            f"the ground truth {name!r} does not come with tabnas; make it with "
+            f"the ground truth {name!r} does not come with tabnas; build it with "
             f"tabnas paper ground-truth {name}"
         )
     with resources.as_file(file) as path:
@@ -169,29 +171,29 @@ def ground_truth(name: str) -> GroundTruth:
 
 
 def read_ground_truth(path: Path) -> GroundTruth:
-    """The ground truth that a file holds."""
+    """Read a ground truth from a file."""
     table = pq.read_table(path)
-    facts = json.loads(table.schema.metadata[b"tabnas"])
+    metadata = json.loads(table.schema.metadata[b"tabnas"])
     rows = table.to_pydict()
     names = list(dict.fromkeys(rows["architecture"]))
     seeds = len(rows["seed"]) // len(names)
-    place = {name: k for k, name in enumerate(names)}
-    at = (np.array([place[name] for name in rows["architecture"]]), np.array(rows["seed"]))
+    index = {name: i for i, name in enumerate(names)}
+    at = (np.array([index[name] for name in rows["architecture"]]), np.array(rows["seed"]))
 
-    def spread(column: str) -> FloatArray:
+    def to_array(column: str) -> FloatArray:
         values = np.full((len(names), seeds), np.nan)
         values[at] = rows[column]
         return values
 
     parts = ("validation", "test")
-    errors = [part for part in parts if f"{part}_balanced_error" in rows]
+    with_errors = [part for part in parts if f"{part}_balanced_error" in rows]
     return GroundTruth(
-        space=SearchSpace(**facts["space"]),
+        space=SearchSpace(**metadata["space"]),
         architectures=tuple(map(Architecture.parse, names)),
-        # of those that were known when it was made
-        costs={name: spread(name)[:, 0].astype(np.int64) for name in COSTS if name in rows},
-        losses={part: spread(f"{part}_loss") for part in parts},
-        errors={part: spread(f"{part}_balanced_error") for part in errors},
-        seconds=spread("seconds"),
-        provenance=facts,
+        # the costs that existed when the file was written
+        costs={name: to_array(name)[:, 0].astype(np.int64) for name in COSTS if name in rows},
+        losses={part: to_array(f"{part}_loss") for part in parts},
+        errors={part: to_array(f"{part}_balanced_error") for part in with_errors},
+        seconds=to_array("seconds"),
+        provenance=metadata,
     )

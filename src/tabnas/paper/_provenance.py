@@ -1,4 +1,4 @@
-"""Where a result comes from: command, date, machine and versions, for every file of results."""
+"""The provenance of results: command, date, machine and versions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from os import cpu_count
 from tabnas.latency import processor_name
 
 
-def provenance(command: str) -> dict[str, object]:
-    """What to write beside measured numbers, so that they can be judged and made again."""
+def collect_provenance(command: str) -> dict[str, object]:
+    """Return what is written beside measured numbers, so that they can be judged and repeated."""
     return {
         "command": command,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),

@@ -1,14 +1,19 @@
-"""Where the tables of the experiments are: in a folder of the user's, or among those of tabnas."""
+"""The files of tables: in a folder of the user, or among the bundled ones."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tabnas.data import Table, bundled_file, read_table
 from tabnas.errors import TabNASError
+from tabnas.files import atomic_file
 from tabnas.streams import stream
 
 SOURCE_ROW = "source_row"
@@ -18,9 +23,9 @@ SOURCE_ROWS = b"source_rows"
 
 
 def find_file(file: str, folder: Path | None) -> Path | None:
-    """Return the path of a table's file, or None if it is nowhere.
+    """Return the path of a table's file, or None if there is none.
 
-    A file in the user's folder goes before the bundled one.
+    A file in the user's folder takes precedence over the bundled one.
     """
     if folder is not None and (folder / file).exists():
         return folder / file
@@ -49,16 +54,23 @@ def sample_rows(path: Path, rows: int, *, name: str) -> Table:
     metadata = pq.read_schema(path).metadata or {} if path.suffix == ".parquet" else {}
     if SOURCE_ROWS not in metadata:
         return table.take(_sample(len(table), rows, name))
-    chosen = _sample(int(metadata[SOURCE_ROWS]), rows, name)
+    sampled = _sample(int(metadata[SOURCE_ROWS]), rows, name)
     source = table.column(SOURCE_ROW).to_numpy()
-    places = np.searchsorted(source, chosen)
-    if not np.array_equal(source[np.minimum(places, len(source) - 1)], chosen):
+    positions = np.searchsorted(source, sampled)
+    if not np.array_equal(source[np.minimum(positions, len(source) - 1)], sampled):
         raise TabNASError(
             f"{path.name!r} holds only the rows that the experiments use, got a sample of "
-            f"{len(chosen):,} others; name a folder with the complete table with --data"
+            f"{len(sampled):,} others; name a folder with the complete table with --data"
         )
-    return table.drop([SOURCE_ROW]).take(places)
+    return table.drop([SOURCE_ROW]).take(positions)
 
 
 def _sample(total: int, rows: int, name: str) -> np.ndarray:
     return np.sort(stream(0, name).permutation(total)[: rows or total])
+
+
+def write_parquet(table: pa.Table, path: Path, metadata: Mapping[str, Any]) -> None:
+    """Write a table atomically, with metadata as JSON under the key `tabnas`."""
+    table = table.replace_schema_metadata({"tabnas": json.dumps(metadata)})
+    with atomic_file(path) as file:
+        pq.write_table(table, file, compression="zstd")

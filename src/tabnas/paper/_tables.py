@@ -1,10 +1,11 @@
-"""The tables of the paper's experiments, or those in their place, with the paper's settings."""
+"""The tables of the paper's experiments, or substitutes for them, with the paper's settings."""
 
 from __future__ import annotations
 
-import tomllib
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tabnas.data import Scaling, Shares, TableEncoder, Target, split_stratified
+from tabnas.decoding import decode, parse_toml
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.feasible import FeasibleSet
 from tabnas.model import make_examples, network_task, probabilities, score
@@ -27,9 +29,9 @@ from tabnas.nets import (
     TrainingSettings,
     train,
 )
-from tabnas.paper._table_files import locate_file, sample_rows
+from tabnas.paper._table_files import find_file, locate_file, sample_rows
 from tabnas.runs import LabelledTable
-from tabnas.search import SearchSettings
+from tabnas.search import Search, SearchSettings
 from tabnas.space import COSTS, Architecture, Budget, SearchSpace
 from tabnas.streams import stream
 
@@ -38,15 +40,14 @@ OPTIMIZERS: dict[str, Optimizer] = {
     "sgd": SGD(),
     "momentum": SGD(momentum=0.9),
 }
-SPLIT = Shares(validation=0.2, test=0.0)  # as the paper; seed and rows decide nothing else
+SPLIT = Shares(validation=0.2, test=0.0)  # as the paper
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperTable:
-    """A table as the TOML file describes it."""
+    """A table of `tables.toml`."""
 
-    name: str
-    what: str
+    description: str
     file: str
     target: str
     scaling: Scaling
@@ -54,7 +55,7 @@ class PaperTable:
     widths: tuple[int, ...]
     reference: str
     batch_size: int
-    rate: float
+    learning_rate: float
     cosine: bool
     optimizer: str
     epochs: int
@@ -62,23 +63,27 @@ class PaperTable:
     openml: int = 0
     rows: int = 0
     embedding: int = 0
-    most_categories: int = 0
+    max_categories: int = 0
 
-    def prepare(self, folder: Path | None, *, rows: int = 0, epochs: int = 0) -> PreparedTable:
-        """Read, split and encode the table; quick forms take fewer rows and epochs."""
-        table = sample_rows(self._path(folder), rows or self.rows, name="paper")
-        data = LabelledTable.from_table(table, self.target)
+    def prepare(self, folder: Path | None) -> PreparedTable:
+        """Read, split and encode the table."""
+        remedy = (
+            f"fetch https://www.openml.org/d/{self.openml}, save it as {self.file!r} in a folder, "
+            "and name that with --data"
+        )
+        path = locate_file(self.file, folder, remedy=remedy if self.openml else "")
+        data = LabelledTable.from_table(sample_rows(path, self.rows, name="paper"), self.target)
         split = split_stratified(data.truth, SPLIT, stream(0, "split"))
         encoder = TableEncoder.fit(data.features, scaling=self.scaling, rows=split.train)
-        if self.most_categories:
-            encoder = encoder.with_max_categories(self.most_categories)
+        if self.max_categories:
+            encoder = encoder.with_max_categories(self.max_categories)
         task = network_task(encoder, data.target, (self.embedding,) * len(encoder.categories))
         training, validation = (
             make_examples(task, encoder.encode(data.features, rows=part), data.truth[part])
             for part in (split.train, split.validation)
         )
         return PreparedTable(
-            said=replace(self, epochs=epochs or self.epochs),
+            config=self,
             target=data.target,
             task=task,
             training=training,
@@ -86,19 +91,12 @@ class PaperTable:
             truth=data.truth[split.validation],
         )
 
-    def _path(self, folder: Path | None) -> Path:
-        remedy = (
-            f"fetch https://www.openml.org/d/{self.openml}, save it as {self.file!r} in a folder, "
-            "and name that with --data"
-        )
-        return locate_file(self.file, folder, remedy=remedy if self.openml else "")
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PreparedTable:
-    """A table ready for searches and trainings as the paper makes them."""
+    """A table that is ready for searches and trainings as the paper makes them."""
 
-    said: PaperTable
+    config: PaperTable
     target: Target
     task: Task
     training: Examples
@@ -107,11 +105,11 @@ class PreparedTable:
 
     @cached_property
     def space(self) -> SearchSpace:
-        """The paper's space for the ends of this table."""
+        """The paper's space for the inputs and outputs of this table."""
         inputs = self.task.inputs
         return SearchSpace.uniform(
-            layers=self.said.layers,
-            widths=self.said.widths,
+            layers=self.config.layers,
+            widths=self.config.widths,
             inputs=inputs.width,
             outputs=self.task.outputs,
             embedding_parameters=inputs.embedding_parameters,
@@ -119,66 +117,106 @@ class PreparedTable:
 
     @cached_property
     def limit(self) -> int:
-        """What the reference costs here."""
-        reference = Architecture.parse(self.said.reference)
+        """The cost of the reference architecture."""
+        reference = Architecture.parse(self.config.reference)
         return int(COSTS["dense_parameters"](self.space, reference))
 
     @cached_property
     def feasible(self) -> FeasibleSet:
-        """What costs no more than the reference."""
+        """The architectures that cost no more than the reference."""
         return FeasibleSet(self.space, Budget(dense_parameters=self.limit))
 
-    def search_settings(self, *, rl_rate: float = 0.005, seed: int = 0) -> SearchSettings:
-        """Algorithms 1 and 2 as the paper runs them."""
-        said = self.said
+    def search_settings(self, *, rl_learning_rate: float = 0.005, seed: int = 0) -> SearchSettings:
+        """Return the settings of Algorithms 1 and 2 as the paper runs them."""
+        config = self.config
         return SearchSettings.paper(
-            epochs=said.epochs,
-            batch_size=said.batch_size,
-            optimizer=OPTIMIZERS[said.optimizer],
-            learning_rate=said.rate,
-            cosine=said.cosine,
-            samples=said.samples,
-            rl_learning_rate=rl_rate,
+            epochs=config.epochs,
+            batch_size=config.batch_size,
+            optimizer=OPTIMIZERS[config.optimizer],
+            learning_rate=config.learning_rate,
+            cosine=config.cosine,
+            samples=config.samples,
+            rl_learning_rate=rl_learning_rate,
             seed=seed,
         )
 
-    def train(self, architecture: Architecture, *, seed: int) -> Trained:
-        """One stand-alone training, judged after its last epoch."""
-        said = self.said
+    def search(self, settings: SearchSettings) -> Search:
+        """Return a search within the limit that has not started."""
+        return Search(self.feasible, self.training, self.validation, settings)
+
+    def train(self, architecture: Architecture, *, seed: int) -> TrainingResult:
+        """Train an architecture alone, and evaluate it after its last epoch."""
+        config = self.config
         net = SuperNet.standalone(
-            architecture, self.task, optimizer=OPTIMIZERS[said.optimizer], seed=seed
+            architecture, self.task, optimizer=OPTIMIZERS[config.optimizer], seed=seed
         )
-        schedule = Cosine(said.rate) if said.cosine else Constant(said.rate)
-        how = TrainingSettings(
-            epochs=said.epochs, batch_size=said.batch_size, schedule=schedule, seed=seed
+        schedule = Cosine(config.learning_rate) if config.cosine else Constant(config.learning_rate)
+        settings = TrainingSettings(
+            epochs=config.epochs, batch_size=config.batch_size, schedule=schedule, seed=seed
         )
-        train(net, architecture, self.training, how)
+        train(net, architecture, self.training, settings)
         loss = float(net.loss(architecture, self.validation))
-        chances = probabilities(net.logits(architecture, self.validation))
-        scores = score(self.target, self.truth, chances, None, resamples=1)
-        return Trained(loss=loss, balanced_error=scores["balanced_error"].value)
+        predicted = probabilities(net.logits(architecture, self.validation))
+        scores = score(self.target, self.truth, predicted, None, resamples=1)
+        return TrainingResult(loss=loss, balanced_error=scores["balanced_error"].value)
+
+    def losses(self, architecture: Architecture, trainings: int) -> list[float]:
+        """Return the losses of several trainings, with seeds 0, 1, ..."""
+        return [self.train(architecture, seed=seed).loss for seed in range(trainings)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained:
-    """What became of a stand-alone training, on the validation rows."""
+class TrainingResult:
+    """The result of a stand-alone training on the validation rows."""
 
     loss: float
     balanced_error: float
 
 
-def paper_tables() -> dict[str, PaperTable]:
-    """All tables by name."""
+@lru_cache(maxsize=1)
+def load_paper_tables() -> dict[str, PaperTable]:
+    """Return all tables of `tables.toml` by name."""
     text = resources.files("tabnas.paper").joinpath("tables.toml").read_text()
-    return {
-        name: PaperTable(name=name, **{**said, "widths": tuple(said["widths"])})
-        for name, said in tomllib.loads(text).items()
-    }
+    content = parse_toml(text, source="tables.toml")
+    return decode(dict[str, PaperTable], content, source="tables.toml")
 
 
-def paper_table(name: str) -> PaperTable:
-    """One of them."""
-    tables = paper_tables()
+def get_paper_table(name: str) -> PaperTable:
+    """Return the table with this name."""
+    tables = load_paper_tables()
     if name not in tables:
         raise TabNASError(f"there is no table {name!r}; {did_you_mean(name, tables)}")
     return tables[name]
+
+
+def prepare_table(
+    name: str, data: Path | None, changes: Mapping[str, Any] | None = None
+) -> PreparedTable:
+    """Return a prepared table with changes to its fields; jobs in a row share it."""
+    return _prepare(name, data, json.dumps(changes or {}))
+
+
+@lru_cache(maxsize=4)
+def _prepare(name: str, data: Path | None, changes: str) -> PreparedTable:
+    values = json.loads(changes)
+    if "widths" in values:
+        values["widths"] = tuple(values["widths"])
+    return replace(get_paper_table(name), **values).prepare(data)
+
+
+def find_available_tables(names: Iterable[str], folder: Path | None) -> list[str]:
+    """Return those of the tables whose files are in the folder or come with tabnas."""
+    return [name for name in names if find_file(get_paper_table(name).file, folder)]
+
+
+def describe_missing_tables(names: Iterable[str], available: Iterable[str]) -> str:
+    """Return a sentence that names the tables that are not available; empty if all are."""
+    available = set(available)
+    missing = {name: get_paper_table(name) for name in names if name not in available}
+    if not missing:
+        return ""
+    listed = ", ".join(
+        f"{name} (`{table.file}`" + (f", OpenML {table.openml})" if table.openml else ")")
+        for name, table in missing.items()
+    )
+    return f"Not run, since their files are missing: {listed}. Name their folder with `--data`."

@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from tabnas.compiling import cached_njit
+from tabnas.kernel_cache import cached_njit
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 

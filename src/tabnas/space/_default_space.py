@@ -1,4 +1,4 @@
-"""The space that is searched when nobody names one: a rule from inputs, outputs and limit."""
+"""The default search space: a rule from inputs, outputs and limits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tabnas.space._budget import Budget, Limit
 from tabnas.space._search_space import ABSENT, SearchSpace
 from tabnas.space.costs import ChainCost
 
-LAYERS = 3
-REACH = 2.0
-"""Candidates go up to what this many times the limit allows, so that more than it can be judged."""
-OCTAVES_BELOW, OCTAVES_ABOVE = 2, 3
-"""How far candidates go from the width of a network whose layers are all equally wide."""
-SMALL = 8
-"""However loose the limit, widths go down to this one, an octave at a time."""
+DEFAULT_LAYERS = 3
+RELAXATION = 2.0
+"""Candidate widths must fit into this many times the limit, so that some exceed it."""
+OCTAVES_BELOW, DEFAULT_OCTAVES_ABOVE = 2, 3
+"""The range of candidates around the width of a network with equal layers at the limit."""
+MIN_WIDTH = 8
+"""However loose the limit, candidates go down to this width, by factors of two."""
 
-# four widths an octave, so that neighbours differ by a quarter: 2, ..., 8, 10, 12, 14, 16, 20, ...
-# Not 1: normalised, a single unit says the same of every row.
+# four widths an octave, so that neighbours differ by at most a quarter: ..., 8, 10, 12, 14, 16, 20.
+# Not 1: layer normalization makes a single unit constant.
 LADDER = sorted({2, 3, 1024} | {m << k for m in (4, 5, 6, 7) for k in range(8)})
 
 
@@ -31,18 +31,17 @@ def default_space(
     inputs: int,
     outputs: int,
     embedding_parameters: int = 0,
-    layers: int = LAYERS,
-    octaves_above: int = OCTAVES_ABOVE,
+    layers: int = DEFAULT_LAYERS,
+    octaves_above: int = DEFAULT_OCTAVES_ABOVE,
 ) -> SearchSpace:
-    """Up to `layers` hidden layers, every one optional, whose widths the limit lets vary.
+    """Return a space of up to `layers` optional hidden layers, with widths that suit the budget.
 
-    Widths come from a ladder of four an octave, up to 1,024. The centre is the widest network at
-    the limit whose layers are all equally wide. Candidates reach two octaves below it, and three
-    above (`octaves_above`), as far as a layer of that width fits into twice the limit at all. Below
-    that come the powers of two down to 8: a looser limit takes no small network away. So
-    bottlenecks and wide layers are there, and little that cannot be of use. Where no layer fits,
-    the narrowest is there all the same: it may be the cheapest network, which who refuses the limit
-    has to name.
+    Widths come from a ladder of four an octave, up to 1,024. The center is the width of the widest
+    network within the budget whose layers are all equally wide. Candidates reach two octaves below
+    it, and `octaves_above` above, as far as a layer of that width fits into twice the limit. Below
+    that come the powers of two down to 8, so that a looser limit removes no small network. So the
+    space includes bottlenecks and wide layers, and few useless widths. If no layer fits, the space
+    has the narrowest width all the same, so that an error can name the cheapest network.
 
     >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
     >>> space.candidates[0]
@@ -59,9 +58,9 @@ def default_space(
     }
     linear = SearchSpace([[ABSENT]], **ends)
     depth, center = _equal_widths(budget, linear, check_int("layers", layers, minimum=1))
-    relaxed = relax(budget, linear, REACH)
+    relaxed = relax(budget, linear, RELAXATION)
     narrowest = next(width for width in LADDER if width >= center >> OCTAVES_BELOW)
-    small = [w for w in LADDER if SMALL <= w < narrowest and w.bit_count() == 1]
+    small = [w for w in LADDER if MIN_WIDTH <= w < narrowest and w.bit_count() == 1]
     candidates: list[Sequence[int]] = []
     for layer in range(depth):
         fits = _widest(relaxed, linear, before=(narrowest,) * layer)
@@ -71,7 +70,7 @@ def default_space(
 
 
 def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
-    """Every width that one of the spaces has; they have the same inputs and outputs.
+    """Return the space of all widths that one of the spaces has, for the same inputs and outputs.
 
     >>> small, large = (
     ...     default_space(Budget(parameters=limit), inputs=30, outputs=1) for limit in (500, 5_000)
@@ -92,20 +91,20 @@ def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
 
 
 def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:
-    """The budget with `factor` times the room for what an architecture can change.
+    """Return the budget with limits that are `factor` times as loose.
 
-    What a cost charges to all architectures, such as embedding tables, does not grow.
+    The fixed part of a cost, such as that of embedding tables, is not multiplied.
     """
     limits = []
     for limit in budget.limits:
         fixed = limit.cost.fixed(space) if isinstance(limit.cost, ChainCost) else 0
-        room = max(0.0, limit.upper - fixed)
-        limits.append(Limit(limit.cost, limit.upper + (factor - 1) * room))
+        variable = max(0.0, limit.upper - fixed)
+        limits.append(Limit(limit.cost, limit.upper + (factor - 1) * variable))
     return Budget(*limits)
 
 
 def _equal_widths(budget: Budget, ends: SearchSpace, layers: int) -> tuple[int, int]:
-    """How many equal layers the limit allows, at most `layers`, and how wide they can be."""
+    """Return how many equal layers the budget admits, at most `layers`, and their largest width."""
     for depth in range(layers, 0, -1):
         if width := _widest(budget, ends, repeat=depth):
             return depth, width
@@ -115,7 +114,7 @@ def _equal_widths(budget: Budget, ends: SearchSpace, layers: int) -> tuple[int, 
 def _widest(
     budget: Budget, ends: SearchSpace, *, before: tuple[int, ...] = (), repeat: int = 1
 ) -> int:
-    """The widest of the ladder that fits, `repeat` times, after some layers; 0 if none does."""
+    """Return the largest width of the ladder that fits `repeat` times after `before`; 0 if none."""
 
     def too_wide(width: int) -> bool:
         return not budget.admits(ends, Architecture(before + (width,) * repeat))

@@ -45,7 +45,7 @@ def paper() -> None:
     """
 
 
-def _add_experiment(name: str, shows: str, takes: str) -> None:
+def _add_experiment(name: str, title: str, duration: str) -> None:
     """Add the command of one experiment."""
 
     def experiment(
@@ -93,7 +93,7 @@ def _add_experiment(name: str, shows: str, takes: str) -> None:
         typer.echo(f"Written to {folder}: README.md, summary.json, rows.parquet and figures")
 
     experiment.__doc__ = (
-        f"{shows}.\n\nTakes {takes} on two cores. After an interruption, the same command "
+        f"{title}.\n\nTakes {duration} on two cores. After an interruption, the same command "
         f"continues.\n{EXAMPLES_LINE}\n"
         f"# a quick version\ntabnas paper {name} --quick --out /tmp/{name}\n\n"
         f"# the full version, with four jobs in parallel or on a cluster\n"
@@ -105,11 +105,11 @@ def _add_experiment(name: str, shows: str, takes: str) -> None:
 
 def _add_experiments() -> None:
     """Add a command for each definition file; experiments are imported when they run."""
-    for file in sorted(files("tabnas").joinpath("paper/experiments").iterdir(), key=str):
-        if file.name.endswith(".toml"):
+    for folder in sorted(files("tabnas").joinpath("paper/experiments").iterdir(), key=str):
+        file = folder.joinpath("definition.toml")
+        if file.is_file():
             definition = tomllib.loads(file.read_text())
-            name = file.name.removesuffix(".toml")
-            _add_experiment(name, definition["shows"], definition["takes"])
+            _add_experiment(folder.name, definition["title"], definition["duration"])
 
 
 _add_experiments()
@@ -146,17 +146,17 @@ def ground_truth(
     # two trainings in parallel
     tabnas paper ground-truth adult --processes 2
     """
-    from tabnas.paper import GroundTruthMaker
+    from tabnas.paper import GroundTruthBuilder
 
     job_config = make_job_config(processes, backend, address)
     console = make_console(stderr=True)
-    maker = GroundTruthMaker(name, data=data, out=out, most=max_trainings)
+    builder = GroundTruthBuilder(name, data=data, out=out, max_trainings=max_trainings)
     with console.status(f"{name}: reading the table") as status:
-        maker.make(
+        builder.build(
             lambda done, total: status.update(f"{name}: {done:,} of {total:,} trainings done"),
             job_config=job_config,
         )
-    typer.echo(f"Written: {maker.file}")
+    typer.echo(f"Written: {builder.file}")
 
 
 def claims(
@@ -171,9 +171,9 @@ def claims(
     # write results/README.md
     tabnas paper claims --results results
     """
-    from tabnas.paper import claims_page
+    from tabnas.paper import render_claims
 
-    page = claims_page(results)
+    page = render_claims(results)
     atomic_write(results / "README.md", page)
     typer.echo(f"Written: {results / 'README.md'}")
 

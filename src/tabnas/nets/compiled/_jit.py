@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from tabnas.compiling import NEWEST_TESTED_NUMBA, cache_on_disk, isolated_njit
+from tabnas.kernel_cache import NEWEST_TESTED_NUMBA, cache_on_disk, isolated_njit
 from tabnas.nets._engine import MAX_GRADIENT_NORM
 from tabnas.nets._shape import NORM_EPSILON
 

@@ -1,6 +1,6 @@
-"""The experiments: a TOML file that says what is compared on what, a module that does it.
+"""The experiments, a package each.
 
-A new one is these two files of one name; the module's `EXPERIMENT` is its class.
+A new one is a package with a `definition.toml` and a subclass of `Experiment` named `EXPERIMENT`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from importlib import import_module, resources
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.paper._experiment import Experiment
 
-__all__ = ["experiment_called", "experiment_names"]
+__all__ = ["get_experiment", "list_experiments"]
 
 
-def experiment_names() -> list[str]:
-    """All experiments there are."""
-    files = resources.files("tabnas.paper.experiments").iterdir()
-    return sorted(file.name[: -len(".toml")] for file in files if file.name.endswith(".toml"))
+def list_experiments() -> list[str]:
+    """Return the names of all experiments."""
+    folders = resources.files("tabnas.paper.experiments").iterdir()
+    return sorted(folder.name for folder in folders if (folder / "definition.toml").is_file())
 
 
-def experiment_called(name: str) -> type[Experiment]:
-    """The experiment of a name."""
-    if name not in experiment_names():
-        raise TabNASError(
-            f"there is no experiment {name!r}; {did_you_mean(name, experiment_names())}"
-        )
-    found: type[Experiment] = import_module(f"tabnas.paper.experiments.{name}").EXPERIMENT
-    return found
+def get_experiment(name: str) -> type[Experiment]:
+    """Return the class of the experiment with this name."""
+    if name not in list_experiments():
+        hint = did_you_mean(name, list_experiments())
+        raise TabNASError(f"there is no experiment {name!r}; {hint}")
+    experiment: type[Experiment] = import_module(f"tabnas.paper.experiments.{name}").EXPERIMENT
+    return experiment

@@ -14,6 +14,7 @@ from tabnas.formatting import (
     greater_is_better,
     metric_label,
 )
+from tabnas.pareto import is_pareto_optimal
 from tabnas.report._chart import WIDTH, Scale, draw_axes
 from tabnas.report._figure import Figure, Table
 from tabnas.report._svg import Drawing, Point
@@ -82,12 +83,10 @@ def pareto_front(points: Sequence[Point], *, greater: bool) -> list[Point]:
     >>> pareto_front([(3, 0.1), (1, 0.3), (2, 0.4)], greater=False)
     [(1, 0.3), (3, 0.1)]
     """
-    front: list[Point] = []
+    distinct = sorted(set(points))
     sign = -1 if greater else 1
-    for cost, score in sorted(points, key=lambda point: (point[0], sign * point[1])):
-        if not front or sign * score < sign * front[-1][1]:
-            front.append((cost, score))
-    return front
+    optimal = is_pareto_optimal([cost for cost, _ in distinct], [sign * y for _, y in distinct])
+    return [point for point, is_optimal in zip(distinct, optimal, strict=True) if is_optimal]
 
 
 def _stairs(front: Sequence[Point], x: Scale, y: Scale, end: float) -> list[Point]:

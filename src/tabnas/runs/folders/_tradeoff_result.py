@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tabnas.pareto import is_pareto_optimal
 from tabnas.results import TradeoffModel, TradeoffResult
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs._tradeoff import PlannedTradeoff
@@ -22,12 +23,9 @@ def build_tradeoff_result(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]
     first = outcomes[0]
     metric, loosest = first.metric, outcomes[-1].plan.feasible.space
     costs = [costs_with_limits(outcome) for outcome in outcomes]
-    optimal = pareto_optimal(
-        [
-            (use[tradeoff.cost].value, outcome.chosen.loss)
-            for use, outcome in zip(costs, outcomes, strict=True)
-        ]
-    )
+    optimal = is_pareto_optimal(
+        [use[tradeoff.cost].value for use in costs], [outcome.chosen.loss for outcome in outcomes]
+    ).tolist()
     return TradeoffResult(
         target=summarize_target(first.data, classes=False),
         metric=metric.name,
@@ -76,17 +74,3 @@ def folder_name(limit: float) -> str:
     ('limit-5000', 'limit-12.5')
     """
     return f"limit-{float(limit)!r}" if limit != int(limit) else f"limit-{int(limit)}"
-
-
-def pareto_optimal(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Return for each point (cost, loss) whether no other point dominates it.
-
-    >>> pareto_optimal([(1, 0.3), (2, 0.4), (3, 0.1)])
-    [True, False, True]
-    """
-    return [
-        not any(
-            other[0] <= point[0] and other[1] <= point[1] and other != point for other in points
-        )
-        for point in points
-    ]
