@@ -27,6 +27,7 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs.checkpoints._file import DIGEST, MAGIC, read_checkpoint, write_checkpoint
+from tabnas.runs.plan._plan import ResolvedPlan
 from tests.runs.conftest import made_table
 from tests.runs.test_resume import StopsAt, planned
 
@@ -213,7 +214,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, LabelledTab
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_in_folder(folder, data, settings, begin=lambda run: _leave(folder, run, stop))
+        run_in_folder(folder, data, settings, on_plan=lambda run: _leave(folder, run, stop))
     assert (folder / "config.toml").exists()
     return folder, data, settings
 
@@ -387,11 +388,11 @@ def test_sources_of_any_other_kind(said: Any) -> None:
 )  # fmt: skip
 def test_plans_that_follow_from_nothing(numbers: Any, run: PlannedRun) -> None:
     with pytest.raises(TabNASError, match="plan"):
-        run.plan.with_resolved(numbers)
+        run.plan.with_resolved(ResolvedPlan.decode(numbers))
 
 
 def test_a_search_that_would_not_fit_into_memory_is_refused() -> None:
     data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
-    with pytest.raises(TabNASError, match="the networks of a search must take at most"):
+    with pytest.raises(TabNASError, match="the SuperNet must take at most"):
         plan_run(data, settings)

@@ -88,7 +88,8 @@ def test_the_work_of_a_training_stays_within_bounds(rows: int) -> None:
     assert epochs == 1 or epochs * rows <= 40_000_000
 
 
-def test_time_stretches_the_work() -> None:
+def test_time_stretches_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_plan, "_time_step", lambda *args: 1e-4)
     table = made_table(4_000)
     data = LabelledTable.from_table(table.drop(["value"]), "kind")
 

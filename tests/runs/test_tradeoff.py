@@ -18,6 +18,7 @@ from tabnas.data import Table
 from tabnas.decoding import encode
 from tabnas.errors import InfeasibleError
 from tabnas.latency import Machine
+from tabnas.pareto import is_pareto_optimal
 from tabnas.results._tradeoff import FOLDER
 from tabnas.runs import (
     LabelledTable,
@@ -34,7 +35,7 @@ from tabnas.runs import (
 )
 from tabnas.runs._pipeline import Outcome
 from tabnas.runs.candidates._training import CandidateTraining
-from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name, pareto_optimal
+from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name
 from tabnas.space import Architecture
 from tests.cli.conftest import write_csv
 from tests.latency.conftest import made_latency_table
@@ -282,7 +283,8 @@ def test_the_latency_of_every_model_is_measured_and_told(latency_file) -> None:
         measured = result.timings[f"measured latency_us, limit-{limit:.12g}"]
         assert measured == pytest.approx(machine.predicted_us(outcome.model), abs=1e-3)
         costs.append((model.costs["latency_us"].value, outcome.chosen.loss))
-    assert [model.pareto_optimal for model in result.models] == pareto_optimal(costs)
+    optimal = is_pareto_optimal(*zip(*costs, strict=True)).tolist()
+    assert [model.pareto_optimal for model in result.models] == optimal
 
 
 def test_a_plan_with_latencies_is_gone_on_with_and_measures_nothing(latency_file, tmp_path) -> None:

@@ -117,9 +117,9 @@ def balance_classes(totals: ArrayLike, rows: ArrayLike | None = None) -> FloatAr
     differs. A class of fewer than ten rows gets a tenth of its share for each row: networks would
     learn one or two rows by heart that weigh as much as hundreds.
 
-    >>> class_balance([30, 10]).round(2).tolist()
+    >>> balance_classes([30, 10]).round(2).tolist()
     [0.67, 2.0]
-    >>> class_balance([98, 2]).round(2).tolist()  # and not 25
+    >>> balance_classes([98, 2]).round(2).tolist()  # and not 25
     [0.51, 5.0]
     """
     present = np.asarray(totals, np.float64)
