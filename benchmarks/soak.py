@@ -29,7 +29,7 @@ import numpy as np
 
 from tabnas.data import Table, load_dataset
 from tabnas.paper import collect_provenance
-from tabnas.runs import LabelledTable, RunFolder, RunSettings, load_run_model, plan_run
+from tabnas.runs import LabelledTable, RunSettings, load_run_model, run_in_folder
 
 WORK = {"search_epochs": 6, "epochs": 6, "candidates": 2}
 CHECKPOINT_EVERY = 0.2  # seconds
@@ -51,11 +51,7 @@ class Work:
         data = LabelledTable.from_table(self.table, "target")
         given = {"limits": {"parameters": 2_000}, "baselines": False} | self.settings
         settings = RunSettings(seed=seed, **given)
-        with RunFolder(folder) as place:
-            run = plan_run(data, settings, resolved=WORK)
-            config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
-            checkpoint = place.begin(run, config, every=CHECKPOINT_EVERY)
-            place.finish(run.execute(None, checkpoint))
+        run_in_folder(folder, data, settings, resolved=WORK, checkpoint_seconds=CHECKPOINT_EVERY)
         model = load_run_model(folder)
         model.predict(data.features)
         return str(model.architecture)

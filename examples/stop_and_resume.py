@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = out or Path(temporary)
 
     try:
-        run_in_folder(folder / "stopped", data, settings, observe=stop)
+        run_in_folder(folder / "stopped", data, settings, on_progress=stop)
     except RunStopped:  # a KeyboardInterrupt that has left a checkpoint
         left = sorted(file.name for file in (folder / "stopped").glob("[!.]*"))
         print(f"stopped; the folder holds {', '.join(left)}")

@@ -1,6 +1,8 @@
-"""Names of the array types that several modules use."""
+"""Types that several packages use."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +10,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IndexArray = NDArray[np.uint32]
+"""Unsigned, so that compiled code need not check for negative indices."""
+Scaling = Literal["robust", "standard", "none"]
+"""How numeric columns are scaled."""

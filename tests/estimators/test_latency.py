@@ -53,5 +53,5 @@ def test_a_loaded_one_remembers_its_limits(device: Path, tmp_path: Path) -> None
 
 
 def test_a_table_without_a_limit_is_a_mistake(device: Path) -> None:
-    with pytest.raises(TabNASError, match="must serve a limit on latency"):
+    with pytest.raises(TabNASError, match="needs a limit on latency"):
         TabNASClassifier(latency_table=device).fit(FEATURES, ANSWERS)

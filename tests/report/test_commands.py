@@ -23,10 +23,11 @@ from tabnas.cli._source import Source
 from tabnas.cli.options._search_options import SearchOptions
 from tabnas.data import Shares, read_table
 from tabnas.errors import TabNASError
-from tabnas.report._commands import COUNTED, MEASURED, decode_config, repeat_run
+from tabnas.report._commands import COUNTED, decode_config, repeat_run
 from tabnas.results import RunResult
 from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
-from tabnas.space import COSTS, Flops
+from tabnas.settings import TradeoffSettings
+from tabnas.space import COSTS, MEASURED_COSTS, Flops
 from tests.cli.conftest import make_columns, write_csv
 from tests.conftest import BRIEF, planned_with
 from tests.report.conftest import card_of, made_config, made_result, report_of
@@ -111,12 +112,17 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any, ...]]:
     """A function that parses a command with the real command line, up to reading the table."""
     found: list[tuple[Any, ...]] = []
 
-    def record(source: Source, settings: RunSettings, *several: Any, **others: Any) -> None:
-        found.append((settings, source, *several[:2]))
+    def record(
+        source: Source,
+        settings: RunSettings,
+        tradeoff: TradeoffSettings | None = None,
+        **others: Any,
+    ) -> None:
+        several = () if tradeoff is None else (list(tradeoff.limits), tradeoff.cost)
+        found.append((settings, source, *several))
         raise ParsedError("as far as parsing goes")
 
     monkeypatch.setattr(Source, "plan", record)
-    monkeypatch.setattr(Source, "plan_tradeoff", record)
 
     def parse(command: str) -> tuple[Any, ...]:
         if command.startswith("import subprocess"):
@@ -251,7 +257,9 @@ def test_a_limit_is_printed_as_it_can_be_given(
 
 
 def test_every_cost_with_an_option_is_known() -> None:
-    assert {*COUNTED, *MEASURED} == set(SearchOptions(data="birds.csv").all_limits())
+    assert {*COUNTED, *MEASURED_COSTS} == set(
+        SearchOptions(data="birds.csv", settings={}).all_limits()
+    )
 
 
 @pytest.mark.parametrize(

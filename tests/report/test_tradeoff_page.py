@@ -277,7 +277,14 @@ def test_a_tradeoff_on_another_cost() -> None:
 
 
 def test_a_tradeoff_with_a_latency_table_and_a_last_training() -> None:
-    said = repeat_run(decode_config(tradeoff_config(refit=True, latency_table="a.json")), "bird")
+    said = repeat_run(
+        decode_config(
+            tradeoff_config(
+                refit=True, latency_table="a.json", limits={"parameters": 500, "latency_us": 50}
+            )
+        ),
+        "bird",
+    )
     said = said.replace(" \\\n   ", "")
     assert said.startswith("tabnas tradeoff ")
     assert "--latency-table a.json" in said
@@ -287,4 +294,4 @@ def test_a_tradeoff_with_a_latency_table_and_a_last_training() -> None:
 @pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])
 def test_what_the_command_has_no_option_for_is_said_in_python(settings: dict[str, Any]) -> None:
     said = repeat_run(decode_config(tradeoff_config(**settings)), "bird")
-    assert "plan_tradeoff(LabelledTable.from_table(table, 'bird'), settings, **config" in said
+    assert "plan_tradeoff(data, settings, **config" in said

@@ -207,7 +207,7 @@ def test_configs(tmp_path: Path) -> None:
             source = Source.from_dict(found.get("data", {}))
             settings = RunSettings.from_dict(found.get("settings", {}))
             if number < 150 * TIMES:
-                run = source.plan(settings, found.get("plan"))
+                run = source.plan(settings, resolved=found.get("plan"))
                 budget, space = settings.budget, run.plan.feasible.space
                 assert budget.admits(space, run.plan.feasible.most_expensive())
     assert not all(seen)

@@ -11,7 +11,7 @@ import pytest
 
 from tabnas.data import Table
 from tabnas.errors import InfeasibleError, TabNASError
-from tabnas.latency import COST_NAMES, LatencyTerms, Machine, NetworkShape
+from tabnas.latency import LatencyTerms, Machine, NetworkShape
 from tabnas.model import Model, load_model, save_model
 from tabnas.runs import (
     LabelledTable,
@@ -25,6 +25,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.plan._latency import REFERENCE_NETWORKS, REPEATS
+from tabnas.space import MEASURED_COSTS
 from tests.latency.conftest import TERMS, made_latency_table
 from tests.runs.conftest import made_table
 from tests.runs.test_resume import StopsAt, bits
@@ -96,7 +97,7 @@ def test_the_overhead_is_that_of_the_tables_own_file(table_file: str) -> None:
     plan = planned(FakeMachine(), table_file, limits).plan
     assert plan.latency is not None
     for name, cost in plan.latency.costs.items():
-        rows = COST_NAMES[name]
+        rows = MEASURED_COSTS[name]
         assert cost.overhead_us == pytest.approx(OVERHEAD[rows])
         assert cost.terms == TERMS[rows]
     assert plan.feasible.method == "chain"
@@ -173,7 +174,7 @@ def test_before_a_limit_is_refused_all_is_measured_again(table_file: str) -> Non
         ({"limits": {"latency_us": 0}}, "positive number of microseconds"),
         ({"limits": {"latency_us": float("nan")}}, "positive number of microseconds"),
         ({"limits": {"latency_us": "50"}}, "positive number of microseconds"),
-        ({"limits": {"parameters": 9}, "latency_table": "x.json"}, "must serve a limit on latency"),
+        ({"limits": {"parameters": 9}, "latency_table": "x.json"}, "needs a limit on latency"),
         ({"limits": {"latency_us": 9}, "latency_table": 3}, "must be a text"),
     ],
 )

@@ -328,7 +328,7 @@ def test_training_rows_of_one_class_are_refused() -> None:
         ({"order": "tim"}, "did you mean 'time'"),
         ({"order": "time"}, "needs the name of its column"),
         ({"class_weight": "balance"}, "did you mean 'balanced'"),
-        ({"time": 0}, "positive seconds"),
+        ({"time": 0}, "positive number of seconds"),
         ({"layers": 0}, "layers must be"),
         ({"seed": -1}, "seed must be"),
     ],

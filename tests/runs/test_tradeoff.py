@@ -161,7 +161,7 @@ def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> 
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(config(tradeoff))
-        result = folder.finish_all(tradeoff, outcomes, config(tradeoff))
+        result = folder.finish_all(tradeoff, outcomes)
     assert load_tradeoff(path) == result
     for limit, model in zip(tradeoff.limits, result.models, strict=True):
         assert model.costs["parameters"].limit == limit
@@ -179,7 +179,7 @@ def test_a_page_that_cannot_be_made_is_no_loss(tradeoff, outcomes, tmp_path) -> 
     with TradeoffFolder(path) as folder:
         folder.write_config({})
         with pytest.warns(UserWarning, match=r"finished, but has no tradeoff.html: config.toml"):
-            folder.finish_all(tradeoff, outcomes, {})
+            folder.finish_all(tradeoff, outcomes)
     assert load_tradeoff(path).models
     assert load_run_model(path / "limit-400")
 
@@ -188,7 +188,7 @@ def test_the_page_says_how_to_make_it_again(tradeoff, outcomes, tmp_path, monkey
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(config(tradeoff))
-        folder.finish_all(tradeoff, outcomes, config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     page = (path / "tradeoff.html").read_text(encoding="utf-8")
     code = re.search(r'<pre id="again-code".*?<code>(.*?)</code>', page, flags=re.S)
     monkeypatch.chdir(path)
@@ -204,14 +204,14 @@ def test_a_process_that_ended_between_two_runs_is_gone_on_with(
     with TradeoffFolder(path) as folder:
         folder.write_config(config(tradeoff))
         folder.checkpoint.mkdir()
-        folder.finish_all(tradeoff, outcomes, config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     (path / "tradeoff.json").unlink()
     (path / "limit-400" / "result.json").unlink()
     before_its_report = path / folder_name(60)
     (before_its_report / "report.html").unlink()
     (before_its_report / ".lock").touch()
     with TradeoffFolder(path, resume=True) as folder:
-        folder.finish_all(tradeoff, outcomes, config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     assert load_result(path / "limit-400").architecture
     assert (before_its_report / "report.html").exists()
     assert not (before_its_report / ".lock").exists()
@@ -223,7 +223,7 @@ def test_a_process_that_ended_before_the_page_is_finished_by_resume(
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(config(tradeoff))
-        folder.finish_all(tradeoff, outcomes, config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     whole = {file.name for file in path.iterdir()}
     (path / "tradeoff.html").unlink()
     (path / ".lock").touch()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,19 @@ from tabnas.cli.display._formatting import make_console, sanitize
 from tabnas.decoding import encode
 
 if TYPE_CHECKING:
-    from tabnas.runs import Ranks, RunFolder, RunSettings
+    from tabnas.jobs import JobConfig
+    from tabnas.results import RunResult, TradeoffResult
+    from tabnas.runs import Ranks, RunCheckpoint, RunFolder
+    from tabnas.settings import RunSettings, TradeoffSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """What a run prints, and how often it writes a checkpoint."""
 
-    checkpoint_seconds: float
-    quiet: bool
-    as_json: bool
+    checkpoint_seconds: float = 60.0
+    quiet: bool = False
+    as_json: bool = False
 
 
 @contextmanager
@@ -55,52 +58,98 @@ def report_interruption(
         raise CommandExitError(RANK_LOST) from None
 
 
-def execute_run(
+def execute(
     folder: RunFolder,
     source: Source,
     settings: RunSettings,
     output: OutputOptions,
     *,
-    tensorboard: bool = False,
+    tradeoff: TradeoffSettings | None = None,
     resolved: Mapping[str, Any] | None = None,
+    tensorboard: bool = False,
     ranks: Ranks | None = None,
+    job_config: JobConfig | None = None,
 ) -> None:
-    """Execute a run or the rest of it; with several processes, as the first of them."""
+    """Execute a run or a trade-off, or the rest of it, and print the result.
+
+    With several processes, this is the work of the first.
+    """
     from tabnas.cli.display._progress import run_progress
-    from tabnas.cli.display._run_summary import print_result
-    from tabnas.runs import SINGLE_PROCESS, EventLog, StatusFile
+    from tabnas.runs import SINGLE_PROCESS, StatusFile, execute_in_folder
 
     ranks = ranks or SINGLE_PROCESS
     console = make_console(stderr=True)
-    cost = next(iter(settings.limits))
-    with ExitStack() as log:
-        with (
-            report_interruption(console, folder.name, ranks),
-            run_progress(console, quiet=output.quiet or output.as_json, cost=cost) as show,
-        ):
-            live = StatusFile(folder.path, show)
-            run = source.plan(settings, resolved, observe=live, ranks=ranks)
-            config = {"data": source.to_dict(), "settings": settings.to_dict()}
-            config |= {"plan": run.plan.resolved}
-            checkpoint = folder.begin(run, config, every=output.checkpoint_seconds, ranks=ranks)
-            live.set_plan(run)
-            if checkpoint.note:
-                console.print(f"tabnas: note: {sanitize(checkpoint.note)}", markup=False)
-            events = log.enter_context(EventLog(folder.path, run, live)) if tensorboard else None
-            outcome = run.execute(events or live, checkpoint)
-        result = folder.finish(outcome)
-        if events is not None:
-            events.finish(result)
+    config = {"data": source.to_dict(), "settings": settings.to_dict()}
+    if tradeoff is not None:
+        config["tradeoff"] = tradeoff.to_dict()
+
+    def print_note(checkpoint: RunCheckpoint) -> None:
+        if checkpoint.note:
+            console.print(f"tabnas: note: {sanitize(checkpoint.note)}", markup=False)
+
+    cost = next(iter(settings.limits)) if tradeoff is None else tradeoff.cost
+    with (
+        report_interruption(console, folder.name, ranks),
+        run_progress(console, quiet=output.quiet or output.as_json, cost=cost) as on_progress,
+    ):
+        status = StatusFile(folder.path, on_progress)
+        planned = source.plan(
+            settings, tradeoff, resolved=resolved, on_progress=status, ranks=ranks
+        )
+        _, result = execute_in_folder(
+            folder,
+            planned,
+            config,
+            status=status,
+            on_begin=print_note,
+            checkpoint_seconds=output.checkpoint_seconds,
+            tensorboard=tensorboard,
+            ranks=ranks,
+            job_config=job_config,
+        )
+    print_result(result, folder.name, output)
+
+
+def print_result(result: RunResult | TradeoffResult, folder: str, output: OutputOptions) -> None:
+    """Print the result of a run or a trade-off as the options say."""
+    from tabnas.cli.display._run_summary import print_run
+    from tabnas.cli.display._tradeoff_summary import print_tradeoff
+    from tabnas.results import TradeoffResult
+
     if output.as_json:
-        typer.echo(json.dumps(encode(result) | {"folder": folder.name}, indent=2))
-    elif not output.quiet:
-        print_result(make_console(), result, folder.name)
+        typer.echo(json.dumps(encode(result) | {"folder": folder}, indent=2))
+    elif output.quiet:
+        return
+    elif isinstance(result, TradeoffResult):
+        print_tradeoff(make_console(), result, folder)
+    else:
+        print_run(make_console(), result, folder)
+
+
+def print_plan(
+    source: Source,
+    settings: RunSettings,
+    output: OutputOptions,
+    tradeoff: TradeoffSettings | None = None,
+) -> None:
+    """Print what a run or a trade-off would do."""
+    from tabnas.cli.display._progress import run_progress
+    from tabnas.cli.display._run_summary import describe_planned, print_planned
+
+    quiet = output.quiet or output.as_json
+    with run_progress(make_console(stderr=True), quiet=quiet, cost="") as on_progress:
+        facts = describe_planned(source.plan(settings, tradeoff, on_progress=on_progress))
+    if output.as_json:
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        print_planned(make_console(), facts)
 
 
 def run_secondary_rank(folder: str, source: Source, settings: RunSettings, ranks: Ranks) -> None:
     """Execute the same run in another process; the first one writes the folder and prints."""
-    from tabnas.runs import RunCheckpoint
+    from tabnas.runs import PlannedRun, RunCheckpoint
 
     with report_interruption(make_console(stderr=True), folder, ranks):
         run = source.plan(settings, ranks=ranks)
+        assert isinstance(run, PlannedRun)
         run.assist(RunCheckpoint(identity=run.identity(), ranks=ranks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         PlannedTradeoff,
         ProgressCallback,
         Ranks,
-        RunSettings,
     )
+    from tabnas.settings import RunSettings, TradeoffSettings
     from tabnas.stores import Store
 
 
@@ -46,13 +46,14 @@ class Source:
     def plan(
         self,
         settings: RunSettings,
-        resolved: Mapping[str, Any] | None = None,
+        tradeoff: TradeoffSettings | None = None,
         *,
-        observe: ProgressCallback = lambda progress: None,
+        resolved: Mapping[str, Any] | None = None,
+        on_progress: ProgressCallback = lambda progress: None,
         ranks: Ranks | None = None,
-    ) -> PlannedRun:
-        """Load the rows and plan a run; tables are freed as soon as they are encoded."""
-        from tabnas.runs import SINGLE_PROCESS, plan_run
+    ) -> PlannedRun | PlannedTradeoff:
+        """Load the rows and plan a run or a trade-off; tables are freed once they are encoded."""
+        from tabnas.runs import SINGLE_PROCESS, plan_run, plan_tradeoff
 
         if ranks is not None and ranks.size > 1 and self.stdin_tables:
             raise TabNASError(
@@ -60,38 +61,25 @@ class Source:
                 "it to a file and name that"
             )
         rows, validation, test = self._load(settings)
+        if tradeoff is not None:
+            return plan_tradeoff(
+                rows,
+                settings,
+                tradeoff.limits,
+                cost=tradeoff.cost,
+                validation=validation,
+                test=test,
+                resolved=resolved,
+                on_progress=on_progress,
+            )
         return plan_run(
             rows,
             settings,
             validation=validation,
             test=test,
             resolved=resolved,
-            on_progress=observe,
+            on_progress=on_progress,
             ranks=ranks or SINGLE_PROCESS,
-        )
-
-    def plan_tradeoff(
-        self,
-        settings: RunSettings,
-        limits: Sequence[float],
-        cost: str,
-        resolved: Mapping[str, Any] | None = None,
-        *,
-        observe: ProgressCallback = lambda progress: None,
-    ) -> PlannedTradeoff:
-        """Load the rows and plan a trade-off of several limits."""
-        from tabnas.runs import plan_tradeoff
-
-        rows, validation, test = self._load(settings)
-        return plan_tradeoff(
-            rows,
-            settings,
-            limits,
-            cost=cost,
-            validation=validation,
-            test=test,
-            resolved=resolved,
-            on_progress=observe,
         )
 
     def _load(

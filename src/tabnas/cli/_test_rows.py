@@ -9,12 +9,12 @@ from typing import Any
 
 from tabnas.cli._source import Source
 from tabnas.cli._tables import is_local
-from tabnas.cli.commands._tradeoff import parse_tradeoff_config
 from tabnas.data import Table, find_labelled_rows
 from tabnas.errors import TabNASError
 from tabnas.model import LabelledRows
 from tabnas.runs import (
     RunSettings,
+    TradeoffSettings,
     load_config,
     load_result,
     load_run_model,
@@ -79,11 +79,13 @@ def load_test_rows(run: Path) -> CheckRows:
 
 def _expand_limits(settings: RunSettings, config: Mapping[str, Any]) -> list[RunSettings]:
     """Return the settings of a run, or those of every limit of a trade-off."""
-    tradeoff = parse_tradeoff_config(config)
-    if tradeoff is None:
+    if "tradeoff" not in config:
         return [settings]
-    limits, cost = tradeoff
-    return [replace(settings, limits={**settings.limits, cost: limit}) for limit in limits]
+    tradeoff = TradeoffSettings.from_dict(config["tradeoff"])
+    return [
+        replace(settings, limits={**settings.limits, tradeoff.cost: limit})
+        for limit in tradeoff.limits
+    ]
 
 
 def _load_store_rows(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from tabnas.data._datetimes import to_seconds
 from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
 from tabnas.data._kinds import Kind, infer_kind
-from tabnas.data._labels import Label, find_labelled_rows
+from tabnas.data._labels import Label
 from tabnas.data._readers import CRITEO_COLUMNS, read_table
 from tabnas.data._splits import (
-    Shares,
     Split,
     split_by_group,
     split_by_time,
@@ -24,12 +23,12 @@ from tabnas.data._targets import (
     Target,
     Task,
     check_class_counts,
+    find_labelled_rows,
     fit_target,
     target_from_dict,
 )
 from tabnas.data._unseen import UnseenCategories
 from tabnas.data._values import MISSING_MARKS, to_booleans, to_numbers, to_texts
-from tabnas.data.columns import Scaling
 from tabnas.data.datasets import (
     DATASETS,
     Dataset,
@@ -40,6 +39,8 @@ from tabnas.data.datasets import (
     list_datasets,
     load_dataset,
 )
+from tabnas.shares import Shares
+from tabnas.types import Scaling
 
 __all__ = [
     "CRITEO_COLUMNS",

@@ -22,12 +22,11 @@ from tabnas.data.columns import (
     HashedColumn,
     Int32Array,
     NumericColumn,
-    Scaling,
     column_from_dict,
 )
 from tabnas.decoding import DecodeError, DecodeWith, decode
 from tabnas.errors import TabNASError, did_you_mean
-from tabnas.types import IntArray
+from tabnas.types import IntArray, Scaling
 
 FORMAT = 2
 RECODE_ROWS = 1 << 16  # rows whose codes are changed at a time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 
 from tabnas.data._number_text import are_number_like
 from tabnas.data._values import (
-    MISSING_MARKS,
-    POSSIBLE_LABELS,
     SURE_MARKS,
     check_column_type,
     decode_dictionary,
@@ -24,10 +22,6 @@ from tabnas.data._values import (
     to_numbers,
     to_texts,
 )
-from tabnas.types import IntArray
-
-if TYPE_CHECKING:
-    from tabnas.data._targets import Target
 
 Label = str | int | bool | float
 """A class, as the table has it."""
@@ -91,35 +85,3 @@ def normalize_labels(labels: Sequence[Label]) -> pa.Array:
 
 def _chunked(values: Any) -> pa.ChunkedArray:
     return pa.chunked_array([values])
-
-
-# --- rows with a target ---------------------------------------------------------------------------
-
-
-def find_labelled_rows(column: Any, target: Target | None = None) -> IntArray:
-    """Return the numbers of the rows with a target: not null, NaN, or a mark like "?"."""
-    missing = is_missing(column, marks=find_missing_marks(column, target))
-    return np.asarray(np.nonzero(~missing)[0], np.int64)
-
-
-def find_missing_marks(column: Any, target: Target | None = None) -> tuple[str, ...]:
-    """Return the texts that mean that the target of a row is missing.
-
-    Among other texts, "-" and "none" may be labels; for a fitted target, they are if it has them.
-    """
-    if not is_text(column):
-        return MISSING_MARKS
-    if target is not None:
-        classes = {str(label).strip() for label in getattr(target, "classes", ())}
-        return tuple(mark for mark in MISSING_MARKS if mark not in classes)
-    return MISSING_MARKS if are_number_like(to_texts(column).unique()).all() else SURE_MARKS
-
-
-def describe_labels(target: Target) -> tuple[str, ...]:
-    """Return notes about labels that may mean a missing value."""
-    return tuple(
-        f"{label!r} is a class of the target {target.name!r}, and not taken for a missing value; "
-        "leave these cells empty if they mean that"
-        for label in getattr(target, "classes", ())
-        if isinstance(label, str) and label.strip() in POSSIBLE_LABELS
-    )

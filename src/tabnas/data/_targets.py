@@ -17,7 +17,6 @@ from tabnas.data._labels import (
     Label,
     encode_labels,
     find_labels,
-    find_missing_marks,
     normalize_labels,
 )
 from tabnas.data._number_text import (
@@ -28,6 +27,9 @@ from tabnas.data._number_text import (
     are_number_like,
 )
 from tabnas.data._values import (
+    MISSING_MARKS,
+    POSSIBLE_LABELS,
+    SURE_MARKS,
     RowError,
     check_column_type,
     count_distinct,
@@ -46,7 +48,7 @@ from tabnas.decoding import (
     describe_value,
 )
 from tabnas.errors import TabNASError, did_you_mean
-from tabnas.types import FloatArray
+from tabnas.types import FloatArray, IntArray
 
 Task = Literal["binary", "multiclass", "regression"]
 """What is predicted: one of two classes, one of several, or a quantity."""
@@ -313,3 +315,35 @@ def target_from_dict(state: Mapping[str, Any]) -> Target:
             fields = {key: value for key, value in state.items() if key != "form"}
             return decode(kind, fields, source="the target")
     raise DecodeError(f"the target must be of classes or a number, got {describe_value(form)}")
+
+
+# --- rows with a target ---------------------------------------------------------------------------
+
+
+def find_labelled_rows(column: Any, target: Target | None = None) -> IntArray:
+    """Return the numbers of the rows with a target: not null, NaN, or a mark like "?"."""
+    missing = is_missing(column, marks=find_missing_marks(column, target))
+    return np.asarray(np.nonzero(~missing)[0], np.int64)
+
+
+def find_missing_marks(column: Any, target: Target | None = None) -> tuple[str, ...]:
+    """Return the texts that mean that the target of a row is missing.
+
+    Among other texts, "-" and "none" may be labels; for a fitted target, they are if it has them.
+    """
+    if not is_text(column):
+        return MISSING_MARKS
+    if target is not None:
+        classes = {str(label).strip() for label in getattr(target, "classes", ())}
+        return tuple(mark for mark in MISSING_MARKS if mark not in classes)
+    return MISSING_MARKS if are_number_like(to_texts(column).unique()).all() else SURE_MARKS
+
+
+def describe_labels(target: Target) -> tuple[str, ...]:
+    """Return notes about labels that may mean a missing value."""
+    return tuple(
+        f"{label!r} is a class of the target {target.name!r}, and not taken for a missing value; "
+        "leave these cells empty if they mean that"
+        for label in getattr(target, "classes", ())
+        if isinstance(label, str) and label.strip() in POSSIBLE_LABELS
+    )

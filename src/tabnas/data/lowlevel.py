@@ -25,7 +25,6 @@ from tabnas.data._kinds import (
     infer_text_schema,
     looks_like_identifier,
 )
-from tabnas.data._labels import describe_labels, find_missing_marks
 from tabnas.data._number_text import (
     DEFAULT_NUMBER_FORMAT,
     DecimalContext,
@@ -35,7 +34,12 @@ from tabnas.data._number_text import (
 )
 from tabnas.data._readers import check_table_file, find_csv_format
 from tabnas.data._table import read_ahead, set_decimal_mark
-from tabnas.data._targets import fit_number_format, holds_classes
+from tabnas.data._targets import (
+    describe_labels,
+    find_missing_marks,
+    fit_number_format,
+    holds_classes,
+)
 from tabnas.data._values import (
     RowError,
     decode_dictionary,

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tabnas.data import Shares
 from tabnas.errors import TabNASError, check_int
-from tabnas.runs import RunSettings
+from tabnas.settings import RunSettings, Shares, get_settings
 
 
 def limit_names(kind: type) -> list[str]:
@@ -31,20 +30,21 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
             "at least one limit must be set, but all are None; set one of "
             + ", ".join(f"max_{name}" for name in names)
         )
-    class_weight = getattr(estimator, "class_weight", None)
+    parameters = signature(type(estimator)).parameters
+    values = {
+        setting.name: getattr(estimator, setting.name)
+        for setting in get_settings(RunSettings)
+        if setting.name in parameters
+    }
+    if isinstance(values.get("class_weight"), Mapping):
+        values["class_weight"] = None  # weights by class become weights of rows
+    if values["latency_table"] is not None:
+        values["latency_table"] = str(values["latency_table"])
     return RunSettings(
+        **values | {"refit": bool(estimator.refit)},
         limits=limits,
-        latency_table=None if estimator.latency_table is None else str(estimator.latency_table),
-        layers=estimator.layers,
-        widths=estimator.widths,
-        metric=estimator.metric,
-        # weights by class become weights of rows
-        class_weight=None if isinstance(class_weight, Mapping) else class_weight,
         shares=Shares(validation=estimator.validation_fraction, test=0.0),
         kinds=kinds,
-        time=estimator.time,
-        candidates=estimator.candidates,
-        refit=bool(estimator.refit),
         baselines=False,
         seed=resolve_seed(estimator.random_state),
         workers=resolve_n_jobs(estimator.n_jobs),

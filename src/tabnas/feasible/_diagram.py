@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tabnas.types import BoolArray, FloatArray, IntArray
-
-Index = NDArray[np.uint32]  # unsigned: compiled code need not check for negative indices
+from tabnas.types import BoolArray, FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +29,10 @@ class Diagram:
 
     layers: int
     max_choices: int
-    first: Index  # [nodes + 1]; the terminal has the index `nodes` and is not counted
-    child: Index  # [edges]
-    choice: Index  # [nodes]
-    location: Index  # [nodes]
+    first: IndexArray  # [nodes + 1]; the terminal has the index `nodes` and is not counted
+    child: IndexArray  # [edges]
+    choice: IndexArray  # [nodes]
+    location: IndexArray  # [nodes]
 
     @classmethod
     def from_edges(

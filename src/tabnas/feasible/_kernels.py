@@ -11,13 +11,12 @@ from math import exp, inf, log
 
 import numpy as np
 
-from tabnas.feasible._diagram import Index
 from tabnas.kernel_cache import cached_njit
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import FloatArray, IndexArray, IntArray
 
 
 @cached_njit
-def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArray:
+def values(first: IndexArray, child: IndexArray, choice: IndexArray, p: FloatArray) -> FloatArray:
     """[batch, nodes + 1]: the probability of a node's choice and then any path to the terminal."""
     nodes = len(first) - 1
     value = np.empty((len(p), nodes + 1))
@@ -37,7 +36,7 @@ def values(first: Index, child: Index, choice: Index, p: FloatArray) -> FloatArr
 
 @cached_njit
 def marginals(
-    first: Index, child: Index, choice: Index, p: FloatArray, value: FloatArray
+    first: IndexArray, child: IndexArray, choice: IndexArray, p: FloatArray, value: FloatArray
 ) -> FloatArray:
     """Like `p`: the probability of each choice given that the terminal is reached."""
     nodes = len(first) - 1
@@ -65,7 +64,9 @@ def marginals(
 
 
 @cached_njit
-def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> FloatArray:
+def log_values(
+    first: IndexArray, child: IndexArray, choice: IndexArray, log_p: FloatArray
+) -> FloatArray:
     """The logarithm of `values`."""
     nodes = len(first) - 1
     value = np.empty((len(log_p), nodes + 1))
@@ -88,7 +89,7 @@ def log_values(first: Index, child: Index, choice: Index, log_p: FloatArray) -> 
 
 @cached_njit
 def log_marginals(
-    first: Index, child: Index, choice: Index, log_p: FloatArray, value: FloatArray
+    first: IndexArray, child: IndexArray, choice: IndexArray, log_p: FloatArray, value: FloatArray
 ) -> FloatArray:
     """`marginals` from log-probabilities and `log_values`; the result is not logarithmic.
 
@@ -118,9 +119,9 @@ def log_marginals(
 
 @cached_njit
 def sample(
-    first: Index,
-    child: Index,
-    choice: Index,
+    first: IndexArray,
+    child: IndexArray,
+    choice: IndexArray,
     value: FloatArray,
     logs: bool,
     uniform: FloatArray,
@@ -161,7 +162,7 @@ def sample(
 
 
 @cached_njit
-def best_values(first: Index, child: Index, gain: FloatArray) -> FloatArray:
+def best_values(first: IndexArray, child: IndexArray, gain: FloatArray) -> FloatArray:
     """[nodes + 1]: the largest sum of `gain`, [edges], from each node to the terminal."""
     nodes = len(first) - 1
     best = np.full(nodes + 1, -inf)

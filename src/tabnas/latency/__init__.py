@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabnas.latency._clock import Clock
 from tabnas.latency._columns import ColumnTerms
-from tabnas.latency._cost import COST_NAMES, LatencyCost
+from tabnas.latency._cost import LatencyCost
 from tabnas.latency._files import (
     cached_table_path,
     load_or_measure_table,
@@ -18,7 +18,6 @@ from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import LatencyTerms, Microseconds, NetworkShape, fit_terms
 
 __all__ = [
-    "COST_NAMES",
     "CallTable",
     "Clock",
     "ColumnTerms",

@@ -7,11 +7,7 @@ from typing import ClassVar
 
 from tabnas.errors import TabNASError
 from tabnas.latency._terms import LatencyTerms
-from tabnas.model import MEASURED_COSTS
-from tabnas.space import ChainCost, SearchSpace
-
-COST_NAMES = dict(zip(MEASURED_COSTS, (1, 256), strict=True))
-"""The names of latency costs in limits and results, and how many rows a call of each has."""
+from tabnas.space import MEASURED_COSTS, ChainCost, SearchSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,13 +31,13 @@ class LatencyCost(ChainCost):
     """What a call takes besides its layers, including preprocessing; None: `terms.call_us`."""
 
     def __post_init__(self) -> None:
-        if self.name not in COST_NAMES:
-            raise TabNASError(f"name must be {' or '.join(COST_NAMES)}, got {self.name!r}")
+        if self.name not in MEASURED_COSTS:
+            raise TabNASError(f"name must be {' or '.join(MEASURED_COSTS)}, got {self.name!r}")
 
     @property
     def rows(self) -> int:
         """The number of rows of a call."""
-        return COST_NAMES[self.name]
+        return MEASURED_COSTS[self.name]
 
     def layer(self, fan_in: int, width: int) -> float:
         return self.terms.layer(fan_in, width)

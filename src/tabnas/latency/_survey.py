@@ -13,14 +13,13 @@ import numpy as np
 from tabnas.data import Table, TableEncoder, fit_target
 from tabnas.latency._clock import Clock, OnProgress, idle_latencies_us, relative_spread
 from tabnas.latency._columns import fit_column_terms
-from tabnas.latency._cost import COST_NAMES
 from tabnas.latency._machine import Machine
 from tabnas.latency._measure import untrained_model
 from tabnas.latency._onnx_calls import Call, network_call, onnx_call
 from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import NetworkShape, fit_terms
 from tabnas.model import Model
-from tabnas.space import Architecture
+from tabnas.space import MEASURED_COSTS, Architecture
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
@@ -55,7 +54,7 @@ def measure_machine(
     networks = [random_network(number) for number in range(FITTED + HELD_OUT)]
     tables = [random_table(number) for number in range(2 * TABLES)]
     probes = [*networks, *tables]
-    row_counts = sorted(COST_NAMES.values())
+    row_counts = sorted(MEASURED_COSTS.values())
     calls = [probe.calls[rows] for rows in row_counts for probe in probes]
     clock = (clock or Clock()).with_duration(seconds, len(calls))
     medians = np.hsplit(
@@ -113,7 +112,7 @@ def random_network(number: int) -> Probe:
         architecture=_random_architecture(rng, MAX_LAYERS),
         outputs=int(rng.choice(OUTPUTS)),
     )
-    calls = {rows: network_call(shape, rows) for rows in sorted(COST_NAMES.values())}
+    calls = {rows: network_call(shape, rows) for rows in sorted(MEASURED_COSTS.values())}
     return Probe(shape, None, calls)
 
 
@@ -139,7 +138,9 @@ def table_probe(model: Model, table: Table) -> Probe:
     from tabnas.export import onnx_bytes, onnx_inputs
 
     content = onnx_bytes(model)
-    indices = {rows: np.resize(np.arange(len(table)), rows) for rows in sorted(COST_NAMES.values())}
+    indices = {
+        rows: np.resize(np.arange(len(table)), rows) for rows in sorted(MEASURED_COSTS.values())
+    }
     calls = {
         rows: onnx_call(content, onnx_inputs(model, table.take(taken)))
         for rows, taken in indices.items()

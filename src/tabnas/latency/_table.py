@@ -20,9 +20,10 @@ from tabnas.decoding import (
 )
 from tabnas.errors import TabNASError
 from tabnas.latency._columns import ColumnTerms
-from tabnas.latency._cost import COST_NAMES, LatencyCost
+from tabnas.latency._cost import LatencyCost
 from tabnas.latency._machine import Machine
 from tabnas.latency._terms import LatencyTerms
+from tabnas.space import MEASURED_COSTS
 
 KIND = "tabnas latency table"
 FORMAT = 1
@@ -66,9 +67,9 @@ class LatencyTable:
 
     def cost(self, name: str, overhead_us: float | None = None) -> LatencyCost:
         """Return the cost of that name: "latency_us" or "batch_latency_us"."""
-        if name not in COST_NAMES:
-            raise TabNASError(f"name must be {' or '.join(COST_NAMES)}, got {name!r}")
-        return LatencyCost(name, self.calls[COST_NAMES[name]].terms, overhead_us)
+        if name not in MEASURED_COSTS:
+            raise TabNASError(f"name must be {' or '.join(MEASURED_COSTS)}, got {name!r}")
+        return LatencyCost(name, self.calls[MEASURED_COSTS[name]].terms, overhead_us)
 
     @property
     def is_busy(self) -> bool:
@@ -123,5 +124,5 @@ class _TableFile:
         for text in texts:
             if not text.isprintable() or len(text) > MAX_TEXT:
                 raise TabNASError(f"texts must be at most {MAX_TEXT} printable characters")
-        if [call.rows for call in self.calls] != sorted(COST_NAMES.values()):
+        if [call.rows for call in self.calls] != sorted(MEASURED_COSTS.values()):
             raise TabNASError("calls must be one of one row and one of a batch")

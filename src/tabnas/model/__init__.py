@@ -11,7 +11,6 @@ from tabnas.model._baselines import (
 )
 from tabnas.model._calibration import apply_temperature, fit_temperature, smoothed_log_loss
 from tabnas.model._files import load_model, save_model
-from tabnas.model._limits import MEASURED_COSTS
 from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
 from tabnas.model._model import Model, probabilities
 from tabnas.model._scores import primary_loss, score
@@ -21,7 +20,6 @@ from tabnas.model._weights import weight_shapes
 from tabnas.results import Score, Scores
 
 __all__ = [
-    "MEASURED_COSTS",
     "METRICS",
     "BoostedTrees",
     "EncodedTreeMatrix",

@@ -8,10 +8,7 @@ from numbers import Real
 
 from tabnas.errors import TabNASError
 from tabnas.nets import Task
-from tabnas.space import ABSENT, COSTS, Architecture, SearchSpace, compute_costs
-
-MEASURED_COSTS = ("latency_us", "batch_latency_us")
-"""Costs that cannot be computed, only measured on a machine: see `tabnas.latency`."""
+from tabnas.space import ABSENT, COSTS, MEASURED_COSTS, Architecture, SearchSpace, compute_costs
 
 
 def compute_network_costs(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tabnas.nets._batches import Batch, Batches, TrainingRows
 from tabnas.nets._engine import MAX_GRADIENT_NORM, Engine, Rows, State
 from tabnas.nets._engines import ENGINES, EngineFactory, load_engine
 from tabnas.nets._errors import (
@@ -12,7 +11,7 @@ from tabnas.nets._errors import (
     RankError,
     RanksOutOfSyncError,
 )
-from tabnas.nets._examples import Examples, Float32Array
+from tabnas.nets._examples import Batch, Batches, Examples, Float32Array, TrainingRows
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._plain import PlainLayer, plain_forward
 from tabnas.nets._schedules import Constant, Cosine, Schedule

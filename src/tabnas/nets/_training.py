@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError, check_int
-from tabnas.nets._batches import TrainingRows
 from tabnas.nets._errors import NonFiniteLossError
-from tabnas.nets._examples import Examples, Float32Array
+from tabnas.nets._examples import Examples, Float32Array, TrainingRows
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._supernet import ChildLike, SuperNet
 from tabnas.states import check_keys, read_counts, read_floats, subtree

@@ -8,8 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from tabnas.nets._batches import Batch
-from tabnas.nets._examples import Examples
+from tabnas.nets._examples import Batch, Examples
 from tabnas.streams import stream
 from tabnas.types import BoolArray, IntArray
 

@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any
 
 from tabnas.decoding import decode
+from tabnas.errors import TabNASError
 from tabnas.formatting import sanitize, shorten
-
-T = TypeVar("T")
+from tabnas.settings import RunSettings, Setting, Shares, TradeoffSettings, get_settings
+from tabnas.space import MEASURED_COSTS
 
 SOURCE = "config.toml"
 PREDICT = "tabnas predict . new.csv --out predictions.csv\ntabnas evaluate . labelled.csv"
@@ -37,15 +38,17 @@ run_in_folder("again", LabelledTable.from_table(table, {target!r}), settings)
 """
 TRADEOFF_AGAIN = """\
 from tabnas.data import read_table
-from tabnas.runs import LabelledTable, RunSettings, TradeoffFolder, load_config, plan_tradeoff
+from tabnas.runs import (
+    LabelledTable, RunSettings, TradeoffFolder, execute_in_folder, load_config, plan_tradeoff
+)
 
 config = load_config(".")
 settings = RunSettings.from_dict(config["settings"])
 table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
-planned = plan_tradeoff(LabelledTable.from_table(table, {target!r}), settings, **config["tradeoff"])
+data = LabelledTable.from_table(table, {target!r})
+planned = plan_tradeoff(data, settings, **config["tradeoff"])
 with TradeoffFolder("again") as folder:
-    folder.write_config(config)
-    folder.finish_all(planned, planned.execute(), config)
+    execute_in_folder(folder, planned, config)
 """
 STANDARD_INPUT = "-"
 COMMAND_AGAIN = """\
@@ -56,32 +59,10 @@ command = [
 ]
 subprocess.run(command, check=True)
 """
-DEFAULTS: Mapping[str, Any] = {
-    "drop": [],
-    "engine": "compiled",
-    "baselines": True,
-    "kinds": {},
-    "memory": 10**9,
-    "order": "random",
-    "refit": False,
-    "scaling": "robust",
-    "shares": {"validation": 0.2, "test": 0.2},
-    "workers": 1,
-}
-"""The defaults of the command line; settings without an option must have these values."""
-COUNTS = ("layers", "candidates", "workers", "memory")
-NAMES = ("metric", "class_weight", "scaling", "engine")
-OPTIONS = (*COUNTS, *NAMES, "time")
 KINDS = ("categorical", "numeric", "hashed")
-SEARCH_ONLY = ("time", "workers", "engine")
-"""Options that `tabnas tradeoff` does not have."""
-OTHERS = ("decimal", "latency_table", "limits", "order_column", "seed", "widths")
-KNOWN = {*DEFAULTS, *OPTIONS, *OTHERS}
 PARAMETERS = "parameters"
 COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
 """Costs with an option `--max-NAME` that takes an integer."""
-MEASURED = ("latency_us", "batch_latency_us")
-"""Costs with an option `--max-NAME` that takes any number; the other costs have `--max NAME=N`."""
 MAX_LINE = 76
 MAX_INTEGER = 10**24
 """The command line does not read larger numbers exactly."""
@@ -110,20 +91,12 @@ class TableSource:
 
 
 @dataclass(frozen=True)
-class TradeoffLimits:
-    """The section `tradeoff` of config.toml: the cost whose limit varies, and its limits."""
-
-    cost: str
-    limits: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
 class RunConfig:
     """The sections of config.toml; `data` is missing if the table came from Python."""
 
     settings: Mapping[str, Any]
     data: TableSource | None = None
-    tradeoff: TradeoffLimits | None = None
+    tradeoff: TradeoffSettings | None = None
 
 
 def decode_config(config: Any) -> RunConfig:
@@ -156,92 +129,75 @@ def repeat_run(config: RunConfig, target: str) -> str:
 
 def _command(config: RunConfig) -> list[list[str]]:
     """Return the words of the command line, those of an option together."""
-    data, settings, tradeoff = config.data, config.settings, config.tradeoff
-    if data is None or set(settings) - KNOWN:
+    data, tradeoff = config.data, config.tradeoff
+    try:
+        settings = RunSettings.from_dict(config.settings)
+    except TabNASError:  # perhaps a cost that only the user's program has
+        raise NoCommandError from None
+    if data is None or not settings.baselines:
         raise NoCommandError
-    values = {**DEFAULTS, **settings}
-    if values["baselines"] != DEFAULTS["baselines"]:
-        raise NoCommandError
-    varied = "" if tradeoff is None else tradeoff.cost
-    if tradeoff is not None and any(values.get(n) != DEFAULTS.get(n) for n in SEARCH_ONLY):
-        raise NoCommandError
+    command = "search" if tradeoff is None else "tradeoff"
     rows = data.data
     rows = f"./{rows}" if rows.startswith("-") and rows != STANDARD_INPUT else rows
-    words = [["tabnas", "search" if tradeoff is None else "tradeoff", rows]]
+    words = [["tabnas", command, rows]]
     for name, value in (("target", data.target), ("task", data.task)):
         if value is not None:
             words.append(_option(name, value))
     if tradeoff is not None:
         words.append(_option("limits", _join(tradeoff.limits, _positive)))
-        if varied != PARAMETERS:
-            words.append(_option("cost", varied))
-    for name, limit in _setting(dict[str, Any], settings, "limits").items():
-        if name != varied:
+        if tradeoff.cost != PARAMETERS:
+            words.append(_option("cost", tradeoff.cost))
+    for name, limit in settings.limits.items():
+        if tradeoff is None or name != tradeoff.cost:
             words.append(_limit(name, limit))
-    if "latency_table" in settings:
-        words.append(_option("latency_table", _setting(str, settings, "latency_table")))
-    words += _work(values)
-    if "widths" in settings:
-        words.append(_option("widths", _join(_setting(list[Any], settings, "widths"), _count)))
-    words += _split(data, settings, values) + _columns(settings)
-    if values["refit"]:
-        words.append(["--refit"])
-    seed = _count(_setting(int, settings, "seed"))
-    return [*words, _option("seed", seed), ["--out", "again"]]
+    words += _split(data, settings) + _kinds(settings)
+    for setting in get_settings(RunSettings):
+        value = getattr(settings, setting.name)
+        if value != setting.default or setting.name == "seed":
+            if command not in setting.commands:
+                raise NoCommandError
+            words.append(_setting(setting, value))
+    return [*words, ["--out", "again"]]
 
 
-def _work(values: Mapping[str, Any]) -> list[list[str]]:
-    """Return the options for the space and the work that differ from their defaults."""
-    texts = dict.fromkeys(COUNTS, _count) | dict.fromkeys(NAMES, _word) | {"time": _positive}
-    changed = [name for name in OPTIONS if values.get(name) != DEFAULTS.get(name)]
-    return [_option(name, texts[name](values[name])) for name in changed]
+def _setting(setting: Setting, value: Any) -> list[str]:
+    """Return the option of a setting with this value."""
+    if setting.kind == "flag":
+        return [setting.option]
+    write: Mapping[str, Callable[[Any], str]] = {
+        "integer": _count,
+        "bytes": _count,
+        "seconds": _positive,
+        "names": lambda names: _join(names, _name),
+        "widths": lambda widths: _join(widths, _count),
+        "name": str if setting.name == "decimal" else _word,
+    }
+    return _option(setting.name, write.get(setting.kind, str)(value))
 
 
-def _split(
-    data: TableSource, settings: Mapping[str, Any], values: Mapping[str, Any]
-) -> list[list[str]]:
+def _split(data: TableSource, settings: RunSettings) -> list[list[str]]:
     """Return the options for the validation and test rows."""
     words = []
-    shares = values["shares"] if isinstance(values["shares"], Mapping) else {}
+    default = Shares()
     for name, file in (("validation", data.validation), ("test", data.test)):
+        share = getattr(settings.shares, name)
         if file is not None:
             words.append(_option(name, file))
-        elif shares.get(name) != DEFAULTS["shares"][name]:
-            if not (isinstance(shares.get(name), float) and 0 < shares[name] < 1):
+        elif share != getattr(default, name):
+            if not 0 < share < 1:
                 raise NoCommandError
-            words.append(_option(name, str(shares[name])))
-    if values["order"] in ("time", "group"):
-        column = _setting(str, settings, "order_column")
-        words.append(_option(f"{values['order']}_column", column))
+            words.append(_option(name, str(share)))
+    if settings.order_column is not None:
+        words.append(_option(f"{settings.order}_column", settings.order_column))
     return words
 
 
-def _columns(settings: Mapping[str, Any]) -> list[list[str]]:
-    """Return the options for columns that are dropped or have a given kind, and for decimals."""
-    words = []
-    drop = _setting(list[Any], settings, "drop", default=[])
-    if drop:
-        words.append(_option("drop", _join(drop, _name)))
-    kinds = _setting(dict[str, Any], settings, "kinds", default={})
-    for kind in KINDS:
-        names = [name for name, one in kinds.items() if one == kind]
-        if names:
-            words.append(_option(kind, _join(names, _name)))
-    if set(map(str, kinds.values())) - set(KINDS):
+def _kinds(settings: RunSettings) -> list[list[str]]:
+    """Return the options for columns that have a given kind."""
+    if set(settings.kinds.values()) - set(KINDS):
         raise NoCommandError
-    decimal = settings.get("decimal")
-    if decimal is not None:
-        if decimal not in (".", ","):
-            raise NoCommandError
-        words.append(_option("decimal", decimal))
-    return words
-
-
-def _setting(kind: type[T], settings: Mapping[str, Any], name: str, default: T | None = None) -> T:
-    """Return a setting of the given type; raise `DecodeError` if it is malformed or missing."""
-    if settings.get(name) is None and default is not None:
-        return default
-    return decode(kind, settings.get(name), source=f"{SOURCE}: settings.{name}")
+    named = {kind: [n for n, one in settings.kinds.items() if one == kind] for kind in KINDS}
+    return [_option(kind, _join(names, _name)) for kind, names in named.items() if names]
 
 
 def _option(name: str, value: str) -> list[str]:
@@ -271,7 +227,7 @@ def _word(value: Any) -> str:
 def _limit(name: str, value: Any) -> list[str]:
     """Return the option that sets a limit: `--max-COST N` if there is one, or `--max COST=N`."""
     limit = _positive(value)
-    if name in MEASURED or (name in COUNTED and limit.isdecimal()):
+    if name in MEASURED_COSTS or (name in COUNTED and limit.isdecimal()):
         return _option(f"max_{name}", limit)
     if name == "bytes":  # there is no fraction of a byte
         raise NoCommandError

@@ -6,10 +6,10 @@ from tabnas.locks import is_locked
 from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks, connect_ranks
-from tabnas.runs._settings import RunSettings
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
 from tabnas.runs.candidates._training import Candidate, make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, RunStopped
+from tabnas.runs.folders._driver import execute_in_folder, run_in_folder
 from tabnas.runs.folders._result import build_run_result
 from tabnas.runs.folders._run_folder import (
     CONFIG,
@@ -18,7 +18,6 @@ from tabnas.runs.folders._run_folder import (
     load_history,
     load_result,
     load_run_model,
-    run_in_folder,
     write_card,
     write_report,
 )
@@ -39,6 +38,7 @@ from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data, prepare_unlimited
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.prepare._row_split import split_rows
+from tabnas.settings import RunSettings, TradeoffSettings
 
 __all__ = [
     "CONFIG",
@@ -63,11 +63,13 @@ __all__ = [
     "RunStopped",
     "StatusFile",
     "TradeoffFolder",
+    "TradeoffSettings",
     "build_run_result",
     "build_tradeoff_result",
     "complete_run",
     "connect_ranks",
     "estimate_network_bytes",
+    "execute_in_folder",
     "is_locked",
     "is_tradeoff",
     "load_config",

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tabnas.model import Metric
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.settings import RunSettings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -26,7 +26,6 @@ from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepStore
@@ -42,6 +41,7 @@ from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult, search_step
+from tabnas.settings import RunSettings
 from tabnas.stores import Store
 
 
@@ -78,6 +78,11 @@ class PlannedRun(RunContext):
 
     seconds: float = 0.0  # that preparation took
 
+    @property
+    def resolved(self) -> Mapping[str, Any]:
+        """The numbers that a resumed run must reuse: a `ResolvedPlan`."""
+        return self.plan.resolved
+
     def identity(self) -> dict[str, Any]:
         """Return what two runs must have in common for one to resume the other."""
         return {
@@ -88,7 +93,7 @@ class PlannedRun(RunContext):
                 f"the planned {name}": value
                 if isinstance(value, int)
                 else json.dumps(value, sort_keys=True)
-                for name, value in self.plan.resolved.items()
+                for name, value in self.resolved.items()
             },
         }
 

@@ -16,7 +16,6 @@ from tabnas.nets import load_engine
 from tabnas.runs._context import RunContext
 from tabnas.runs._pipeline import Outcome, PlannedRun, choose_metric, train_and_evaluate
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import train_candidates
 from tabnas.runs.candidates._training import Candidate
@@ -41,6 +40,7 @@ from tabnas.runs.search._search_step import (
 )
 from tabnas.runs.search._trace import Trace
 from tabnas.search import FrozenSearch
+from tabnas.settings import RunSettings
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
 from tabnas.stores import Store
 

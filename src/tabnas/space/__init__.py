@@ -9,6 +9,7 @@ from tabnas.space._default_space import default_space, relax, spanning_space
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
+    MEASURED_COSTS,
     Bytes,
     CallableCost,
     ChainCost,
@@ -24,6 +25,7 @@ __all__ = [
     "ABSENT",
     "BOTTLENECK_DEFINITION",
     "COSTS",
+    "MEASURED_COSTS",
     "PAPER_WIDTHS",
     "Architecture",
     "Budget",

@@ -28,7 +28,7 @@ from tabnas.cli.display._run_status import (
     draw_status,
     summarize_status,
 )
-from tabnas.cli.display._run_summary import print_result
+from tabnas.cli.display._run_summary import print_run
 from tabnas.decoding import encode
 from tabnas.locks import FolderLock
 from tabnas.results import Snapshot
@@ -219,7 +219,7 @@ def test_a_finished_run_is_summarized_as_by_its_search(
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert run(["watch", str(folder)]) == 0
     said = capsys.readouterr().out
-    print_result(Console(), load_result(folder), str(folder))
+    print_run(Console(), load_result(folder), str(folder))
     assert said == capsys.readouterr().out
     assert run(["watch", str(folder), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)

@@ -12,10 +12,10 @@ from pyarrow import feather, parquet
 
 from tabnas.cli._main import run
 from tabnas.cli.options import _completion as completion
-from tabnas.data.columns import Scaling
 from tabnas.model import METRICS
 from tabnas.nets import ENGINES
 from tabnas.runs import RunSettings
+from tabnas.types import Scaling
 from tests.cli.conftest import make_columns, write_csv
 
 

@@ -32,6 +32,7 @@ from tabnas.cli.options._parsers import (
     parse_names,
     parse_share_or_file,
 )
+from tabnas.cli.options._settings import SETTINGS, make_option
 from tabnas.cli.options._shared import COLUMNS, GIGABYTE, ROWS, WORK
 from tabnas.errors import TabNASError
 
@@ -128,9 +129,9 @@ def encode(
             rich_help_panel=COLUMNS,
         ),
     ] = 10_000,
-    drop: options.Drop = None,
-    decimal: options.Decimal = None,
-    scaling: options.ScalingName = "robust",
+    drop: Annotated[str | None, make_option(SETTINGS["drop"])] = None,
+    decimal: Annotated[str | None, make_option(SETTINGS["decimal"])] = None,
+    scaling: Annotated[str, make_option(SETTINGS["scaling"])] = "robust",
     check: Annotated[
         Path | None,
         typer.Option(

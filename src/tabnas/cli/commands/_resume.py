@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from tabnas.cli._ranks import check_single_process, join_ranks
 from tabnas.cli._run_folders import check_resumable, is_finished
-from tabnas.cli.display._formatting import make_console, sanitize
+from tabnas.cli.display._formatting import sanitize
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import (
     Address,
@@ -22,7 +21,6 @@ from tabnas.cli.options._shared import (
     Quiet,
     make_job_config,
 )
-from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 
 if TYPE_CHECKING:
@@ -81,10 +79,16 @@ def resume(
 
 
 def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Ranks) -> None:
-    from tabnas.cli._execution import execute_run
+    from tabnas.cli._execution import execute
     from tabnas.cli._source import Source
-    from tabnas.cli.commands._tradeoff import execute_tradeoff, parse_tradeoff_config
-    from tabnas.runs import RunFolder, RunSettings, TradeoffFolder, complete_run, load_config
+    from tabnas.runs import (
+        RunFolder,
+        RunSettings,
+        TradeoffFolder,
+        TradeoffSettings,
+        complete_run,
+        load_config,
+    )
 
     if is_finished(check_resumable(run)):
         complete_run(run)
@@ -97,7 +101,8 @@ def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Rank
             f"{str(run)!r} is a part of a trade-off and cannot be resumed by itself; resume the "
             "folder that contains it"
         )
-    tradeoff = parse_tradeoff_config(before)
+    section = before.get("tradeoff")
+    tradeoff = None if section is None else TradeoffSettings.from_dict(section)
     if tradeoff is None and not job_config.in_process:
         raise TabNASError(
             f"--processes and --backend must be used with a trade-off, but {str(run)!r} is a run "
@@ -105,42 +110,34 @@ def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Rank
         )
     if tradeoff is not None:
         check_single_process("resume of a trade-off")
-    folder = RunFolder(run, resume=True) if tradeoff is None else TradeoffFolder(run, resume=True)
-    with folder:
+    with (RunFolder if tradeoff is None else TradeoffFolder)(run, resume=True) as folder:
         config = load_config(run)
         source = Source.from_dict(config.get("data", {}))
         settings = RunSettings.from_dict(config.get("settings", {}))
-        resolved = config.get("plan")
-        if tradeoff is not None and isinstance(folder, TradeoffFolder):
-            execute_tradeoff(
-                folder,
-                source,
-                settings,
-                output,
-                *tradeoff,
-                job_config=job_config,
-                resolved=resolved,
-            )
-            return
-        config = {"data": source.to_dict(), "settings": settings.to_dict()}
-        ranks.broadcast({"folder": folder.name, **config})
-        events = _continue_events(folder.path)
-        execute_run(
-            folder, source, settings, output, tensorboard=events, resolved=resolved, ranks=ranks
+        if tradeoff is None:
+            message = {"data": source.to_dict(), "settings": settings.to_dict()}
+            ranks.broadcast({"folder": folder.name, **message})
+        execute(
+            folder,
+            source,
+            settings,
+            output,
+            tradeoff=tradeoff,
+            resolved=config.get("plan"),
+            tensorboard=_continue_events(folder.path),
+            ranks=ranks,
+            job_config=job_config,
         )
 
 
 def _print_finished(run: Path, output: OutputOptions) -> None:
     """Print the result of a finished run."""
-    from tabnas.cli.commands._watch import load_finished, print_finished
+    from tabnas.cli.commands._watch import print_finished
 
-    if output.as_json:
-        typer.echo(json.dumps(encode(load_finished(run)) | {"folder": str(run)}, indent=2))
-    elif not output.quiet:
-        typer.echo(
-            f"tabnas: note: the run in {sanitize(run, max_length=200)} is finished", err=True
-        )
-        print_finished(make_console(), run)
+    if not (output.as_json or output.quiet):
+        note = f"tabnas: note: the run in {sanitize(run, max_length=200)} is finished"
+        typer.echo(note, err=True)
+    print_finished(run, output)
 
 
 def _join_as_secondary(ranks: Ranks) -> None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.live import Live
 
 from tabnas.cli._errors import INTERRUPTED, CommandExitError
+from tabnas.cli._execution import OutputOptions
 from tabnas.cli._run_folders import suggest_run
 from tabnas.cli.display._formatting import make_console, safe_text, sanitize
 from tabnas.cli.options import _completion as completion
@@ -152,7 +153,7 @@ def _draw(run: Path, state: WatchState) -> Any:
 def _print_end(console: Console, run: Path, state: WatchState) -> None:
     """Print the result of a finished run, or the last status of another."""
     if state.name == "finished":
-        print_finished(console, run)
+        print_finished(run, OutputOptions())
         return
     if state.name == "running":
         console.print(_draw(run, state))
@@ -169,17 +170,11 @@ def _print_end(console: Console, run: Path, state: WatchState) -> None:
     console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
-def print_finished(console: Console, run: Path) -> None:
+def print_finished(run: Path, output: OutputOptions) -> None:
     """Print the summary that the search itself ends with."""
-    from tabnas.cli.display._run_summary import print_result
-    from tabnas.cli.display._tradeoff_summary import print_tradeoff
-    from tabnas.results import TradeoffResult
+    from tabnas.cli._execution import print_result
 
-    result = sanitize_texts(load_finished(run))
-    if isinstance(result, TradeoffResult):
-        print_tradeoff(console, result, str(run))
-    else:
-        print_result(console, result, str(run))
+    print_result(sanitize_texts(load_finished(run)), str(run), output)
 
 
 def load_finished(run: Path) -> RunResult | TradeoffResult:

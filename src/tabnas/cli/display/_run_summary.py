@@ -29,8 +29,14 @@ MAX_NOTE_LENGTH = 500
 MAX_ARCHITECTURE_LENGTH = 200
 
 
-def describe_plan(run: PlannedRun) -> dict[str, Any]:
-    """Return what a run would do, for `print_plan` and for JSON."""
+def describe_planned(planned: PlannedRun | PlannedTradeoff) -> dict[str, Any]:
+    """Return what a run or a trade-off would do, for `print_planned` and for JSON."""
+    if isinstance(planned, PlannedTradeoff):
+        return _describe_tradeoff(planned)
+    return _describe_run(planned)
+
+
+def _describe_run(run: PlannedRun) -> dict[str, Any]:
     data, plan, feasible = run.data, run.plan, run.plan.feasible
     return {
         "target": data.target.name,
@@ -61,9 +67,9 @@ def describe_plan(run: PlannedRun) -> dict[str, Any]:
     }
 
 
-def describe_tradeoff_plan(tradeoff: PlannedTradeoff) -> dict[str, Any]:
+def _describe_tradeoff(tradeoff: PlannedTradeoff) -> dict[str, Any]:
     """Return what a trade-off would do: the plan of the loosest limit, which all others share."""
-    facts = describe_plan(tradeoff.runs[-1])
+    facts = _describe_run(tradeoff.runs[-1])
     seconds = facts["seconds"]
     # an upper bound, since the networks of tighter limits are smaller
     candidate_seconds = round(len(tradeoff.limits) * seconds["candidates"], 1)
@@ -71,7 +77,7 @@ def describe_tradeoff_plan(tradeoff: PlannedTradeoff) -> dict[str, Any]:
     return facts | {"tradeoff": limits, "seconds": seconds | {"candidates": candidate_seconds}}
 
 
-def print_plan(console: Console, facts: dict[str, Any]) -> None:
+def print_planned(console: Console, facts: dict[str, Any]) -> None:
     """Print the plan of a run or of a trade-off."""
     table = make_two_column_table()
     rows = facts["rows"]
@@ -113,7 +119,7 @@ def print_plan(console: Console, facts: dict[str, Any]) -> None:
     console.print(table)
 
 
-def print_result(console: Console, result: RunResult, folder: str) -> None:
+def print_run(console: Console, result: RunResult, folder: str) -> None:
     """Print the network that a run has found, its costs and its scores."""
     table = make_two_column_table()
     table.add_row(

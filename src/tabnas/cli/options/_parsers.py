@@ -14,7 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import TypeVar
 
-from tabnas.cli.options._completion import cost_names, engine_names
+from tabnas.cli.options._completion import cost_names
 from tabnas.errors import TabNASError, did_you_mean
 
 Number = TypeVar("Number", int, float)
@@ -214,13 +214,6 @@ def check_memory(memory: int) -> int:
             f"itself takes, got {memory:,} bytes"
         )
     return memory
-
-
-def check_engine(name: str) -> str:
-    """Return the name of an engine; refuse unknown ones."""
-    if name not in engine_names():
-        raise TabNASError(f"there is no engine {name!r}; {did_you_mean(name, engine_names())}")
-    return name
 
 
 def parse_widths(text: str) -> list[int]:

@@ -1,12 +1,17 @@
-"""Options of both `tabnas search` and `tabnas tradeoff`, and the run settings they become."""
+"""Options of `tabnas search` and `tabnas tradeoff`, and the run settings they become.
+
+Most options are declared by the fields of `RunSettings` (`tabnas.settings`). The fields of
+`SearchOptions` are those that are not a setting, or that make a setting together with others.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, get_args, get_type_hints
 
 from tabnas.cli._source import Source
 from tabnas.cli.options import _shared as options
@@ -19,10 +24,12 @@ from tabnas.cli.options._parsers import (
     parse_share_or_file,
     parse_widths,
 )
+from tabnas.cli.options._settings import SETTINGS, get_type, make_option
 from tabnas.errors import TabNASError
+from tabnas.settings import RunSettings, Setting, Shares
 
 if TYPE_CHECKING:
-    from tabnas.runs import RunSettings
+    from tabnas.cli._execution import OutputOptions
 
 CommandParams = ParamSpec("CommandParams")
 
@@ -40,28 +47,21 @@ class SearchOptions:
     max_latency_us: options.MaxLatencyUs = None
     max_batch_latency_us: options.MaxBatchLatencyUs = None
     max_named: options.MaxNamed = None
-    latency_table: options.LatencyTableFile = None
     task: options.TaskName = None
     categorical: options.Categorical = None
     numeric: options.Numeric = None
     hashed: options.Hashed = None
-    drop: options.Drop = None
-    decimal: options.Decimal = None
-    scaling: options.ScalingName = "robust"
     validation: options.ValidationRows = None
     test: options.TestRows = None
     time_column: options.TimeColumn = None
     group_column: options.GroupColumn = None
-    layers: options.Layers = None
-    widths: options.Widths = None
-    metric: options.MetricName = None
-    class_weight: options.ClassWeight = None
-    refit: options.Refit = False
-    memory: options.Memory = options.GIGABYTE
     checkpoint_seconds: options.CheckpointSeconds = 60.0
     dry_run: options.DryRun = False
     quiet: options.Quiet = False
     as_json: options.Json = False
+
+    settings: Mapping[str, Any]
+    """The options that `RunSettings` declares, by the name of the field."""
 
     def given_limits(self) -> dict[str, float]:
         """Return the limits on the command line, by the name of their cost."""
@@ -70,20 +70,16 @@ class SearchOptions:
     def all_limits(self) -> dict[str, float | None]:
         """Return every limit that can be given, None where it is not."""
         limits = {
-            "parameters": self.max_parameters,
-            "dense_parameters": self.max_dense_parameters,
-            "flops": self.max_flops,
-            "bytes": self.max_bytes,
-            "latency_us": self.max_latency_us,
-            "batch_latency_us": self.max_batch_latency_us,
+            field.name.removeprefix("max_"): getattr(self, field.name)
+            for field in fields(self)
+            if field.name.startswith("max_") and field.name != "max_named"
         }
         return add_named_limits(limits, self.max_named)
 
-    def to_settings(self, limits: dict[str, float], **others: Any) -> tuple[RunSettings, Source]:
+    def to_settings(
+        self, limits: dict[str, float], *, default_workers: int = 1
+    ) -> tuple[RunSettings, Source]:
         """Return the settings of the run and the source of its rows; refuse contradictions."""
-        from tabnas.data import Shares
-        from tabnas.runs import RunSettings
-
         if self.time_column and self.group_column:
             raise TabNASError(
                 "rows must be split in one way, got both --time-column and --group-column"
@@ -91,39 +87,44 @@ class SearchOptions:
             )
         validation_share, validation_file = parse_share_or_file("--validation", self.validation)
         test_share, test_file = parse_share_or_file("--test", self.test)
-        # plain strings, which RunSettings checks
-        names: dict[str, Any] = {"scaling": self.scaling, "class_weight": self.class_weight}
+        values = {name: value for name, value in self.settings.items() if value is not None}
+        if "latency_table" in values:
+            values["latency_table"] = str(values["latency_table"])
+        check_memory(values["memory"])
+        if "widths" in values:
+            values["widths"] = tuple(parse_widths(values["widths"]))
         settings = RunSettings(
             limits=limits,
-            latency_table=None if self.latency_table is None else str(self.latency_table),
-            layers=self.layers,
-            widths=None if self.widths is None else tuple(parse_widths(self.widths)),
             shares=Shares(validation=validation_share, test=test_share),
             order="time" if self.time_column else "group" if self.group_column else "random",
             order_column=self.time_column or self.group_column,
             kinds=parse_kinds(
-                self.drop,
+                values.get("drop"),
                 categorical=self.categorical,
                 numeric=self.numeric,
                 hashed=self.hashed,
             ),
-            drop=parse_names(self.drop),
-            decimal=self.decimal,
-            metric=self.metric,
-            refit=self.refit,
-            memory=check_memory(self.memory),
-            **names,
-            **others,
+            **{"workers": default_workers} | values | {"drop": parse_names(values.get("drop"))},
         )
         return settings, Source(self.data, self.target, self.task, validation_file, test_file)
 
+    def to_output(self) -> OutputOptions:
+        """Return what to print and how often to save; with --quiet, silence warnings as well."""
+        from tabnas.cli._execution import OutputOptions
+
+        if self.quiet:
+            warnings.simplefilter("ignore")  # for the rest of the process
+        return OutputOptions(
+            checkpoint_seconds=self.checkpoint_seconds, quiet=self.quiet, as_json=self.as_json
+        )
+
 
 def with_search_options(
-    command: Callable[Concatenate[SearchOptions, CommandParams], None],
-) -> Callable[..., None]:
-    """Return the command with every field of `SearchOptions` as a parameter, for Typer."""
+    name: str,
+) -> Callable[[Callable[Concatenate[SearchOptions, CommandParams], None]], Callable[..., None]]:
+    """Return a decorator that gives a command all options of `SearchOptions` and `RunSettings`."""
+    settings = [setting for setting in SETTINGS.values() if name in setting.commands]
     hints = get_type_hints(SearchOptions, include_extras=True)
-    _, *specific = inspect.signature(command, eval_str=True).parameters.values()
     shared = [
         inspect.Parameter(
             field.name,
@@ -132,20 +133,47 @@ def with_search_options(
             annotation=hints[field.name],
         )
         for field in fields(SearchOptions)
+        if field.name != "settings"
     ]
-
-    @wraps(command)
-    def flat(**values: Any) -> None:
-        search_options = SearchOptions(
-            **{option.name: values.pop(option.name) for option in shared}
-        )
-        command(search_options, **values)  # type: ignore[call-arg]
-
     first = [option for option in shared if option.name in ("data", "target")]
     rest = [option for option in shared if option not in first]
-    ordered = sorted([*first, *specific, *rest], key=_panel_index)
-    flat.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-    return flat
+
+    def decorate(
+        command: Callable[Concatenate[SearchOptions, CommandParams], None],
+    ) -> Callable[..., None]:
+        _, *specific = inspect.signature(command, eval_str=True).parameters.values()
+
+        @wraps(command)
+        def flat(**values: Any) -> None:
+            search_options = SearchOptions(
+                settings={one.name: values.pop(one.name) for one in settings},
+                **{option.name: values.pop(option.name) for option in shared},
+            )
+            command(search_options, **values)  # type: ignore[call-arg]
+
+        declared = [_make_parameter(setting) for setting in settings]
+        general = [option for option in declared if _panel_index(option) == 0]
+        others = [option for option in declared if option not in general]
+        parameters = [*first, *specific, *general, *rest, *others]
+        flat.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            sorted(parameters, key=_panel_index)
+        )
+        return flat
+
+    return decorate
+
+
+def _make_parameter(setting: Setting) -> inspect.Parameter:
+    """Return the parameter of a command, as Typer reads it, that sets a run setting."""
+    # an empty list and the number of workers are no defaults of an option
+    is_optional = setting.default in (None, ()) or setting.name == "workers"
+    kind: Any = get_type(setting)
+    return inspect.Parameter(
+        setting.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if is_optional else setting.default,
+        annotation=Annotated[kind | None if is_optional else kind, make_option(setting)],
+    )
 
 
 def _panel_index(option: inspect.Parameter) -> int:

@@ -16,15 +16,14 @@ from tabnas.cli.options._parsers import (
     parse_float,
     parse_int,
     parse_large_int,
-    parse_memory,
     parse_seconds,
 )
 
 if TYPE_CHECKING:
     from tabnas.jobs import JobConfig
 
-LIMITS, SPACE, ROWS, COLUMNS, WORK = "Limits", "Architectures", "Rows", "Columns", "Work"
-PANELS = (None, LIMITS, COLUMNS, ROWS, SPACE, WORK)
+LIMITS, COLUMNS, ROWS, WORK = "Limits", "Columns", "Rows", "Work"
+PANELS = (None, LIMITS, COLUMNS, ROWS, "Architectures", WORK)
 """Panels of the help in their order; options without a panel come first."""
 GIGABYTE = 10**9
 
@@ -137,16 +136,6 @@ MaxNamed = Annotated[
         rich_help_panel=LIMITS,
     ),
 ]
-LatencyTableFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="A file that `tabnas latency` wrote on another machine. Limits on latency then hold "
-        "there.",
-        show_default="this machine is measured",
-        metavar="FILE",
-        rich_help_panel=LIMITS,
-    ),
-]
 
 # -- columns ---------------------------------------------------------------------------------------
 
@@ -166,26 +155,6 @@ Categorical = Annotated[
 ]
 Numeric = Annotated[str | None, _columns("Columns to treat as numbers.")]
 Hashed = Annotated[str | None, _columns("Columns with so many categories that they are hashed.")]
-Drop = Annotated[str | None, _columns("Columns to ignore.")]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        help="The decimal mark, '.' or ','. Needed only if 1.234 could also mean a thousand.",
-        show_default="inferred from the columns",
-        metavar="MARK",
-        autocompletion=completion.complete_from(".", ","),
-        rich_help_panel=COLUMNS,
-    ),
-]
-ScalingName = Annotated[
-    str,
-    typer.Option(
-        help="Scaling of numbers: robust, standard or none.",
-        metavar="NAME",
-        autocompletion=completion.complete_from(*completion.SCALINGS),
-        rich_help_panel=COLUMNS,
-    ),
-]
 
 # -- rows ------------------------------------------------------------------------------------------
 
@@ -210,89 +179,8 @@ GroupColumn = Annotated[
     ),
 ]
 
-# -- architectures ---------------------------------------------------------------------------------
-
-Layers = Annotated[
-    int | None,
-    typer.Option(
-        help="Maximum number of hidden layers.",
-        show_default="3",
-        metavar="N",
-        parser=parse_int,
-        rich_help_panel=SPACE,
-    ),
-]
-Widths = Annotated[
-    str | None,
-    typer.Option(
-        help="Candidate widths of every layer, like 0,8,16,32. With 0, layers can be left out.",
-        show_default="chosen for the limit",
-        metavar="N,N",
-        rich_help_panel=SPACE,
-    ),
-]
-
 # -- work ------------------------------------------------------------------------------------------
 
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        help="Number of networks trained in parallel in a step of the search.",
-        show_default="1, or the number of processes under torchrun",
-        metavar="N",
-        parser=at_least(1, parse_int),
-        rich_help_panel=WORK,
-    ),
-]
-EngineName = Annotated[
-    str,
-    typer.Option(
-        help="The engine that trains networks: compiled, or torch. Several processes need torch, "
-        "which is installed as an extra.",
-        metavar="NAME",
-        autocompletion=completion.complete_engine,
-        rich_help_panel=WORK,
-    ),
-]
-MetricName = Annotated[
-    str | None,
-    typer.Option(
-        help="The metric that networks are chosen by: accuracy, balanced_error, log_loss or auc "
-        "for classification; rmse, mae or r2 for regression.",
-        show_default="log_loss or rmse",
-        metavar="NAME",
-        autocompletion=completion.complete_from(*completion.METRICS),
-        rich_help_panel=WORK,
-    ),
-]
-ClassWeight = Annotated[
-    str | None,
-    typer.Option(
-        help="'balanced' gives every class the same total weight.",
-        show_default="every row has the same weight",
-        metavar="NAME",
-        autocompletion=completion.complete_from("balanced"),
-        rich_help_panel=WORK,
-    ),
-]
-Refit = Annotated[
-    bool,
-    flag(
-        "--refit",
-        help="After the test, train the final model again on all rows, including test rows.",
-        panel=WORK,
-    ),
-]
-Memory = Annotated[
-    int,
-    typer.Option(
-        help="Approximate memory to use while training from a folder of `tabnas encode`.",
-        show_default="1GB",
-        metavar="SIZE",
-        parser=parse_memory,
-        rich_help_panel=WORK,
-    ),
-]
 CheckpointSeconds = Annotated[
     float,
     typer.Option(

@@ -18,7 +18,7 @@ from tabnas.data.columns._column import (
 )
 from tabnas.data.columns._datetime import CYCLES, DAY, MAX_SCALED_TIME, DatetimeColumn
 from tabnas.data.columns._hashed import BUCKETS, HashedColumn, check_buckets
-from tabnas.data.columns._numeric import FAR, SMOOTH_LIMIT, NumericColumn, Scaling
+from tabnas.data.columns._numeric import FAR, SMOOTH_LIMIT, NumericColumn
 from tabnas.decoding import DecodeError, describe_value
 
 COLUMNS: dict[str, type[EncodedColumn]] = {
@@ -54,7 +54,6 @@ __all__ = [
     "HashedColumn",
     "Int32Array",
     "NumericColumn",
-    "Scaling",
     "Text",
     "check_buckets",
     "column_from_dict",

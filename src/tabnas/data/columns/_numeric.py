@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from tabnas.data.columns._column import (
 )
 from tabnas.decoding import FiniteFloat, PositiveFloat
 from tabnas.errors import TabNASError, did_you_mean
-from tabnas.types import FloatArray
+from tabnas.types import FloatArray, Scaling
 
-Scaling = Literal["robust", "standard", "none"]
 """How numbers are scaled: by quartiles and softly clipped, by mean and deviation, or not."""
 NORMAL_QUARTILES = 1.349  # the distance between a normal variable's quartiles, in deviations
 SMOOTH_LIMIT = 4.0  # robustly scaled values approach it and never pass it

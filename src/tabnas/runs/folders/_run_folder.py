@@ -21,18 +21,14 @@ from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
 from tabnas.results import RunResult, Snapshot, TradeoffResult, decode_history, decode_result
-from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
-from tabnas.runs._progress import ProgressCallback
+from tabnas.runs._pipeline import Outcome, PlannedRun
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
-from tabnas.runs._settings import RunSettings
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._file import has_checkpoint
-from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint, check_identity
+from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint
 from tabnas.runs.folders._result import build_run_result
-from tabnas.runs.folders._status import PROGRESS, StatusFile
+from tabnas.runs.folders._status import PROGRESS
 from tabnas.runs.folders._tensorboard import TENSORBOARD
-from tabnas.runs.prepare._labelled_table import LabelledTable
-from tabnas.stores import Store
 
 CONFIG = "config.toml"
 """The file of a run's folder that says what was asked."""
@@ -225,53 +221,6 @@ class RunFolder:
             raise TabNASError(
                 f"the run cannot be written to {self.name!r}: {error.strerror or error}"
             ) from None
-
-
-def run_in_folder(
-    path: str | Path,
-    data: LabelledTable | Store,
-    settings: RunSettings,
-    *,
-    on_progress: ProgressCallback = lambda progress: None,
-    on_plan: Callable[[PlannedRun], None] = lambda run: None,
-) -> Outcome:
-    """Execute a run in a folder, or resume the run that was stopped there.
-
-    `on_plan` is called with the planned run before it is executed.
-    """
-    stopped = (Path(path) / CONFIG).exists()
-    with RunFolder(path, resume=stopped) as folder:
-        resolved = _resumed_plan(folder, settings) if stopped else None
-        live = StatusFile(folder.path, on_progress)
-        run = plan_run(data, settings, resolved=resolved, on_progress=live)
-        config = {"settings": settings.to_dict(), "plan": run.plan.resolved}
-        checkpoint = folder.begin(run, config)
-        live.set_plan(run)
-        on_plan(run)
-        outcome = run.execute(live, checkpoint)
-        folder.finish(outcome)
-    return outcome
-
-
-def _resumed_plan(folder: RunFolder, settings: RunSettings) -> Any:
-    """Return the plan of a stopped run; refuse to resume it with other settings.
-
-    Its checkpoint is compared later and in full, but it may have been killed before the first one.
-    """
-    config = load_config(folder.path)
-    if "settings" not in config:
-        raise TabNASError(
-            f"{folder.name!r} must be a new folder or that of a stopped run, but its {CONFIG} has "
-            "no settings of a run; name another folder"
-        )
-    if "tradeoff" in config:
-        raise TabNASError(
-            f"{folder.name!r} holds a trade-off, not a run of one limit; resume it with "
-            f"tabnas resume {folder.name}, or name another folder"
-        )
-    before = RunSettings.from_dict(config["settings"])
-    check_identity(before.identity(), settings.identity())
-    return config.get("plan")
 
 
 def write_report(

@@ -66,7 +66,7 @@ class StatusFile:
     writing are ignored. A run that ends without a result leaves its last status.
     """
 
-    def __init__(self, folder: Path, on_progress: ProgressCallback) -> None:
+    def __init__(self, folder: Path, on_progress: ProgressCallback = lambda progress: None) -> None:
         self._folder = folder
         self._on_progress = on_progress
         self._last = -WRITE_SECONDS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
@@ -40,13 +39,9 @@ class TradeoffFolder(RunFolder):
     final_file = TRADEOFF
     file_names = (*RunFolder.file_names, TRADEOFF, PAGE)
 
-    def finish_all(
-        self,
-        tradeoff: PlannedTradeoff,
-        outcomes: Sequence[Outcome],
-        config: Mapping[str, Any],
-    ) -> TradeoffResult:
+    def finish_all(self, tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) -> TradeoffResult:
         """Write every run and `tradeoff.json`, then its page; return the result."""
+        config = load_config(self.path)
         result = build_tradeoff_result(tradeoff, outcomes)
         for limit, run, outcome in zip(tradeoff.limits, tradeoff.runs, outcomes, strict=True):
             name = folder_name(limit)
@@ -58,7 +53,7 @@ class TradeoffFolder(RunFolder):
             settings = {
                 "settings": run.settings.to_dict(),
                 "plan": run.plan.resolved,
-                "member": {"limit": limit},  # it cannot be gone on with by itself
+                "member": {"limit": limit},  # marks a run that cannot be resumed by itself
             }
             with RunFolder(path, resume=_begun(path)) as folder:
                 folder.write_config({**config, **settings})

@@ -13,7 +13,6 @@ from tabnas.data import Table
 from tabnas.decoding import DecodeError, encode
 from tabnas.errors import TabNASError
 from tabnas.latency import (
-    COST_NAMES,
     CallTable,
     LatencyCost,
     LatencyTerms,
@@ -28,9 +27,9 @@ from tabnas.latency import (
     untrained_model,
 )
 from tabnas.model import Model
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.space import Architecture
+from tabnas.settings import RunSettings
+from tabnas.space import MEASURED_COSTS, Architecture
 
 REFERENCE_NETWORKS = tuple(Architecture(widths) for widths in ((), (32,), (32, 32), (64, 16)))
 """Networks that are measured with the columns of the table, to find the overhead of the columns."""
@@ -126,7 +125,7 @@ def plan_latency(
     `on_fraction` receives how much of the measuring of this machine is done, if it was not measured
     before.
     """
-    names = [name for name in settings.limits if name in COST_NAMES]
+    names = [name for name in settings.limits if name in MEASURED_COSTS]
     if not names:
         return None
     if resume:
@@ -150,7 +149,7 @@ def plan_latency(
         if is_local
         else _predict_overhead(call, data)
         for name in names
-        for call in (table.calls[COST_NAMES[name]],)
+        for call in (table.calls[MEASURED_COSTS[name]],)
     }
     return LatencyPlan(
         costs={name: table.cost(name, overhead_us) for name, overhead_us in overheads.items()},

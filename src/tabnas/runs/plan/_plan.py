@@ -15,11 +15,11 @@ from tabnas.feasible import FeasibleSet
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, TrainingSettings
 from tabnas.policy import Adam as PolicyAdam
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.plan._latency import LatencyPlan, ResolvedLatency, plan_latency
 from tabnas.runs.plan._memory import check_memory
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.search import SearchSettings
+from tabnas.settings import RunSettings
 from tabnas.space import ABSENT, COSTS, Budget, Cost, SearchSpace, default_space, relax
 from tabnas.streams import stream
 

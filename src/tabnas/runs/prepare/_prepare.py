@@ -25,10 +25,8 @@ from tabnas.data import (
 )
 from tabnas.data.lowlevel import RowError, set_decimal_mark
 from tabnas.errors import TabNASError
-from tabnas.latency import COST_NAMES
 from tabnas.model import network_task
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._labelled_table import LabelledTable
@@ -37,7 +35,8 @@ from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, Prepare
 from tabnas.runs.prepare._row_split import compute_class_weights, note_rare_classes, split_rows
 from tabnas.runs.prepare._stored_data import prepare_store
 from tabnas.runs.prepare._table_rows import TableRows, make_tree_data, note_leaks
-from tabnas.space import Budget
+from tabnas.settings import RunSettings
+from tabnas.space import MEASURED_COSTS, Budget
 from tabnas.stores import Store
 from tabnas.types import FloatArray, IntArray
 
@@ -45,7 +44,7 @@ MIN_ROWS = 10
 """Fewer rows are not enough for training, validation and test."""
 FOLDS = 5
 MAX_UNSCALED_VALUE = 1e15
-SAMPLE_ROWS = max(COST_NAMES.values())
+SAMPLE_ROWS = max(MEASURED_COSTS.values())
 
 
 def prepare_data(
@@ -141,7 +140,7 @@ def prepare_table(
         folds=_count_folds(settings, development, groups, has_validation=validation is not None),
         groups=groups,
         sample=_sample(data.features, encoder, fitted.rows)
-        if settings.limits.keys() & COST_NAMES
+        if settings.limits.keys() & MEASURED_COSTS
         else None,
         notes=(*notes, *_note_rare_classes(data, split.train, settings)),
     )

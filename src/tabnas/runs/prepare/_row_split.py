@@ -20,8 +20,8 @@ from tabnas.data import (
     to_times,
 )
 from tabnas.errors import TabNASError
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.prepare._labelled_table import LabelledTable
+from tabnas.settings import RunSettings
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 

@@ -12,18 +12,17 @@ import numpy as np
 
 from tabnas.data import Encoded, Shares, UnseenCategories
 from tabnas.errors import TabNASError
-from tabnas.latency import COST_NAMES
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
 from tabnas.nets import Task, WindowedBatches
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
-from tabnas.runs._settings import RunSettings
 from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._leakage import SAMPLE_ROWS, Half, find_leaks, leak_notes
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, TreeData
 from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
-from tabnas.space import Budget
+from tabnas.settings import RunSettings
+from tabnas.space import MEASURED_COSTS, Budget
 from tabnas.stores import PartName, Rows, Store
 from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -267,7 +266,7 @@ def _check_settings(settings: RunSettings) -> None:
         raise TabNASError(
             "refit needs all rows in memory, but the rows of a store are on disk; leave it out"
         )
-    if settings.limits.keys() & COST_NAMES:
+    if settings.limits.keys() & MEASURED_COSTS:
         raise TabNASError(
             "a limit on latency needs unencoded rows of the table, but a store has encoded "
             "rows only; limit parameters, bytes or flops instead"

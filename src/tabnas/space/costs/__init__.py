@@ -16,6 +16,8 @@ from tabnas.space.costs._parameters import Parameters
 from tabnas.space.costs._table import TableCost
 
 COSTS: dict[str, Cost] = by_name(Parameters(), Bytes(), DenseParameters(), Flops())
+MEASURED_COSTS = {"latency_us": 1, "batch_latency_us": 256}
+"""Costs that are measured on a machine (`tabnas.latency`), and the rows of a call."""
 """Every cost that needs only the space, by name. Add your own by assignment."""
 
 
@@ -39,6 +41,7 @@ def compute_costs(
 
 __all__ = [
     "COSTS",
+    "MEASURED_COSTS",
     "Bytes",
     "CallableCost",
     "ChainCost",

@@ -1,0 +1,127 @@
+"""The driver of runs and trade-offs: plan, open the checkpoint, execute, write the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tabnas.errors import TabNASError
+from tabnas.jobs import JobConfig
+from tabnas.results import RunResult, TradeoffResult
+from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
+from tabnas.runs._progress import ProgressCallback
+from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._tradeoff import PlannedTradeoff
+from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint, check_identity
+from tabnas.runs.folders._run_folder import CONFIG, RunFolder, load_config
+from tabnas.runs.folders._status import StatusFile
+from tabnas.runs.folders._tensorboard import EventLog
+from tabnas.runs.folders._tradeoff_folder import TradeoffFolder
+from tabnas.runs.prepare._labelled_table import LabelledTable
+from tabnas.settings import RunSettings
+from tabnas.stores import Store
+
+
+def execute_in_folder(
+    folder: RunFolder,
+    planned: PlannedRun | PlannedTradeoff,
+    config: Mapping[str, Any],
+    *,
+    status: StatusFile | None = None,
+    on_begin: Callable[[RunCheckpoint], None] = lambda checkpoint: None,
+    checkpoint_seconds: float = SAVE_EVERY,
+    tensorboard: bool = False,
+    ranks: Ranks = SINGLE_PROCESS,
+    job_config: JobConfig | None = None,
+) -> tuple[tuple[Outcome, ...], RunResult | TradeoffResult]:
+    """Execute a run or a trade-off in its folder, from its checkpoint if there is one.
+
+    Parameters
+    ----------
+    config
+        The sections of `config.toml`, without that of the plan.
+    status
+        The status file of the folder; it passes progress on to a callback.
+    on_begin
+        Called with the checkpoint once the folder is written and before the work begins.
+    ranks, job_config
+        The processes of a run, and the parallel jobs of a trade-off.
+
+    Returns
+    -------
+    The outcome of every limit, and the result that was written.
+    """
+    status = status or StatusFile(folder.path)
+    checkpoint = folder.begin(
+        planned, {**config, "plan": planned.resolved}, every=checkpoint_seconds, ranks=ranks
+    )
+    # of a trade-off, the loosest limit, whose search trains the weights
+    main_run = planned.runs[-1] if isinstance(planned, PlannedTradeoff) else planned
+    status.set_plan(main_run)
+    on_begin(checkpoint)
+    if isinstance(planned, PlannedTradeoff):
+        assert isinstance(folder, TradeoffFolder)
+        outcomes = planned.execute(status, checkpoint, job_config=job_config)
+        return outcomes, folder.finish_all(planned, outcomes)
+    if not tensorboard:
+        outcome = planned.execute(status, checkpoint)
+        return (outcome,), folder.finish(outcome)
+    with EventLog(folder.path, main_run, status) as events:
+        outcome = planned.execute(events, checkpoint)
+        result = folder.finish(outcome)
+        events.finish(result)
+        return (outcome,), result
+
+
+def run_in_folder(
+    path: str | Path,
+    data: LabelledTable | Store,
+    settings: RunSettings,
+    *,
+    on_progress: ProgressCallback = lambda progress: None,
+    on_plan: Callable[[PlannedRun], None] = lambda run: None,
+    resolved: Mapping[str, Any] | None = None,
+    checkpoint_seconds: float = SAVE_EVERY,
+) -> Outcome:
+    """Execute a run in a folder, or resume the run that was stopped there.
+
+    `on_plan` is called with the planned run before it is executed; the other parameters are those
+    of `plan_run` and `execute_in_folder`.
+    """
+    is_stopped = (Path(path) / CONFIG).exists()
+    with RunFolder(path, resume=is_stopped) as folder:
+        if is_stopped:
+            resolved = _load_resolved(folder, settings)
+        status = StatusFile(folder.path, on_progress)
+        run = plan_run(data, settings, resolved=resolved, on_progress=status)
+        outcomes, _ = execute_in_folder(
+            folder,
+            run,
+            {"settings": settings.to_dict()},
+            status=status,
+            on_begin=lambda checkpoint: on_plan(run),
+            checkpoint_seconds=checkpoint_seconds,
+        )
+    return outcomes[0]
+
+
+def _load_resolved(folder: RunFolder, settings: RunSettings) -> Any:
+    """Return the plan of a stopped run; raise an error if its settings were others.
+
+    The checkpoint is compared completely later, but the run may have been killed before it.
+    """
+    config = load_config(folder.path)
+    if "settings" not in config:
+        raise TabNASError(
+            f"{folder.name!r} must be a new folder or that of a stopped run, but its {CONFIG} has "
+            "no settings of a run; name another folder"
+        )
+    if "tradeoff" in config:
+        raise TabNASError(
+            f"{folder.name!r} holds a trade-off, not a run of one limit; resume it with "
+            f"tabnas resume {folder.name}, or name another folder"
+        )
+    before = RunSettings.from_dict(config["settings"])
+    check_identity(before.identity(), settings.identity())
+    return config.get("plan")

@@ -1,0 +1,16 @@
+"""What a user can set for a run. Light to import: the command line needs it for `--help`."""
+
+from __future__ import annotations
+
+from tabnas.settings._run_settings import RunSettings, TradeoffSettings
+from tabnas.settings._setting import Panel, Setting, get_settings
+from tabnas.shares import Shares
+
+__all__ = [
+    "Panel",
+    "RunSettings",
+    "Setting",
+    "Shares",
+    "TradeoffSettings",
+    "get_settings",
+]

@@ -1,0 +1,273 @@
+"""The settings of a run; everything has a default but the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from math import inf
+from numbers import Real
+from typing import Any, Literal, get_args
+
+from tabnas.decoding import decode, describe_value
+from tabnas.errors import TabNASError, check_int, did_you_mean
+from tabnas.nets import ENGINES
+from tabnas.settings._setting import check_type, get_settings, setting
+from tabnas.shares import Shares
+from tabnas.space import COSTS, MEASURED_COSTS, Budget, Cost, Limit
+from tabnas.types import Scaling
+
+Order = Literal["random", "time", "group"]
+ClassWeight = Literal["balanced"]
+Number = int | float
+MAX_WIDTH = 1 << 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """What a user can choose about a run.
+
+    Fields that are declared by `setting` are options of `tabnas search`, too. The others are set by
+    several options each.
+    """
+
+    limits: Mapping[str, Number]
+    """The limit on each cost, by its name: {"parameters": 20_000, "latency_us": 50}."""
+    latency_table: str | None = setting(
+        None,
+        kind="path",
+        panel="Limits",
+        metavar="FILE",
+        help="A file that `tabnas latency` wrote on another machine. Limits on latency then hold "
+        "there.",
+        shown_default="this machine is measured",
+    )
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of columns, if the inferred ones are wrong: {"zip": "categorical"}."""
+    drop: tuple[str, ...] = setting(
+        (), kind="names", panel="Columns", metavar="A,B", help="Columns to ignore."
+    )
+    decimal: str | None = setting(
+        None,
+        kind="name",
+        panel="Columns",
+        metavar="MARK",
+        help="The decimal mark, '.' or ','. Needed only if 1.234 could also mean a thousand.",
+        shown_default="inferred from the columns",
+        choices=lambda: (".", ","),
+    )
+    scaling: Scaling = setting(
+        "robust",
+        kind="name",
+        panel="Columns",
+        metavar="NAME",
+        help="Scaling of numbers: robust, standard or none.",
+        choices=lambda: get_args(Scaling),
+    )
+    shares: Shares = field(default_factory=Shares)
+    """The fractions of the table for validation and for the final test."""
+    order: Order = "random"
+    """How rows are split: at random (by class), by time (the latest are the test), by group."""
+    order_column: str | None = None
+    """The column of times or groups, for the orders "time" and "group". It is no feature then."""
+    layers: int | None = setting(
+        None,
+        kind="integer",
+        panel="Architectures",
+        help="Maximum number of hidden layers.",
+        shown_default="3",
+        minimum=1,
+        maximum=32,
+    )
+    widths: tuple[int, ...] | None = setting(
+        None,
+        kind="widths",
+        panel="Architectures",
+        metavar="N,N",
+        help="Candidate widths of every layer, like 0,8,16,32. With 0, layers can be left out.",
+        shown_default="chosen for the limit",
+        maximum=500,
+    )
+    metric: str | None = setting(
+        None,
+        kind="name",
+        panel="Work",
+        metavar="NAME",
+        help="The metric that networks are chosen by: accuracy, balanced_error, log_loss or auc "
+        "for classification; rmse, mae or r2 for regression.",
+        shown_default="log_loss or rmse",
+    )
+    class_weight: ClassWeight | None = setting(
+        None,
+        kind="name",
+        panel="Work",
+        metavar="NAME",
+        help="'balanced' gives every class the same total weight.",
+        shown_default="every row has the same weight",
+        choices=lambda: get_args(ClassWeight),
+    )
+    time: Number | None = setting(
+        None,
+        kind="seconds",
+        panel="Work",
+        help="Approximate duration, like 300 or 5m. With more time, networks train longer and "
+        "more candidates are tried, at most one per 100 rows, unless --candidates is given. "
+        "With less, networks are smaller. "
+        "The comparison with boosted trees can take longer on large tables.",
+        shown_default="as long as it pays",
+        commands=("search",),
+    )
+    candidates: int | None = setting(
+        None,
+        kind="integer",
+        panel="Work",
+        help="Number of the best architectures to train stand-alone and to choose from, for each "
+        "limit.",
+        shown_default="3, and simpler ones on small tables; 2 in a trade-off",
+        minimum=1,
+        maximum=10_000,
+    )
+    refit: bool = setting(
+        False,
+        kind="flag",
+        panel="Work",
+        help="After the test, train the final model again on all rows, including test rows.",
+    )
+    baselines: bool = True
+    """Whether boosted trees are trained for comparison."""
+    seed: int = setting(
+        0,
+        kind="integer",
+        help="Random seed. The same seed gives the same result, unless time or latency is limited.",
+        minimum=0,
+    )
+    workers: int = setting(
+        1,
+        kind="integer",
+        panel="Work",
+        help="Number of networks trained in parallel in a step of the search.",
+        shown_default="1, or the number of processes under torchrun",
+        minimum=1,
+        maximum=64,
+        commands=("search",),
+    )
+    engine: str = setting(
+        "compiled",
+        kind="name",
+        panel="Work",
+        metavar="NAME",
+        help="The engine that trains networks: compiled, or torch. Several processes need torch, "
+        "which is installed as an extra.",
+        choices=lambda: tuple(ENGINES),
+        commands=("search",),
+    )
+    memory: int = setting(
+        10**9,
+        kind="bytes",
+        panel="Work",
+        metavar="SIZE",
+        help="Approximate memory to use while training from a folder of `tabnas encode`.",
+        shown_default="1GB",
+        minimum=1,
+    )
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        for name in ("limits", "kinds"):
+            check_type(name, getattr(self, name), Mapping, "names with values")
+            set_field(self, name, dict(getattr(self, name)))
+        for name in ("drop", "widths"):
+            value = getattr(self, name)
+            if value is not None:
+                if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
+                    raise TabNASError(f"{name} must be a list, got {describe_value(value)}")
+                set_field(self, name, tuple(value))
+        for each in get_settings(type(self)):
+            each.check(getattr(self, each.name))
+        for width in self.widths or ():
+            if check_int("a width", width, minimum=0) > MAX_WIDTH:
+                raise TabNASError(f"a width must be at most {MAX_WIDTH:,}, got {width:,}")
+        for column, kind in self.kinds.items():
+            check_type(f"the kind of {column!r}", kind, str, "a text")
+        check_type("shares", self.shares, Shares, "shares of the rows")
+        check_type("baselines", self.baselines, bool, "true or false")
+        self._check_limits()
+        self._check_order()
+
+    def _check_limits(self) -> None:
+        known = (*COSTS, *MEASURED_COSTS)
+        if not self.limits:
+            names = ", ".join(f"max_{name}" for name in known)
+            raise TabNASError(f"a run must have at least one limit, got none: {names}")
+        for name in self.limits:
+            if name not in known:
+                raise TabNASError(f"there is no cost {name!r}; {did_you_mean(str(name), known)}")
+        self.budget  # noqa: B018 - raises an error for impossible limits
+        latencies = {n: upper for n, upper in self.limits.items() if n in MEASURED_COSTS}
+        for name, upper in latencies.items():
+            is_number = isinstance(upper, Real) and not isinstance(upper, bool)
+            if not is_number or not 0 < upper < inf:
+                raise TabNASError(
+                    f"the limit on {name} must be a positive number of microseconds, got {upper!r}"
+                )
+        if self.latency_table is not None and not latencies:
+            raise TabNASError(
+                "a latency table needs a limit on latency, got none; set "
+                + " or ".join(f"max_{name}" for name in MEASURED_COSTS)
+            )
+
+    def _check_order(self) -> None:
+        if self.order not in get_args(Order):
+            hint = did_you_mean(str(self.order), get_args(Order))
+            raise TabNASError(f"there is no order {self.order!r}; {hint}")
+        if self.order_column is not None:
+            check_type("order_column", self.order_column, str, "a text")
+        if (self.order == "random") != (self.order_column is None):
+            raise TabNASError(
+                "a split by time or by group needs the name of its column, and a random one none"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings, fit for TOML, which has no None."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values["shares"] = asdict(self.shares)
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if value is not None
+        }
+
+    @classmethod
+    def from_dict(cls, values: Any) -> RunSettings:
+        """Return the settings that `to_dict` has written; raise an error for anything else."""
+        return decode(cls, values, source="the settings of the run")
+
+    def identity(self) -> dict[str, str]:
+        """Return what settings must have in common for one run to resume another."""
+        return {f"the setting {name}": str(value) for name, value in self.to_dict().items()}
+
+    @property
+    def budget(self) -> Budget:
+        """The limits on costs that are computed, without those on latency."""
+        return Budget(**{n: upper for n, upper in self.limits.items() if n not in MEASURED_COSTS})
+
+    def budget_with(self, latencies: Mapping[str, Cost]) -> Budget:
+        """Return all limits in their order, given the costs of the latencies."""
+        known = COSTS | dict(latencies)
+        return Budget(*(Limit(known[name], upper) for name, upper in self.limits.items()))
+
+
+@dataclass(frozen=True)
+class TradeoffSettings:
+    """The limits of a trade-off, and the cost that they are on."""
+
+    cost: str
+    limits: tuple[Number, ...]
+
+    @classmethod
+    def from_dict(cls, values: Any) -> TradeoffSettings:
+        """Return the settings of the section `tradeoff` of a `config.toml`."""
+        return decode(cls, values, source="config.toml: tradeoff")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings, fit for TOML."""
+        return {"cost": self.cost, "limits": list(self.limits)}
