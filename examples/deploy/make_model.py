@@ -1,7 +1,7 @@
-"""Make the model that the deployments here answer with: a made-up table of parcels, one ONNX file.
+"""Create the ONNX file for the deployment examples, from a synthetic table of parcels.
 
-It has a column of every kind that a file can take: numbers with gaps, truth values, categories in
-words, categories in whole numbers, and moments.
+The table has a column of every kind: numbers with missing values, booleans, text categories,
+integer categories, and dates.
 
     python examples/deploy/make_model.py --out parcels.onnx
 """
@@ -18,7 +18,7 @@ COUNTRIES = ["Austria", "Denmark", "Norway", "Spain"]
 
 
 def parcels(rows: int = 800) -> tuple[pd.DataFrame, pd.Series]:
-    """Columns of parcels, and what became of each."""
+    """Return a table of parcels, and the outcome of each."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
@@ -38,7 +38,7 @@ def parcels(rows: int = 800) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def make(out: Path) -> TabNASClassifier:
-    """Find a network of at most 800 parameters, and write it as one file."""
+    """Find a network with at most 800 parameters, and export it."""
     table, outcome = parcels()
     model = TabNASClassifier(
         max_parameters=800, categorical_features=["zone"], candidates=1, random_state=0

@@ -1,26 +1,26 @@
-// Answer rows with an exported file in a browser, by onnxruntime-web.
+// Predict with an exported file in a browser, with onnxruntime-web.
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
 
-const NO_INTEGER = -(2n ** 63n); // stands for a missing whole number or moment
+const NO_INTEGER = -(2n ** 63n); // a missing integer or time
 
-// One value as the file takes it; null is a missing one.
+// One value as the file expects it; null is a missing value.
 const VALUES = {
-  // numbers, and truth values as 0 and 1
+  // numbers; booleans as 0 and 1
   float64: (given) => (given === null ? NaN : Number(given)),
-  // categories in whole numbers, and moments as whole seconds
+  // integer categories; times as whole seconds
   int64: (given) => {
     if (given === null) return NO_INTEGER;
     return BigInt(given instanceof Date ? Math.trunc(given.getTime() / 1000) : given);
   },
-  // categories in words
+  // text categories
   string: (given) => (given === null ? "" : String(given).trim()),
 };
 const ARRAYS = { float64: Float64Array, int64: BigInt64Array, string: Array };
 
 export class Answerer {
   static async load(path) {
-    ort.env.wasm.numThreads = 1; // networks of this size gain nothing by more
+    ort.env.wasm.numThreads = 1; // networks of this size gain nothing from more
     const options = { executionProviders: ["wasm"] };
     return new Answerer(await ort.InferenceSession.create(path, options));
   }
@@ -29,7 +29,7 @@ export class Answerer {
     this.session = session;
   }
 
-  // Rows are objects by column; gives { label, probabilities } for each.
+  // Takes rows as objects by column name; returns { label, probabilities } for each.
   async answer(rows) {
     const inputs = {};
     for (const { name, type } of this.session.inputMetadata) {

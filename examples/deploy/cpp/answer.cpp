@@ -1,4 +1,4 @@
-// Answer rows with an exported file, through onnxruntime's C++ API.
+// Predict with an exported file, with onnxruntime's C++ API.
 //
 //     ./answer parcels.onnx
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-// How a missing value is written: a number, a whole number or moment, a text.
+// Missing values: of a number, of an integer or a time, of a string.
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kNoInteger = std::numeric_limits<std::int64_t>::min();
 const std::string kNoText;
@@ -21,13 +21,13 @@ const std::string kNoText;
 // The columns of some rows, each a tensor [rows, 1].
 class Columns {
  public:
-  // Numbers; truth values as 0 and 1.
+  // Numbers; booleans as 0 and 1.
   void Add(std::string name, std::vector<double>& values) { Wrap(std::move(name), values); }
 
-  // Categories in whole numbers; moments as whole seconds since 1970-01-01 UTC.
+  // Integer categories; times as whole seconds since 1970-01-01 UTC.
   void Add(std::string name, std::vector<std::int64_t>& values) { Wrap(std::move(name), values); }
 
-  // Categories in words, without spaces around them. Unlike numbers, texts are copied.
+  // Text categories, without surrounding whitespace. Unlike numbers, strings are copied.
   void Add(std::string name, const std::vector<std::string>& values) {
     const auto shape = Shape(values.size());
     auto tensor = Ort::Value::CreateTensor(allocator_, shape.data(), shape.size(),
@@ -46,7 +46,7 @@ class Columns {
     return {static_cast<std::int64_t>(rows), 1};
   }
 
-  // A tensor that reads the vector where it lies: it must outlive the columns.
+  // A tensor that uses the vector without a copy: the vector must outlive the columns.
   template <typename T>
   void Wrap(std::string name, std::vector<T>& values) {
     const auto shape = Shape(values.size());
@@ -92,8 +92,8 @@ class Model {
     return answers;
   }
 
-  // The classes as a list in JSON, in the order of the probabilities. The other facts of the file
-  // are there as well: tabnas.columns says what each input takes.
+  // The classes as a JSON list, in the order of the probabilities. Other metadata are read in the
+  // same way: tabnas.columns has the type of each input.
   std::string Classes() {
     Ort::AllocatorWithDefaultOptions allocator;
     const auto facts = session_.GetModelMetadata();
@@ -103,11 +103,11 @@ class Model {
  private:
   static Ort::SessionOptions Options() {
     Ort::SessionOptions options;
-    options.SetIntraOpNumThreads(1);  // networks of this size gain nothing by more
+    options.SetIntraOpNumThreads(1);  // networks of this size gain nothing from more
     return options;
   }
 
-  Ort::Env environment_{ORT_LOGGING_LEVEL_WARNING, "tabnas"};  // must be there before the session
+  Ort::Env environment_{ORT_LOGGING_LEVEL_WARNING, "tabnas"};  // must be created before the session
   Ort::Session session_;
 };
 
@@ -118,7 +118,7 @@ int main(int count, char** arguments) try {
   }
   Model model(arguments[1]);
 
-  // No parcel went to Peru before, or to a zone 9; of the last one nothing is known.
+  // Peru and zone 9 do not occur in training; all values of the last row are missing.
   std::vector<double> weight{3.2, kNoNumber, 9.75, kNoNumber};
   std::vector<double> insured{1, 0, kNoNumber, kNoNumber};
   std::vector<std::string> country{"Norway", "Spain", "Peru", kNoText};
@@ -143,7 +143,7 @@ int main(int count, char** arguments) try {
     std::printf("\n");
   }
   return 0;
-} catch (const std::exception& error) {  // a file that is not there, a column that is missing
+} catch (const std::exception& error) {  // for example a missing file or column
   std::fprintf(stderr, "answer: %s\n", error.what());
   return 1;
 }

@@ -1,4 +1,4 @@
-"""Answer rows with an exported file: onnxruntime and NumPy, no tabnas.
+"""Predict with an exported file: onnxruntime and NumPy, no tabnas.
 
 python examples/deploy/python/answer.py parcels.onnx
 """
@@ -17,11 +17,11 @@ MISSING = {"float64": np.nan, "int64": np.iinfo(np.int64).min, "string": ""}
 
 
 class Answerer:
-    """A file that answers rows: labels, and probabilities in the order of `classes`."""
+    """Predicts labels, and probabilities in the order of `classes`, with an exported file."""
 
     def __init__(self, path: str) -> None:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # networks of this size gain nothing by more
+        options.intra_op_num_threads = 1  # networks of this size gain nothing from more
         self._session = onnxruntime.InferenceSession(path, options)
         facts = self._session.get_modelmeta().custom_metadata_map
         self.columns = json.loads(facts["tabnas.columns"])  # by name: kind, type
@@ -37,10 +37,10 @@ class Answerer:
 
 
 def _value(given: Any, dtype: str) -> Any:
-    """One value as the file takes it; None is a missing one."""
+    """Return one value as the file expects it; None is a missing value."""
     if given is None:
         return MISSING[dtype]
-    if isinstance(given, datetime):  # whole seconds; without a zone it is in UTC
+    if isinstance(given, datetime):  # whole seconds; without a time zone it is UTC
         return calendar.timegm(given.utctimetuple())
     return str(given).strip() if dtype == "string" else given
 
@@ -49,7 +49,7 @@ NAMES = ("weight_kg", "insured", "country", "zone", "sent")
 ROWS = [
     (3.2, True, "Norway", 3, datetime(2025, 6, 13, 8, 30, tzinfo=UTC)),
     (None, False, "Spain", 1, datetime(2025, 3, 3, tzinfo=UTC)),
-    (9.75, None, "Peru", 9, None),  # no parcel went to Peru before, or to a zone 9
+    (9.75, None, "Peru", 9, None),  # Peru and zone 9 do not occur in training
     (None, None, None, None, None),
 ]
 
