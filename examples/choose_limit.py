@@ -1,7 +1,7 @@
-"""Which limit, by scikit-learn: a grid search that takes the smallest network as good as the best.
+"""Choose a limit with scikit-learn: grid search with the one-standard-error rule.
 
-"As good" is the rule of one standard error: a smaller limit is taken if its mean score is within
-the standard error of the best one's. For a curve with models of all limits, see tradeoff.py.
+The smallest limit is chosen whose mean score is within one standard error of the best mean score.
+For a curve with the models of all limits, see tradeoff.py.
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ def smallest_as_good(results: dict) -> int:
     return int(min(good, key=lambda place: results["param_max_parameters"][place]))
 
 
-X, y = make_friedman1(600, noise=1.0, random_state=0)  # no model can do better than an RMSE of 1
+X, y = make_friedman1(600, noise=1.0, random_state=0)  # no model can have an RMSE below 1
 searched = GridSearchCV(
-    TabNASRegressor(candidates=1, random_state=0),  # one, to be quick; None is the usual number
+    TabNASRegressor(candidates=1, random_state=0),  # one, to be fast; None is the default
     {"max_parameters": [60, 250, 1_000]},
     cv=KFold(FOLDS, shuffle=True, random_state=0),
     scoring="neg_root_mean_squared_error",

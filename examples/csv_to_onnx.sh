@@ -1,5 +1,5 @@
 #!/bin/sh
-# From a CSV file to an ONNX file, on the command line alone.
+# From a CSV file to an ONNX file, on the command line.
 #
 #     sh examples/csv_to_onnx.sh FOLDER
 #
@@ -9,7 +9,7 @@ folder="${1:-$(mktemp -d)}"
 mkdir -p "$folder"
 cd "$folder"
 
-# A table to begin with: five flowers out of six to learn from, the sixth to be judged on.
+# The tables: five of six flowers for the search, every sixth for the evaluation.
 python - <<'PYTHON'
 from sklearn.datasets import load_iris
 
@@ -19,14 +19,14 @@ table.drop(table.index[::6]).to_csv("flowers.csv", index=False)
 table.iloc[::6].to_csv("new.csv", index=False)
 PYTHON
 
-# The best network of at most 200 parameters; runs/flowers/report.html is the page to read.
+# Find the best network with at most 200 parameters; read runs/flowers/report.html.
 python -m tabnas search flowers.csv --target species --max-parameters 200 --candidates 1 \
   --out runs/flowers --quiet
 
-# What it says of flowers that nothing has seen, and how good that is.
+# Predict and evaluate new flowers.
 python -m tabnas predict runs/flowers new.csv --out predictions.csv
 head -n 4 predictions.csv
 python -m tabnas evaluate runs/flowers new.csv
 
-# One file for other runtimes, checked against the model before it is written.
+# Export one file for other runtimes; it is compared with the model before it is written.
 python -m tabnas export runs/flowers flowers.onnx

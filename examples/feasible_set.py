@@ -1,6 +1,6 @@
-"""Exact answers about a space and a limit, before anything is trained.
+"""Exact properties of a space and a limit, without any training.
 
-The space is the paper's for Criteo: three layers, 20 widths each, at most 41,153 parameters.
+The space is that of the paper for Criteo: three layers, 20 widths each, at most 41,153 parameters.
 """
 
 import numpy as np
@@ -16,19 +16,21 @@ print(f"is 64-64-64 inside? {'64-64-64' in feasible}")
 unused = feasible.unused_widths()
 print(f"{len(unused[0])} widths of the first layer can never be feasible, from {unused[0][0]} on")
 
-# P(V): how likely a policy draws a feasible network, here the uniform one. The paper samples it.
+# P(V): the probability that a policy, here the uniform one, samples a feasible network. The paper
+# estimates it by sampling.
 exact = feasible.probability()
 sampled = np.exp(feasible.estimate(samples=2_048, rng=0).log_probability)
 print(f"\nP(V), uniform policy     exact {exact:.6f}, by 2,048 samples {sampled:.6f}")
 
-# A policy is logits, one row a layer. This one loves a first layer of 48, which is over the limit.
+# A policy is an array of logits, one row per layer. This one prefers 48 units in the first layer,
+# which is over the limit.
 logits = np.zeros((3, space.max_choices))
 logits[0, space.candidates[0].index(48)] = 5.0
-print(f"P(V), if it loves 48     exact {feasible.probability(logits):.6f}")
+print(f"P(V), if it prefers 48   exact {feasible.probability(logits):.6f}")
 
-# What it draws, given that networks must be feasible: none is ever rejected.
+# Samples of the policy, conditioned on feasibility, without rejection.
 drawn = feasible.sample(5, logits, rng=0)
-print(f"\nfive draws given V       {', '.join(map(str, drawn))}")
+print(f"\nfive samples given V     {', '.join(map(str, drawn))}")
 print(f"most likely given V      {', '.join(map(str, feasible.most_likely(3, logits)))}")
 
 print("\nhow often each width of the first layer occurs among the feasible networks:")

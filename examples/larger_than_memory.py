@@ -1,7 +1,7 @@
-"""A table larger than memory: files encoded once, piece by piece, then searched where they lie.
+"""A table larger than memory: encode its files once, in pieces, and search in the store.
 
-The files here are small, and the way is the same. Memory follows `memory`, not the rows. All is
-written to --out, or to a temporary folder.
+The files here are small, but the code is the same. The memory used is about `memory`, for any
+number of rows. Files are written to --out, or to a temporary folder.
 """
 
 import argparse

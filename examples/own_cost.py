@@ -1,19 +1,19 @@
-"""A cost of your own: the energy of a row on a chip, where weights beyond its cache are expensive.
+"""A custom cost: the energy per row on a chip, where weights that exceed the cache are expensive.
 
-A cost that adds up along the layers is a `ChainCost`, and the set of networks within a limit on it
-is known exactly, like any other; one that does not is any function of the architecture.
+A cost that is a sum over the layers is a `ChainCost`; the set of networks within a limit on it is
+exact. Any other cost is a function of the architecture.
 """
 
 from tabnas import Architecture, Budget, FeasibleSet, Limit, SearchSpace
 from tabnas.space import ChainCost
 from tabnas.testing import check_cost
 
-MULTIPLY_PJ, CACHED_PJ, FETCHED_PJ = 0.9, 1.2, 160.0  # picojoules; of your own chip's data sheet
+MULTIPLY_PJ, CACHED_PJ, FETCHED_PJ = 0.9, 1.2, 160.0  # picojoules, from a data sheet
 CACHE = 2_048  # weights of a layer that stay in the cache
 
 
 class Energy(ChainCost):
-    """Return nanojoules a row: each weight is multiplied once, and read from cache or memory."""
+    """Nanojoules per row: each weight is multiplied once, and read from cache or memory."""
 
     name = "energy_nj"
 
@@ -28,7 +28,7 @@ class Energy(ChainCost):
 
 
 def widest(architecture: Architecture) -> int:
-    """A cost that is no sum over layers; in spaces of this size it is enumerated exactly."""
+    """Return a cost that is not a sum over layers; a space of this size is enumerated."""
     return max(architecture.widths)
 
 

@@ -1,8 +1,8 @@
-"""A strategy on an objective of your own, without any neural network.
+"""A strategy for a custom objective, without a neural network.
 
-A search space is a sequence of choices, and layers need not be layers. Here they are the stations
-of a workshop, widths are machines, and the limit is money. How well a workshop does is found out by
-simulating it, which is noisy and, in life, slow: 60 evaluations are all we have.
+A search space is a sequence of choices. Here the layers are the stations of a workshop, the widths
+are numbers of machines, and the limit is money. A workshop is evaluated by a simulation, which is
+noisy and, in practice, slow: there are only 60 evaluations.
 """
 
 import numpy as np

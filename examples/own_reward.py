@@ -1,7 +1,7 @@
-"""A reward of your own: thrifty rejection, where cost has a price within the limit, too.
+"""A custom reward: rejection with a price for cost.
 
-The paper's rewards answer "what if it is over the limit?". This one also asks "is it worth it?":
-r(y) = Q(y) - price * T(y) / T0, learned from feasible networks only.
+The paper's rewards depend on the cost only near or over the limit. This one also has a price for
+the cost within the limit: r(y) = Q(y) - price * T(y) / T0, learned from feasible networks only.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from tabnas.testing import check_reward
 
 
 class Thrifty(Rejection):
-    """Rejection, less a price for the share of the limit that is used."""
+    """Rejection, minus a price for the share of the limit that is used."""
 
     name = "thrifty"
 
@@ -24,7 +24,7 @@ class Thrifty(Rejection):
         return quality - self.price * self.feasible.cost_ratio(choices)
 
 
-# Everything that is expected of a reward: shapes, repeatability, an unbiased gradient, learning.
+# Checks shapes, reproducibility, an unbiased gradient, and learning.
 check_reward(lambda feasible: Thrifty(feasible, price=0.1))
 print("check_reward: kept\n")
 
@@ -34,7 +34,7 @@ feasible = FeasibleSet(space, Budget(parameters=10_000))
 
 
 def quality(choices: np.ndarray) -> np.ndarray:
-    """Return a made-up quality of a network: more units help, with diminishing returns."""
+    """Return a synthetic quality: more units help, with diminishing returns."""
     return 1 - 1 / (1 + WIDTHS[choices] / 16).prod(axis=-1)
 
 

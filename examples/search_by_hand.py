@@ -1,6 +1,6 @@
-"""The search by hand, with arrays of your own: SuperNet and policy, then the best trained alone.
+"""A search on your own arrays, step by step: SuperNet and policy, then stand-alone trainings.
 
-`fit` does this and more (docs/search.md). By hand, every part can be watched, or another.
+`fit` does this and more (docs/search.md). Step by step, every part can be observed or replaced.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, Training
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, StepRecord, select
 
-# Your own data: float32 features, scaled; whole numbers as labels.
+# Your own data: scaled float32 features, integer labels.
 pixels, digit = load_digits(return_X_y=True)
 x, x_new, y, y_new = train_test_split((pixels / 8 - 1).astype(np.float32), digit, random_state=0)
 task = Task(inputs=Inputs(numeric=x.shape[1]), loss="softmax", outputs=10)
 training = Examples(task, numeric=x, target=y)
 validation = Examples(task, numeric=x_new, target=y_new)
 
-# Where to search: up to two layers (a width of 0 is no layer), at most 4,000 parameters.
+# The space: up to two layers (with width 0 a layer is absent), at most 4,000 parameters.
 space = SearchSpace.uniform(layers=2, widths=[0, 8, 16, 24, 32, 48, 64], inputs=64, outputs=10)
 feasible = FeasibleSet(space, Budget(parameters=4_000))
 settings = SearchSettings(
@@ -44,7 +44,7 @@ def watch(record: StepRecord) -> None:
 
 search.run(watch)
 
-print("\nthe most promising, each trained alone:")
+print("\nthe three best candidates, trained stand-alone:")
 for candidate in select(search, 3):
     net = SuperNet.standalone(candidate, task, optimizer=Adam(weight_decay=0.1), seed=0)
     alone = TrainingSettings(epochs=20, batch_size=32, schedule=Cosine(0.01))

@@ -1,7 +1,7 @@
-"""A run that is stopped and resumed: it ends with the same bits.
+"""A run that is stopped and resumed ends with the same bits.
 
-What stops it here is the signal of Ctrl-C, from within; SIGTERM, a crash or a lost machine are the
-same to it. Runs are kept in --out, or in a temporary folder.
+Here the script sends itself the signal of Ctrl-C; SIGTERM, a crash or a lost machine have the same
+effect. The runs are written to --out, or to a temporary folder.
 """
 
 import argparse
@@ -34,11 +34,11 @@ with tempfile.TemporaryDirectory() as temporary:
 
     try:
         run_in_folder(folder / "stopped", data, settings, on_progress=stop)
-    except RunStopped:  # a KeyboardInterrupt that has left a checkpoint
+    except RunStopped:  # a KeyboardInterrupt; a checkpoint was written
         left = sorted(file.name for file in (folder / "stopped").glob("[!.]*"))
         print(f"stopped; the folder holds {', '.join(left)}")
 
-    # The same call goes on from there; `tabnas resume FOLDER` and fit(..., run_dir=FOLDER) do, too.
+    # The same call resumes the run, and so do `tabnas resume FOLDER` and fit(..., run_dir=FOLDER).
     resumed = run_in_folder(folder / "stopped", data, settings)
     straight = run_in_folder(folder / "straight", data, settings)
 

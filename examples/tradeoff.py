@@ -1,6 +1,6 @@
-"""Which limit? The trade-off between cost and quality, as a curve in text.
+"""Compare limits: the trade-off between cost and quality, as a curve in text.
 
-One SuperNet serves all limits. With --out the curve is also written there, as CSV.
+One SuperNet is used for all limits. With --out the curve is also written to a CSV file.
 """
 
 import argparse
