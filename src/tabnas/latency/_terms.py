@@ -19,6 +19,7 @@ LANES = 8
 MAX_US = 1e9
 
 Microseconds = Annotated[float, Bounds(ge=0, le=MAX_US)]
+"""A time in microseconds, between 0 and `MAX_US`."""
 
 
 @dataclass(frozen=True)
