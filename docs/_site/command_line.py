@@ -1,8 +1,8 @@
-"""The reference of the command line, from the command line itself: it cannot be out of date.
+"""Generate the reference of the command line from the commands themselves.
 
-In a page, `<!-- commands: tabnas -->` stands for every command of `tabnas`, and
-`<!-- commands: tabnas paper -->` for every one below `tabnas paper`. Commands that take the same
-options share one table of them.
+In a page, `<!-- commands: tabnas -->` is replaced by every command of `tabnas`, and
+`<!-- commands: tabnas paper -->` by every command of `tabnas paper`. Commands with the same options
+share one table.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ WORDS = {"str": "text", "int": "integer", "float": "number", "path": "path"}
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    return MARK.sub(lambda found: "\n\n".join(described(found[1])), markdown)
+    return MARK.sub(lambda found: "\n\n".join(describe_commands(found[1])), markdown)
 
 
-def described(name: str) -> Iterator[str]:
-    """The commands directly below `name`, one section each."""
+def describe_commands(name: str) -> Iterator[str]:
+    """Yield the Markdown of the commands directly below `name`, one section each."""
     group = command(name)
-    options: dict[str, str] = {}  # each table, and the first command that has it
+    options: dict[str, str] = {}  # by table, the first command that has it
     for word, below in group.commands.items():
-        if hasattr(below, "commands"):  # a page of its own
+        if hasattr(below, "commands"):  # has its own page
             continue
         full = f"{name} {word}"
         yield f"## `{full}`"
@@ -38,7 +38,7 @@ def described(name: str) -> Iterator[str]:
         table = "\n".join(rows(below))
         if table in options:
             yield f"Options: those of [`{options[table]}`](#{anchor(options[table])})."
-        elif shown(below):
+        elif visible_parameters(below):
             options[table] = full
             yield table
 
@@ -57,24 +57,24 @@ def anchor(name: str) -> str:
 
 
 def usage(name: str, below: Any) -> str:
-    """The command with its arguments, and with the options that it cannot do without."""
+    """Return the command with its arguments and its required options."""
     words = [name]
-    for parameter in shown(below):
+    for parameter in visible_parameters(below):
         if not is_option(parameter):
-            word = called(parameter) + ("..." if parameter.nargs == SEVERAL else "")
+            word = placeholder(parameter) + ("..." if parameter.nargs == SEVERAL else "")
             words.append(word if parameter.required else f"[{word}]")
         elif parameter.required:
-            words.append(f"{parameter.opts[0]} {called(parameter)}")
+            words.append(f"{parameter.opts[0]} {placeholder(parameter)}")
     return " ".join([*words, "[OPTIONS]"])
 
 
-def called(parameter: Any) -> str:
-    """What stands for its value."""
+def placeholder(parameter: Any) -> str:
+    """Return the placeholder of its value."""
     name = parameter.opts[0] if is_option(parameter) else parameter.name
     return str(parameter.metavar or name.lstrip("-").upper())
 
 
-def shown(below: Any) -> list[Any]:
+def visible_parameters(below: Any) -> list[Any]:
     return [parameter for parameter in below.params if not parameter.hidden]
 
 
@@ -83,8 +83,8 @@ def is_option(parameter: Any) -> bool:
 
 
 def rows(below: Any) -> Iterator[str]:
-    """Of a table with the panels of the help, in its order: arguments, options, named ones."""
-    titles = {parameter: panel(parameter) for parameter in shown(below)}
+    """Yield the rows of a table, grouped like the help: arguments, options, other panels."""
+    titles = {parameter: panel(parameter) for parameter in visible_parameters(below)}
     order = ["Arguments", "Options", *titles.values()]
     listed = sorted(titles, key=lambda parameter: order.index(titles[parameter]))
     for number, (title, members) in enumerate(groupby(listed, key=titles.__getitem__)):
@@ -102,19 +102,19 @@ def row(parameter: Any) -> str:
     names = (
         [*parameter.opts, *parameter.secondary_opts]
         if is_option(parameter)
-        else [called(parameter)]
+        else [placeholder(parameter)]
     )
-    said = OPTION.sub(r"`\g<0>`", " ".join(str(parameter.help or "").split()))
+    text = OPTION.sub(r"`\g<0>`", " ".join(str(parameter.help or "").split()))
     if default(parameter):
-        said += f" *Default: {default(parameter)}.*"
+        text += f" *Default: {default(parameter)}.*"
     if parameter.required:
-        said += " *Required.*"
-    cells = (", ".join(f"`{name}`" for name in names), takes(parameter), said)
+        text += " *Required.*"
+    cells = (", ".join(f"`{name}`" for name in names), value_type(parameter), text)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def takes(parameter: Any) -> str:
-    """The kind of value that goes with it; nothing for a switch."""
+def value_type(parameter: Any) -> str:
+    """Return the type of its value; an empty string for a flag."""
     if getattr(parameter, "is_flag", False):
         return ""
     if is_option(parameter) and parameter.metavar:
@@ -131,7 +131,7 @@ def takes(parameter: Any) -> str:
 
 
 def default(parameter: Any) -> str:
-    """What holds if nothing is given, where that says something."""
+    """Return the default as text; an empty string if it need not be shown."""
     if isinstance(parameter.show_default, str):
         return parameter.show_default
     if not parameter.show_default or parameter.default is None or parameter.default is False:

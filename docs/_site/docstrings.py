@@ -1,8 +1,8 @@
-"""Our docstrings are plain text; what is laid out by hand in them becomes blocks.
+"""Convert doctests and aligned columns in docstrings to code blocks.
 
-Doctests stand after the text, without a heading. Where a docstring has sections, they get the one
-that is meant, since whatever follows a section without one would be part of it. A paragraph of
-columns, aligned by spaces, stays as it is.
+Doctests follow the text, without a heading. If a docstring has sections, the heading "Examples" is
+added, since text after a section without a heading would belong to that section. A paragraph of
+columns, aligned by spaces, becomes a text block.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-r"""Formulas as MathML, made while the site is built: browsers show it without any script.
+r"""Convert formulas to MathML when the site is built, so that browsers need no script.
 
-`$...$` and `$$...$$` are found by an extension of Markdown (arithmatex), which leaves code and
-prices alone and marks a formula as `\(...\)` or `\[...\]`. Many systems have no font for
-mathematics, without which sums and braces do not grow, so one comes with the site; ziamath is
-installed for its sake.
+A Markdown extension (arithmatex) finds `$...$` and `$$...$$`, ignores code and prices, and marks a
+formula as `\(...\)` or `\[...\]`. Many systems have no font for mathematics, without which sums
+and braces do not grow, so the site includes one, from the package ziamath.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.S)
 DISPLAYED = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.S)
 ONE = "\N{MATHEMATICAL DOUBLE-STRUCK DIGIT ONE}"
 OTHER_NAMES = {r"\{aligned\}": "{split}", r"\\bar(?=\W)": r"\\overline"}
-"""What the converter knows, or does well, by another name only."""
+"""Replacements for names that the converter does not support, or not well."""
 UNKNOWN = re.compile(r"\\\w+|&(?!#?\w+;)|&amp;")
 FUNCTION = re.compile(r"(?<!<msub>)(?<!<msup>)<mi>(?:log|ln|exp)</mi>")
 CLOSED = re.compile(r"(?:</m(?!o)\w+>|&#x000(?:29|5D);</mo>)$")
@@ -56,14 +55,14 @@ def mathml(formula: str, display: str, page: Page) -> str:
     for name, known in OTHER_NAMES.items():
         formula = re.sub(name, known, formula)
     made = convert(formula, display=display)
-    for left in UNKNOWN.findall(made):  # the converter prints what it does not know
+    for left in UNKNOWN.findall(made):  # the converter copies unknown commands
         log.warning(f"{page.file.src_uri}: {left} is not understood, in the formula {formula}")
     made = made.replace('<mn mathvariant="double-struck">1</mn>', f"<mn>{ONE}</mn>")
-    return FUNCTION.sub(spaced, made)
+    return FUNCTION.sub(add_spaces, made)
 
 
-def spaced(function: re.Match[str]) -> str:
-    """A thin space before it and after it, as TeX has it, but none at a bracket."""
+def add_spaces(function: re.Match[str]) -> str:
+    """Add thin spaces around a function name, as TeX does, but none next to a bracket."""
     before = SPACE if CLOSED.search(function.string[: function.start()]) else ""
     after = "" if OPENS.match(function.string, function.end()) else SPACE
     return f"{before}{function[0]}{after}"

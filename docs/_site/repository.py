@@ -1,9 +1,9 @@
-"""Brings the repository's own pages into the site, and lets their links work in both places.
+"""Add the pages of the repository outside `docs/` to the site, and convert their links.
 
-README, CHANGELOG, CONTRIBUTING, SECURITY and all of `results/` stay where a repository browser
-looks for them. Links are written for such a browser, relative to the file they stand in; here they
-are turned to where the same file is on the site. A file that is not on the site (a module, a
-benchmark) is named, as code, instead of linked.
+README, CHANGELOG, CONTRIBUTING, SECURITY and all of `results/` stay at their places in the
+repository. Links are written for a repository browser, relative to their file; here they are
+converted to the location on the site. A link to a file that is not on the site (a module, a
+benchmark) is replaced by its path, as code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
-"""Pages outside `docs/`, by what they are called on the site."""
+"""Pages outside `docs/`, with their names on the site."""
 FOLDER = "results"
 SHOWN = {".md", ".png", ".svg"}
 
@@ -37,22 +37,22 @@ def on_config(config: MkDocsConfig) -> None:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
-    brought = dict(PAGES)
+    added = dict(PAGES)
     for path in sorted((ROOT / FOLDER).rglob("*")):
         if path.suffix in SHOWN:
-            brought[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT).as_posix()
-    for here, there in brought.items():
+            added[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT).as_posix()
+    for here, there in added.items():
         files.append(File.generated(config, there, abs_src_path=str(ROOT / here)))
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
     LINKS.page, LINKS.files = page, files
-    if page.parent is None:  # a tab of one page needs no list of pages beside it
+    if page.parent is None:  # a tab with one page needs no navigation
         page.meta["hide"] = ["navigation"]
 
 
 def repository_path(uri: str) -> str:
-    """Where a file of the site is in the repository."""
+    """Return the path in the repository of a file of the site."""
     names = {there: here for here, there in PAGES.items()}
     if uri in names:
         return names[uri]
@@ -60,7 +60,7 @@ def repository_path(uri: str) -> str:
 
 
 def site_path(path: str) -> str | None:
-    """Where a file of the repository is on the site, if it is a page or a picture there."""
+    """Return the path on the site of a file of the repository, or None if it is not there."""
     if (ROOT / path / "README.md").is_file():
         path = posixpath.join(path, "README.md")
     if path in PAGES:
@@ -71,40 +71,40 @@ def site_path(path: str) -> str | None:
 
 
 class Links(Extension):
-    """The extension of Markdown that turns them; told of each page before it is rendered."""
+    """The Markdown extension that converts links; `page` is set before each page is rendered."""
 
     page: Page
     files: Files
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         # after links have been parsed (20), before mkdocs checks them (0)
-        md.treeprocessors.register(LinkTurner(md), "repository-links", 4)
+        md.treeprocessors.register(LinkConverter(md), "repository-links", 4)
 
 
-class LinkTurner(Treeprocessor):
+class LinkConverter(Treeprocessor):
     def run(self, root: Element) -> None:
         for element in list(root.iter()):
             for attribute in ("href", "src"):
                 if element.get(attribute):
-                    self.turn(element, attribute)
+                    self.convert(element, attribute)
 
-    def turn(self, element: Element, attribute: str) -> None:
+    def convert(self, element: Element, attribute: str) -> None:
         link = urlsplit(element.get(attribute, ""))
         if link.scheme or link.netloc or not link.path:
             return
         uri = LINKS.page.file.src_uri
-        beside = posixpath.dirname(repository_path(uri))
-        target = posixpath.normpath(posixpath.join(beside, unquote(link.path)))
+        folder = posixpath.dirname(repository_path(uri))
+        target = posixpath.normpath(posixpath.join(folder, unquote(link.path)))
         there = site_path(target)
         if there and LINKS.files.get_file_from_path(there):
-            turned = posixpath.relpath(there, posixpath.dirname(uri) or ".")
-            element.set(attribute, turned + (f"#{link.fragment}" if link.fragment else ""))
+            converted = posixpath.relpath(there, posixpath.dirname(uri) or ".")
+            element.set(attribute, converted + (f"#{link.fragment}" if link.fragment else ""))
         elif element.tag == "a" and (ROOT / target).exists():
-            name_instead(element, target)
+            replace_by_path(element, target)
 
 
-def name_instead(link: Element, path: str) -> None:
-    """The path as code; after the text of the link, if that says something else."""
+def replace_by_path(link: Element, path: str) -> None:
+    """Replace a link by its path as code, after the text of the link if that differs."""
     link.attrib.clear()
     text = "".join(link.itertext())
     if text.strip("/") in path:
