@@ -23,6 +23,7 @@ from tabnas.results._scores import CostUse, Scores
 from tabnas.space import Architecture
 
 RESULT_FORMAT = 2
+"""The version of the format of `result.json`."""
 MAX_CANDIDATES = 10_000
 CROSS_VALIDATION = "cross-validation"
 MEASURED_PREFIX = "measured "

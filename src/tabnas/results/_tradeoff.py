@@ -16,6 +16,7 @@ from tabnas.results._scores import CostUse, Score, Scores
 from tabnas.space import Architecture
 
 TRADEOFF_FORMAT = 2
+"""The version of the format of `tradeoff.json`."""
 MAX_MODELS = 200
 FOLDER = re.compile(r"limit-[0-9]{1,30}(\.[0-9]{1,30})?(e[+-]?[0-9]{1,3})?", re.ASCII)
 """The folders of a trade-off's runs; a page links to nothing else."""

@@ -29,6 +29,7 @@ class Progress:
 
 
 ProgressCallback = Callable[[Progress], None]
+"""A function that is called with the progress of a run."""
 
 
 def make_training_callback(
