@@ -22,7 +22,7 @@ from tabnas.runs.folders._run_folder import (
     write_report,
 )
 from tabnas.runs.folders._status import RunStatus, StatusFile, read_status
-from tabnas.runs.folders._tensorboard import TENSORBOARD, EventLog, refuse_without_tensorboard
+from tabnas.runs.folders._tensorboard import TENSORBOARD, EventLog, check_tensorboard
 from tabnas.runs.folders._tradeoff_folder import (
     TradeoffFolder,
     complete_run,
@@ -66,6 +66,7 @@ __all__ = [
     "TradeoffSettings",
     "build_run_result",
     "build_tradeoff_result",
+    "check_tensorboard",
     "complete_run",
     "connect_ranks",
     "estimate_network_bytes",
@@ -84,7 +85,6 @@ __all__ = [
     "prepare_data",
     "prepare_unlimited",
     "read_status",
-    "refuse_without_tensorboard",
     "run_in_folder",
     "split_rows",
     "write_card",

@@ -155,12 +155,12 @@ def _join_as_secondary(ranks: Ranks) -> None:
 
 def _continue_events(folder: Path) -> bool:
     """Return whether to continue events for TensorBoard; warn if it is not installed."""
-    from tabnas.runs import TENSORBOARD, refuse_without_tensorboard
+    from tabnas.runs import TENSORBOARD, check_tensorboard
 
     if not (folder / TENSORBOARD).is_dir():
         return False
     try:
-        refuse_without_tensorboard()
+        check_tensorboard()
     except TabNASError as error:
         warnings.warn(f"no more events are written: {error}", stacklevel=2)
         return False

@@ -66,11 +66,11 @@ def search(
     """
     from tabnas.cli._execution import execute, print_plan, run_secondary_rank
     from tabnas.cli._tables import default_run_folder
-    from tabnas.runs import RunFolder, refuse_without_tensorboard
+    from tabnas.runs import RunFolder, check_tensorboard
 
     rank, processes = get_rank_and_size()
     if tensorboard and not rank:
-        refuse_without_tensorboard()
+        check_tensorboard()
     settings, source = options.to_settings(
         require_limits(options.all_limits()), default_workers=processes
     )

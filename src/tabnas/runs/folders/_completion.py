@@ -1,4 +1,4 @@
-"""Finish a folder whose process was killed after its result was written."""
+"""Complete a folder whose process was killed after its result was written."""
 
 from __future__ import annotations
 
@@ -15,22 +15,20 @@ from tabnas.runs.folders._status import PROGRESS
 Pages = Mapping[str, Callable[[Path], Path]]
 
 
-def complete_folder(folder: Path, own: tuple[str, ...], pages: Pages) -> None:
-    """Write the pages that are missing, and remove what is only for going on.
+def complete_folder(folder: Path, file_names: tuple[str, ...], pages: Pages) -> None:
+    """Write the pages that are missing, and remove the checkpoint and the status.
 
-    `own` are the names of all that is written to such a folder.
-
-    A folder in which nothing is missing is not touched, so it may be read-only. One in which a
-    process is at work is refused.
+    `file_names` are all files of such a folder. A complete folder is not touched, so it may be
+    read-only. If a process is at work there, an error is raised.
     """
-    refuse_links(folder, *own)
+    refuse_links(folder, *file_names)
     try:
-        if not _is_incomplete(folder, pages, own):
+        if not _is_incomplete(folder, pages, file_names):
             return
         lock = FolderLock(folder)
         try:
             remove_progress(folder)
-            remove_temporaries(folder, *own)
+            remove_temporaries(folder, *file_names)
             write_pages(folder, _missing(folder, pages))
         finally:
             lock.release(remove=True)
@@ -40,8 +38,8 @@ def complete_folder(folder: Path, own: tuple[str, ...], pages: Pages) -> None:
         ) from None
 
 
-def _is_incomplete(folder: Path, pages: Pages, own: tuple[str, ...]) -> bool:
-    names = [path.name for path in folder.iterdir() if is_temporary(path, *own)]
+def _is_incomplete(folder: Path, pages: Pages, file_names: tuple[str, ...]) -> bool:
+    names = [path.name for path in folder.iterdir() if is_temporary(path, *file_names)]
     left = [name for name in (CHECKPOINT, PROGRESS, LOCK) if (folder / name).exists()]
     return bool(names or left or _missing(folder, pages))
 

@@ -1,4 +1,4 @@
-"""A run as a folder: how it was made, what it saw, what it found, and the model."""
+"""The folder of a run: its files, its lock, and how they are written and read."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tabnas.runs.folders._status import PROGRESS
 from tabnas.runs.folders._tensorboard import TENSORBOARD
 
 CONFIG = "config.toml"
-"""The file of a run's folder that says what was asked."""
+"""The file with the settings of a run."""
 HISTORY, RESULT, MODEL = "history.jsonl", "result.json", "model"
 REPORT, CARD = "report.html", "MODEL_CARD.md"
 CHECKPOINT = "checkpoint"
 FILE_NAMES = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)
-"""What a run writes to its folder."""
+"""The files and folders that a run writes."""
 MODEL_FILE = "model.json"
 MAX_CONFIG_BYTES, MAX_RESULT_BYTES = 16 << 20, 256 << 20
 CONFIG_HEADING = """\
@@ -47,44 +47,44 @@ CONFIG_HEADING = """\
 
 
 class RunFolder:
-    """A place for a run, taken before the work begins so that it cannot fail for that at the end.
+    """The folder of a run, created before the work begins so that a bad path fails early.
 
-    Used as a context, it is locked: one process to a folder. What ends before there was anything to
-    go on from leaves nothing behind. Somebody else may have made a folder that is gone on with, so
-    links in it are refused: nothing outside is ever written or removed.
+    As a context manager it is locked: one process to a folder. If the run ends before there is
+    anything to resume, nothing is left behind. The folder of a resumed run may come from somebody
+    else, so links in it are refused: nothing outside is ever written or removed.
 
-        config.toml     all that is needed to make the run again, or to go on with it
-        checkpoint/     where it stands, while it is not finished
-        progress.json   the same in a few numbers, for `tabnas watch`
-        tensorboard/    the same as events, if that was asked for
-        history.jsonl   one line for each snapshot of the search
-        model/          the model: `tabnas.load_model`
-        result.json     what was found; there once the run is finished
-        report.html     the same for people; made from the files above, and can be made again
-        MODEL_CARD.md   the same in short, for people to complete
+        config.toml     the settings, to repeat the run or to resume it
+        checkpoint/     finished steps and the state of the current one; removed at the end
+        progress.json   the status, for `tabnas watch`; removed at the end
+        tensorboard/    events for TensorBoard, if wanted
+        history.jsonl   the snapshots of the search, one a line
+        model/          the model, for `tabnas.load_model`
+        result.json     the result; written last
+        report.html     the report, made from the files above
+        MODEL_CARD.md   the model card, for people to complete
     """
 
     final_file = RESULT
-    """The file that says that all is done."""
+    """The file that is there once the run is finished."""
     file_names: tuple[str, ...] = FILE_NAMES
-    """What is written to the folder."""
+    """The files and folders that are written here."""
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path).absolute()
         self.name = str(path)
-        """The path as it was given, for people."""
+        """The path as the user has written it."""
         self._made: list[Path] = []
         self._lock: FolderLock | None = None
         self._finished = False
         self._resumed = resume
-        refuse = self._check_resumable if resume else self._check_empty
-        refuse()
+        check = self._check_resumable if resume else self._check_empty
+        check()
         refuse_links(self.path, *self.file_names)
         try:
             self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
-            refuse()  # once more: another process may have been at work here until now
+            check()  # again: another process may have worked here until now
             remove_temporaries(self.path, *self.file_names)
         except OSError as error:
             self._clear()
@@ -92,11 +92,11 @@ class RunFolder:
                 f"the folder {self.name!r} cannot be written ({error.strerror or error}); "
                 "name another with --out"
             ) from None
-        except TabNASError:  # another process is or was at work there: nothing is ours to clear
+        except TabNASError:  # another process is using it: there is nothing to clear
             if self._lock is not None:
                 self._lock.release()
             raise
-        except BaseException:  # a signal came just now
+        except BaseException:  # a signal arrived just now
             self._clear()
             raise
 
@@ -111,7 +111,7 @@ class RunFolder:
             return
         if (self.path / CONFIG).exists() and not (self.path / self.final_file).exists():
             raise TabNASError(
-                f"the folder {self.name!r} holds a run that is not finished; go on with "
+                f"the folder {self.name!r} holds a run that is not finished; continue with "
                 f"tabnas resume {self.name}, or name another with --out"
             )
         raise TabNASError(
@@ -130,7 +130,7 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """Where the run's checkpoints are."""
+        """The folder of the checkpoints."""
         return self.path / CHECKPOINT
 
     def __enter__(self) -> Self:
@@ -148,14 +148,14 @@ class RunFolder:
             self._lock.release(remove=self._finished)
 
     def _clear(self) -> None:
-        """Take away what was made for a run that came to nothing, and let go of the folder."""
+        """Remove the files of a run without a checkpoint, and release the folder."""
         if self._lock is None:
             if self.path in self._made:
                 shutil.rmtree(self.path, ignore_errors=True)
         elif self.path in self._made:
             self._lock.discard()
         else:
-            if not self._resumed:  # it was there, and empty
+            if not self._resumed:  # it existed, and was empty
                 for name in (CONFIG, PROGRESS):
                     (self.path / name).unlink(missing_ok=True)
                 for name in (CHECKPOINT, TENSORBOARD):
@@ -173,9 +173,9 @@ class RunFolder:
         every: float = SAVE_EVERY,
         ranks: Ranks = SINGLE_PROCESS,
     ) -> RunCheckpoint:
-        """Open the checkpoint of the run, then write what was asked of it.
+        """Open the checkpoint of the run, then write `config.toml`.
 
-        A run that differs from the one of the checkpoint is refused before anything is written.
+        If the run differs from that of the checkpoint, nothing is written, and an error is raised.
         """
         checkpoint = RunCheckpoint(
             self.checkpoint, identity=run.identity(), every=every, ranks=ranks
@@ -184,7 +184,7 @@ class RunFolder:
         return checkpoint
 
     def write_config(self, config: Mapping[str, Any]) -> None:
-        """Write what was asked of the run; keep the other sections of a run that is resumed."""
+        """Write `config.toml`; a resumed run keeps its other sections."""
         before = load_config(self.path) if self._resumed else {}
         now = {**before, **config}
         if now != before or not before:
@@ -209,12 +209,12 @@ class RunFolder:
         self.write(name, json.dumps(encode(result), indent=2, ensure_ascii=False) + "\n")
 
     def remove_checkpoint(self) -> None:
-        """Take away what was for going on: all is done."""
+        """Remove the checkpoint and the status of a finished run."""
         self._finished = True
         remove_progress(self.path)
 
     def write(self, name: str, text: str) -> None:
-        """Write one file, whole or not at all."""
+        """Write a file atomically."""
         try:
             atomic_write(self.path / name, text)
         except OSError as error:
@@ -251,22 +251,22 @@ PAGES: Mapping[str, Callable[[Path], Path]] = {REPORT: write_report, CARD: write
 
 
 def write_pages(folder: Path, pages: Mapping[str, Callable[[Path], Path]]) -> None:
-    """Write the pages of a finished run; the model is there and is kept if one cannot be made."""
+    """Write the pages of a finished run; warn if one fails, since the model is there."""
     for name, write in pages.items():
         try:
             write(folder)
         except Exception as error:
-            warnings.warn(f"the work is finished, but has no {name}: {error}", stacklevel=3)
+            warnings.warn(f"the run is finished, but has no {name}: {error}", stacklevel=3)
 
 
 def remove_progress(folder: Path) -> None:
-    """Remove what is only for going on with a run, once it is finished."""
+    """Remove the checkpoint and the status of a finished run."""
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
     (folder / PROGRESS).unlink(missing_ok=True)
 
 
 def write_page(folder: Path, name: str, text: str) -> Path:
-    """Write one file for people into a folder that may be somebody else's."""
+    """Write a page into a folder, which may come from somebody else."""
     refuse_links(folder, name)
     try:
         atomic_write(folder / name, text)
@@ -278,7 +278,7 @@ def write_page(folder: Path, name: str, text: str) -> Path:
 
 
 def load_run_model(path: str | Path) -> Model:
-    """The model of a finished run, or of a model's own folder."""
+    """Load the model of a finished run, or of a model's folder."""
     folder = Path(path)
     if not folder.is_dir():
         found = "it is a file" if folder.exists() else "there is none"
@@ -298,8 +298,8 @@ def load_run_model(path: str | Path) -> Model:
         return load_model(folder)
     except TabNASError as error:
         raise TabNASError(
-            f"the model in {str(path)!r} is damaged or incomplete ({error}); copy it once more, "
-            "or make the run again"
+            f"the model in {str(path)!r} is damaged or incomplete ({error}); copy it again, or "
+            "repeat the run"
         ) from None
 
 

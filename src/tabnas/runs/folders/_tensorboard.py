@@ -1,4 +1,4 @@
-"""The course of a run as events for TensorBoard, an extra."""
+"""Events for TensorBoard, which is an optional dependency."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
 
 TENSORBOARD = "tensorboard"
-"""The folder of a run that holds its events for TensorBoard."""
+"""The subfolder of the events."""
 POINTS = 1_000
-"""Of the search at most, evenly over its steps: what a screen has room for."""
-FLUSH_SECONDS = 2  # so that a page that is open keeps up
+"""Points of the search, evenly over its steps, as many as a screen shows."""
+FLUSH_SECONDS = 2
 
 
-def refuse_without_tensorboard() -> None:
-    """Better before the work than after it."""
+def check_tensorboard() -> None:
+    """Raise an error now, not after the run, if TensorBoard is not installed."""
     if find_spec("tensorboard") is None:
         raise TabNASError(
             "events for TensorBoard need a package that is not installed; "
@@ -37,12 +37,11 @@ def refuse_without_tensorboard() -> None:
 
 
 class EventLog:
-    """An observer that writes events to the folder `tensorboard` of a run.
+    """A progress callback that writes events to the folder `tensorboard`, and calls another one.
 
-    It passes on what it is told. Steps are those of the search's weights. A run that was stopped
-    goes on from its last checkpoint, which may lie before the last event: the first event of the
-    process that goes on tells TensorBoard to forget that step and those after it, so every step
-    is shown once. What cannot be written ends the events with a warning, and never the run.
+    Steps are those of the search's weights. A resumed run starts at its last checkpoint, which may
+    be before the last event: its first event makes TensorBoard forget that step and later ones, so
+    that every step is shown once. An error of writing ends the events with a warning, not the run.
     """
 
     def __init__(self, folder: Path, run: PlannedRun, on_progress: ProgressCallback) -> None:
@@ -80,7 +79,7 @@ class EventLog:
             self._fail(failure)
 
     def __call__(self, told: Progress) -> None:
-        """Write down where the search stands, and pass on what was told."""
+        """Write the state of the search, and call the other callback."""
         self._on_progress(told)
         now = told.snapshot
         if now is None or self._failed:
@@ -122,7 +121,7 @@ class EventLog:
         ]
 
     def _add(self, step: int, *summaries: Summary) -> None:
-        """All as one event, which takes half the time of many."""
+        """Write all values as one event, which takes half the time of many."""
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -135,7 +134,7 @@ class EventLog:
             self._fail(error)
 
     def _forget(self, step: int) -> None:
-        """Hide what a process that came further than its checkpoint has written."""
+        """Hide events of an earlier process that was ahead of its checkpoint."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
         start = SessionLog(status=SessionLog.START)
@@ -164,7 +163,7 @@ def _scalars(group: str, values: Mapping[str, float | None]) -> list[Summary]:
 
 
 def _histogram(tag: str, widths: Sequence[int], chances: Sequence[float]) -> Summary:
-    """The probabilities of a layer's widths, each in a bin of its own around the width."""
+    """Return the probabilities of a layer's widths as a histogram with a bin for each width."""
     from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 
     ends = [(a + b) / 2 for a, b in pairwise(widths)]
@@ -182,7 +181,7 @@ def _histogram(tag: str, widths: Sequence[int], chances: Sequence[float]) -> Sum
 
 
 def _shaping(run: PlannedRun) -> dict[str, bool | int | float | str]:
-    """The settings that runs are compared by."""
+    """Return the settings that TensorBoard compares runs by."""
     limits = {f"max_{name}": float(most) for name, most in run.settings.limits.items()}
     search, training = run.plan.search, run.plan.training
     return {

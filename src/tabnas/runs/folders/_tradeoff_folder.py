@@ -1,4 +1,4 @@
-"""A trade-off as a folder: the curve, and a run for every limit."""
+"""The folder of a trade-off: the curve, and a run for each limit."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tabnas.runs._pipeline import Outcome
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._completion import complete_folder
 from tabnas.runs.folders._run_folder import (
+    CONFIG,
     PAGES,
     RESULT,
     RunFolder,
@@ -27,13 +28,13 @@ TRADEOFF, PAGE = "tradeoff.json", "tradeoff.html"
 
 
 class TradeoffFolder(RunFolder):
-    """A place for a trade-off, taken before the work begins.
+    """The folder of a trade-off, created before the work begins.
 
-    config.toml     all that is needed to make it again, or to go on with it
-    checkpoint/     where it stands, while it is not finished
+    config.toml     the settings, to repeat the trade-off or to resume it
+    checkpoint/     finished steps and the state of the current one; removed at the end
     limit-5000/     a finished run for each limit: its model, result and report
-    tradeoff.json   the curve; there once everything is finished
-    tradeoff.html   the same for people; made from the files above, and can be made again
+    tradeoff.json   the curve; written last
+    tradeoff.html   the page, made from the files above
     """
 
     final_file = TRADEOFF
@@ -47,7 +48,7 @@ class TradeoffFolder(RunFolder):
             name = folder_name(limit)
             refuse_links(self.path, name)
             path = self.path / name
-            if (path / RESULT).exists():  # an earlier process ended here, or between two of them
+            if (path / RESULT).exists():  # an earlier process has written this run
                 complete_folder(path, RunFolder.file_names, PAGES)
                 continue
             settings = {
@@ -55,7 +56,7 @@ class TradeoffFolder(RunFolder):
                 "plan": run.plan.resolved,
                 "member": {"limit": limit},  # marks a run that cannot be resumed by itself
             }
-            with RunFolder(path, resume=_begun(path)) as folder:
+            with RunFolder(path, resume=(path / CONFIG).exists()) as folder:
                 folder.write_config({**config, **settings})
                 folder.finish(outcome)
         self.write_result(TRADEOFF, result)
@@ -65,7 +66,7 @@ class TradeoffFolder(RunFolder):
 
 
 def is_tradeoff(path: str | Path) -> bool:
-    """Whether a folder is that of a finished trade-off."""
+    """Return whether a folder is that of a finished trade-off."""
     return (Path(path) / TRADEOFF).exists()
 
 
@@ -90,16 +91,12 @@ TRADEOFF_PAGES: Mapping[str, Callable[[Path], Path]] = {PAGE: write_tradeoff_pag
 
 
 def complete_run(path: str | Path) -> None:
-    """Finish the folder of a run or trade-off whose process was killed after its result was there.
+    """Complete the folder of a run or trade-off whose process was killed after its result.
 
-    Pages that are missing are written, and what was for going on is removed. Nothing is trained.
+    Missing pages are written, and the checkpoint is removed. Nothing is trained.
     """
     folder = Path(path)
     if is_tradeoff(folder):
         complete_folder(folder, TradeoffFolder.file_names, TRADEOFF_PAGES)
     else:
         complete_folder(folder, RunFolder.file_names, PAGES)
-
-
-def _begun(path: Path) -> bool:
-    return (path / "config.toml").exists()
