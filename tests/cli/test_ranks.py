@@ -20,7 +20,7 @@ import pytest
 from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.runs import RunSettings
 from tests.processes import start, started, wait_until_gone
-from tests.runs.conftest import begun, written_table
+from tests.runs.helpers import begun, written_table
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from tabnas.model import fit_boosted_trees
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.runs import LabelledTable, RunSettings, prepare_data, run_in_folder
 from tabnas.search import Evaluation, History, Search, SearchSettings, fit_additive_model
-from tests.runs.conftest import begun, made_table, written_table
+from tests.runs.helpers import begun, made_table, written_table
 
 SETTINGS = RunSettings(limits={"parameters": 800}, seed=5)
 SHORT = {"search_epochs": 3, "epochs": 3, "candidates": 2}

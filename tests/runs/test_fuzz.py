@@ -33,9 +33,7 @@ from tabnas.runs import (
 )
 from tabnas.runs.checkpoints._file import _existing, read_checkpoint, write_checkpoint
 from tests.mutations import ODD, mutated_arrays, mutated_bytes, mutated_values
-from tests.runs.conftest import made_table
-from tests.runs.test_files import reseal
-from tests.runs.test_resume import SHORT, StopsAt, planned
+from tests.runs.helpers import SHORT, StopsAt, made_table, reseal
 
 TIMES = int(os.environ.get("TABNAS_FUZZ", "1"))
 TICKS = {"search": 2, "candidate": 20, "final": 260}
@@ -62,11 +60,6 @@ class StopsSoon(RunCheckpoint):
         self.left -= 1
         if not self.left:
             raise RunStopped(0)
-
-
-@pytest.fixture(scope="module")
-def run() -> PlannedRun:
-    return planned(300)
 
 
 @pytest.fixture(scope="module", params=[*TICKS, "end"])

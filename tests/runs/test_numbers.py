@@ -16,7 +16,7 @@ from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Constant, Examples
 from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, build_run_result, plan_run
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 WORK = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 

@@ -1,3 +1,5 @@
+"""Whole runs: the model keeps its limit, and the result describes it."""
+
 from __future__ import annotations
 
 import json
@@ -27,7 +29,7 @@ from tabnas.runs import (
     load_run_model,
     plan_run,
 )
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 QUICK = {"candidates": 2, "time": 0.5}
 
@@ -173,22 +175,6 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
         load_run_model(path).predict_proba(rows), small.model.predict_proba(rows)
     )
     assert load_model(path / "model").architecture == small.model.architecture
-
-
-def test_what_is_not_finished_leaves_nothing(tmp_path) -> None:
-    with pytest.raises(KeyboardInterrupt), RunFolder(tmp_path / "run"):
-        raise KeyboardInterrupt
-    assert not list(tmp_path.iterdir())
-
-
-def test_occupied_folders_are_refused(tmp_path) -> None:
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(TabNASError, match="new or empty"):
-        RunFolder(tmp_path)
-    with pytest.raises(TabNASError, match="is a file"):
-        RunFolder(tmp_path / "file")
-    with pytest.raises(TabNASError, match="cannot be written"):
-        RunFolder(tmp_path / "file" / "below")
 
 
 def test_result_json_says_what_people_ask(large: Outcome) -> None:

@@ -12,19 +12,16 @@ from tabnas.latency import Machine
 from tabnas.runs import SINGLE_PROCESS, LabelledTable, PlannedRun, Ranks, RunCheckpoint, plan_run
 from tests.latency.conftest import made_latency_table
 from tests.ranks import in_ranks
-from tests.runs.conftest import made_table
-from tests.runs.test_latency import LIMITS, SHORT, FakeMachine, settings_of
+from tests.runs.helpers import (
+    LATENCY_LIMITS,
+    SHORT,
+    FakeMachine,
+    connected,
+    made_table,
+    settings_of,
+)
 
 pytest.importorskip("torch")
-
-
-def connected() -> Ranks:
-    import torch.distributed as dist
-
-    from tabnas.nets.torch import Group
-    from tabnas.runs._ranks import DistributedRanks
-
-    return DistributedRanks(Group(), dist.HashStore())
 
 
 def told(rank: int) -> list[Any]:
@@ -76,7 +73,7 @@ def test_a_ledger_is_read_by_the_first_for_all(tmp_path: Path) -> None:
 
 def planned(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
     data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
-    settings = settings_of(table_file, LIMITS, engine="torch", workers=2)
+    settings = settings_of(table_file, LATENCY_LIMITS, engine="torch", workers=2)
     before = plan_run(data, settings, measure=machine, ranks=ranks).plan.resolved
     return plan_run(data, settings, measure=machine, ranks=ranks, resolved=before | SHORT)
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,61 +18,27 @@ from pyarrow import csv, parquet
 
 from tabnas.cli import _main as cli
 from tabnas.data import _arrow_files, _spool, read_table
-from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 from tabnas.runs import (
     LabelledTable,
-    Outcome,
     RunCheckpoint,
-    RunFolder,
     RunSettings,
     RunStopped,
-    build_run_result,
-    plan_run,
     run_in_folder,
 )
-from tabnas.runs.checkpoints._file import read_checkpoint, write_checkpoint
-from tests.processes import default_signals
-from tests.runs.conftest import Nursery, begun, made_table, written_table
-
-LIMITS = {"parameters": 800}
-
-
-def planned(rows: int, **said: object):
-    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
-    settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "refit": True}
-    return plan_run(data, RunSettings(**(settings | said)), resolved=SHORT)
-
-
-SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
-
-
-def bits(outcome: Outcome) -> dict[str, object]:
-    result = encode(replace(build_run_result(outcome), timings={}))
-    weights = {name: array.tobytes() for name, array in outcome.model.weights.items()}
-    return {"result": json.dumps(result), "weights": weights, "snapshots": outcome.snapshots}
-
-
-def left(folder: Path) -> dict[str, object]:
-    """All that a finished run has left in its folder, but its settings and times."""
-    result = json.loads((folder / "result.json").read_text())
-    assert result.pop("timings")
-    files = [*(folder / "model").iterdir(), folder / "history.jsonl"]
-    return {file.name: file.read_bytes() for file in files} | {"result": result}
-
-
-class StopsAt(RunCheckpoint):
-    """A checkpoint that is asked to stop at a certain tick."""
-
-    def __init__(self, folder: Path, run, tick: int) -> None:
-        super().__init__(folder, identity=run.identity())
-        self.ticks, self.at = 0, tick
-
-    def on_step(self) -> None:
-        self.ticks += 1
-        if self.ticks == self.at:
-            self._signal = signal.SIGTERM
-        super().on_step()
+from tabnas.runs.checkpoints._file import read_checkpoint
+from tests.runs.helpers import (
+    LIMITS,
+    SHORT,
+    Nursery,
+    StopsAt,
+    begun,
+    bits,
+    left,
+    made_table,
+    planned,
+    written_table,
+)
 
 
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
@@ -123,96 +88,7 @@ def test_other_runs_are_refused(change: Callable[[], object], named: str, tmp_pa
 # -- checkpoints ---------------------------------------------------------------------------------
 
 
-def write(folder: Path, number: int) -> None:
-    write_checkpoint(folder, {"n": number}, {"x": np.full((2, 3), number), "y": np.array(1.5)})
-
-
-def test_the_newest_checkpoint_counts_and_one_before_is_kept(tmp_path: Path) -> None:
-    assert read_checkpoint(tmp_path) is None
-    for number in range(1, 5):
-        write(tmp_path, number)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["000003.checkpoint", "000004.checkpoint"]
-    facts, arrays, note = read_checkpoint(tmp_path)
-    assert (facts, note) == ({"n": 4}, "")
-    assert arrays["x"].tolist() == [[4, 4, 4]] * 2
-    assert arrays["y"].shape == ()
-
-
-@pytest.mark.parametrize("how", ["truncated", "flipped", "emptied", "other"])
-def test_a_damaged_checkpoint_falls_back_to_the_one_before(how: str, tmp_path: Path) -> None:
-    write(tmp_path, 1)
-    write(tmp_path, 2)
-    path = tmp_path / "000002.checkpoint"
-    content = bytearray(path.read_bytes())
-    if how == "flipped":
-        content[len(content) // 2] ^= 1
-    path.write_bytes(
-        {"truncated": content[:-9], "flipped": content, "emptied": b"", "other": b"zip" * 99}[how]
-    )
-    facts, _, note = read_checkpoint(tmp_path)
-    assert facts == {"n": 1}
-    assert "000002.checkpoint is damaged" in note
-    (tmp_path / "000001.checkpoint").unlink()
-    with pytest.raises(TabNASError, match=r"every checkpoint .* is damaged"):
-        read_checkpoint(tmp_path)
-
-
-def test_a_disk_that_is_full_leaves_the_last_checkpoint_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path, 1)
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        write(tmp_path, 2)
-    monkeypatch.undo()
-    assert [p.name for p in tmp_path.iterdir()] == ["000001.checkpoint"]
-    assert read_checkpoint(tmp_path)[0] == {"n": 1}
-
-
-def test_what_a_killed_process_left_half_written_goes_with_the_next(tmp_path: Path) -> None:
-    write(tmp_path, 1)
-    (tmp_path / ".000002.checkpoint.0123abcd").write_bytes(b"half")
-    assert read_checkpoint(tmp_path)[0] == {"n": 1}
-    write(tmp_path, 2)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["000001.checkpoint", "000002.checkpoint"]
-
-
-def test_links_are_not_followed(tmp_path: Path) -> None:
-    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
-    write(elsewhere, 7)
-    folder.mkdir()
-    (folder / "000009.checkpoint").symlink_to(elsewhere / "000001.checkpoint")
-    assert read_checkpoint(folder) is None
-
-
 # -- folders -------------------------------------------------------------------------------------
-
-
-def test_one_process_to_a_folder(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run"), pytest.raises(TabNASError, match="another process"):
-        RunFolder(tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    with RunFolder(path) as folder:
-        folder.write_config({"settings": {}})
-        write(folder.checkpoint, 1)
-    assert (path / "config.toml").exists()
-    with pytest.raises(TabNASError, match="not finished; go on with tabnas resume"):
-        RunFolder(path)
-    with RunFolder(path, resume=True) as folder, pytest.raises(TabNASError, match="another proc"):
-        RunFolder(path, resume=True)
-    (path / "result.json").write_text("{}")
-    with pytest.raises(TabNASError, match="is finished"):
-        RunFolder(path, resume=True)
-    with pytest.raises(TabNASError, match="that was stopped"):
-        RunFolder(tmp_path / "other", resume=True)
 
 
 def stopping_at(tick: int) -> Callable[[RunCheckpoint], None]:
@@ -307,51 +183,6 @@ def test_the_config_of_something_else_is_not_overwritten(
     with pytest.raises(TabNASError, match=sentence):
         run_in_folder(tmp_path, data, RunSettings(limits=LIMITS))
     assert (tmp_path / "config.toml").read_text() == config
-
-
-@pytest.mark.parametrize("place", ["file/run", "/proc/nowhere/run"])
-def test_folders_that_cannot_be_made_are_refused(place: str, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(TabNASError, match=r"cannot be written .*name another with --out"):
-        RunFolder(tmp_path / place)
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
-def test_checkpoints_that_cannot_be_written_end_the_run_in_a_sentence(tmp_path: Path) -> None:
-    run = planned(300)
-    (tmp_path / "checkpoint").touch()  # in the way of the folder
-    checkpoint = RunCheckpoint(tmp_path / "checkpoint", identity=run.identity(), every=0)
-    with pytest.raises(TabNASError, match=r"no checkpoint can be written.*none before it.*start"):
-        run.execute(checkpoint=checkpoint)
-
-
-def test_a_disk_that_is_full_speaks_of_a_last_checkpoint_only_if_there_is_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    checkpoint = RunCheckpoint(tmp_path / "checkpoint")
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
-        with pytest.raises(TabNASError, match="there was none before it: free some space"):
-            checkpoint.save()
-    checkpoint.save()
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(TabNASError, match="the last one is complete: free some space and resume"):
-        checkpoint.save()
-
-
-def test_a_run_without_a_checkpoint_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not even if it has begun to write its first."""
-    (tmp_path / "empty").mkdir()
-    for name in ("new", "empty"):
-        with RunFolder(tmp_path / name) as folder:
-            folder.write_config({"settings": {}})
-            folder.checkpoint.mkdir()
-    assert [(p.name, list(p.iterdir())) for p in tmp_path.iterdir()] == [("empty", [])]
 
 
 # -- data that vanishes ----------------------------------------------------------------------------
@@ -557,26 +388,6 @@ def _next_checkpoint(nursery: Nursery, folder: Path) -> bool:
             return True
         time.sleep(0.005)
     return False
-
-
-@default_signals()
-def test_an_interrupt_that_is_ignored_stays_so_and_sigterm_stops(tmp_path: Path) -> None:
-    """A search in the background of a script is not ended by a Ctrl-C for another process."""
-    checkpoint = RunCheckpoint(tmp_path, identity={})
-
-    def interrupt_then_terminate() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.raise_signal(number)
-            checkpoint.on_step()
-
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with checkpoint.handle_signals(), pytest.raises(RunStopped) as stopped:
-            interrupt_then_terminate()
-        assert stopped.value.signal == signal.SIGTERM
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, usual)
 
 
 def test_to_be_asked_to_stop_while_others_are_fitted_ends_at_once(tmp_path, monkeypatch) -> None:

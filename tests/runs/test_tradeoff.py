@@ -1,7 +1,8 @@
+"""Trade-offs: one network for each limit, from shared searches."""
+
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 from tabnas import TabNASError
 from tabnas.cli import _main as cli
 from tabnas.data import Table
-from tabnas.decoding import encode
 from tabnas.errors import InfeasibleError
 from tabnas.latency import Machine
 from tabnas.pareto import is_pareto_optimal
@@ -39,17 +39,21 @@ from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_n
 from tabnas.space import Architecture
 from tests.cli.conftest import write_csv
 from tests.latency.conftest import made_latency_table
-from tests.runs.test_latency import SHORT, FakeMachine, KilledError, SlowWhenTrained, killed_at
-from tests.runs.test_resume import StopsAt
+from tests.runs.helpers import (
+    SHOP_LIMITS,
+    SHORT,
+    FakeMachine,
+    KilledError,
+    SlowWhenTrained,
+    StopsAt,
+    columns,
+    facts,
+    killed_at,
+    shop_curve,
+    shops,
+)
 
 LIMITS = (150, 60, 400)
-
-
-def columns(rows: int = 400) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(rows, 3))
-    kind = np.where(x[:, 0] * x[:, 1] + 0.3 * x[:, 2] > 0, "yes", "no")
-    return {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": kind}
 
 
 def table() -> LabelledTable:
@@ -130,15 +134,6 @@ def test_it_is_the_same_again_and_after_any_stop(tradeoff, outcomes, tmp_path) -
         again = planned()
         found = again.execute(checkpoint=RunCheckpoint(folder, identity=again.identity()))
         assert facts(again, found) == wanted
-
-
-def facts(tradeoff, outcomes) -> str:
-    result = encode(replace(build_tradeoff_result(tradeoff, outcomes), timings={}))
-    weights = [
-        {name: array.tobytes().hex()[:64] for name, array in outcome.model.weights.items()}
-        for outcome in outcomes
-    ]
-    return json.dumps([result, weights])
 
 
 @pytest.mark.parametrize(("widths", "layers"), [((2, 4), [1]), ((4, 2, 8), [2]), ((4, 8), [])])
@@ -330,24 +325,6 @@ def test_every_limit_has_a_folder_of_its_own(limits) -> None:
 
 
 # -- tables with categories ------------------------------------------------------------------------
-
-SHOP_LIMITS = (40, 50, 600)
-
-
-def shops() -> LabelledTable:
-    """What a shop sells depends on the shop alone."""
-    rng = np.random.default_rng(0)
-    shop, effect = rng.integers(0, 30, 600), rng.normal(size=30)
-    sales = effect[shop] + rng.normal(scale=0.1, size=600)
-    names = [f"shop {k}" for k in shop]
-    return LabelledTable.from_table(
-        Table.from_data({"shop": names, "x": rng.normal(size=600), "sales": sales}), "sales"
-    )
-
-
-def shop_curve(**said: object) -> PlannedTradeoff:
-    settings = RunSettings(limits={"flops": 10_000}, candidates=1, **{"baselines": False} | said)
-    return plan_tradeoff(shops(), settings, SHOP_LIMITS)
 
 
 @pytest.fixture(scope="module")

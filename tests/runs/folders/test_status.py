@@ -27,7 +27,7 @@ from tabnas.runs import (
 )
 from tabnas.runs.folders import _status as live
 from tests.mutations import mutated_bytes, mutated_values
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 
 def at(progress: float, quality: float | None = 0.5) -> Snapshot:

@@ -12,7 +12,7 @@ from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, p
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
 from tabnas.space import Architecture
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 
 @pytest.fixture(scope="module")

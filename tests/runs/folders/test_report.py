@@ -1,3 +1,5 @@
+"""A run is finished even where its report cannot be written."""
+
 from __future__ import annotations
 
 import json
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tabnas.runs import LabelledTable, RunFolder, RunSettings, load_result, load_run_model, plan_run
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 
 def test_a_report_that_cannot_be_written_is_no_end_of_a_run(tmp_path: Path) -> None:

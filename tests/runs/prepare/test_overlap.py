@@ -22,7 +22,7 @@ from tabnas.runs import (
 )
 from tabnas.runs.prepare._overlap import hash_rows
 from tabnas.stores import encode_store, open_store
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 SETTINGS = RunSettings(limits={"parameters": 800})
 ASKED = ["--target", "kind", "--max-parameters", "800", "--quiet", "--candidates", "1"]

@@ -22,7 +22,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.folders._tensorboard import POINTS, TENSORBOARD
-from tests.runs.conftest import Nursery, made_table, written_table
+from tests.runs.helpers import Nursery, made_table, written_table
 
 pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
 

@@ -18,7 +18,7 @@ from tabnas.model import _files
 from tabnas.runs import RunSettings, complete_run
 from tabnas.runs.checkpoints._file import write_checkpoint
 from tabnas.runs.folders import _run_folder
-from tests.runs.conftest import begun, written_table
+from tests.runs.helpers import begun, written_table
 
 SETTINGS = RunSettings(limits={"parameters": 800}, candidates=2, baselines=False)
 SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}

@@ -13,7 +13,7 @@ from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, p
 from tabnas.runs._final_training import FinalModel, train_final_model
 from tabnas.runs.candidates._training import Candidate, make_final_trainer
 from tabnas.space import Architecture
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 RESOLVED = {"search_epochs": 1, "epochs": 4, "candidates": 1}
 TEMPERATURE = 2.5

@@ -14,7 +14,7 @@ from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_
 from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.evaluation._scores import References, score_references, score_test_rows
 from tabnas.space import Architecture
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 
 def rows_to_learn() -> LabelledTable:

@@ -1,3 +1,5 @@
+"""Rows are split, encoded and weighted; test rows influence nothing."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -11,7 +13,7 @@ from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
 from tabnas.runs.candidates._training import split_folds
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 LIMITS = {"parameters": 2_000}
 
@@ -318,21 +320,3 @@ def test_training_rows_of_one_class_are_refused() -> None:
     table = Table.from_data({"x": range(100), "t": range(100), "y": ["a"] * 60 + ["b"] * 40})
     with pytest.raises(TabNASError, match="must show at least two values of the target"):
         prepare_data(LabelledTable.from_table(table, "y"), settings(order="time", order_column="t"))
-
-
-@pytest.mark.parametrize(
-    ("said", "sentence"),
-    [
-        ({"limits": {}}, "must have at least one limit"),
-        ({"limits": {"parameter": 5}}, "did you mean 'parameters'"),
-        ({"order": "tim"}, "did you mean 'time'"),
-        ({"order": "time"}, "needs the name of its column"),
-        ({"class_weight": "balance"}, "did you mean 'balanced'"),
-        ({"time": 0}, "positive number of seconds"),
-        ({"layers": 0}, "layers must be"),
-        ({"seed": -1}, "seed must be"),
-    ],
-)
-def test_settings_are_checked_when_made(said: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabNASError, match=sentence):
-        RunSettings(**({"limits": LIMITS} | said))

@@ -23,7 +23,7 @@ from tabnas.runs import (
     plan_tradeoff,
 )
 from tabnas.runs.candidates import _parallel
-from tests.runs.test_tradeoff import columns, facts, shop_curve
+from tests.runs.helpers import columns, facts, shop_curve
 
 BRIEF = {"search_epochs": 2, "epochs": 3, "candidates": 2}
 TWO = JobConfig(processes=2)

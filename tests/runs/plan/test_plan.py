@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,13 @@ from hypothesis import strategies as st
 
 from tabnas import Budget, TabNASError
 from tabnas.data import Table, TableEncoder
-from tabnas.runs import LabelledTable, RunSettings, plan_run
+from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run
 from tabnas.runs.plan import _plan
-from tabnas.runs.plan._plan import default_batch_size, default_epochs
+from tabnas.runs.plan._plan import ResolvedPlan, default_batch_size, default_epochs
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.space import COSTS
 from tests.conftest import BRIEF, USUAL, planned_with
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -216,3 +217,23 @@ def test_a_room_that_cannot_be_is_refused(room: object) -> None:
     numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "limit_share": room}
     with pytest.raises(TabNASError, match="limit_share must be"):
         plan_run(data, RunSettings(limits={"parameters": 500}, time=1.0), resolved=numbers)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [3, [], {}, {"epochs": 4}, {"search_epochs": 3, "epochs": 10**12, "candidates": 2},
+     {"search_epochs": 3, "epochs": 4, "candidates": 10**9},
+     {"search_epochs": 0, "epochs": 4, "candidates": 1},
+     {"search_epochs": 3, "epochs": 4.5, "candidates": 1}],
+    ids=str,
+)  # fmt: skip
+def test_plans_that_follow_from_nothing(numbers: Any, run: PlannedRun) -> None:
+    with pytest.raises(TabNASError, match="plan"):
+        run.plan.with_resolved(ResolvedPlan.decode(numbers))
+
+
+def test_a_search_that_would_not_fit_into_memory_is_refused() -> None:
+    data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
+    settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
+    with pytest.raises(TabNASError, match="the SuperNet must take at most"):
+        plan_run(data, settings)

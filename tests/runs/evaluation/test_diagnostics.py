@@ -1,3 +1,5 @@
+"""Diagnostics of the final network: confusion, reliability, residuals, importance."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from tabnas.runs.evaluation._diagnostics import (
 from tabnas.runs.evaluation._importance import permutation_importance
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.space import Architecture
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 SHORT = {"search_epochs": 3, "epochs": 15, "candidates": 1}
 

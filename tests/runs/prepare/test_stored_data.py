@@ -232,7 +232,7 @@ def test_memory_of_embeddings_is_known_before_it_is_taken(tmp_path: Path) -> Non
 
 
 def searched(rank: int, folder: str) -> list[object]:
-    from tests.runs.test_ranks import connected
+    from tests.runs.helpers import connected
 
     return _searched(open_store(folder), connected())
 

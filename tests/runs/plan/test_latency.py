@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tabnas.data import Table
 from tabnas.errors import InfeasibleError, TabNASError
-from tabnas.latency import LatencyTerms, Machine, NetworkShape
-from tabnas.model import Model, load_model, save_model
+from tabnas.latency import Machine
+from tabnas.model import load_model, save_model
 from tabnas.runs import (
     LabelledTable,
     Outcome,
     PlannedRun,
     Progress,
     RunCheckpoint,
-    RunSettings,
     RunStopped,
     build_run_result,
     plan_run,
@@ -27,33 +24,22 @@ from tabnas.runs import (
 from tabnas.runs.plan._latency import REFERENCE_NETWORKS, REPEATS
 from tabnas.space import MEASURED_COSTS
 from tests.latency.conftest import TERMS, made_latency_table
-from tests.runs.conftest import made_table
-from tests.runs.test_resume import StopsAt, bits
+from tests.runs.helpers import (
+    LATENCY_LIMITS,
+    OVERHEAD,
+    SHORT,
+    FakeMachine,
+    KilledError,
+    SlowWhenTrained,
+    StopsAt,
+    True_us,
+    bits,
+    killed_at,
+    made_table,
+    settings_of,
+)
 
-OVERHEAD = {1: 30.0, 256: 500.0}
 CHOSEN = "the architecture of the model"
-SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
-True_us = Callable[[Model, float], float]
-
-
-class FakeMachine:
-    """Takes what the table predicts, or what is made of that, and remembers what was asked."""
-
-    def __init__(self, made_of: True_us = lambda model, us: us) -> None:
-        self.made_of = made_of
-        self.asked: list[tuple[str, int]] = []
-
-    def __call__(
-        self, models: Sequence[Model], table: Table, rows: int, terms: LatencyTerms
-    ) -> list[float]:
-        assert len(table) >= 1
-        assert terms == TERMS[rows]
-        self.asked += [(str(model.architecture), rows) for model in models]
-        return [self.made_of(model, self.predicted_us(model, rows)) for model in models]
-
-    def predicted_us(self, model: Model, rows: int = 1) -> float:
-        shape = NetworkShape(model.task.inputs.width, model.architecture, model.task.outputs)
-        return TERMS[rows].predict_us(shape) - TERMS[rows].call_us + OVERHEAD[rows]
 
 
 @pytest.fixture
@@ -63,18 +49,10 @@ def table_file(tmp_path: Path) -> str:
     return str(path)
 
 
-LIMITS = {"latency_us": 35.0, "parameters": 3_000}
-
-
-def settings_of(table_file: str, limits: dict[str, float], **said: object) -> RunSettings:
-    usual = {"candidates": 2, "baselines": False}
-    return RunSettings(limits=limits, latency_table=table_file, **(usual | said))
-
-
 def planned(
     machine: FakeMachine,
     table_file: str,
-    limits: dict[str, float] = LIMITS,
+    limits: dict[str, float] = LATENCY_LIMITS,
     rows: int = 300,
     **said: object,
 ) -> PlannedRun:
@@ -136,7 +114,7 @@ def test_a_plan_that_is_gone_on_with_measures_nothing(table_file: str) -> None:
 def test_a_plan_that_was_changed_is_refused(table_file: str, wrong: object) -> None:
     data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
     with pytest.raises(TabNASError, match="start a new run"):
-        plan_run(data, settings_of(table_file, LIMITS), resolved=SHORT | {"latency": wrong})
+        plan_run(data, settings_of(table_file, LATENCY_LIMITS), resolved=SHORT | {"latency": wrong})
 
 
 def test_a_limit_that_the_columns_alone_exceed_is_refused_before_training(table_file: str) -> None:
@@ -168,26 +146,6 @@ def test_before_a_limit_is_refused_all_is_measured_again(table_file: str) -> Non
     assert len(machine.asked) == 2 * REPEATS * len(REFERENCE_NETWORKS)
 
 
-@pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        ({"limits": {"latency_us": 0}}, "positive number of microseconds"),
-        ({"limits": {"latency_us": float("nan")}}, "positive number of microseconds"),
-        ({"limits": {"latency_us": "50"}}, "positive number of microseconds"),
-        ({"limits": {"parameters": 9}, "latency_table": "x.json"}, "needs a limit on latency"),
-        ({"limits": {"latency_us": 9}, "latency_table": 3}, "must be a text"),
-    ],
-)
-def test_settings_that_cannot_be(said: dict[str, object], words: str) -> None:
-    with pytest.raises(TabNASError, match=words):
-        RunSettings(**said)
-
-
-def test_settings_come_back() -> None:
-    settings = RunSettings(limits={"latency_us": 50, "flops": 900}, latency_table="device.json")
-    assert RunSettings.from_dict(settings.to_dict()) == settings
-
-
 # -- the promise -----------------------------------------------------------------------------------
 
 
@@ -197,7 +155,7 @@ def test_what_is_returned_was_measured_and_keeps_the_limit(table_file: str) -> N
     asked = {architecture for architecture, _ in machine.asked}
     assert {str(one.architecture) for one in outcome.candidates} <= asked
     assert outcome.measured_us == {"latency_us": pytest.approx(true_us(machine, outcome))}
-    assert outcome.measured_us["latency_us"] <= LIMITS["latency_us"]
+    assert outcome.measured_us["latency_us"] <= LATENCY_LIMITS["latency_us"]
     result = build_run_result(outcome)
     assert result.costs["latency_us"].limit == 35
     assert result.costs["latency_us"].value == pytest.approx(true_us(machine, outcome), rel=0.01)
@@ -237,25 +195,6 @@ def test_where_nothing_keeps_the_limit_the_least_is_named(table_file: str) -> No
     object.__setattr__(run.plan.latency, "measure", FakeMachine(lambda model, us: us + 40))
     with pytest.raises(InfeasibleError, match=r"latency_us <= 35, .* least .* is 7\d\.\d; raise"):
         run.execute()
-
-
-class SlowWhenTrained(FakeMachine):
-    """The files of some architectures are slow once their weights are trained."""
-
-    def __init__(self, extra_us: float = 100.0) -> None:
-        super().__init__()
-        self.slow: tuple[str, ...] = ()
-        self.extra_us = extra_us
-
-    def __call__(
-        self, models: Sequence[Model], table: Table, rows: int, terms: LatencyTerms
-    ) -> list[float]:
-        found = super().__call__(models, table, rows, terms)
-        trained = [bool(model.limits) for model in models]
-        return [
-            us + self.extra_us if done and str(model.architecture) in self.slow else us
-            for model, us, done in zip(models, found, trained, strict=True)
-        ]
 
 
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
@@ -347,21 +286,6 @@ def test_a_checkpoint_cannot_say_what_was_not_measured(
     checkpoint.save()
     with pytest.raises(TabNASError, match="the checkpoint must be one"):
         run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
-
-
-class KilledError(Exception):
-    """The process is gone, and has had no time to save anything."""
-
-
-def killed_at(phase: str, skip: int = 0) -> Callable[[Progress], None]:
-    """Ends a run when it is told of a phase for the (skip + 1)-th time."""
-    times = count()
-
-    def observe(progress: Progress) -> None:
-        if progress.phase == phase and next(times) == skip:
-            raise KilledError
-
-    return observe
 
 
 def measured_before(machine: FakeMachine, run: PlannedRun, folder: Path, phase: str) -> list[str]:

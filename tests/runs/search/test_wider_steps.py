@@ -1,3 +1,5 @@
+"""Steps to the next wider networks and the limits they break."""
+
 from __future__ import annotations
 
 from hypothesis import given

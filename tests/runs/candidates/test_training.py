@@ -21,7 +21,7 @@ from tabnas.runs.candidates._training import (
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
-from tests.runs.conftest import made_table
+from tests.runs.helpers import made_table
 
 SETTINGS = RunSettings(limits={"parameters": 500}, drop=("day", "house"), class_weight="balanced")
 

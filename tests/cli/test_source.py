@@ -1,0 +1,21 @@
+"""The `[data]` section of config.toml is checked when it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tabnas.cli._source import Source
+from tabnas.errors import TabNASError
+
+
+@pytest.mark.parametrize(
+    "said",
+    [3, [], {}, {"data": 3}, {"data": "t.csv", "target": 3}, {"data": "t.csv", "test": ["x"]},
+     {"data": "t.csv", "other": "x"}, {"data": "a\0b"}],
+    ids=str,
+)  # fmt: skip
+def test_sources_of_any_other_kind(said: Any) -> None:
+    with pytest.raises(TabNASError, match=r"config\.toml"):
+        Source.from_dict(said)

@@ -1,0 +1,82 @@
+"""Settings of a run are checked when they are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tabnas.errors import TabNASError
+from tabnas.runs import (
+    RunSettings,
+)
+from tests.runs.helpers import LIMITS
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        3,
+        [],
+        {},
+        {"limits": "parameters"},
+        {"limits": {"parameters": "many"}},
+        {"limits": {"parameters": 10**400}},
+        {"limits": {"parameters": float("inf")}},
+        *(
+            {"limits": {"parameters": 300}, **wrong}
+            for wrong in (
+                {"layers": 10**9}, {"layers": 2.5}, {"widths": "0-8"}, {"widths": [10**9]},
+                {"widths": [8.5]}, {"widths": list(range(10**4))}, {"widths": 8},
+                {"candidates": 10**12}, {"workers": 10**6}, {"seed": -1}, {"seed": "x"},
+                {"time": float("nan")}, {"time": "long"}, {"metric": 3}, {"engine": 3},
+                {"engine": "abacus"}, {"order": []}, {"order_column": 3}, {"scaling": "wild"},
+                {"scaling": []}, {"kinds": [1]}, {"kinds": {"size": 3}}, {"drop": "abc"},
+                {"drop": [3]}, {"refit": "yes"}, {"baselines": 1}, {"shares": 3},
+                {"shares": {"test": "x"}}, {"shares": {"other": 0.1}}, {"unheard_of": 1},
+            )
+        ),
+    ],
+    ids=lambda said: str(said)[:60],
+)  # fmt: skip
+def test_settings_of_any_other_kind(said: Any) -> None:
+    with pytest.raises(TabNASError):
+        RunSettings.from_dict(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"limits": {}}, "must have at least one limit"),
+        ({"limits": {"parameter": 5}}, "did you mean 'parameters'"),
+        ({"order": "tim"}, "did you mean 'time'"),
+        ({"order": "time"}, "needs the name of its column"),
+        ({"class_weight": "balance"}, "did you mean 'balanced'"),
+        ({"time": 0}, "positive number of seconds"),
+        ({"layers": 0}, "layers must be"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_settings_are_checked_when_made(said: dict[str, object], sentence: str) -> None:
+    with pytest.raises(TabNASError, match=sentence):
+        RunSettings(**({"limits": LIMITS} | said))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"limits": {"latency_us": 0}}, "positive number of microseconds"),
+        ({"limits": {"latency_us": float("nan")}}, "positive number of microseconds"),
+        ({"limits": {"latency_us": "50"}}, "positive number of microseconds"),
+        ({"limits": {"parameters": 9}, "latency_table": "x.json"}, "needs a limit on latency"),
+        ({"limits": {"latency_us": 9}, "latency_table": 3}, "must be a text"),
+    ],
+)
+def test_settings_that_cannot_be(said: dict[str, object], words: str) -> None:
+    with pytest.raises(TabNASError, match=words):
+        RunSettings(**said)
+
+
+def test_settings_come_back() -> None:
+    settings = RunSettings(limits={"latency_us": 50, "flops": 900}, latency_table="device.json")
+    assert RunSettings.from_dict(settings.to_dict()) == settings
