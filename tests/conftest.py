@@ -20,7 +20,7 @@ ONCE = {name: cache(getattr(_survey, name)) for name in ("random_network", "rand
 
 
 @contextmanager
-def planned_with(numbers: dict[str, float]) -> Iterator[None]:
+def patch_plan_constants(numbers: dict[str, float]) -> Iterator[None]:
     """Let runs plan their work with other numbers than are in force.
 
     Rooms that ask how a run goes, and not how well, have brief ones in a fixture of their own.
@@ -32,9 +32,9 @@ def planned_with(numbers: dict[str, float]) -> Iterator[None]:
 
 
 @pytest.fixture
-def usual_trainings() -> Iterator[None]:
+def default_trainings() -> Iterator[None]:
     """Runs as users have them, where a room has brief ones."""
-    with planned_with(USUAL):
+    with patch_plan_constants(USUAL):
         yield
 
 

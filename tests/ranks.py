@@ -24,7 +24,7 @@ class Raised:
     said: str
 
 
-def in_ranks(size: int, folder: Path, work: Callable[..., Any], *given: Any) -> list[Any]:
+def run_in_ranks(size: int, folder: Path, work: Callable[..., Any], *given: Any) -> list[Any]:
     """What `work(rank, *given)` returns in each process of a group, or the error it raises."""
     meeting_point = folder / f"{work.__name__}-{size}-{os.urandom(4).hex()}"
     pipes = [CONTEXT.Pipe(duplex=False) for _ in range(size)]

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from tabnas.cli import _main as cli
-from tests.conftest import BRIEF, planned_with
+from tests.conftest import BRIEF, patch_plan_constants
 from tests.processes import default_signals
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ WRITE = {"regress": "model", "tradeoff": "curve.csv"}
 
 @pytest.fixture(autouse=True)
 def brief_trainings() -> Iterator[None]:
-    with planned_with(BRIEF):
+    with patch_plan_constants(BRIEF):
         yield
 
 

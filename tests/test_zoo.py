@@ -17,7 +17,7 @@ from tabnas.cli._main import run
 from tabnas.data import ClassTarget, DataWarning, Encoded, Table, TableEncoder, read_table
 from tabnas.export import export_onnx, onnx_inputs
 from tabnas.stores import encode_store
-from tests.conftest import BRIEF, planned_with
+from tests.conftest import BRIEF, patch_plan_constants
 from tests.export.strategies import untrained
 from tests.zoo import NEW, ZOO, Animal, write_table
 
@@ -27,7 +27,7 @@ QUICK = ("codes with leading zeros, declared", "dollars", "thousands in a file o
 
 @pytest.fixture(scope="module", autouse=True)
 def brief() -> Iterator[None]:
-    with planned_with(BRIEF):
+    with patch_plan_constants(BRIEF):
         yield
 
 

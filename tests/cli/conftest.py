@@ -61,7 +61,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="package", autouse=True)
 def brief() -> Iterator[None]:
     """Every run of this room's own process."""
-    with conftest.planned_with(conftest.BRIEF):
+    with conftest.patch_plan_constants(conftest.BRIEF):
         yield
 
 

@@ -20,7 +20,7 @@ import pytest
 from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.runs import RunSettings
 from tests.processes import start, started, wait_until_gone
-from tests.runs.helpers import begun, written_table
+from tests.runs.helpers import make_started_run, write_table
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +122,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
-    written_table(folder / "t.parquet", 300)
+    write_table(folder / "t.parquet", 300)
     return folder
 
 
@@ -136,7 +136,7 @@ def company(place: Path) -> Iterator[Company]:
 @pytest.fixture(scope="module")
 def whole(place: Path) -> dict[str, Any]:
     """The result of one process."""
-    folder = begun(place / "whole", place / "t.parquet", SETTINGS, PLAN)
+    folder = make_started_run(place / "whole", place / "t.parquet", SETTINGS, PLAN)
     assert run(["resume", str(folder), "--quiet"]) == 0
     return result(folder)
 
@@ -168,7 +168,7 @@ def test_ranks_find_what_one_process_finds(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
     """With one more than there are workers, which has nothing to do but to keep up."""
-    folder = begun(place / "in three", place / "t.parquet", SETTINGS, PLAN)
+    folder = make_started_run(place / "in three", place / "t.parquet", SETTINGS, PLAN)
     assert company.run(*[["resume", folder.name, "--quiet"]] * 3) == [0, 0, 0]
     assert_same(result(folder), whole)
     for rank in range(3):
@@ -177,7 +177,7 @@ def test_ranks_find_what_one_process_finds(
 
 def test_the_compiled_engine_finds_the_same(whole: dict[str, Any], place: Path) -> None:
     settings = RunSettings.from_dict(SETTINGS.to_dict() | {"engine": "compiled"})
-    folder = begun(place / "compiled", place / "t.parquet", settings, PLAN)
+    folder = make_started_run(place / "compiled", place / "t.parquet", settings, PLAN)
     assert run(["resume", str(folder), "--quiet"]) == 0
     assert_same(result(folder), whole)
 
@@ -200,7 +200,7 @@ def test_only_the_first_rank_prints_and_workers_default_to_the_ranks(
 def test_a_dead_rank_ends_the_job_which_any_number_of_ranks_resumes(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
-    folder = begun(place / "killed", place / "t.parquet", SETTINGS, PLAN)
+    folder = make_started_run(place / "killed", place / "t.parquet", SETTINGS, PLAN)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     asked = ["-m", "tabnas", "resume", "killed", "--quiet", "--checkpoint-seconds", "1e-9"]
     with started([*launcher, *asked], cwd=place, stderr=subprocess.PIPE, text=True) as torchrun:
@@ -238,7 +238,7 @@ def workers_of(launcher: int) -> list[int]:
 def test_if_the_first_rank_dies_another_prints_how_to_continue(
     company: Company, place: Path
 ) -> None:
-    folder = begun(place / "orphaned", place / "t.parquet", SETTINGS, PLAN)
+    folder = make_started_run(place / "orphaned", place / "t.parquet", SETTINGS, PLAN)
     first, *_ = company.begin(*[["resume", "orphaned", "--checkpoint-seconds", "1e-9"]] * 3)
     wait_for(folder / "checkpoint", "*.checkpoint")
     os.kill(first, signal.SIGKILL)
@@ -251,7 +251,7 @@ def test_if_the_first_rank_dies_another_prints_how_to_continue(
 def test_ranks_stop_when_torchrun_is_killed(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
-    folder = begun(place / "left", place / "t.parquet", SETTINGS, PLAN)
+    folder = make_started_run(place / "left", place / "t.parquet", SETTINGS, PLAN)
     often = ["resume", "left", "--checkpoint-seconds", "1e-9"]
     ranks = company.begin(often, often, TORCHELASTIC_RUN_ID="as of torchrun")
     wait_for(folder / "checkpoint", "*.checkpoint")
@@ -266,7 +266,7 @@ def test_ranks_stop_when_torchrun_is_killed(
 def test_all_ranks_stop_if_one_is_stopped(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
-    folder = begun(place / "stopped", place / "t.parquet", SETTINGS, PLAN)
+    folder = make_started_run(place / "stopped", place / "t.parquet", SETTINGS, PLAN)
     often = ["resume", "stopped", "--checkpoint-seconds", "1e-9"]
     _, second = company.begin(often, often)
     wait_for(folder / "checkpoint", "*.checkpoint")
@@ -291,7 +291,7 @@ def test_all_ranks_stop_if_one_is_stopped(
 def test_differences_between_ranks_are_printed_once(
     other: list[str], said: str, company: Company, place: Path
 ) -> None:
-    written_table(place / "other.parquet", 301)
+    write_table(place / "other.parquet", 301)
     asked = ["--target", "kind", "--max-parameters", "300", "--engine", "torch", "--out", "refused"]
     codes = company.run(["search", "t.parquet", *asked], ["search", *other, *asked])
     assert codes in ([USAGE_ERROR, USAGE_ERROR], [LOST, USAGE_ERROR])
@@ -329,7 +329,7 @@ def test_a_run_of_the_compiled_engine_is_resumed_in_one_process(
     company: Company, place: Path
 ) -> None:
     settings = RunSettings.from_dict(SETTINGS.to_dict() | {"engine": "compiled"})
-    begun(place / "alone", place / "t.parquet", settings, PLAN)
+    make_started_run(place / "alone", place / "t.parquet", settings, PLAN)
     assert company.run(*[["resume", "alone", "--quiet"]] * 2) == [USAGE_ERROR, USAGE_ERROR]
     assert "go on in one process" in company.said(0)
     assert company.said(1) == ""

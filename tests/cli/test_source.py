@@ -11,11 +11,11 @@ from tabnas.errors import TabNASError
 
 
 @pytest.mark.parametrize(
-    "said",
+    "section",
     [3, [], {}, {"data": 3}, {"data": "t.csv", "target": 3}, {"data": "t.csv", "test": ["x"]},
      {"data": "t.csv", "other": "x"}, {"data": "a\0b"}],
     ids=str,
 )  # fmt: skip
-def test_sources_of_any_other_kind(said: Any) -> None:
+def test_malformed_sources_are_refused(section: Any) -> None:
     with pytest.raises(TabNASError, match=r"config\.toml"):
-        Source.from_dict(said)
+        Source.from_dict(section)

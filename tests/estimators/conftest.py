@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import BRIEF, planned_with
+from tests.conftest import BRIEF, patch_plan_constants
 
 SMALL: dict[str, Any] = {"max_parameters": 200, "layers": 1, "candidates": 1, "random_state": 0}
 """Settings of a short fit."""
@@ -15,7 +15,7 @@ SMALL: dict[str, Any] = {"max_parameters": 200, "layers": 1, "candidates": 1, "r
 @pytest.fixture(scope="package", autouse=True)
 def brief() -> Iterator[None]:
     """Every fit of this package, unless a test uses the defaults."""
-    with planned_with(BRIEF):
+    with patch_plan_constants(BRIEF):
         yield
 
 

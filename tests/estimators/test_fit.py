@@ -49,14 +49,14 @@ def test_columns_keep_their_order_as_scikit_learn_has_it(
     assert (classifier.model_.predict(turned) == classifier.predict(frame)).all()
 
 
-def test_classes_are_told_apart(usual_trainings: None) -> None:
+def test_classes_are_told_apart(default_trainings: None) -> None:
     features, truth = load_breast_cancer(return_X_y=True)
     classifier = TabNASClassifier(2_000, candidates=1, random_state=0)
     classifier.fit(features[::2], truth[::2])
     assert classifier.score(features[1::2], truth[1::2]) > 0.93
 
 
-def test_a_quantity_is_predicted_in_its_units(usual_trainings: None) -> None:
+def test_a_quantity_is_predicted_in_its_units(default_trainings: None) -> None:
     features, truth = load_diabetes(return_X_y=True)
     regressor = TabNASRegressor(**SMALL)
     regressor.fit(features[::2], truth[::2])

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
-from tests.latency.conftest import made_latency_table
+from tests.latency.conftest import make_latency_table
 
 FEATURES = {"a": np.linspace(-1, 1, 40), "b": np.tile(["x", "y"], 20)}
 ANSWERS = np.arange(40) % 2
@@ -19,7 +19,7 @@ ANSWERS = np.arange(40) % 2
 @pytest.fixture
 def device(tmp_path: Path) -> Path:
     path = tmp_path / "device.json"
-    path.write_text(made_latency_table().to_json())
+    path.write_text(make_latency_table().to_json())
     return path
 
 

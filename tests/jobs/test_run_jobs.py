@@ -40,8 +40,8 @@ def test_only_the_job_of_a_worker_that_dies_is_run_again(
     os.kill(work.worker_at(log, work.VICTIM), signal.SIGKILL)
     results |= dict(coming)
     assert results == {job: job**2 for job in JOBS}
-    begun = Counter(job for job, _ in work.notes(log))
-    assert begun == {job: 2 if job == work.VICTIM else 1 for job in JOBS}
+    n_started = Counter(job for job, _ in work.notes(log))
+    assert n_started == {job: 2 if job == work.VICTIM else 1 for job in JOBS}
     assert os.getpid() not in {process for _, process in work.notes(log)}
 
 

@@ -16,7 +16,7 @@ COLUMNS = ColumnTerms(
 )
 
 
-def made_latency_table(**changes: object) -> LatencyTable:
+def make_latency_table(**changes: object) -> LatencyTable:
     """A table that nobody has measured."""
     said = {
         "machine": Machine(

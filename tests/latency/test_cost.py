@@ -11,7 +11,7 @@ from tabnas.feasible import FeasibleSet
 from tabnas.latency import LatencyCost, LatencyTerms
 from tabnas.space import Budget, Limit, SearchSpace, default_space
 from tabnas.testing import check_cost
-from tests.latency.conftest import TERMS, made_latency_table
+from tests.latency.conftest import TERMS, make_latency_table
 from tests.problems import spaces
 
 us = st.floats(0, 100)
@@ -20,7 +20,7 @@ us = st.floats(0, 100)
 @pytest.mark.parametrize("name", ["latency_us", "batch_latency_us"])
 @pytest.mark.parametrize("overhead_us", [None, 37.25])
 def test_it_is_a_cost_as_others_are(name: str, overhead_us: float | None) -> None:
-    check_cost(made_latency_table().cost(name, overhead_us))
+    check_cost(make_latency_table().cost(name, overhead_us))
 
 
 @settings(deadline=None)
@@ -46,7 +46,7 @@ def test_the_feasible_set_is_that_of_enumeration(
 
 
 def test_four_limits_at_once_stay_exact() -> None:
-    table = made_latency_table()
+    table = make_latency_table()
     limits = [Limit(table.cost("latency_us"), 30), Limit(table.cost("batch_latency_us"), 400)]
     budget = Budget(*limits, parameters=20_000, flops=60_000)
     space = default_space(budget, inputs=54, outputs=7)
@@ -71,7 +71,7 @@ def test_a_limit_below_the_overhead_is_refused() -> None:
 
 
 def test_names() -> None:
-    table = made_latency_table()
+    table = make_latency_table()
     assert table.cost("batch_latency_us").rows == 256
     with pytest.raises(TabNASError, match="latency_us or batch_latency_us"):
         table.cost("latency")

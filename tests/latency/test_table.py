@@ -20,18 +20,18 @@ from tabnas.latency import (
     load_table,
     save_table,
 )
-from tests.latency.conftest import made_latency_table
+from tests.latency.conftest import make_latency_table
 
 
 def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
-    table = made_latency_table()
+    table = make_latency_table()
     path = save_table(table, tmp_path / "deep" / "device.json")
     assert load_table(path) == table
     assert [p.name for p in path.parent.iterdir()] == ["device.json"]
 
 
 def test_it_says_where_it_comes_from_and_nothing_private() -> None:
-    said = json.loads(made_latency_table(machine=Machine.here()).to_json())
+    said = json.loads(make_latency_table(machine=Machine.here()).to_json())
     assert set(said["machine"]) == {"processor", "system", "onnxruntime", "threads"}
     assert str(Path.home()) not in json.dumps(said)
 
@@ -45,7 +45,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found[1:] if path == () else found
 
 
-SAID = json.loads(made_latency_table().to_json())
+SAID = json.loads(make_latency_table().to_json())
 PLACES = sorted(set(places(SAID)), key=str)
 VALUES = st.one_of(
     st.none(),
@@ -116,7 +116,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(TabNASError, match="cannot be read"):
         load_table(tmp_path / "bytes.json")
     with pytest.raises(TabNASError, match="cannot be written"):
-        save_table(made_latency_table(), tmp_path / "bytes.json" / "table.json")
+        save_table(make_latency_table(), tmp_path / "bytes.json" / "table.json")
 
 
 class TestKept:
@@ -127,7 +127,7 @@ class TestKept:
 
     def measured(self) -> LatencyTable:
         self.times = getattr(self, "times", 0) + 1
-        return made_latency_table(machine=Machine.here())
+        return make_latency_table(machine=Machine.here())
 
     def test_a_machine_is_measured_once(self) -> None:
         assert load_or_measure_table(self.measured) == load_or_measure_table(self.measured)
@@ -139,7 +139,7 @@ class TestKept:
         assert cached_table_path(other) != cached_table_path(here)
 
     def test_a_table_of_another_machine_is_not_believed(self) -> None:
-        save_table(made_latency_table(), cached_table_path())
+        save_table(make_latency_table(), cached_table_path())
         assert load_or_measure_table(self.measured).machine == Machine.here()
         assert self.times == 1
 

@@ -29,13 +29,13 @@ from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
 from tabnas.settings import TradeoffSettings
 from tabnas.space import COSTS, MEASURED_COSTS, Flops
 from tests.cli.conftest import make_columns, write_csv
-from tests.conftest import BRIEF, planned_with
+from tests.conftest import BRIEF, patch_plan_constants
 from tests.report.conftest import card_of, made_config, made_result, report_of
 
 
 @pytest.fixture(scope="module", autouse=True)
 def brief() -> Iterator[None]:
-    with planned_with(BRIEF):
+    with patch_plan_constants(BRIEF):
         yield
 
 

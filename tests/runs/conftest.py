@@ -7,31 +7,31 @@ import pytest
 
 from tabnas.data import Table
 from tabnas.runs import PlannedRun
-from tests.conftest import BRIEF, planned_with
-from tests.runs.helpers import Nursery, made_table, planned
+from tests.conftest import BRIEF, patch_plan_constants
+from tests.runs.helpers import ForkServer, make_table, plan_short_run
 
 
 @pytest.fixture(scope="package", autouse=True)
-def brief() -> Iterator[None]:
-    """Every run of this room's own process, unless a test has the usual ones."""
-    with planned_with(BRIEF):
+def short_plans() -> Iterator[None]:
+    """Plan short runs in all tests of this package, unless a test asks for the defaults."""
+    with patch_plan_constants(BRIEF):
         yield
 
 
 @pytest.fixture
-def nursery(tmp_path: Path) -> Iterator[Nursery]:
-    """Where processes begin that are to be killed."""
-    nursery = Nursery(tmp_path)
-    with nursery._mother:  # ends when nothing more is asked of it
-        yield nursery
+def fork_server(tmp_path: Path) -> Iterator[ForkServer]:
+    """Start processes that a test can kill."""
+    fork_server = ForkServer(tmp_path)
+    with fork_server._server:  # it ends when its input is closed
+        yield fork_server
 
 
 @pytest.fixture(scope="module")
 def run() -> PlannedRun:
     """Return a short run of 300 rows, whose candidates are cross-validated."""
-    return planned(300)
+    return plan_short_run(300)
 
 
 @pytest.fixture
 def table() -> Table:
-    return made_table()
+    return make_table()

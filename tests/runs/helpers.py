@@ -40,8 +40,8 @@ from tests.latency.conftest import TERMS
 from tests.processes import start
 
 
-def made_table(rows: int = 400, seed: int = 0) -> Table:
-    """Numbers, a category, a day and a group, and both kinds of target."""
+def make_table(rows: int = 400, seed: int = 0) -> Table:
+    """Return a table with numbers, a category, a day, a group and both kinds of target."""
     rng = np.random.default_rng(seed)
     size, warmth = rng.normal(size=rows), rng.normal(size=rows)
     colour = rng.choice(["red", "green", "blue"], size=rows)
@@ -60,8 +60,10 @@ def made_table(rows: int = 400, seed: int = 0) -> Table:
     )
 
 
-def begun(folder: Path, table: Path, settings: RunSettings, plan: dict[str, int]) -> Path:
-    """The folder of a run that was killed before it came to anything, its work planned."""
+def make_started_run(
+    folder: Path, table: Path, settings: RunSettings, plan: dict[str, int]
+) -> Path:
+    """Make the folder of a run that was planned, and killed before its first checkpoint."""
     folder.mkdir()
     data = {"data": str(table), "target": "kind"}
     config = {"data": data, "settings": settings.to_dict(), "plan": plan}
@@ -69,32 +71,32 @@ def begun(folder: Path, table: Path, settings: RunSettings, plan: dict[str, int]
     return folder
 
 
-def written_table(path: Path, rows: int) -> Path:
-    """A file with a table to learn `kind` from."""
-    parquet.write_table(made_table(rows).drop(["value"]).arrow, path)
+def write_table(path: Path, rows: int) -> Path:
+    """Write a table whose target is `kind` to a Parquet file."""
+    parquet.write_table(make_table(rows).drop(["value"]).arrow, path)
     return path
 
 
 LIMITS = {"parameters": 800}
 
 
-def planned(rows: int, **said: object):
-    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
+def plan_short_run(rows: int, **options: object):
+    data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "refit": True}
-    return plan_run(data, RunSettings(**(settings | said)), resolved=SHORT)
+    return plan_run(data, RunSettings(**(settings | options)), resolved=SHORT)
 
 
 SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
 
-def bits(outcome: Outcome) -> dict[str, object]:
+def collect_bits(outcome: Outcome) -> dict[str, object]:
     result = encode(replace(build_run_result(outcome), timings={}))
     weights = {name: array.tobytes() for name, array in outcome.model.weights.items()}
     return {"result": json.dumps(result), "weights": weights, "snapshots": outcome.snapshots}
 
 
-def left(folder: Path) -> dict[str, object]:
-    """All that a finished run has left in its folder, but its settings and times."""
+def read_finished_files(folder: Path) -> dict[str, object]:
+    """Return the files of a finished run, without its settings and timings."""
     result = json.loads((folder / "result.json").read_text())
     assert result.pop("timings")
     files = [*(folder / "model").iterdir(), folder / "history.jsonl"]
@@ -102,26 +104,26 @@ def left(folder: Path) -> dict[str, object]:
 
 
 class StopsAt(RunCheckpoint):
-    """A checkpoint that is asked to stop at a certain tick."""
+    """A checkpoint that stops the run at a certain step, as SIGTERM does."""
 
-    def __init__(self, folder: Path, run, tick: int) -> None:
+    def __init__(self, folder: Path, run, step: int) -> None:
         super().__init__(folder, identity=run.identity())
-        self.ticks, self.at = 0, tick
+        self.steps, self.stop_at = 0, step
 
     def on_step(self) -> None:
-        self.ticks += 1
-        if self.ticks == self.at:
+        self.steps += 1
+        if self.steps == self.stop_at:
             self._signal = signal.SIGTERM
         super().on_step()
 
 
-def reseal(checkpoint: bytes) -> bytes:
-    """With the digest that it should have: who forges a file can compute one."""
+def with_valid_digest(checkpoint: bytes) -> bytes:
+    """Return the checkpoint with a valid digest, which anybody who forges a file can compute."""
     payload = checkpoint[len(MAGIC) + DIGEST :]
     return MAGIC + sha256(payload).digest() + payload
 
 
-NURSERY = """
+FORK_SERVER = """
 import json, os, sys
 import tabnas.runs, tabnas.nets.compiled
 from tabnas.cli._main import run
@@ -135,50 +137,50 @@ for line in sys.stdin:
 """
 
 
-class Nursery:
-    """Processes of the command line, one at a time, each forked from one that has read the code.
+class ForkServer:
+    """Runs `tabnas` in processes, one at a time, forked from one that has imported the package.
 
-    They can be killed like any other, and do not take seconds to begin.
+    They can be killed like any other process, and start without delay.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._mother = start(
-            [sys.executable, "-c", NURSERY],
+        self._server = start(
+            [sys.executable, "-c", FORK_SERVER],
             cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         self._process = 0
 
-    def begin(self, *arguments: str) -> None:
-        """Let `tabnas` begin, in the folder."""
-        assert self._mother.stdin
-        print(json.dumps(arguments), file=self._mother.stdin, flush=True)
-        self._process = self._said()
+    def start(self, *arguments: str) -> None:
+        """Start `tabnas` with these arguments in the folder."""
+        assert self._server.stdin
+        print(json.dumps(arguments), file=self._server.stdin, flush=True)
+        self._process = self._read_number()
 
     def kill(self) -> int:
-        """End the process as nobody can prevent (SIGKILL), unless it has ended by itself."""
+        """Send SIGKILL to the process, unless it has ended, and return its exit code."""
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
-        return self.ended()
+        return self.wait()
 
-    def ended(self) -> int:
-        """Wait for the process; its exit code."""
-        return self._said()
+    def wait(self) -> int:
+        """Wait for the process and return its exit code."""
+        return self._read_number()
 
     @property
-    def alive(self) -> bool:
-        """Whether the process is at work."""
+    def is_alive(self) -> bool:
+        """Whether the process is running."""
         try:
             os.kill(self._process, 0)
         except ProcessLookupError:
             return False
         return True
 
-    def _said(self) -> int:
-        assert self._mother.stdout
-        return int(self._mother.stdout.readline())
+    def _read_number(self) -> int:
+        assert self._server.stdout
+        return int(self._server.stdout.readline())
 
 
-def connected() -> Ranks:
+def connect_ranks() -> Ranks:
     import torch.distributed as dist
 
     from tabnas.nets.torch import Group
@@ -190,23 +192,23 @@ def connected() -> Ranks:
 OVERHEAD = {1: 30.0, 256: 500.0}
 
 
-True_us = Callable[[Model, float], float]
+Adjustment = Callable[[Model, float], float]
 
 
 class FakeMachine:
-    """Takes what the table predicts, or what is made of that, and remembers what was asked."""
+    """Measures what the table predicts, adjusted by a function, and records its calls."""
 
-    def __init__(self, made_of: True_us = lambda model, us: us) -> None:
-        self.made_of = made_of
-        self.asked: list[tuple[str, int]] = []
+    def __init__(self, adjust: Adjustment = lambda model, us: us) -> None:
+        self.adjust = adjust
+        self.calls: list[tuple[str, int]] = []
 
     def __call__(
         self, models: Sequence[Model], table: Table, rows: int, terms: LatencyTerms
     ) -> list[float]:
         assert len(table) >= 1
         assert terms == TERMS[rows]
-        self.asked += [(str(model.architecture), rows) for model in models]
-        return [self.made_of(model, self.predicted_us(model, rows)) for model in models]
+        self.calls += [(str(model.architecture), rows) for model in models]
+        return [self.adjust(model, self.predicted_us(model, rows)) for model in models]
 
     def predicted_us(self, model: Model, rows: int = 1) -> float:
         shape = NetworkShape(model.task.inputs.width, model.architecture, model.task.outputs)
@@ -216,13 +218,15 @@ class FakeMachine:
 LATENCY_LIMITS = {"latency_us": 35.0, "parameters": 3_000}
 
 
-def settings_of(table_file: str, limits: dict[str, float], **said: object) -> RunSettings:
-    usual = {"candidates": 2, "baselines": False}
-    return RunSettings(limits=limits, latency_table=table_file, **(usual | said))
+def make_latency_settings(
+    table_file: str, limits: dict[str, float], **options: object
+) -> RunSettings:
+    defaults = {"candidates": 2, "baselines": False}
+    return RunSettings(limits=limits, latency_table=table_file, **(defaults | options))
 
 
 class SlowWhenTrained(FakeMachine):
-    """The files of some architectures are slow once their weights are trained."""
+    """A machine on which some architectures are slow once their weights are trained."""
 
     def __init__(self, extra_us: float = 100.0) -> None:
         super().__init__()
@@ -232,20 +236,20 @@ class SlowWhenTrained(FakeMachine):
     def __call__(
         self, models: Sequence[Model], table: Table, rows: int, terms: LatencyTerms
     ) -> list[float]:
-        found = super().__call__(models, table, rows, terms)
+        predicted = super().__call__(models, table, rows, terms)
         trained = [bool(model.limits) for model in models]
         return [
             us + self.extra_us if done and str(model.architecture) in self.slow else us
-            for model, us, done in zip(models, found, trained, strict=True)
+            for model, us, done in zip(models, predicted, trained, strict=True)
         ]
 
 
 class KilledError(Exception):
-    """The process is gone, and has had no time to save anything."""
+    """Stands for SIGKILL: the process has no time to save anything."""
 
 
-def killed_at(phase: str, skip: int = 0) -> Callable[[Progress], None]:
-    """Ends a run when it is told of a phase for the (skip + 1)-th time."""
+def kill_at(phase: str, skip: int = 0) -> Callable[[Progress], None]:
+    """Return a callback that kills the run at the (skip + 1)-th report of a phase."""
     times = count()
 
     def observe(progress: Progress) -> None:
@@ -255,14 +259,14 @@ def killed_at(phase: str, skip: int = 0) -> Callable[[Progress], None]:
     return observe
 
 
-def columns(rows: int = 400) -> dict[str, np.ndarray]:
+def make_columns(rows: int = 400) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(rows, 3))
     kind = np.where(x[:, 0] * x[:, 1] + 0.3 * x[:, 2] > 0, "yes", "no")
     return {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": kind}
 
 
-def facts(tradeoff, outcomes) -> str:
+def collect_tradeoff_bits(tradeoff, outcomes) -> str:
     result = encode(replace(build_tradeoff_result(tradeoff, outcomes), timings={}))
     weights = [
         {name: array.tobytes().hex()[:64] for name, array in outcome.model.weights.items()}
@@ -274,8 +278,8 @@ def facts(tradeoff, outcomes) -> str:
 SHOP_LIMITS = (40, 50, 600)
 
 
-def shops() -> LabelledTable:
-    """What a shop sells depends on the shop alone."""
+def make_shops() -> LabelledTable:
+    """Return a table in which the sales of a shop depend on the shop only."""
     rng = np.random.default_rng(0)
     shop, effect = rng.integers(0, 30, 600), rng.normal(size=30)
     sales = effect[shop] + rng.normal(scale=0.1, size=600)
@@ -285,6 +289,6 @@ def shops() -> LabelledTable:
     )
 
 
-def shop_curve(**said: object) -> PlannedTradeoff:
-    settings = RunSettings(limits={"flops": 10_000}, candidates=1, **{"baselines": False} | said)
-    return plan_tradeoff(shops(), settings, SHOP_LIMITS)
+def make_shop_tradeoff(**options: object) -> PlannedTradeoff:
+    settings = RunSettings(limits={"flops": 10_000}, candidates=1, **{"baselines": False} | options)
+    return plan_tradeoff(make_shops(), settings, SHOP_LIMITS)

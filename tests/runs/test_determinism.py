@@ -24,13 +24,13 @@ from tabnas.model import fit_boosted_trees
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.runs import LabelledTable, RunSettings, prepare_data, run_in_folder
 from tabnas.search import Evaluation, History, Search, SearchSettings, fit_additive_model
-from tests.runs.helpers import begun, made_table, written_table
+from tests.runs.helpers import make_started_run, make_table, write_table
 
 SETTINGS = RunSettings(limits={"parameters": 800}, seed=5)
 SHORT = {"search_epochs": 3, "epochs": 3, "candidates": 2}
 
 
-def bits(folder: Path) -> dict[str, Any]:
+def collect_bits(folder: Path) -> dict[str, Any]:
     """All that a run has left, but its settings and times."""
     result = json.loads((folder / "result.json").read_text())
     assert result.pop("timings")
@@ -49,14 +49,12 @@ sys.exit(max(run(["resume", folder, "--quiet"]) for folder in sys.argv[1:]))
 
 @pytest.mark.slow
 def test_command_line_python_hashes_and_threads_make_no_difference(tmp_path: Path) -> None:
-    tables = {
-        name: written_table(tmp_path / f"{name}.parquet", rows) for name, rows in ROWS.items()
-    }
+    tables = {name: write_table(tmp_path / f"{name}.parquet", rows) for name, rows in ROWS.items()}
 
     def folders(by: str) -> dict[str, Path]:
         """Runs of both tables that somebody has begun."""
         return {
-            name: begun(tmp_path / f"{name}-{by}", table, SETTINGS, SHORT)
+            name: make_started_run(tmp_path / f"{name}-{by}", table, SETTINGS, SHORT)
             for name, table in tables.items()
         }
 
@@ -70,7 +68,7 @@ def test_command_line_python_hashes_and_threads_make_no_difference(tmp_path: Pat
         run_in_folder(folder, LabelledTable.from_table(read_table(tables[name]), "kind"), SETTINGS)
     assert [process.wait() for process in processes] == [0, 0]
     for name in tables:
-        one, two, python = (bits(tmp_path / f"{name}-{by}") for by in ("1", "2", "python"))
+        one, two, python = (collect_bits(tmp_path / f"{name}-{by}") for by in ("1", "2", "python"))
         assert one == two == python
         assert json.loads(python["result"])["boosted_trees"]["trees"]
 
@@ -83,7 +81,7 @@ def test_boosted_trees_do_not_depend_on_threads(
     other = {"kind": "value", "value": "kind"}[target]
     settings = RunSettings(limits={"parameters": 800})
     prepared = prepare_data(
-        LabelledTable.from_table(made_table(4_000).drop([other]), target), settings
+        LabelledTable.from_table(make_table(4_000).drop([other]), target), settings
     )
     trees = prepared.tree_data()
     assert trees is not None

@@ -13,14 +13,14 @@ from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, p
 from tabnas.runs._final_training import FinalModel, train_final_model
 from tabnas.runs.candidates._training import Candidate, make_final_trainer
 from tabnas.space import Architecture
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 RESOLVED = {"search_epochs": 1, "epochs": 4, "candidates": 1}
 TEMPERATURE = 2.5
 
 
 def planned(rows: int = 60, **said: object) -> PlannedRun:
-    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
+    data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 500}, drop=("day", "house"), **said)
     return plan_run(data, settings, resolved=RESOLVED)
 

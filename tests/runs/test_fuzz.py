@@ -33,7 +33,7 @@ from tabnas.runs import (
 )
 from tabnas.runs.checkpoints._file import _existing, read_checkpoint, write_checkpoint
 from tests.mutations import ODD, mutated_arrays, mutated_bytes, mutated_values
-from tests.runs.helpers import SHORT, StopsAt, made_table, reseal
+from tests.runs.helpers import SHORT, StopsAt, make_table, with_valid_digest
 
 TIMES = int(os.environ.get("TABNAS_FUZZ", "1"))
 TICKS = {"search": 2, "candidate": 20, "final": 260}
@@ -111,7 +111,7 @@ def test_damaged_checkpoints(run, checkpoint, tmp_path: Path) -> None:
     whole, rng, seen = path.read_bytes(), Random(1), []
     for number in range(400 * TIMES):
         damaged = mutated_bytes(rng, whole)
-        path.write_bytes(reseal(damaged) if number % 2 else damaged)
+        path.write_bytes(with_valid_digest(damaged) if number % 2 else damaged)
         with outcome_of(seen):
             RunCheckpoint(tmp_path, identity=run.identity())
     assert seen.count(False) > 200 * TIMES
@@ -124,7 +124,7 @@ def finished(tmp_path_factory) -> Path:
         limits={"parameters": 800}, time=0.1, candidates=1, layers=1, baselines=False
     )
     run_in_folder(
-        folder, LabelledTable.from_table(made_table(100).drop(["value"]), "kind"), settings
+        folder, LabelledTable.from_table(make_table(100).drop(["value"]), "kind"), settings
     )
     return folder
 
@@ -186,7 +186,7 @@ def config(path: Path) -> dict[str, Any]:
 def test_configs(tmp_path: Path) -> None:
     """Read, understood and planned with, as `tabnas resume` does; no plan is beyond the limits."""
     data = tmp_path / "t.csv"
-    made_table(60).arrow.to_pandas().to_csv(data, index=False)
+    make_table(60).arrow.to_pandas().to_csv(data, index=False)
     said = config(data)
     rng, seen = Random(4), []
     for number in range(700 * TIMES):

@@ -16,7 +16,7 @@ from tabnas.decoding import encode
 from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Constant, Examples
 from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, build_run_result, plan_run
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 WORK = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
@@ -124,13 +124,13 @@ def wild(run: PlannedRun) -> PlannedRun:
 
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
 def test_if_all_candidates_diverge_the_error_says_where_to_look(rows: int) -> None:
-    run = wild(planned(made_table(rows).drop(["kind"]), "value"))
+    run = wild(planned(make_table(rows).drop(["kind"]), "value"))
     with pytest.raises(TabNASError, match=r"candidates diverged.*the largest number .* in"):
         run.execute()
 
 
 def test_a_search_that_diverges_says_where_to_look() -> None:
-    run = planned(made_table(300).drop(["kind"]), "value")
+    run = planned(make_table(300).drop(["kind"]), "value")
     search = replace(run.plan.search, schedule=Constant(1e25), optimizer=SGD())
     run = replace(run, plan=replace(run.plan, search=search))
     with pytest.raises(TabNASError, match=r"search has diverged.*the largest number .* in the"):
@@ -148,7 +148,7 @@ def spoilt(examples: Examples) -> Examples:
 
 def test_skipped_steps_are_told_and_noted() -> None:
     """With folds, the search alone sees the training part."""
-    run = planned(made_table(300).drop(["kind"]), "value")
+    run = planned(make_table(300).drop(["kind"]), "value")
     known = run.data.train_in_memory
     prepared = replace(run.data)
     vars(prepared)["train_in_memory"] = replace(known, examples=spoilt(known.examples))
@@ -160,11 +160,11 @@ def test_skipped_steps_are_told_and_noted() -> None:
 
 
 def test_a_refit_that_diverges_leaves_the_model_that_was_judged() -> None:
-    run = planned(made_table(300).drop(["kind"]), "value", refit=True)
+    run = planned(make_table(300).drop(["kind"]), "value", refit=True)
     test = run.data.test
     prepared = replace(run.data, test=replace(test, examples=spoilt(test.examples)))
     outcome = replace(run, data=prepared).execute()
-    plain = planned(made_table(300).drop(["kind"]), "value").execute()
+    plain = planned(make_table(300).drop(["kind"]), "value").execute()
     assert any("training on all rows diverged" in note for note in outcome.notes)
     assert not outcome.trained_on_all_rows
     for name, array in plain.model.weights.items():

@@ -29,13 +29,13 @@ from tabnas.runs import (
     load_run_model,
     plan_run,
 )
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 QUICK = {"candidates": 2, "time": 0.5}
 
 
 def labelled(target: str, rows: int = 400) -> LabelledTable:
-    table = made_table(rows)
+    table = make_table(rows)
     return LabelledTable.from_table(
         table.drop([{"kind": "value", "value": "kind"}[target]]), target
     )
@@ -170,7 +170,7 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
     )
     for line in (path / "history.jsonl").read_text().splitlines():
         assert json.loads(line)["favourite_cost"] <= 1_500
-    rows = made_table(20, seed=9)
+    rows = make_table(20, seed=9)
     np.testing.assert_array_equal(
         load_run_model(path).predict_proba(rows), small.model.predict_proba(rows)
     )
@@ -203,7 +203,7 @@ def test_the_smallest_and_the_widest_tables() -> None:
     )
 
 
-def test_iris_by_default(usual_trainings: None) -> None:
+def test_iris_by_default(default_trainings: None) -> None:
     iris = load_dataset("iris")
     found = plan_run(
         LabelledTable.from_table(iris.table, iris.target), RunSettings(limits={"parameters": 200})
@@ -214,7 +214,7 @@ def test_iris_by_default(usual_trainings: None) -> None:
 @pytest.mark.parametrize(("target", "rows"), [("kind", 300), ("kind", 3_900), ("value", 300)])
 def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: int) -> None:
     """Nothing of them reaches the search, the choice or the training: bit for bit."""
-    table = made_table(rows)
+    table = make_table(rows)
     data = LabelledTable.from_table(
         table.drop([{"kind": "value", "value": "kind"}[target]]), target
     )

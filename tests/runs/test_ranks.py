@@ -10,22 +10,22 @@ import pytest
 
 from tabnas.latency import Machine
 from tabnas.runs import SINGLE_PROCESS, LabelledTable, PlannedRun, Ranks, RunCheckpoint, plan_run
-from tests.latency.conftest import made_latency_table
-from tests.ranks import in_ranks
+from tests.latency.conftest import make_latency_table
+from tests.ranks import run_in_ranks
 from tests.runs.helpers import (
     LATENCY_LIMITS,
     SHORT,
     FakeMachine,
-    connected,
-    made_table,
-    settings_of,
+    connect_ranks,
+    make_latency_settings,
+    make_table,
 )
 
 pytest.importorskip("torch")
 
 
 def told(rank: int) -> list[Any]:
-    ranks = connected()
+    ranks = connect_ranks()
     arrays = {"x": np.full((2, 3), rank, np.float32), "empty": np.zeros((0, 2))}
     facts, carried = ranks.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
     shapes = {name: array.shape for name, array in carried.items()}
@@ -35,7 +35,7 @@ def told(rank: int) -> list[Any]:
 
 @pytest.mark.slow
 def test_the_first_tells_and_all_are_heard(tmp_path: Path) -> None:
-    for facts, shapes, largest, everyones, most in in_ranks(3, tmp_path, told):
+    for facts, shapes, largest, everyones, most in run_in_ranks(3, tmp_path, told):
         assert facts == {"by": 0, "number": 0.1 + 0.2}  # to the bit
         assert shapes == {"x": (2, 3), "empty": (0, 2)}
         assert largest == 0
@@ -54,7 +54,7 @@ def test_alone_all_of_it_is_trivial() -> None:
 
 def restored(rank: int, folder: Path | None) -> list[Any]:
     checkpoint = RunCheckpoint(
-        None if rank else folder, identity={"the table": "x"}, ranks=connected()
+        None if rank else folder, identity={"the table": "x"}, ranks=connect_ranks()
     )
     if "search" not in checkpoint:
         return []
@@ -64,28 +64,28 @@ def restored(rank: int, folder: Path | None) -> list[Any]:
 @pytest.mark.slow
 def test_a_ledger_is_read_by_the_first_for_all(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
-    assert in_ranks(2, tmp_path, restored, folder) == [[], []]
+    assert run_in_ranks(2, tmp_path, restored, folder) == [[], []]
     checkpoint = RunCheckpoint(folder, identity={"the table": "x"})
     checkpoint.record("search", {"found": "8-4"}, {"weights": np.arange(3)})
     checkpoint.save()
-    assert in_ranks(2, tmp_path, restored, folder) == [[{"found": "8-4"}, [0, 1, 2]]] * 2
+    assert run_in_ranks(2, tmp_path, restored, folder) == [[{"found": "8-4"}, [0, 1, 2]]] * 2
 
 
 def planned(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
-    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
-    settings = settings_of(table_file, LATENCY_LIMITS, engine="torch", workers=2)
+    data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
+    settings = make_latency_settings(table_file, LATENCY_LIMITS, engine="torch", workers=2)
     before = plan_run(data, settings, measure=machine, ranks=ranks).plan.resolved
     return plan_run(data, settings, measure=machine, ranks=ranks, resolved=before | SHORT)
 
 
 def measured(rank: int, table_file: str) -> list[Any]:
     machine = FakeMachine(lambda model, us: 1e9 if rank else us)
-    ranks = connected()
+    ranks = connect_ranks()
     run = planned(machine, table_file, ranks)
     checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)
     if rank:
         run.assist(checkpoint)
-        return machine.asked
+        return machine.calls
     outcome = run.execute(checkpoint=checkpoint)
     return [str(outcome.model.architecture), outcome.measured_us]
 
@@ -93,8 +93,8 @@ def measured(rank: int, table_file: str) -> list[Any]:
 @pytest.mark.slow
 def test_only_the_first_measures(tmp_path: Path) -> None:
     table_file = tmp_path / "here.json"
-    table_file.write_text(made_latency_table(machine=Machine.here()).to_json())
-    (architecture, measured_us), asked = in_ranks(2, tmp_path, measured, str(table_file))
+    table_file.write_text(make_latency_table(machine=Machine.here()).to_json())
+    (architecture, measured_us), asked = run_in_ranks(2, tmp_path, measured, str(table_file))
     expected = planned(FakeMachine(), str(table_file), SINGLE_PROCESS).execute()
     assert architecture == str(expected.model.architecture)
     assert measured_us == expected.measured_us

@@ -1,4 +1,4 @@
-"""Runs that are stopped at any moment, and gone on with, end with the same bits."""
+"""A run that is stopped at any moment and resumed ends with the same bits."""
 
 from __future__ import annotations
 
@@ -30,58 +30,62 @@ from tabnas.runs.checkpoints._file import read_checkpoint
 from tests.runs.helpers import (
     LIMITS,
     SHORT,
-    Nursery,
+    ForkServer,
     StopsAt,
-    begun,
-    bits,
-    left,
-    made_table,
-    planned,
-    written_table,
+    collect_bits,
+    make_started_run,
+    make_table,
+    plan_short_run,
+    read_finished_files,
+    write_table,
 )
 
 
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
 def test_a_run_can_be_stopped_anywhere(rows: int, tmp_path: Path) -> None:
-    run = planned(rows)
-    whole = StopsAt(tmp_path / "whole", run, -1)
-    expected = bits(run.execute(checkpoint=whole))
+    run = plan_short_run(rows)
+    uninterrupted = StopsAt(tmp_path / "uninterrupted", run, -1)
+    expected = collect_bits(run.execute(checkpoint=uninterrupted))
     rng = np.random.default_rng(0)
-    for number, tick in enumerate(rng.integers(1, whole.ticks + 1, size=8)):
+    for number, step in enumerate(rng.integers(1, uninterrupted.steps + 1, size=8)):
         folder = tmp_path / str(number)
         with pytest.raises(RunStopped):
-            planned(rows).execute(checkpoint=StopsAt(folder, run, int(tick)))
-        again = planned(rows).execute(checkpoint=RunCheckpoint(folder, identity=run.identity()))
-        assert bits(again) == expected
+            plan_short_run(rows).execute(checkpoint=StopsAt(folder, run, int(step)))
+        again = plan_short_run(rows).execute(
+            checkpoint=RunCheckpoint(folder, identity=run.identity())
+        )
+        assert collect_bits(again) == expected
 
 
 def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
-    run = planned(300)
-    expected = bits(run.execute())
+    run = plan_short_run(300)
+    expected = collect_bits(run.execute())
     stops = 0
     while True:
         try:
-            outcome = planned(300).execute(checkpoint=StopsAt(tmp_path, run, 40))
+            outcome = plan_short_run(300).execute(checkpoint=StopsAt(tmp_path, run, 40))
             break
         except RunStopped:
             stops += 1
     assert stops > 5
-    assert bits(outcome) == expected
+    assert collect_bits(outcome) == expected
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "message"),
     [
-        (lambda: planned(300, seed=1), "seed"),
-        (lambda: planned(301), "table"),
-        (lambda: planned(300, limits={"parameters": 900}), "limits"),
+        (lambda: plan_short_run(300, seed=1), "seed"),
+        (lambda: plan_short_run(301), "table"),
+        (lambda: plan_short_run(300, limits={"parameters": 900}), "limits"),
     ],
 )
-def test_other_runs_are_refused(change: Callable[[], object], named: str, tmp_path: Path) -> None:
-    run = planned(300)
+def test_a_checkpoint_of_another_run_is_refused(
+    change: Callable[[], object], message: str, tmp_path: Path
+) -> None:
+    run = plan_short_run(300)
     with pytest.raises(RunStopped):
         run.execute(checkpoint=StopsAt(tmp_path, run, 5))
-    with pytest.raises(TabNASError, match=rf"only as it began, but the.*{named}"):
+    with pytest.raises(TabNASError, match=rf"only as it began, but the.*{message}"):
         RunCheckpoint(tmp_path, identity=change().identity())
 
 
@@ -91,36 +95,36 @@ def test_other_runs_are_refused(change: Callable[[], object], named: str, tmp_pa
 # -- folders -------------------------------------------------------------------------------------
 
 
-def stopping_at(tick: int) -> Callable[[RunCheckpoint], None]:
-    """Return a `Ledger.tick` that asks the run to stop at one of its ticks."""
-    own, ticks = RunCheckpoint.on_step, 0
+def stop_at_step(step: int) -> Callable[[RunCheckpoint], None]:
+    """Return an `on_step` that stops the run at one of its steps."""
+    on_step, steps = RunCheckpoint.on_step, 0
 
-    def stopping(checkpoint: RunCheckpoint) -> None:
-        nonlocal ticks
-        ticks += 1
-        if ticks == tick:
+    def stop(checkpoint: RunCheckpoint) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == step:
             checkpoint._signal = signal.SIGTERM
-        own(checkpoint)
+        on_step(checkpoint)
 
-    return stopping
+    return stop
 
 
 @pytest.fixture
 def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a run of the command line that was stopped, beside that of a whole one."""
-    table = written_table(tmp_path / "table.parquet", 300)
+    """Return the folder of a stopped run, next to that of an uninterrupted one."""
+    table = write_table(tmp_path / "table.parquet", 300)
     settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
-    for name in ("whole", "stopped"):
-        begun(tmp_path / name, table, settings, SHORT)
-    assert cli.run(["resume", str(tmp_path / "whole"), "--quiet"]) == 0
+    for name in ("uninterrupted", "stopped"):
+        make_started_run(tmp_path / name, table, settings, SHORT)
+    assert cli.run(["resume", str(tmp_path / "uninterrupted"), "--quiet"]) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "on_step", stopping_at(50))
+        patched.setattr(RunCheckpoint, "on_step", stop_at_step(50))
         assert cli.run(["resume", str(tmp_path / "stopped"), "--quiet"]) == 143
     return tmp_path / "stopped"
 
 
 @pytest.mark.parametrize(
-    ("rows", "said", "named"),
+    ("rows", "changes", "message"),
     [
         (300, {"seed": 1}, "the setting seed was 0 and is 1"),
         (300, {"limits": {"parameters": 900}}, "the setting limits was"),
@@ -128,37 +132,39 @@ def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_refused_resume_leaves_the_folder_as_it_was(
-    rows: int, said: dict[str, object], named: str, stopped: Path
+    rows: int, changes: dict[str, object], message: str, stopped: Path
 ) -> None:
     table = read_table(stopped.parent / "table.parquet")
     data = LabelledTable.from_table(table.take(np.arange(rows)), "kind")
-    asked = {"limits": LIMITS, "candidates": 2, "baselines": False}
+    settings = {"limits": LIMITS, "candidates": 2, "baselines": False}
     before = (stopped / "config.toml").read_bytes()
-    with pytest.raises(TabNASError, match=rf"only as it began, but {named}"):
-        run_in_folder(stopped, data, RunSettings(**(asked | said)))
+    with pytest.raises(TabNASError, match=rf"only as it began, but {message}"):
+        run_in_folder(stopped, data, RunSettings(**(settings | changes)))
     assert (stopped / "config.toml").read_bytes() == before
     assert cli.run(["resume", str(stopped), "--quiet"]) == 0
-    assert left(stopped) == left(stopped.parent / "whole")
+    assert read_finished_files(stopped) == read_finished_files(stopped.parent / "uninterrupted")
 
 
-def test_python_goes_on_with_a_run_of_the_command_line_and_back(
+def test_python_and_the_command_line_resume_each_others_runs(
     stopped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = LabelledTable.from_table(read_table(stopped.parent / "table.parquet"), "kind")
     settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
     before = (stopped / "config.toml").read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "on_step", stopping_at(50))
+        patched.setattr(RunCheckpoint, "on_step", stop_at_step(50))
         with pytest.raises(RunStopped):
             run_in_folder(stopped, data, settings)
     assert (stopped / "config.toml").read_bytes() == before
     assert cli.run(["resume", str(stopped), "--quiet"]) == 0
-    assert left(stopped) == left(stopped.parent / "whole")
+    assert read_finished_files(stopped) == read_finished_files(stopped.parent / "uninterrupted")
 
 
-def test_other_settings_are_refused_before_the_first_checkpoint_too(tmp_path: Path) -> None:
-    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
-    folder = begun(tmp_path / "run", tmp_path / "t.csv", RunSettings(limits=LIMITS), SHORT)
+def test_changed_settings_are_refused_before_the_first_checkpoint(tmp_path: Path) -> None:
+    data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
+    folder = make_started_run(
+        tmp_path / "run", tmp_path / "t.csv", RunSettings(limits=LIMITS), SHORT
+    )
     before = (folder / "config.toml").read_bytes()
     with pytest.raises(TabNASError, match="the setting seed was 0 and is 1"):
         run_in_folder(folder, data, RunSettings(limits=LIMITS, seed=1))
@@ -175,11 +181,11 @@ def test_other_settings_are_refused_before_the_first_checkpoint_too(tmp_path: Pa
         ),
     ],
 )
-def test_the_config_of_something_else_is_not_overwritten(
+def test_a_config_that_is_not_of_a_run_is_not_overwritten(
     config: str, sentence: str, tmp_path: Path
 ) -> None:
     (tmp_path / "config.toml").write_text(config)
-    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
+    data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
     with pytest.raises(TabNASError, match=sentence):
         run_in_folder(tmp_path, data, RunSettings(limits=LIMITS))
     assert (tmp_path / "config.toml").read_text() == config
@@ -189,7 +195,7 @@ def test_the_config_of_something_else_is_not_overwritten(
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
+def test_a_run_whose_file_vanishes_can_be_resumed_once_it_is_back(
     kind: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -198,27 +204,27 @@ def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
     for module in (_arrow_files, _spool):
         monkeypatch.setattr(module, "MIN_LARGE_BYTES", 1)  # read column by column
     path = tmp_path / f"table.{kind}"
-    table = made_table(300).drop(["value"]).arrow
+    table = make_table(300).drop(["value"]).arrow
     (parquet.write_table if kind == "parquet" else csv.write_csv)(table, path)
-    asked = {"limits": LIMITS, "baselines": False}
-    config = {"data": {"data": str(path), "target": "kind"}, "settings": asked, "plan": SHORT}
-    for name in ("whole", "stopped"):
+    settings = {"limits": LIMITS, "baselines": False}
+    config = {"data": {"data": str(path), "target": "kind"}, "settings": settings, "plan": SHORT}
+    for name in ("uninterrupted", "stopped"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.toml").write_text(tomli_w.dumps(config))
     resume = ["resume", str(tmp_path / "stopped"), "--quiet"]
     on_step, aside = RunCheckpoint.on_step, tmp_path / "elsewhere"
-    assert cli.run(["resume", str(tmp_path / "whole"), "--quiet"]) == 0
+    assert cli.run(["resume", str(tmp_path / "uninterrupted"), "--quiet"]) == 0
 
-    def vanishing(checkpoint: RunCheckpoint) -> None:
+    def move_file_away(checkpoint: RunCheckpoint) -> None:
         if path.exists():  # at the first tick: training goes on without the file
             path.rename(aside)
-            checkpoint.ticks = 0
-        checkpoint.ticks += 1
-        if checkpoint.ticks == 50:
+            checkpoint.steps = 0
+        checkpoint.steps += 1
+        if checkpoint.steps == 50:
             checkpoint._signal = signal.SIGTERM
         on_step(checkpoint)
 
-    monkeypatch.setattr(RunCheckpoint, "on_step", vanishing)
+    monkeypatch.setattr(RunCheckpoint, "on_step", move_file_away)
     assert cli.run(resume) == 143
     monkeypatch.setattr(RunCheckpoint, "on_step", on_step)
     checkpoint = tmp_path / "stopped" / "checkpoint"
@@ -230,15 +236,17 @@ def test_a_run_outlives_its_file_and_goes_on_once_it_is_back(
     assert {file.name: file.read_bytes() for file in checkpoint.iterdir()} == before
     aside.rename(path)
     assert cli.run(resume) == 0
-    assert left(tmp_path / "stopped") == left(tmp_path / "whole")
+    assert read_finished_files(tmp_path / "stopped") == read_finished_files(
+        tmp_path / "uninterrupted"
+    )
 
 
-def test_a_file_that_is_cut_while_it_is_read_is_named(
+def test_a_file_truncated_while_it_is_read_is_named_in_the_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_arrow_files, "MIN_LARGE_BYTES", 1)
     path = tmp_path / "table.parquet"
-    parquet.write_table(made_table(300).arrow, path)
+    parquet.write_table(make_table(300).arrow, path)
     table = read_table(path)
     os.truncate(path, 100)
     with pytest.raises(TabNASError, match=r"the column 'kind' of 'table.parquet' cannot be read"):
@@ -257,24 +265,33 @@ sys.exit(run(sys.argv[2:]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("room", "kind", "said"),
+    ("max_bytes", "kind", "changes"),
     [
         (100, "parquet", "the run cannot be written to 'run': File too large"),
         (3_000, "parquet", "there was none before it: free some space and start again"),
         (3_000, "csv", "set TMPDIR to another folder"),
     ],
 )
-def test_where_there_is_no_room_a_run_ends_in_a_sentence(
-    room: int, kind: str, said: str, tmp_path: Path
+def test_a_full_disk_ends_a_run_with_a_clear_error(
+    max_bytes: int, kind: str, changes: str, tmp_path: Path
 ) -> None:
-    table = made_table(1_000).drop(["value"]).arrow
+    table = make_table(1_000).drop(["value"]).arrow
     (parquet.write_table if kind == "parquet" else csv.write_csv)(table, tmp_path / f"t.{kind}")
-    asked = ["search", f"t.{kind}", "--target", "kind", "--max-parameters", "900", "--out", "run"]
+    settings = [
+        "search",
+        f"t.{kind}",
+        "--target",
+        "kind",
+        "--max-parameters",
+        "900",
+        "--out",
+        "run",
+    ]
     often = ["--checkpoint-seconds", "1e-9", "--quiet"]
-    command = [sys.executable, "-c", FULL, str(room), *asked, *often]
+    command = [sys.executable, "-c", FULL, str(max_bytes), *settings, *often]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert changes in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run").exists()
 
@@ -284,10 +301,10 @@ def test_where_there_is_no_room_a_run_ends_in_a_sentence(
 ROOT = Path(__file__).parents[2]
 
 
-def dying(folder: str, phase: str, place: str) -> None:
-    """In a process of its own: a run that kills itself while it writes a checkpoint of a phase."""
+def die_while_writing(folder: str, phase: str, place: str) -> None:
+    """Run in this process, which kills itself while it writes a checkpoint of a phase."""
     sync, rename, remove = os.fsync, os.replace, Path.unlink
-    run = planned(300)
+    run = plan_short_run(300)
     checkpoint = RunCheckpoint(Path(folder), identity=run.identity(), every=0)
 
     def is_time(here: str) -> bool:
@@ -326,12 +343,12 @@ DEATHS = (
 )
 
 
-def deaths(folder: str) -> None:
-    """A process for each death, all of one that has read the code; prints how each has ended."""
+def run_deaths(folder: str) -> None:
+    """Fork a process for each death and print its exit code and the note on its checkpoint."""
     for phase, place in DEATHS:
         process = os.fork()
         if not process:
-            dying(folder, phase, place)
+            die_while_writing(folder, phase, place)
             os._exit(0)
         ended = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         found = read_checkpoint(Path(folder))
@@ -339,70 +356,73 @@ def deaths(folder: str) -> None:
 
 
 @pytest.mark.slow
-def test_death_while_a_checkpoint_is_written(tmp_path: Path) -> None:
-    """One run, killed at every stage of writing a checkpoint, in each of its phases once."""
+def test_a_run_killed_while_it_writes_checkpoints_can_be_resumed(tmp_path: Path) -> None:
+    """One run is killed at every stage of writing a checkpoint, once in each of its phases."""
     call = f"from {__name__} import deaths; deaths({str(tmp_path)!r})"
     done = subprocess.run(
         [sys.executable, "-c", call], cwd=ROOT, capture_output=True, text=True, check=True
     )
     ended = [json.loads(line) for line in done.stdout.splitlines()]
-    none, whole = None, ""  # the first was to be the first checkpoint
-    assert ended == [[-signal.SIGKILL, note] for note in (none, *[whole] * 4)], done.stderr
-    run = planned(300)
+    none, uninterrupted = None, ""  # the first was to be the first checkpoint
+    assert ended == [[-signal.SIGKILL, note] for note in (none, *[uninterrupted] * 4)], done.stderr
+    run = plan_short_run(300)
     outcome = run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
-    assert bits(outcome) == bits(planned(300).execute())
+    assert collect_bits(outcome) == collect_bits(plan_short_run(300).execute())
 
 
 @pytest.mark.slow
-def test_killed_processes_leave_runs_that_end_as_if_nothing_had_happened(
-    nursery: Nursery, tmp_path: Path
+def test_killed_and_resumed_runs_end_with_the_same_bits(
+    fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """Killed (SIGKILL) soon after a checkpoint, also in the middle of writing the next one."""
-    table = written_table(tmp_path / "t.parquet", 3_900)
+    """The process is killed soon after a checkpoint, also while it writes the next one."""
+    table = write_table(tmp_path / "t.parquet", 3_900)
     settings = RunSettings(limits=LIMITS, baselines=False, seed=3)
     plan = {"search_epochs": 8, "epochs": 16, "candidates": 2}
-    whole, killed = (begun(tmp_path / name, table, settings, plan) for name in ("whole", "killed"))
-    run_in_folder(whole, LabelledTable.from_table(read_table(table), "kind"), settings)
+    uninterrupted, killed = (
+        make_started_run(tmp_path / name, table, settings, plan)
+        for name in ("uninterrupted", "killed")
+    )
+    run_in_folder(uninterrupted, LabelledTable.from_table(read_table(table), "kind"), settings)
     resume = ["resume", "killed", "--quiet", "--checkpoint-seconds", "0.05"]
     rng = np.random.default_rng(0)
-    nursery.begin(*resume)
+    fork_server.start(*resume)
     kills = 0
-    while kills < 6 and _next_checkpoint(nursery, killed / "checkpoint"):
+    while kills < 6 and _wait_for_checkpoint(fork_server, killed / "checkpoint"):
         time.sleep(float(rng.uniform(0, 0.2)))
-        if nursery.kill() == 0:  # it was done already
+        if fork_server.kill() == 0:  # it was done already
             break
         kills += 1
-        nursery.begin(*resume)
+        fork_server.start(*resume)
     else:
-        assert nursery.ended() == 0
+        assert fork_server.wait() == 0
     assert kills >= 2
-    assert left(killed) == left(whole)
+    assert read_finished_files(killed) == read_finished_files(uninterrupted)
     assert not (killed / "checkpoint").exists()
 
 
-def _next_checkpoint(nursery: Nursery, folder: Path) -> bool:
-    """Wait until the process has written one; whether it is still at work."""
+def _wait_for_checkpoint(fork_server: ForkServer, folder: Path) -> bool:
+    """Wait for the next checkpoint; return whether the process is still running."""
     before = set(folder.glob("*.checkpoint"))
-    while nursery.alive:
+    while fork_server.is_alive:
         if set(folder.glob("*.checkpoint")) - before:
             return True
         time.sleep(0.005)
     return False
 
 
-def test_to_be_asked_to_stop_while_others_are_fitted_ends_at_once(tmp_path, monkeypatch) -> None:
-    wanted = bits(planned(300, baselines=True).execute())
+def test_sigterm_while_boosted_trees_are_fitted_stops_at_once(tmp_path, monkeypatch) -> None:
+    wanted = collect_bits(plan_short_run(300, baselines=True).execute())
 
-    def asked(*_: object, **__: object) -> None:
+    def settings(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGTERM)
         pytest.fail("it went on")
 
-    run = planned(300, baselines=True)
+    run = plan_short_run(300, baselines=True)
     with monkeypatch.context() as patched:
-        patched.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", asked)
+        patched.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", settings)
         with pytest.raises(RunStopped):
             run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
-    again = planned(300, baselines=True)
+    again = plan_short_run(300, baselines=True)
     checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
     assert {"search", "candidate 1", "candidate 2", "refit"} <= set(checkpoint._results)
-    assert bits(again.execute(checkpoint=checkpoint)) == wanted
+    assert collect_bits(again.execute(checkpoint=checkpoint)) == wanted

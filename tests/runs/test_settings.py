@@ -14,7 +14,7 @@ from tests.runs.helpers import LIMITS
 
 
 @pytest.mark.parametrize(
-    "said",
+    "options",
     [
         3,
         [],
@@ -37,15 +37,15 @@ from tests.runs.helpers import LIMITS
             )
         ),
     ],
-    ids=lambda said: str(said)[:60],
+    ids=lambda options: str(options)[:60],
 )  # fmt: skip
-def test_settings_of_any_other_kind(said: Any) -> None:
+def test_malformed_settings_are_refused(options: Any) -> None:
     with pytest.raises(TabNASError):
-        RunSettings.from_dict(said)
+        RunSettings.from_dict(options)
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("options", "message"),
     [
         ({"limits": {}}, "must have at least one limit"),
         ({"limits": {"parameter": 5}}, "did you mean 'parameters'"),
@@ -57,13 +57,13 @@ def test_settings_of_any_other_kind(said: Any) -> None:
         ({"seed": -1}, "seed must be"),
     ],
 )
-def test_settings_are_checked_when_made(said: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabNASError, match=sentence):
-        RunSettings(**({"limits": LIMITS} | said))
+def test_settings_are_checked_when_made(options: dict[str, object], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        RunSettings(**({"limits": LIMITS} | options))
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("options", "message"),
     [
         ({"limits": {"latency_us": 0}}, "positive number of microseconds"),
         ({"limits": {"latency_us": float("nan")}}, "positive number of microseconds"),
@@ -72,11 +72,11 @@ def test_settings_are_checked_when_made(said: dict[str, object], sentence: str) 
         ({"limits": {"latency_us": 9}, "latency_table": 3}, "must be a text"),
     ],
 )
-def test_settings_that_cannot_be(said: dict[str, object], words: str) -> None:
-    with pytest.raises(TabNASError, match=words):
-        RunSettings(**said)
+def test_invalid_settings_of_latency_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        RunSettings(**options)
 
 
-def test_settings_come_back() -> None:
+def test_settings_survive_a_round_trip() -> None:
     settings = RunSettings(limits={"latency_us": 50, "flops": 900}, latency_table="device.json")
     assert RunSettings.from_dict(settings.to_dict()) == settings

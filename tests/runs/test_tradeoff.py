@@ -38,7 +38,7 @@ from tabnas.runs.candidates._training import CandidateTraining
 from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name
 from tabnas.space import Architecture
 from tests.cli.conftest import write_csv
-from tests.latency.conftest import made_latency_table
+from tests.latency.conftest import make_latency_table
 from tests.runs.helpers import (
     SHOP_LIMITS,
     SHORT,
@@ -48,7 +48,7 @@ from tests.runs.helpers import (
     StopsAt,
     columns,
     facts,
-    killed_at,
+    kill_at,
     shop_curve,
     shops,
 )
@@ -250,7 +250,7 @@ LATENCIES = (32.2, 36.0, 45.0)
 @pytest.fixture
 def latency_file(tmp_path) -> str:
     path = tmp_path / "here.json"
-    path.write_text(made_latency_table(machine=Machine.here()).to_json())
+    path.write_text(make_latency_table(machine=Machine.here()).to_json())
     return str(path)
 
 
@@ -287,12 +287,12 @@ def test_a_plan_with_latencies_is_gone_on_with_and_measures_nothing(latency_file
     curve = short(latency_file, machine)
     checkpoint = RunCheckpoint(tmp_path / "run", identity=curve.identity(), every=1e9)
     with pytest.raises(KilledError):
-        curve.execute(killed_at("candidates"), checkpoint)
-    machine.asked.clear()
+        curve.execute(kill_at("candidates"), checkpoint)
+    machine.calls.clear()
     again = of_latency(latency_file, machine, resolved=curve.resolved)
     checkpoint = RunCheckpoint(tmp_path / "run", identity=again.identity())
     again.execute(checkpoint=checkpoint)
-    assert len(machine.asked) == len(LATENCIES)  # the finished model of each limit alone
+    assert len(machine.calls) == len(LATENCIES)  # the finished model of each limit alone
 
 
 def test_what_was_too_slow_for_a_tight_limit_is_there_for_a_looser_one(latency_file) -> None:

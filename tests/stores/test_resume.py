@@ -106,13 +106,13 @@ def test_a_kill_while_what_was_learned_is_written(
     save: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))  # of one piece, saved twice
-    tables, begun = _checkpoint._to_tables, 0
+    tables, n_saves = _checkpoint._to_tables, 0
 
     def cut_short(summary: Summary) -> Iterator[pa.Table]:
-        nonlocal begun
-        begun += 1
+        nonlocal n_saves
+        n_saves += 1
         yield tables(summary)[0]
-        if begun == save:
+        if n_saves == save:
             raise Interruption
         yield from tables(summary)[1:]
 

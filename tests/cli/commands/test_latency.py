@@ -14,7 +14,7 @@ from tabnas.cli._main import run
 from tabnas.latency import LatencyTable, Machine, cached_table_path, load_table, measure_machine
 from tabnas.runs.plan import _latency as plan_of_latency
 from tests.cli.conftest import make_columns, write_csv
-from tests.latency.conftest import made_latency_table
+from tests.latency.conftest import make_latency_table
 
 BRIEF = ["latency", "--seconds", "0.1"]
 pytestmark = pytest.mark.usefixtures("probes_once")
@@ -46,7 +46,7 @@ def test_out_and_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show_prints_a_table(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("device.json").write_text(made_latency_table().to_json())
+    Path("device.json").write_text(make_latency_table().to_json())
     assert run(["latency", "--show", "device.json"]) == 0
     shown = capsys.readouterr().out
     assert "a processor, a system, onnxruntime 1.0, one thread" in shown
@@ -57,8 +57,8 @@ def test_show_prints_a_table(here: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_busy_machine_is_a_note(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    calls = {rows: replace(call, spread=0.4) for rows, call in made_latency_table().calls.items()}
-    Path("device.json").write_text(made_latency_table(calls=calls).to_json())
+    calls = {rows: replace(call, spread=0.4) for rows, call in make_latency_table().calls.items()}
+    Path("device.json").write_text(make_latency_table(calls=calls).to_json())
     assert run(["latency", "--show", "device.json"]) == 0
     shown = capsys.readouterr().out
     assert "40.0 %" in shown
@@ -86,7 +86,7 @@ def test_a_search_keeps_its_limit_and_shows_it(
 ) -> None:
     """By the table of another machine: nothing here depends on how busy this one is."""
     write_csv(Path("good.csv"), make_columns())
-    Path("device.json").write_text(made_latency_table().to_json())
+    Path("device.json").write_text(make_latency_table().to_json())
     search = ["search", "good.csv", "--target", "kind", "--drop", "value", "--out", "run"]
     limits = ["--max-parameters", "300", "--max-latency-us", "70", "--max-batch-latency-us", "2000"]
     table = ["--latency-table", "device.json"]

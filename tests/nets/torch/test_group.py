@@ -10,7 +10,7 @@ import pytest
 from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, NonFiniteLossError, SuperNet, Task
 from tabnas.space import Architecture, SearchSpace
-from tests.ranks import in_ranks
+from tests.ranks import run_in_ranks
 
 pytest.importorskip("torch")
 ROUNDING = {"rtol": 2e-4, "atol": 2e-5}
@@ -69,7 +69,7 @@ def trained_in_ranks(rank: int, *cases: tuple[int, str]) -> list[object]:
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_train_what_the_compiled_engine_trains(ranks: int, tmp_path: Path) -> None:
     cases = [(workers, name) for workers in (1, 2, 4, 5) for name in OPTIMIZERS]
-    by_rank = in_ranks(ranks, tmp_path, trained_in_ranks, *cases)
+    by_rank = run_in_ranks(ranks, tmp_path, trained_in_ranks, *cases)
     for case, *found in zip(cases, *by_rank, strict=True):
         losses, state = trained("compiled", *case)
         for seen, theirs in found:
@@ -100,7 +100,7 @@ def exploded(rank: int) -> list[object]:
 
 @pytest.mark.slow
 def test_what_explodes_on_one_rank_moves_nothing_on_any(tmp_path: Path) -> None:
-    for problems, moved in in_ranks(2, tmp_path, exploded):
+    for problems, moved in run_in_ranks(2, tmp_path, exploded):
         assert len(problems) == 2
         assert moved == []
 
@@ -117,7 +117,7 @@ def refused(rank: int) -> str:
 
 @pytest.mark.slow
 def test_what_is_wrong_on_one_rank_is_refused_by_all(tmp_path: Path) -> None:
-    said = in_ranks(2, tmp_path, refused)
+    said = run_in_ranks(2, tmp_path, refused)
     assert said[0] == said[1]
     assert "weight above 0" in said[0]
 
@@ -135,7 +135,7 @@ def drifted(rank: int, what: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["child", "rows", "verb", "rate"])
 def test_ranks_that_have_drifted_apart_end(what: str, tmp_path: Path) -> None:
-    for error in in_ranks(2, tmp_path, drifted, what):
+    for error in run_in_ranks(2, tmp_path, drifted, what):
         assert error.kind == "RanksOutOfSyncError"
 
 
@@ -147,7 +147,7 @@ def left(rank: int) -> None:
 
 @pytest.mark.slow
 def test_a_rank_that_ends_is_noticed(tmp_path: Path) -> None:
-    assert in_ranks(2, tmp_path, left)[0].kind == "LostRankError"
+    assert run_in_ranks(2, tmp_path, left)[0].kind == "LostRankError"
 
 
 def test_the_engine_needs_a_group() -> None:

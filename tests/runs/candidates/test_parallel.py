@@ -1,4 +1,4 @@
-"""Candidates trained side by side: the same bits, and nothing twice."""
+"""Candidates trained in parallel give the same bits, and none is trained twice."""
 
 from __future__ import annotations
 
@@ -23,98 +23,104 @@ from tabnas.runs import (
     plan_tradeoff,
 )
 from tabnas.runs.candidates import _parallel
-from tests.runs.helpers import columns, facts, shop_curve
+from tests.runs.helpers import collect_tradeoff_bits, make_columns, make_shop_tradeoff
 
-BRIEF = {"search_epochs": 2, "epochs": 3, "candidates": 2}
+SHORT = {"search_epochs": 2, "epochs": 3, "candidates": 2}
 TWO = JobConfig(processes=2)
-FOLDS, VALIDATION = 300, 4_200  # rows of a table whose candidates are chosen so
+FOLDS, VALIDATION = 300, 4_200  # rows of a table, by how its candidates are chosen
 
 
-def planned(rows: int) -> PlannedTradeoff:
-    data = LabelledTable.from_table(Table.from_data(columns(rows)), "kind")
+def make_tradeoff(rows: int) -> PlannedTradeoff:
+    data = LabelledTable.from_table(Table.from_data(make_columns(rows)), "kind")
     settings = RunSettings(limits={"flops": 10_000}, baselines=False, candidates=2)
-    return plan_tradeoff(data, settings, (60, 150, 400), resolved=BRIEF)
+    return plan_tradeoff(data, settings, (60, 150, 400), resolved=SHORT)
 
 
-def bits(curve: PlannedTradeoff, outcomes: tuple[Outcome, ...]) -> str:
-    kept = [[one.weights is not None for one in outcome.candidates] for outcome in outcomes]
-    return facts(curve, outcomes) + str(kept)
+def collect_bits(curve: PlannedTradeoff, outcomes: tuple[Outcome, ...]) -> str:
+    has_weights = [[one.weights is not None for one in outcome.candidates] for outcome in outcomes]
+    return collect_tradeoff_bits(curve, outcomes) + str(has_weights)
 
 
 @cache
-def alone(rows: int) -> str:
-    """What comes of a table of so many rows in one process."""
-    curve = planned(rows)
-    return bits(curve, curve.execute())
+def expected_bits(rows: int) -> str:
+    """Return the bits of a run on so many rows in one process."""
+    curve = make_tradeoff(rows)
+    return collect_bits(curve, curve.execute())
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
-    """The jobs of every time that some were to be made."""
+def job_batches(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+    """Record the jobs of every call of `run_jobs`."""
     seen: list[list[Any]] = []
 
-    def spied(
-        work: Callable[[Any], Any], jobs: list[Any], *job_config: JobConfig, **others: Any
+    def record_jobs(
+        work: Callable[[Any], Any], jobs: list[Any], *config: JobConfig, **options: Any
     ) -> Any:
         seen.append(jobs)
-        return run_jobs(work, jobs, *job_config, **others)
+        return run_jobs(work, jobs, *config, **options)
 
-    monkeypatch.setattr(_parallel, "run_jobs", spied)
+    monkeypatch.setattr(_parallel, "run_jobs", record_jobs)
     return seen
 
 
 @pytest.mark.slow
-def test_processes_change_no_bit(asked: list[list[Any]]) -> None:
-    """With folds the same is seen below, after a stop."""
-    curve = planned(VALIDATION)
-    assert bits(curve, curve.execute(job_config=TWO)) == alone(VALIDATION)
-    assert len(asked[0]) >= 3  # of every limit at least one
+def test_several_processes_give_the_same_bits(job_batches: list[list[Any]]) -> None:
+    """The test below shows the same for folds, after a stop."""
+    curve = make_tradeoff(VALIDATION)
+    assert collect_bits(curve, curve.execute(job_config=TWO)) == expected_bits(VALIDATION)
+    assert len(job_batches[0]) >= 3  # at least one for each limit
 
 
 @pytest.mark.slow
-def test_processes_change_no_bit_where_limits_have_embeddings_of_their_own() -> None:
-    curve, again = shop_curve(), shop_curve()
+def test_several_processes_give_the_same_bits_where_limits_have_different_embeddings() -> None:
+    curve, again = make_shop_tradeoff(), make_shop_tradeoff()
     assert len(curve.groups) == 3
-    assert bits(curve, curve.execute(job_config=TWO)) == bits(again, again.execute())
+    assert collect_bits(curve, curve.execute(job_config=TWO)) == collect_bits(
+        again, again.execute()
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rows", "others"), [(FOLDS, TWO), (VALIDATION, JobConfig())], ids=["together", "alone"]
+    ("rows", "job_config"), [(FOLDS, TWO), (VALIDATION, JobConfig())], ids=["together", "alone"]
 )
-def test_what_is_done_is_not_done_again(
-    rows: int, others: JobConfig, asked: list[list[Any]], tmp_path: Path
+def test_finished_candidates_are_not_trained_again(
+    rows: int, job_config: JobConfig, job_batches: list[list[Any]], tmp_path: Path
 ) -> None:
-    curve = planned(rows)
+    curve = make_tradeoff(rows)
     checkpoint = RunCheckpoint(tmp_path, identity=curve.identity())
-    came: list[str] = []
+    finished: list[str] = []
 
-    def stop(told: Progress) -> None:
-        if told.phase == "candidates" and told.done > 0:
-            came.append(told.note)
-            checkpoint._signal = signal.SIGTERM  # as if the process had been told to end
+    def stop(progress: Progress) -> None:
+        if progress.phase == "candidates" and progress.done > 0:
+            finished.append(progress.note)
+            checkpoint._signal = signal.SIGTERM  # as if SIGTERM had arrived
 
     with pytest.raises(RunStopped):
         curve.execute(stop, checkpoint, job_config=TWO)
-    assert came
-    again = planned(rows)
+    assert finished
+    again = make_tradeoff(rows)
     checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
-    assert bits(again, again.execute(checkpoint=checkpoint, job_config=others)) == alone(rows)
-    first, *later = asked
-    for left in later:
-        assert {str(one) for *_, one in first} == {str(one) for *_, one in left} | set(came)
-        assert len(first) == len(left) + len(came)
+    assert collect_bits(
+        again, again.execute(checkpoint=checkpoint, job_config=job_config)
+    ) == expected_bits(rows)
+    first, *later = job_batches
+    for remaining in later:
+        assert {str(one) for *_, one in first} == {str(one) for *_, one in remaining} | set(
+            finished
+        )
+        assert len(first) == len(remaining) + len(finished)
 
 
-def test_one_that_was_done_before_a_better_one_keeps_no_weights(
+def test_a_candidate_finished_before_a_better_one_keeps_no_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Side by side the last may be done first; whoever goes on alone then has others better."""
-    curve = planned(VALIDATION)
+    """The last may finish first; a resumed run in one process then finds better ones."""
+    curve = make_tradeoff(VALIDATION)
     checkpoint = RunCheckpoint(tmp_path, identity=curve.identity())
 
-    def stop(told: Progress) -> None:
-        if told.phase == "candidates" and told.done > 0:
+    def stop(progress: Progress) -> None:
+        if progress.phase == "candidates" and progress.done > 0:
             checkpoint._signal = signal.SIGTERM
 
     def last_first(work: Callable[[Any], Any], jobs: list[Any], *_: Any, on_poll: Any) -> Any:
@@ -125,29 +131,29 @@ def test_one_that_was_done_before_a_better_one_keeps_no_weights(
     monkeypatch.setattr(_parallel, "run_jobs", last_first)
     with pytest.raises(RunStopped):
         curve.execute(stop, checkpoint, job_config=TWO)
-    again = planned(VALIDATION)
+    again = make_tradeoff(VALIDATION)
     checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
-    assert bits(again, again.execute(checkpoint=checkpoint)) == alone(VALIDATION)
+    assert collect_bits(again, again.execute(checkpoint=checkpoint)) == expected_bits(VALIDATION)
 
 
 @pytest.mark.slow
-def test_who_dies_before_a_checkpoint_is_due_loses_nothing(tmp_path: Path) -> None:
-    curve = planned(FOLDS)
-    came: list[str] = []
+def test_a_candidate_is_saved_even_if_no_checkpoint_is_due(tmp_path: Path) -> None:
+    curve = make_tradeoff(FOLDS)
+    finished: list[str] = []
 
-    def die(told: Progress) -> None:
-        if told.phase == "candidates" and told.done > 0:
-            came.append(told.note)
+    def raise_error(progress: Progress) -> None:
+        if progress.phase == "candidates" and progress.done > 0:
+            finished.append(progress.note)
             raise RuntimeError("as good as killed")
 
     checkpoint = RunCheckpoint(tmp_path, identity=curve.identity(), every=1e9)
     with pytest.raises(RuntimeError):
-        curve.execute(die, checkpoint, job_config=TWO)
-    found = RunCheckpoint(tmp_path, identity=curve.identity())
-    entered = [
+        curve.execute(raise_error, checkpoint, job_config=TWO)
+    checkpoint_on_disk = RunCheckpoint(tmp_path, identity=curve.identity())
+    recorded = [
         k
         for k in range(2)
         for limit in (60, 150, 400)
-        if f"limit {limit}/candidate {k + 1}" in found
+        if f"limit {limit}/candidate {k + 1}" in checkpoint_on_disk
     ]
-    assert len(entered) == len(came) == 1
+    assert len(recorded) == len(finished) == 1

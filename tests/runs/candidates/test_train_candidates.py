@@ -1,4 +1,4 @@
-"""Candidates trained one after the other: which one keeps its weights, and in which order."""
+"""Candidates trained one after the other are ranked, and the best keeps its weights."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, p
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
 from tabnas.space import Architecture
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 
 @pytest.fixture(scope="module")
 def run() -> PlannedRun:
-    data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
+    data = LabelledTable.from_table(make_table(60).drop(["value"]), "kind")
     return plan_run(data, RunSettings(limits={"parameters": 500}))
 
 
-def candidate(number: int, loss: float) -> Candidate:
+def make_candidate(number: int, loss: float) -> Candidate:
     return Candidate(
         architecture=Architecture((number + 1,)),
         loss=loss,
@@ -33,12 +33,12 @@ def candidate(number: int, loss: float) -> Candidate:
 
 
 class FakeTraining:
-    """A training whose outcome is known."""
+    """A training with a known outcome."""
 
     def __init__(self, outcome: Candidate) -> None:
         self.outcome = outcome
 
-    def run(self, observe: object, tick: object) -> Candidate:
+    def run(self, on_progress: object, on_step: object) -> Candidate:
         return self.outcome
 
     def state_dict(self) -> dict[str, np.ndarray]:
@@ -53,37 +53,37 @@ class FakeTraining:
     [
         ([2.0, 3.0, 2.5], [0, 2, 1]),  # the last is better than the one before, not than the best
         ([3.0, 2.0, 1.0], [2, 1, 0]),
-        ([1.0, 1.0, 2.0], [0, 1, 2]),  # of equals, the first
+        ([1.0, 1.0, 2.0], [0, 1, 2]),  # the first of equals
         ([inf, 2.0, inf], [1]),
     ],
 )
 def test_the_best_keeps_its_weights(
     run: PlannedRun, monkeypatch: pytest.MonkeyPatch, losses: list[float], order: list[int]
 ) -> None:
-    outcomes = [candidate(k, loss) for k, loss in enumerate(losses)]
-    trials = iter(map(FakeTraining, outcomes))
+    outcomes = [make_candidate(k, loss) for k, loss in enumerate(losses)]
+    trainings = iter(map(FakeTraining, outcomes))
     monkeypatch.setattr(
         "tabnas.runs.candidates._train_candidates.make_candidate_training",
-        lambda *given: next(trials),
+        lambda *args: next(trainings),
     )
     checkpoint = RunCheckpoint()
     architectures = [one.architecture for one in outcomes]
-    tried = train_candidates(run, architectures, lambda told: None, checkpoint)
-    assert [one.loss for one in tried] == losses
-    found, notes = rank_candidates(run, tried)
-    assert found == order
+    candidates = train_candidates(run, architectures, lambda progress: None, checkpoint)
+    assert [one.loss for one in candidates] == losses
+    ranking, notes = rank_candidates(run, candidates)
+    assert ranking == order
     assert len(notes) == losses.count(inf)
     best = order[0]
-    assert [k for k, one in enumerate(tried) if one.weights is not None] == [best]
-    assert tried[best].weights == outcomes[best].weights
-    kept = [bool(checkpoint.arrays(f"candidate {k + 1}")) for k in range(3)]
-    assert [k for k, has in enumerate(kept) if has] == [best]
-    # whoever goes on finds the same
-    again = train_candidates(run, architectures, lambda told: None, checkpoint)
+    assert [k for k, one in enumerate(candidates) if one.weights is not None] == [best]
+    assert candidates[best].weights == outcomes[best].weights
+    has_weights = [bool(checkpoint.arrays(f"candidate {k + 1}")) for k in range(3)]
+    assert [k for k, has in enumerate(has_weights) if has] == [best]
+    # a resumed run gives the same
+    again = train_candidates(run, architectures, lambda progress: None, checkpoint)
     assert [one.loss for one in again] == losses
     assert [k for k, one in enumerate(again) if one.weights is not None] == [best]
 
 
 def test_if_all_diverge_there_is_nothing_to_rank(run: PlannedRun) -> None:
     with pytest.raises(TabNASError, match="training of all 2 candidates diverged"):
-        rank_candidates(run, [candidate(0, inf), candidate(1, inf)])
+        rank_candidates(run, [make_candidate(0, inf), make_candidate(1, inf)])

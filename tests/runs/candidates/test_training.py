@@ -1,4 +1,4 @@
-"""How one candidate is judged: by which rows, and by which weights."""
+"""The loss of a candidate: which rows and which weights it uses."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from tabnas.runs.candidates._training import (
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 SETTINGS = RunSettings(limits={"parameters": 500}, drop=("day", "house"), class_weight="balanced")
 
 
-def weighted(rows: int = 60) -> LabelledTable:
-    """Rows of which the early ones weigh little."""
-    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
+def make_weighted_rows(rows: int = 60) -> LabelledTable:
+    """Return rows with increasing weights."""
+    data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     return LabelledTable(data.features, data.target, data.truth, np.linspace(0.1, 3.0, rows))
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "auc"])
-def test_weights_calibrate_and_choose(metric: str) -> None:
-    """The temperature is fitted by what training weighs, the loss is by the user's weights."""
-    prepared = prepare_data(weighted(), SETTINGS)
+def test_calibration_and_loss_use_weights(metric: str) -> None:
+    """The temperature is fitted with training weights, the loss uses the user's weights."""
+    prepared = prepare_data(make_weighted_rows(), SETTINGS)
     plan = make_plan(prepared, SETTINGS)
     plan = replace(plan, training=replace(plan.training, epochs=3))
     assert plan.folds == 5
@@ -58,26 +58,28 @@ def test_weights_calibrate_and_choose(metric: str) -> None:
 
 
 def nested_predictions(training: CrossValidation, prepared: PreparedData, plan: Plan) -> np.ndarray:
-    """Every fold's rows with the epoch and the temperature that the other folds' rows choose."""
-    every, rows = training.state_dict()["outputs"], prepared.development
-    judged = np.empty_like(every[0])
+    """Predict each fold with the epoch and the temperature chosen on the other folds."""
+    all_outputs, rows = training.state_dict()["outputs"], prepared.development
+    nested = np.empty_like(all_outputs[0])
     for inside, outside in split_folds(prepared, plan):
         truth, weight = rows.truth[inside], rows.examples.weight[inside]
         losses = []
-        for outputs in every[:, inside]:
-            surprise = -np.log(prepared.target_prediction(outputs))
-            own = surprise[np.arange(len(inside)), truth]
-            losses.append(np.average(own + 0.5 / len(rows) * surprise.mean(axis=1), weights=weight))
+        for outputs in all_outputs[:, inside]:
+            negative_log = -np.log(prepared.target_prediction(outputs))
+            true_class = negative_log[np.arange(len(inside)), truth]
+            losses.append(
+                np.average(true_class + 0.5 / len(rows) * negative_log.mean(axis=1), weights=weight)
+            )
         best = int(np.argmin(losses))
-        heat = np.float32(fit_temperature(every[best, inside], truth, weight))
-        judged[outside] = every[best, outside] / heat
-    return prepared.target_prediction(judged)
+        temperature = np.float32(fit_temperature(all_outputs[best, inside], truth, weight))
+        nested[outside] = all_outputs[best, outside] / temperature
+    return prepared.target_prediction(nested)
 
 
-def test_no_row_is_judged_by_what_it_has_chosen() -> None:
-    """Of many epochs of noise, one suits the rows by chance; it must not look good by that."""
+def test_no_row_is_scored_by_an_epoch_that_it_has_chosen() -> None:
+    """Of many epochs of noise, one fits the rows by chance, which must not lower the loss."""
     prepared = prepare_data(
-        LabelledTable.from_table(made_table(60).drop(["value"]), "kind"), SETTINGS
+        LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), SETTINGS
     )
     plan = make_plan(prepared, SETTINGS)
     plan = replace(plan, training=replace(plan.training, epochs=1))
@@ -91,7 +93,7 @@ def test_no_row_is_judged_by_what_it_has_chosen() -> None:
     chosen = training._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
     seen = primary_loss("log_loss", prepared.target, prepared.development.truth,
                         prepared.target_prediction(chosen))  # fmt: skip
-    assert seen < np.log(2)  # it looks as if something had been learned
+    assert seen < np.log(2)  # seemingly better than chance
     assert candidate.loss > np.log(2)
 
 
@@ -99,7 +101,7 @@ def test_no_row_is_judged_by_what_it_has_chosen() -> None:
 def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
     """The rows that weigh much are answered best after the second of three epochs."""
     other = {"kind": "value", "value": "kind"}[target]
-    data = LabelledTable.from_table(made_table(60).drop([other]), target)
+    data = LabelledTable.from_table(make_table(60).drop([other]), target)
     weight = np.where(np.arange(60) < 15, 10.0, 0.1)
     settings = replace(SETTINGS, class_weight=None)
     prepared = prepare_data(replace(data, weight=weight), settings)
@@ -110,26 +112,26 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
     )
     training.run()
     heavy = prepared.development.weight > 1
-    off = np.where(heavy, [[1.0], [0.5], [0.0]], [[0.0], [2.0], [0.0]])  # after each epoch
-    off[2, np.nonzero(heavy)[0][::5]] = 2.0  # few and far off: worse than all by little
+    error = np.where(heavy, [[1.0], [0.5], [0.0]], [[0.0], [2.0], [0.0]])  # after each epoch
+    error[2, np.nonzero(heavy)[0][::5]] = 2.0  # a few large errors are worse than many small ones
     values = prepared.development.examples.values[:, 0]
-    answers = (2 * values - 1) * (3 - off) if target == "kind" else values + off
+    answers = (2 * values - 1) * (3 - error) if target == "kind" else values + error
     outputs = answers[:, :, None].astype(np.float32)
-    done = training.state_dict() | {"outputs": outputs}
-    training.load_state_dict(done)
+    finished_state = training.state_dict() | {"outputs": outputs}
+    training.load_state_dict(finished_state)
     assert training.run().stop_after == 2
 
 
 def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 100)
-    prepared = prepare_data(weighted(200), SETTINGS)
+    prepared = prepare_data(make_weighted_rows(200), SETTINGS)
     plan = make_plan(prepared, SETTINGS)
     assert plan.folds == 0
     plan = replace(plan, training=replace(plan.training, epochs=12, schedule=Constant(0.1)))
     training = make_candidate_training(Architecture((16,)), prepared, plan, METRICS["log_loss"])
     candidate = training.run()
     losses = training.state_dict()["validation_losses"]
-    assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # it has learned by heart since
+    assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # later epochs overfit
     net = SuperNet.standalone(candidate.architecture, prepared.task)
     net.load_weights(candidate.weights)
     validation = prepared.validation
@@ -146,9 +148,9 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
     assert final.run().epochs == candidate.stop_after
 
 
-def test_folds_of_groups_have_as_many_rows() -> None:
+def test_folds_of_groups_have_equally_many_rows() -> None:
     """Groups of 1 to 10 rows make five folds of 11 rows each."""
-    rows = made_table(55)
+    rows = make_table(55)
     house = pa.array(np.repeat(np.arange(10), np.arange(1, 11)))
     arrow = rows.arrow.set_column(rows.arrow.column_names.index("house"), "house", house)
     data = LabelledTable.from_table(Table(arrow).drop(["value"]), "kind")
@@ -161,11 +163,11 @@ def test_folds_of_groups_have_as_many_rows() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_folds_have_every_class_alike(seed: int) -> None:
+def test_folds_are_stratified(seed: int) -> None:
     """Of each class, no fold holds out more than one row more than another."""
     settings = replace(SETTINGS, seed=seed)
     prepared = prepare_data(
-        LabelledTable.from_table(made_table(131).drop(["value"]), "kind"), settings
+        LabelledTable.from_table(make_table(131).drop(["value"]), "kind"), settings
     )
     held_out = [outside for _, outside in split_folds(prepared, make_plan(prepared, settings))]
     assert sorted(np.concatenate(held_out)) == list(range(len(prepared.development)))

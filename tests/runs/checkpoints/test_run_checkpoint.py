@@ -18,36 +18,36 @@ from tabnas.runs import (
 )
 from tabnas.runs.checkpoints._file import read_checkpoint, write_checkpoint
 from tests.processes import default_signals
-from tests.runs.helpers import StopsAt, planned
+from tests.runs.helpers import StopsAt, plan_short_run
 
 
-def test_checkpoints_that_cannot_be_written_end_the_run_in_a_sentence(tmp_path: Path) -> None:
-    run = planned(300)
+def test_checkpoints_that_cannot_be_written_end_the_run_with_a_clear_error(tmp_path: Path) -> None:
+    run = plan_short_run(300)
     (tmp_path / "checkpoint").touch()  # in the way of the folder
     checkpoint = RunCheckpoint(tmp_path / "checkpoint", identity=run.identity(), every=0)
     with pytest.raises(TabNASError, match=r"no checkpoint can be written.*none before it.*start"):
         run.execute(checkpoint=checkpoint)
 
 
-def test_a_disk_that_is_full_speaks_of_a_last_checkpoint_only_if_there_is_one(
+def test_the_error_of_a_full_disk_mentions_a_last_checkpoint_only_if_there_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(handle: int) -> None:
+    def raise_disk_full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     checkpoint = RunCheckpoint(tmp_path / "checkpoint")
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
+        patched.setattr(os, "fsync", raise_disk_full)
         with pytest.raises(TabNASError, match="there was none before it: free some space"):
             checkpoint.save()
     checkpoint.save()
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", raise_disk_full)
     with pytest.raises(TabNASError, match="the last one is complete: free some space and resume"):
         checkpoint.save()
 
 
 @default_signals()
-def test_an_interrupt_that_is_ignored_stays_so_and_sigterm_stops(tmp_path: Path) -> None:
+def test_an_ignored_interrupt_stays_ignored_and_sigterm_stops(tmp_path: Path) -> None:
     """A search in the background of a script is not ended by a Ctrl-C for another process."""
     checkpoint = RunCheckpoint(tmp_path, identity={})
 
@@ -56,32 +56,36 @@ def test_an_interrupt_that_is_ignored_stays_so_and_sigterm_stops(tmp_path: Path)
             signal.raise_signal(number)
             checkpoint.on_step()
 
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    default = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with checkpoint.handle_signals(), pytest.raises(RunStopped) as stopped:
             interrupt_then_terminate()
         assert stopped.value.signal == signal.SIGTERM
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, default)
 
 
 @pytest.fixture(scope="module")
-def done(run: PlannedRun, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, dict]:
-    """The checkpoint of a run whose work is all done."""
+def finished_checkpoint(
+    run: PlannedRun, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict, dict]:
+    """Return content and arrays of the checkpoint of a finished run."""
     folder = tmp_path_factory.mktemp("done")
     checkpoint = StopsAt(folder, run, -1)
     run.execute(checkpoint=checkpoint)
     checkpoint.save()
-    facts, arrays, _ = read_checkpoint(folder)
-    return facts, arrays
+    content, arrays, _ = read_checkpoint(folder)
+    return content, arrays
 
 
-def test_a_forged_candidate_cannot_break_the_limit(run, done, tmp_path: Path) -> None:
-    facts, arrays = done
+def test_a_forged_candidate_cannot_break_the_limit(
+    run, finished_checkpoint, tmp_path: Path
+) -> None:
+    content, arrays = finished_checkpoint
     for forged in ("1024-1024", "64-64-64", "99999"):
-        search = facts["done"]["search"] | {"architectures": [forged, "linear"]}
-        write_checkpoint(tmp_path, facts | {"done": facts["done"] | {"search": search}}, arrays)
+        search = content["done"]["search"] | {"architectures": [forged, "linear"]}
+        write_checkpoint(tmp_path, content | {"done": content["done"] | {"search": search}}, arrays)
         with pytest.raises(TabNASError, match=f"the candidate {forged} is not within the limits"):
             run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
@@ -100,25 +104,27 @@ def test_a_forged_candidate_cannot_break_the_limit(run, done, tmp_path: Path) ->
     ],
     ids=str,
 )
-def test_forged_facts_of_a_candidate(change: dict, run, done, tmp_path: Path) -> None:
-    facts, arrays = done
-    entry = {"candidate 1": facts["done"]["candidate 1"] | change}
-    write_checkpoint(tmp_path, facts | {"done": facts["done"] | entry}, arrays)
+def test_forged_results_of_a_candidate_are_refused(
+    change: dict, run, finished_checkpoint, tmp_path: Path
+) -> None:
+    content, arrays = finished_checkpoint
+    entry = {"candidate 1": content["done"]["candidate 1"] | change}
+    write_checkpoint(tmp_path, content | {"done": content["done"] | entry}, arrays)
     with pytest.raises(TabNASError, match="must be one that this run has written"):
         run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
-def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
-    facts, arrays = done
+def test_forged_weights_are_refused(run, finished_checkpoint, tmp_path: Path) -> None:
+    content, arrays = finished_checkpoint
     name = next(name for name in arrays if name.startswith("done/refit/layer"))
     for wrong in (np.zeros((9, 9), np.float32), np.full_like(arrays[name], np.nan)):
-        write_checkpoint(tmp_path, facts, arrays | {name: wrong})
+        write_checkpoint(tmp_path, content, arrays | {name: wrong})
         with pytest.raises(TabNASError, match=r"must be (floats of the shape|finite)"):
             run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 @pytest.mark.parametrize(
-    ("tick", "name", "value"),
+    ("step", "name", "value"),
     [
         (2, "step", np.array(-1)),
         (2, "step", np.array(10**9)),
@@ -142,24 +148,26 @@ def test_forged_weights_are_refused(run, done, tmp_path: Path) -> None:
     ],
     ids=lambda value: str(value)[:30].replace("\n", ""),
 )
-def test_forged_states(tick: int, name: str, value: Any, run, tmp_path: Path) -> None:
-    """What is under way goes to buffers that compiled code indexes: nothing there is believed."""
+def test_forged_states_are_refused(step: int, name: str, value: Any, run, tmp_path: Path) -> None:
+    """Compiled code indexes these arrays, so all of them are checked when they are loaded."""
     with pytest.raises(RunStopped):
-        run.execute(checkpoint=StopsAt(tmp_path, run, tick))
-    facts, arrays, _ = read_checkpoint(tmp_path)
+        run.execute(checkpoint=StopsAt(tmp_path, run, step))
+    content, arrays, _ = read_checkpoint(tmp_path)
     name = f"running/{name}"
-    if value is None:  # negative, to whoever takes the bits for a signed number
+    if value is None:  # negative if the bits are read as a signed number
         value = np.full(arrays[name].shape, 2**64 - 10**12, np.uint64)
-    write_checkpoint(tmp_path, facts, arrays | {name: value})
+    write_checkpoint(tmp_path, content, arrays | {name: value})
     with pytest.raises(TabNASError, match="must be one that this run has written"):
         run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
 @pytest.mark.parametrize(
-    "facts",
+    "content",
     [{}, {"identity": {}, "done": [], "running": None}, {"identity": [], "done": {}, "running": 1}],
 )
-def test_facts_that_say_nothing(facts: dict, tmp_path: Path) -> None:
-    write_checkpoint(tmp_path, facts, {})
+def test_checkpoints_without_the_expected_content_are_refused(
+    content: dict, tmp_path: Path
+) -> None:
+    write_checkpoint(tmp_path, content, {})
     with pytest.raises(TabNASError, match="must be one that this run has written"):
         RunCheckpoint(tmp_path)

@@ -24,43 +24,43 @@ from tabnas.runs.evaluation._diagnostics import (
 from tabnas.runs.evaluation._importance import permutation_importance
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.space import Architecture
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 SHORT = {"search_epochs": 3, "epochs": 15, "candidates": 1}
 
 
-def diagnosed(target: str, rows: int = 400, **said: object):
-    table = made_table(rows).drop(["value" if target == "kind" else "kind"])
+def diagnose_run(target: str, rows: int = 400, **options: object):
+    table = make_table(rows).drop(["value" if target == "kind" else "kind"])
     settings = {"limits": {"parameters": 800}, "baselines": False, "candidates": 1}
     run = plan_run(
-        LabelledTable.from_table(table, target), RunSettings(**(settings | said)), resolved=SHORT
+        LabelledTable.from_table(table, target), RunSettings(**(settings | options)), resolved=SHORT
     )
     return build_run_result(run.execute())
 
 
-def test_classes_are_counted_on_test_rows() -> None:
-    result = diagnosed("kind")
-    found = result.diagnostics
-    counts = np.array(found.confusion.counts)
-    assert found.split == "test"
-    assert counts.sum() == found.rows == result.rows.test
+def test_confusion_and_reliability_are_counted_on_test_rows() -> None:
+    result = diagnose_run("kind")
+    actual = result.diagnostics
+    counts = np.array(actual.confusion.counts)
+    assert actual.split == "test"
+    assert counts.sum() == actual.rows == result.rows.test
     accuracy = result.scores["network"]["accuracy"].value
     assert np.trace(counts) / counts.sum() == pytest.approx(accuracy)
-    assert sum(one.rows for one in found.reliability.bins) == found.rows
+    assert sum(one.rows for one in actual.reliability.bins) == actual.rows
 
 
-def test_quantities_have_residuals() -> None:
-    result = diagnosed("value")
-    found = result.diagnostics.residuals
-    errors = np.array(found.y_true) - np.array(found.y_pred)
+def test_regression_has_residuals() -> None:
+    result = diagnose_run("value")
+    actual = result.diagnostics.residuals
+    errors = np.array(actual.y_true) - np.array(actual.y_pred)
     rmse = result.scores["network"]["rmse"].value
     assert np.sqrt((errors**2).mean()) == pytest.approx(rmse, rel=1e-4)
-    assert sum(found.histogram.counts) == result.rows.test
+    assert sum(actual.histogram.counts) == result.rows.test
     assert result.diagnostics.confusion is None
 
 
-def test_columns_that_matter_are_told_from_those_that_do_not() -> None:
-    columns = diagnosed("value", 1_500).diagnostics.importance.columns
+def test_useful_columns_are_more_important_than_useless_ones() -> None:
+    columns = diagnose_run("value", 1_500).diagnostics.importance.columns
     assert set(columns) == {"size", "warmth", "colour", "day", "house"}
     for useful in ("size", "warmth"):
         for useless in ("day", "house"):
@@ -68,9 +68,9 @@ def test_columns_that_matter_are_told_from_those_that_do_not() -> None:
 
 
 def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
-    data = LabelledTable.from_table(made_table(60).drop(["value", "day", "house"]), "kind")
+    data = LabelledTable.from_table(make_table(60).drop(["value", "day", "house"]), "kind")
     prepared = prepare_data(data, RunSettings(limits={"parameters": 300}))
-    whole = prepared.development
+    development = prepared.development
     losses = iter([1.0, *(1.5, 2.5, 2.0, 2.0, 2.0), *(1.0,) * 5, *(0.5,) * 5])
     seen: list[Encoded] = []
 
@@ -78,90 +78,92 @@ def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
         seen.append(Encoded(encoded.numeric.copy(), encoded.categorical.copy()))
         return next(losses)
 
-    found = permutation_importance(whole, prepared.encoder, loss, seed=0)
-    assert list(found) == ["size", "warmth", "colour"]
-    size, warmth, colour = found.values()
+    actual = permutation_importance(development, prepared.encoder, loss, seed=0)
+    assert list(actual) == ["size", "warmth", "colour"]
+    size, warmth, colour = actual.values()
     assert size.increase == pytest.approx(1.0)
     assert size.std == pytest.approx(np.std([0.5, 1.5, 1.0, 1.0, 1.0], ddof=1))
     assert (warmth.increase, warmth.std) == (0.0, 0.0)
     assert (colour.increase, colour.std) == (-0.5, 0.0)
     first, *shuffled = seen
-    np.testing.assert_array_equal(first.numeric, whole.encoded.numeric)
+    np.testing.assert_array_equal(first.numeric, development.encoded.numeric)
     for k, now in enumerate(shuffled):  # one column at a time, all of its features together
-        changed = (now.numeric != whole.encoded.numeric).any(axis=0).tolist()
+        changed = (now.numeric != development.encoded.numeric).any(axis=0).tolist()
         assert changed == [k < 5, 5 <= k < 10, 5 <= k < 10]  # warmth, and where it is missing
-        assert (now.categorical != whole.encoded.categorical).any() == (k >= 10)
+        assert (now.categorical != development.encoded.categorical).any() == (k >= 10)
         rows = np.column_stack([now.numeric, now.categorical])
-        expected = np.column_stack([whole.encoded.numeric, whole.encoded.categorical])
+        expected = np.column_stack([development.encoded.numeric, development.encoded.categorical])
         np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(expected, axis=0))
 
 
-def test_importance_is_by_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = LabelledTable.from_table(made_table(120).drop(["value"]), "kind")
+def test_importance_uses_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = LabelledTable.from_table(make_table(120).drop(["value"]), "kind")
     weight = np.random.default_rng(0).uniform(0.1, 3.0, 120)
     run = plan_run(replace(data, weight=weight), RunSettings(limits={"parameters": 300}))
     prepared, test = run.data, run.data.test
-    found: list[float] = []
+    actual: list[float] = []
 
-    def loss_as_it_is(
+    def record_loss(
         part: EncodedRows, encoder: object, loss: Callable[..., float], seed: int
     ) -> dict:
-        found.append(loss(part.encoded))
+        actual.append(loss(part.encoded))
         return {}
 
-    monkeypatch.setattr("tabnas.runs.evaluation._diagnostics.permutation_importance", loss_as_it_is)
+    monkeypatch.setattr("tabnas.runs.evaluation._diagnostics.permutation_importance", record_loss)
     linear = Architecture(())
     net = SuperNet.standalone(linear, prepared.task)
     diagnose(net, linear, prepared, run.plan, run.metric, 0)
     prediction = prepared.target_prediction(net.logits(linear, test.examples))
     expected = primary_loss(run.metric, prepared.target, test.truth, prediction, test.weight)
-    assert found == [expected]
+    assert actual == [expected]
 
 
-def test_without_test_rows_validation_rows_serve_or_nothing_does() -> None:
+def test_without_test_rows_validation_rows_are_used_if_there_are_any() -> None:
     from tabnas.data import Shares
 
     no_test = Shares(validation=0.2, test=0.0)
-    assert diagnosed("kind", shares=no_test).diagnostics is None
-    result = diagnosed("kind", 4_000, shares=no_test)
+    assert diagnose_run("kind", shares=no_test).diagnostics is None
+    result = diagnose_run("kind", 4_000, shares=no_test)
     assert result.diagnostics.split == "validation"
     assert result.diagnostics.rows == result.rows.validation
 
 
-def test_a_confusion_is_that_of_scikit_learn() -> None:
+def test_confusion_equals_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
-    truth, said = rng.integers(5, size=(2, 300))
-    found = count_confusion(truth, said, tuple("abcde"))
-    np.testing.assert_array_equal(found.counts, confusion_matrix(truth, said, labels=range(5)))
-    assert found.pooled_classes == 0
+    truth, predicted = rng.integers(5, size=(2, 300))
+    actual = count_confusion(truth, predicted, tuple("abcde"))
+    np.testing.assert_array_equal(
+        actual.counts, confusion_matrix(truth, predicted, labels=range(5))
+    )
+    assert actual.pooled_classes == 0
 
 
-def test_the_rarest_classes_are_one() -> None:
+def test_the_rarest_classes_are_pooled() -> None:
     rng = np.random.default_rng(0)
     truth = np.minimum(rng.geometric(0.05, size=5_000) - 1, 49)
-    said = rng.permutation(truth)
-    found = count_confusion(truth, said, tuple(range(50)))
-    counts = np.array(found.counts)
+    predicted = rng.permutation(truth)
+    actual = count_confusion(truth, predicted, tuple(range(50)))
+    counts = np.array(actual.counts)
     assert counts.shape == (MAX_CLASSES, MAX_CLASSES)
     assert counts.sum() == 5_000
-    assert len(found.classes) + found.pooled_classes == 50
-    assert counts[:-1].sum(axis=1).tolist() == [int((truth == c).sum()) for c in found.classes]
-    assert found.correct == int((truth == said).sum())
+    assert len(actual.classes) + actual.pooled_classes == 50
+    assert counts[:-1].sum(axis=1).tolist() == [int((truth == c).sum()) for c in actual.classes]
+    assert actual.correct == int((truth == predicted).sum())
 
 
-def test_honest_probabilities_lie_within_their_intervals() -> None:
+def test_calibrated_probabilities_lie_within_their_intervals() -> None:
     rng = np.random.default_rng(0)
     chance = rng.random(20_000)
     truth = (rng.random(20_000) < chance).astype(np.int64)
-    found = measure_reliability(truth, np.stack([1 - chance, chance], axis=1), ("no", "yes"))
-    assert found.probability_of == "second class"
-    assert found.calibration_error < 0.02
-    inside = [one.observed_low <= one.predicted <= one.observed_high for one in found.bins]
+    actual = measure_reliability(truth, np.stack([1 - chance, chance], axis=1), ("no", "yes"))
+    assert actual.probability_of == "second class"
+    assert actual.calibration_error < 0.02
+    inside = [one.observed_low <= one.predicted <= one.observed_high for one in actual.bins]
     assert sum(inside) >= 9
-    sure = measure_reliability(
+    overconfident = measure_reliability(
         truth, np.stack([truth == 1, truth == 0], axis=1) * 1.0, ("no", "yes")
     )
-    assert sure.calibration_error == 1.0
+    assert overconfident.calibration_error == 1.0
 
 
 @pytest.mark.parametrize(("share", "rows"), [(0.0, 1), (1.0, 1), (0.3, 10), (1.0, 10**6)])
@@ -172,16 +174,16 @@ def test_an_interval_holds_its_share(share: float, rows: int) -> None:
     assert low < high
 
 
-def test_many_rows_are_sampled_alike_every_time() -> None:
+def test_many_rows_are_sampled_reproducibly() -> None:
     rng = np.random.default_rng(0)
-    truth, said = rng.normal(size=(2, 3_000))
-    found = summarize_residuals(truth, said, seed=1)
-    assert found == summarize_residuals(truth, said, seed=1)
-    assert found.y_true != summarize_residuals(truth, said, seed=2).y_true
-    assert len(found.y_true) == len(found.y_pred) == 500
-    assert sum(found.histogram.counts) == 3_000
+    truth, predicted = rng.normal(size=(2, 3_000))
+    actual = summarize_residuals(truth, predicted, seed=1)
+    assert actual == summarize_residuals(truth, predicted, seed=1)
+    assert actual.y_true != summarize_residuals(truth, predicted, seed=2).y_true
+    assert len(actual.y_true) == len(actual.y_pred) == 500
+    assert sum(actual.histogram.counts) == 3_000
 
 
-def test_residuals_that_are_all_the_same() -> None:
-    found = summarize_residuals(np.ones(20), np.ones(20), seed=0)
-    assert sum(found.histogram.counts) == 20
+def test_constant_residuals() -> None:
+    actual = summarize_residuals(np.ones(20), np.ones(20), seed=0)
+    assert sum(actual.histogram.counts) == 20

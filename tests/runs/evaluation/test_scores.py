@@ -1,4 +1,4 @@
-"""What a network is compared with: fitted on the rows that it may learn from, scored by weight."""
+"""Scores on test rows: baselines learn from the rows a network may use, weights count."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_
 from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.evaluation._scores import References, score_references, score_test_rows
 from tabnas.space import Architecture
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 
-def rows_to_learn() -> LabelledTable:
-    """Rows of which some weigh more, and a third have the wrong class: trees soon overfit."""
-    data = LabelledTable.from_table(made_table(200).drop(["value"]), "kind")
+def make_weighted_rows() -> LabelledTable:
+    """Return weighted rows, a third of them with the wrong class, so that trees overfit soon."""
+    data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
     rng = np.random.default_rng(0)
     weight, wrong = rng.uniform(0.1, 3.0, 200), rng.random(200) < 0.3
     return replace(data, truth=data.truth ^ wrong, weight=weight)
 
 
-def planned(**said: object) -> PlannedRun:
-    settings = RunSettings(limits={"parameters": 300}, drop=("day", "house"), **said)
-    return plan_run(rows_to_learn(), settings)
+def make_run(**options: object) -> PlannedRun:
+    settings = RunSettings(limits={"parameters": 300}, drop=("day", "house"), **options)
+    return plan_run(make_weighted_rows(), settings)
 
 
-def grown(run: PlannedRun):
-    """The trees of the rows as they stand in the table."""
-    data = rows_to_learn()
+def fit_expected_trees(run: PlannedRun):
+    """Fit the expected boosted trees to the original rows of the table."""
+    data = make_weighted_rows()
     split = split_rows(data, run.settings, has_validation=False, has_test=False)
     inputs = TreeInputs(run.data.encoder)
     development = run.data.development.training_weight
@@ -41,63 +41,67 @@ def grown(run: PlannedRun):
         matrix = inputs.encode(data.features, numbers)
         return TreeRows(inputs=matrix, truth=data.truth[numbers], weight=weight)
 
-    tested = [inputs.encode(data.features, split.test)]
+    test_inputs = [inputs.encode(data.features, split.test)]
     if run.plan.folds:
-        known = rows(np.concatenate([split.train, split.validation]), development)
-        return fit_boosted_trees(data.target, inputs.is_category, known, tested, seed=0)
+        development_rows = rows(np.concatenate([split.train, split.validation]), development)
+        return fit_boosted_trees(
+            data.target, inputs.is_category, development_rows, test_inputs, seed=0
+        )
     train = rows(split.train, development[: len(split.train)])
-    held = rows(split.validation, development[len(split.train) :])
+    validation = rows(split.validation, development[len(split.train) :])
     return fit_boosted_trees(
-        data.target, inputs.is_category, train, tested, validation=held, seed=0
+        data.target, inputs.is_category, train, test_inputs, validation=validation, seed=0
     )
 
 
-def nobody(told: object) -> None:
-    """Nobody is told."""
+def ignore_progress(progress: object) -> None:
+    """Ignore a progress report."""
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_with_folds_references_learn_from_all_development_rows(class_weight: str | None) -> None:
-    run = planned(class_weight=class_weight)
+    run = make_run(class_weight=class_weight)
     assert run.plan.folds == 5
-    prepared, known, test = run.data, run.data.development, run.data.test
+    prepared, development_rows, test = run.data, run.data.development, run.data.test
     assert test is not None
-    found = score_references(run, nobody)
-    assert found.boosted is not None
-    assert found.boosted.rows == len(known)
-    boosted = grown(run)
-    np.testing.assert_array_equal(found.boosted.predictions[0], boosted.predictions[0])
-    trivial = trivial_prediction(prepared.target, known.truth, known.weight, len(test))
+    scored = score_references(run, ignore_progress)
+    assert scored.boosted is not None
+    assert scored.boosted.rows == len(development_rows)
+    boosted = fit_expected_trees(run)
+    np.testing.assert_array_equal(scored.boosted.predictions[0], boosted.predictions[0])
+    trivial = trivial_prediction(
+        prepared.target, development_rows.truth, development_rows.weight, len(test)
+    )
     for name, prediction in (("trivial", trivial), ("boosted trees", boosted.predictions[0])):
         expected = score(prepared.target, test.truth, prediction, test.weight, seed=0)
-        assert found.scores[name] == expected
+        assert scored.scores[name] == expected
         assert expected != score(prepared.target, test.truth, prediction, seed=0)  # weights matter
 
 
-def test_without_folds_they_learn_from_training_rows_and_stop_by_validation_rows(
+def test_without_folds_references_learn_from_training_rows_and_stop_by_validation_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 10)
-    run = planned()
+    run = make_run()
     assert run.plan.folds == 0
     prepared, test = run.data, run.data.test
     assert test is not None
-    found = score_references(run, nobody)
-    boosted = grown(run)
-    assert found.boosted is not None
-    assert found.boosted.rows == len(prepared.train)
-    assert found.boosted.trees == boosted.trees < 100
-    np.testing.assert_array_equal(found.boosted.predictions[0], boosted.predictions[0])
+    scored = score_references(run, ignore_progress)
+    boosted = fit_expected_trees(run)
+    assert scored.boosted is not None
+    assert scored.boosted.rows == len(prepared.train)
+    assert scored.boosted.trees == boosted.trees < 100
+    np.testing.assert_array_equal(scored.boosted.predictions[0], boosted.predictions[0])
     trivial = trivial_prediction(
         prepared.target, prepared.train_in_memory.truth, prepared.train_in_memory.weight, len(test)
     )
-    assert found.scores["trivial"] == score(
+    assert scored.scores["trivial"] == score(
         prepared.target, test.truth, trivial, test.weight, seed=0
     )
 
 
-def test_the_network_is_scored_by_weight_too() -> None:
-    run = planned(baselines=False)
+def test_the_score_of_the_network_is_weighted() -> None:
+    run = make_run(baselines=False)
     test = run.data.test
     assert test is not None
     linear = Architecture(())
@@ -124,8 +128,8 @@ def test_the_network_is_scored_by_weight_too() -> None:
 # -- no limit, no scaling --------------------------------------------------------------------------
 
 
-def shops(rows: int = 600) -> Table:
-    """What a shop sells depends on the shop; a number with one huge value besides."""
+def make_shops(rows: int = 600) -> Table:
+    """Return sales that depend on the shop, and a numeric column with one huge value."""
     rng = np.random.default_rng(0)
     shop, effect = rng.integers(0, 60, rows), rng.normal(size=60)
     x = rng.normal(size=rows)
@@ -139,30 +143,30 @@ def shops(rows: int = 600) -> Table:
     )
 
 
-def test_trees_know_neither_limit_nor_scaling() -> None:
-    data = LabelledTable.from_table(shops(), "sales")
+def test_boosted_trees_depend_neither_on_limit_nor_on_scaling() -> None:
+    data = LabelledTable.from_table(make_shops(), "sales")
 
-    def predictions(limit: int, **said: object) -> np.ndarray:
-        run = plan_run(data, RunSettings(limits={"parameters": limit}, **said))
-        found = score_references(run, nobody)
-        assert found.boosted is not None
-        return found.boosted.predictions[0]
+    def predictions(limit: int, **options: object) -> np.ndarray:
+        run = plan_run(data, RunSettings(limits={"parameters": limit}, **options))
+        scored = score_references(run, ignore_progress)
+        assert scored.boosted is not None
+        return scored.boosted.predictions[0]
 
-    wanted = predictions(20_000)
-    for limit, said in ((60, {}), (300, {}), (20_000, {"scaling": "standard"})):
-        np.testing.assert_array_equal(predictions(limit, **said), wanted)
+    expected = predictions(20_000)
+    for limit, options in ((60, {}), (300, {}), (20_000, {"scaling": "standard"})):
+        np.testing.assert_array_equal(predictions(limit, **options), expected)
 
 
-def test_trees_are_as_good_as_those_on_the_table_itself() -> None:
-    data = LabelledTable.from_table(shops(), "sales")
+def test_boosted_trees_match_those_fitted_on_the_raw_table() -> None:
+    data = LabelledTable.from_table(make_shops(), "sales")
     run = plan_run(data, RunSettings(limits={"parameters": 60}))
     split = split_rows(data, run.settings, has_validation=False, has_test=False)
-    known = np.concatenate([split.train, split.validation])
+    development_rows = np.concatenate([split.train, split.validation])
     shop = data.features.column("shop").to_pandas().astype("category").cat.codes.to_numpy()
     matrix = np.stack([shop, data.features.column("x").to_numpy()], axis=1)
     trees = HistGradientBoostingRegressor(
         random_state=0, categorical_features=[True, False], early_stopping=False
-    ).fit(matrix[known], data.truth[known])
+    ).fit(matrix[development_rows], data.truth[development_rows])
     errors = trees.predict(matrix[split.test]) - data.truth[split.test]
-    found = score_references(run, nobody).scores["boosted trees"]["rmse"].value
-    assert found == pytest.approx(float(np.sqrt((errors**2).mean())), rel=0.05)
+    scored = score_references(run, ignore_progress).scores["boosted trees"]["rmse"].value
+    assert scored == pytest.approx(float(np.sqrt((errors**2).mean())), rel=0.05)

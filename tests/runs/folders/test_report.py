@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tabnas.runs import LabelledTable, RunFolder, RunSettings, load_result, load_run_model, plan_run
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 
-def test_a_report_that_cannot_be_written_is_no_end_of_a_run(tmp_path: Path) -> None:
+def test_a_run_finishes_even_if_its_report_cannot_be_written(tmp_path: Path) -> None:
     settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
-    run = plan_run(LabelledTable.from_table(made_table(60).drop(["value"]), "kind"), settings)
+    run = plan_run(LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), settings)
     outcome = run.execute()
     with RunFolder(tmp_path / "run") as folder:
         folder.write_config({"settings": settings.to_dict()})
@@ -26,11 +26,11 @@ def test_a_report_that_cannot_be_written_is_no_end_of_a_run(tmp_path: Path) -> N
     assert load_run_model(tmp_path / "run").costs == outcome.model.costs
 
 
-def test_numbers_that_are_not_known_are_no_end_of_a_report(tmp_path: Path) -> None:
+def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) -> None:
     settings = RunSettings(limits={"parameters": 300}, candidates=3, baselines=False)
-    work = {"search_epochs": 2, "epochs": 2, "candidates": 3}
+    plan = {"search_epochs": 2, "epochs": 2, "candidates": 3}
     run = plan_run(
-        LabelledTable.from_table(made_table(60).drop(["value"]), "kind"), settings, resolved=work
+        LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), settings, resolved=plan
     )
     outcome = run.execute()
     assert len(outcome.candidates) == 3

@@ -21,16 +21,16 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs.checkpoints._file import write_checkpoint
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 
-def test_one_process_to_a_folder(tmp_path: Path) -> None:
+def test_only_one_process_can_use_a_folder(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run"), pytest.raises(TabNASError, match="another process"):
         RunFolder(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
+def test_a_folder_that_can_be_resumed_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder(path) as folder:
         folder.write_config({"settings": {}})
@@ -48,7 +48,7 @@ def test_what_can_be_gone_on_with_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["file/run", "/proc/nowhere/run"])
-def test_folders_that_cannot_be_made_are_refused(place: str, tmp_path: Path) -> None:
+def test_folders_that_cannot_be_created_are_refused(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TabNASError, match=r"cannot be written .*name another with --out"):
         RunFolder(tmp_path / place)
@@ -58,7 +58,7 @@ def test_folders_that_cannot_be_made_are_refused(place: str, tmp_path: Path) -> 
 def test_a_run_without_a_checkpoint_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even if it has begun to write its first."""
+    """Nothing is left even if the first checkpoint was begun."""
     (tmp_path / "empty").mkdir()
     for name in ("new", "empty"):
         with RunFolder(tmp_path / name) as folder:
@@ -67,7 +67,7 @@ def test_a_run_without_a_checkpoint_leaves_nothing_behind(
     assert [(p.name, list(p.iterdir())) for p in tmp_path.iterdir()] == [("empty", [])]
 
 
-def test_what_is_not_finished_leaves_nothing(tmp_path) -> None:
+def test_a_run_that_fails_leaves_nothing_behind(tmp_path) -> None:
     with pytest.raises(KeyboardInterrupt), RunFolder(tmp_path / "run"):
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
@@ -83,30 +83,32 @@ def test_occupied_folders_are_refused(tmp_path) -> None:
         RunFolder(tmp_path / "file" / "below")
 
 
-def tree(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-DATA = {"limits": {"parameters": 300}, "candidates": 1, "baselines": False, "time": 0.1}
+SETTINGS = {"limits": {"parameters": 300}, "candidates": 1, "baselines": False, "time": 0.1}
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, LabelledTable, RunSettings]:
-    """A run from Python that was stopped, with its table and settings."""
+    """Return the folder of a run that was stopped in Python, its table and its settings."""
     folder = tmp_path_factory.mktemp("stopped") / "run"
-    data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
-    settings = RunSettings(**DATA)
+    data = LabelledTable.from_table(make_table(60).drop(["value"]), "kind")
+    settings = RunSettings(**SETTINGS)
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_in_folder(folder, data, settings, on_plan=lambda run: _leave(folder, run, stop))
+        run_in_folder(
+            folder, data, settings, on_plan=lambda run: _save_checkpoint(folder, run, stop)
+        )
     assert (folder / "config.toml").exists()
     return folder, data, settings
 
 
-def _leave(folder: Path, run: PlannedRun, stop: Any) -> None:
+def _save_checkpoint(folder: Path, run: PlannedRun, stop: Any) -> None:
     checkpoint = RunCheckpoint(folder / "checkpoint", identity=run.identity())
     checkpoint.save()
     stop()
@@ -123,7 +125,7 @@ def test_nothing_outside_a_run_is_touched(
     folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     folder.mkdir()
     elsewhere.mkdir()
-    for path, content in tree(original).items():
+    for path, content in read_files(original).items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(content)
     target = elsewhere / name.strip(".")
@@ -141,18 +143,18 @@ def test_nothing_outside_a_run_is_touched(
     else:
         (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(target)
-    before = tree(elsewhere), sorted(elsewhere.rglob("*"))
+    before = read_files(elsewhere), sorted(elsewhere.rglob("*"))
     with pytest.raises(TabNASError):
         run_in_folder(folder, data, settings)
-    assert (tree(elsewhere), sorted(elsewhere.rglob("*"))) == before
+    assert (read_files(elsewhere), sorted(elsewhere.rglob("*"))) == before
     assert (folder / name).is_symlink()
 
 
-def test_a_stopped_run_without_links_goes_on(stopped, tmp_path: Path) -> None:
-    """What the test above refuses is the link, and not the run."""
+def test_a_stopped_run_without_links_can_be_resumed(stopped, tmp_path: Path) -> None:
+    """The test above refuses the link, and not the run."""
     original, data, settings = stopped
     folder = tmp_path / "run"
-    for path, content in tree(original).items():
+    for path, content in read_files(original).items():
         (folder / path).parent.mkdir(exist_ok=True, parents=True)
         (folder / path).write_bytes(content)
     (tmp_path / "link").symlink_to("run")  # a name that the user has chosen may be a link
@@ -168,7 +170,7 @@ def test_a_pipe_for_a_lock_does_not_hang(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("load", [load_config, load_result])
-def test_reading_stays_in_the_folder(load: Any, tmp_path: Path) -> None:
+def test_files_outside_the_folder_are_not_read(load: Any, tmp_path: Path) -> None:
     name = {load_config: "config.toml", load_result: "result.json"}[load]
     (tmp_path / "secret").write_text('{"format": 1}')
     folder = tmp_path / "run"
@@ -182,7 +184,7 @@ def test_reading_stays_in_the_folder(load: Any, tmp_path: Path) -> None:
         load(folder)
 
 
-def test_a_model_elsewhere_is_not_the_runs(tmp_path: Path) -> None:
+def test_a_model_outside_the_folder_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "model").symlink_to(tmp_path / "elsewhere")
@@ -191,7 +193,7 @@ def test_a_model_elsewhere_is_not_the_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "message"),
     [
         (b"", "cannot be read"),
         (b"\xff", "cannot be read"),
@@ -207,13 +209,13 @@ def test_a_model_elsewhere_is_not_the_runs(tmp_path: Path) -> None:
     ],
     ids=lambda value: value[:12] if isinstance(value, bytes) else None,
 )
-def test_results_that_are_none(content: bytes, sentence: str, tmp_path: Path) -> None:
+def test_malformed_results_are_refused(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_bytes(content)
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         load_result(tmp_path)
 
 
-def test_configs_that_are_none(tmp_path: Path) -> None:
+def test_malformed_configs_are_refused(tmp_path: Path) -> None:
     for content in (b"\xff", b"x", b"x = " + b"[" * 100_000, b"x = " + b"9" * 10_000):
         (tmp_path / "config.toml").write_bytes(content)
         with pytest.raises(TabNASError, match="cannot be read"):

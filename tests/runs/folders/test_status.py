@@ -1,4 +1,4 @@
-"""What a run says of itself while it works."""
+"""The status file of a running run: written at most twice a second, read with checks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tabnas.runs import (
     read_status,
     run_in_folder,
 )
-from tabnas.runs.folders import _status as live
+from tabnas.runs.folders import _status as status_module
 from tests.mutations import mutated_bytes, mutated_values
-from tests.runs.helpers import made_table
+from tests.runs.helpers import make_table
 
 
-def at(progress: float, quality: float | None = 0.5) -> Snapshot:
+def make_snapshot(progress: float, quality: float | None = 0.5) -> Snapshot:
     return Snapshot(
         step=int(1_000 * progress),
         progress=progress,
@@ -44,119 +44,129 @@ def at(progress: float, quality: float | None = 0.5) -> Snapshot:
     )
 
 
-def searching(progress: float) -> Progress:
-    return Progress("search", progress, at(progress), epoch=3.0, rows_per_second=1e5)
+def make_progress(progress: float) -> Progress:
+    return Progress("search", progress, make_snapshot(progress), epoch=3.0, rows_per_second=1e5)
 
 
 @pytest.fixture
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that is told is due."""
-    monkeypatch.setattr(live, "WRITE_SECONDS", 0.0)
+def write_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write every progress report to the file."""
+    monkeypatch.setattr(status_module, "WRITE_SECONDS", 0.0)
 
 
-def stand_of(folder: Path) -> RunStatus:
-    stand = read_status(folder)
-    assert stand is not None
-    return stand
+def read_existing_status(folder: Path) -> RunStatus:
+    status = read_status(folder)
+    assert status is not None
+    return status
 
 
-def test_a_run_is_seen_at_work_and_leaves_no_trace_of_it(tmp_path: Path, unhurried: None) -> None:
+def test_a_running_run_has_a_status_and_a_finished_one_has_none(
+    tmp_path: Path, write_always: None
+) -> None:
     seen: list[tuple[Progress, RunStatus, bool]] = []
 
-    def look(told: Progress) -> None:  # the file is written after this, so it is one behind
-        seen.append((told, stand_of(tmp_path / "run"), is_locked(tmp_path / "run")))
+    def record(progress: Progress) -> None:  # the file is written after this, so it is one behind
+        seen.append((progress, read_existing_status(tmp_path / "run"), is_locked(tmp_path / "run")))
 
     settings = RunSettings(limits={"parameters": 300}, candidates=2, baselines=False, time=0.1)
-    data = LabelledTable.from_table(made_table(200).drop(["value"]), "kind")
-    run_in_folder(tmp_path / "run", data, settings, on_progress=look)
-    for (told, _, locked), (_, after, _) in pairwise(seen):
+    data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
+    run_in_folder(tmp_path / "run", data, settings, on_progress=record)
+    for (progress, _, locked), (_, after, _) in pairwise(seen):
         assert locked
-        assert (after.phase, after.done, after.note) == (told.phase, told.done, told.note)
-        assert after.snapshot == told.snapshot or told.snapshot is None
-    searched = [stand for _, stand, _ in seen if stand.phase == "search"]
+        assert (after.phase, after.done, after.note) == (
+            progress.phase,
+            progress.done,
+            progress.note,
+        )
+        assert after.snapshot == progress.snapshot or progress.snapshot is None
+    searched = [status for _, status, _ in seen if status.phase == "search"]
     assert searched
-    for stand in searched:
-        assert stand.pid == os.getpid()
-        assert (stand.target, stand.cost, stand.limit) == ("kind", "parameters", 300)
-        assert stand.snapshot is not None
-        assert list(map(len, stand.widths)) == list(map(len, stand.snapshot.probabilities))
-        assert stand.curve[0][0] == searched[0].curve[0][0]
-    assert {stand.phase for _, stand, _ in seen} >= {"reading", "search", "candidates"}
+    for status in searched:
+        assert status.pid == os.getpid()
+        assert (status.target, status.cost, status.limit) == ("kind", "parameters", 300)
+        assert status.snapshot is not None
+        assert list(map(len, status.widths)) == list(map(len, status.snapshot.probabilities))
+        assert status.curve[0][0] == searched[0].curve[0][0]
+    assert {status.phase for _, status, _ in seen} >= {"reading", "search", "candidates"}
     assert read_status(tmp_path / "run") is None
     assert not list((tmp_path / "run").glob(".*"))
 
 
-def test_two_writes_a_second_at_most_but_every_phase(
+def test_the_status_is_written_at_most_twice_a_second_and_in_every_phase(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(live, "monotonic", lambda: now)
-    heard: list[Progress] = []
-    file = StatusFile(tmp_path, heard.append)
+    monkeypatch.setattr(status_module, "monotonic", lambda: now)
+    reports: list[Progress] = []
+    file = StatusFile(tmp_path, reports.append)
     written = []
     for step in range(50):
         now = 100.0 + step / 10
-        file(searching(step / 100))
-        written.append(stand_of(tmp_path).done)
+        file(make_progress(step / 100))
+        written.append(read_existing_status(tmp_path).done)
     assert len(set(written)) == 10
     file(Progress("comparison", 0.0))
-    assert stand_of(tmp_path).phase == "comparison"
-    assert stand_of(tmp_path).snapshot == at(0.49)
-    assert len(heard) == 51
+    assert read_existing_status(tmp_path).phase == "comparison"
+    assert read_existing_status(tmp_path).snapshot == make_snapshot(0.49)
+    assert len(reports) == 51
 
 
-def test_a_course_has_few_points_and_ends_where_the_search_is(
-    tmp_path: Path, unhurried: None
+def test_the_curve_has_few_points_and_ends_at_the_last_step(
+    tmp_path: Path, write_always: None
 ) -> None:
-    file = StatusFile(tmp_path, lambda told: None)
+    file = StatusFile(tmp_path, lambda progress: None)
     for step in range(3_000):
-        file(searching(step / 3_000))
-    course = stand_of(tmp_path).curve
-    assert 90 <= len(course) <= live.MAX_POINTS
-    assert course[-1][0] == pytest.approx(1, abs=0.02)
+        file(make_progress(step / 3_000))
+    curve = read_existing_status(tmp_path).curve
+    assert 90 <= len(curve) <= status_module.MAX_POINTS
+    assert curve[-1][0] == pytest.approx(1, abs=0.02)
 
 
-def test_who_goes_on_keeps_the_course_up_to_the_checkpoint(tmp_path: Path, unhurried: None) -> None:
-    killed = StatusFile(tmp_path, lambda told: None)
+def test_a_resumed_run_keeps_the_curve_up_to_the_checkpoint(
+    tmp_path: Path, write_always: None
+) -> None:
+    first = StatusFile(tmp_path, lambda progress: None)
     for step in range(30):
-        killed(searching(step / 50))
-    gone_on = StatusFile(tmp_path, lambda told: None)
-    assert len(stand_of(tmp_path).curve) == 30
-    gone_on(searching(0.305))
-    points = [point[0] for point in stand_of(tmp_path).curve]
+        first(make_progress(step / 50))
+    resumed = StatusFile(tmp_path, lambda progress: None)
+    assert len(read_existing_status(tmp_path).curve) == 30
+    resumed(make_progress(0.305))
+    points = [point[0] for point in read_existing_status(tmp_path).curve]
     assert points == pytest.approx([step / 50 for step in range(16)])
 
 
-def test_a_file_that_cannot_be_written_ends_nothing(tmp_path: Path, unhurried: None) -> None:
-    (tmp_path / live.PROGRESS).mkdir()
-    heard: list[Progress] = []
-    file = StatusFile(tmp_path, heard.append)
-    file(searching(0.5))
-    file = StatusFile(tmp_path / "gone", heard.append)
-    file(searching(0.5))
-    assert len(heard) == 2
+def test_a_status_that_cannot_be_written_does_not_end_the_run(
+    tmp_path: Path, write_always: None
+) -> None:
+    (tmp_path / status_module.PROGRESS).mkdir()
+    reports: list[Progress] = []
+    file = StatusFile(tmp_path, reports.append)
+    file(make_progress(0.5))
+    file = StatusFile(tmp_path / "gone", reports.append)
+    file(make_progress(0.5))
+    assert len(reports) == 2
 
 
-def test_a_link_is_replaced_and_never_written_through(tmp_path: Path, unhurried: None) -> None:
+def test_a_link_is_replaced_and_never_written_through(tmp_path: Path, write_always: None) -> None:
     other = tmp_path / "other"
     other.write_text("mine")
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / live.PROGRESS).symlink_to(other)
-    StatusFile(tmp_path / "run", lambda told: None)(searching(0.5))
+    (tmp_path / "run" / status_module.PROGRESS).symlink_to(other)
+    StatusFile(tmp_path / "run", lambda progress: None)(make_progress(0.5))
     assert other.read_text() == "mine"
-    assert stand_of(tmp_path / "run").done == 0.5
+    assert read_existing_status(tmp_path / "run").done == 0.5
 
 
-def test_what_a_killed_process_left_does_not_occupy_a_folder(tmp_path: Path) -> None:
-    StatusFile(tmp_path, lambda told: None)
-    for name in (live.PROGRESS, "config.toml", "result.json"):
+def test_files_of_a_killed_process_do_not_block_a_folder(tmp_path: Path) -> None:
+    StatusFile(tmp_path, lambda progress: None)
+    for name in (status_module.PROGRESS, "config.toml", "result.json"):
         (tmp_path / f".{name}.0123abcd").write_text("{")
     with RunFolder(tmp_path):
         pass
     assert not list(tmp_path.iterdir())
 
 
-def test_to_ask_for_a_lock_is_not_to_take_it(tmp_path: Path) -> None:
+def test_is_locked_does_not_take_the_lock(tmp_path: Path) -> None:
     assert not is_locked(tmp_path)
     lock = FolderLock(tmp_path)
     assert is_locked(tmp_path)
@@ -168,19 +178,19 @@ def test_to_ask_for_a_lock_is_not_to_take_it(tmp_path: Path) -> None:
     FolderLock(tmp_path).release()
 
 
-# -- files of others -----------------------------------------------------------------------------
+# -- malformed files -----------------------------------------------------------------------------
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> dict[str, Any]:
-    file = StatusFile(tmp_path, lambda told: None)
-    file(searching(0.5))
-    facts: dict[str, Any] = json.loads((tmp_path / live.PROGRESS).read_text())
-    return facts | {"widths": [[8, 16], [0, 16]], "target": "kind", "limit": 300.0}
+def document(tmp_path: Path) -> dict[str, Any]:
+    file = StatusFile(tmp_path, lambda progress: None)
+    file(make_progress(0.5))
+    document: dict[str, Any] = json.loads((tmp_path / status_module.PROGRESS).read_text())
+    return document | {"widths": [[8, 16], [0, 16]], "target": "kind", "limit": 300.0}
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "message"),
     [
         ({"format": 2}, "newer tabnas"),
         ({"format": None}, "format must be an integer"),
@@ -193,30 +203,32 @@ def written(tmp_path: Path) -> dict[str, Any]:
         ({"pid": 10**30}, "pid must be an integer"),
     ],
 )
-def test_what_is_malformed_is_refused(
-    change: dict[str, Any], named: str, written: dict[str, Any], tmp_path: Path
+def test_a_malformed_status_is_refused(
+    change: dict[str, Any], message: str, document: dict[str, Any], tmp_path: Path
 ) -> None:
-    (tmp_path / live.PROGRESS).write_text(json.dumps(written))
-    assert stand_of(tmp_path).target == "kind"
-    (tmp_path / live.PROGRESS).write_text(json.dumps(written | change))
-    with pytest.raises(TabNASError, match=named):
+    (tmp_path / status_module.PROGRESS).write_text(json.dumps(document))
+    assert read_existing_status(tmp_path).target == "kind"
+    (tmp_path / status_module.PROGRESS).write_text(json.dumps(document | change))
+    with pytest.raises(TabNASError, match=message):
         read_status(tmp_path)
 
 
-def test_damage_of_any_kind_is_refused_or_harmless(written: dict[str, Any], tmp_path: Path) -> None:
-    whole = json.dumps(written).encode()
-    file = tmp_path / live.PROGRESS
+def test_damaged_files_are_refused_with_a_clear_error(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    content = json.dumps(document).encode()
+    file = tmp_path / status_module.PROGRESS
     for seed in range(400):
         rng = Random(seed)
         if seed % 2:
-            file.write_bytes(mutated_bytes(rng, whole))
+            file.write_bytes(mutated_bytes(rng, content))
         else:
-            file.write_text(json.dumps(mutated_values(rng, written)))
-        said = refusal(tmp_path)
-        assert not said or live.PROGRESS in said
+            file.write_text(json.dumps(mutated_values(rng, document)))
+        error = read_error(tmp_path)
+        assert not error or status_module.PROGRESS in error
 
 
-def refusal(folder: Path) -> str:
+def read_error(folder: Path) -> str:
     try:
         read_status(folder)
     except TabNASError as error:
@@ -224,15 +236,15 @@ def refusal(folder: Path) -> str:
     return ""
 
 
-def test_an_integer_beyond_all_floats_is_refused(written: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / live.PROGRESS).write_text(json.dumps(written | {"done": 10**400}))
+def test_an_integer_beyond_all_floats_is_refused(document: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / status_module.PROGRESS).write_text(json.dumps(document | {"done": 10**400}))
     with pytest.raises(TabNASError, match="done must be a number"):
         read_status(tmp_path)
 
 
-def test_a_file_elsewhere_is_not_read(tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "secret").write_text("{}")
-    (tmp_path / "run" / live.PROGRESS).symlink_to(tmp_path / "secret")
+    (tmp_path / "run" / status_module.PROGRESS).symlink_to(tmp_path / "secret")
     with pytest.raises(TabNASError, match="link out of it"):
         read_status(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Limits on latency: resolved once, kept when measured, and never broken in silence."""
+"""Limits on latency: planned once, checked by measurements, kept by every result."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.plan._latency import REFERENCE_NETWORKS, REPEATS
-from tabnas.space import MEASURED_COSTS
-from tests.latency.conftest import TERMS, made_latency_table
+from tests.latency.conftest import TERMS, make_latency_table
 from tests.runs.helpers import (
     LATENCY_LIMITS,
     OVERHEAD,
     SHORT,
+    Adjustment,
     FakeMachine,
     KilledError,
     SlowWhenTrained,
     StopsAt,
-    True_us,
-    bits,
-    killed_at,
-    made_table,
-    settings_of,
+    collect_bits,
+    kill_at,
+    make_latency_settings,
+    make_table,
 )
 
 CHOSEN = "the architecture of the model"
@@ -45,34 +44,34 @@ CHOSEN = "the architecture of the model"
 @pytest.fixture
 def table_file(tmp_path: Path) -> str:
     path = tmp_path / "here.json"
-    path.write_text(made_latency_table(machine=Machine.here()).to_json())
+    path.write_text(make_latency_table(machine=Machine.here()).to_json())
     return str(path)
 
 
-def planned(
+def make_run(
     machine: FakeMachine,
     table_file: str,
     limits: dict[str, float] = LATENCY_LIMITS,
     rows: int = 300,
-    **said: object,
+    **options: object,
 ) -> PlannedRun:
-    """A short run: planned, and planned again from what that resolved."""
-    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
-    settings = settings_of(table_file, limits, **said)
+    """Plan a short run: plan once, and plan again with the resolved numbers shortened."""
+    data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
+    settings = make_latency_settings(table_file, limits, **options)
     before = plan_run(data, settings, measure=machine).plan.resolved
     return plan_run(data, settings, measure=machine, resolved=before | SHORT)
 
 
 def true_us(machine: FakeMachine, outcome: Outcome) -> float:
-    return machine.made_of(outcome.model, machine.predicted_us(outcome.model))
+    return machine.adjust(outcome.model, machine.predicted_us(outcome.model))
 
 
 # -- the plan --------------------------------------------------------------------------------------
 
 
-def test_the_overhead_is_that_of_the_tables_own_file(table_file: str) -> None:
+def test_the_overhead_is_measured_with_files_of_the_table(table_file: str) -> None:
     limits = {"latency_us": 40, "batch_latency_us": 900}
-    plan = planned(FakeMachine(), table_file, limits).plan
+    plan = make_run(FakeMachine(), table_file, limits).plan
     assert plan.latency is not None
     for name, cost in plan.latency.costs.items():
         rows = MEASURED_COSTS[name]
@@ -82,18 +81,18 @@ def test_the_overhead_is_that_of_the_tables_own_file(table_file: str) -> None:
     assert set(plan.costs) >= {"latency_us", "batch_latency_us", "parameters"}
 
 
-def test_a_plan_that_is_gone_on_with_measures_nothing(table_file: str) -> None:
+def test_a_resumed_plan_measures_nothing(table_file: str) -> None:
     machine = FakeMachine()
-    run = planned(machine, table_file)
-    asked = list(machine.asked)
+    run = make_run(machine, table_file)
+    calls = list(machine.calls)
     Path(table_file).unlink()
     again = plan_run(
-        LabelledTable.from_table(made_table(300).drop(["value"]), "kind"),
+        LabelledTable.from_table(make_table(300).drop(["value"]), "kind"),
         run.settings,
         measure=machine,
         resolved=run.plan.resolved,
     )
-    assert machine.asked == asked
+    assert machine.calls == calls
     assert again.identity() == run.identity()
     assert again.plan.feasible.budget == run.plan.feasible.budget
 
@@ -111,10 +110,14 @@ def test_a_plan_that_is_gone_on_with_measures_nothing(table_file: str) -> None:
         {"machine": "x", "measured": "y", "latency_us": 3},
     ],
 )
-def test_a_plan_that_was_changed_is_refused(table_file: str, wrong: object) -> None:
-    data = LabelledTable.from_table(made_table(300).drop(["value"]), "kind")
+def test_a_changed_plan_is_refused(table_file: str, wrong: object) -> None:
+    data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
     with pytest.raises(TabNASError, match="start a new run"):
-        plan_run(data, settings_of(table_file, LATENCY_LIMITS), resolved=SHORT | {"latency": wrong})
+        plan_run(
+            data,
+            make_latency_settings(table_file, LATENCY_LIMITS),
+            resolved=SHORT | {"latency": wrong},
+        )
 
 
 def test_a_limit_that_the_columns_alone_exceed_is_refused_before_training(table_file: str) -> None:
@@ -122,38 +125,38 @@ def test_a_limit_that_the_columns_alone_exceed_is_refused_before_training(table_
         InfeasibleError,
         match=r"the cheapest, linear, has 30\.\d, 30\.\d of it for the call and its columns;",
     ):
-        planned(FakeMachine(), table_file, {"latency_us": 20})
+        make_run(FakeMachine(), table_file, {"latency_us": 20})
 
 
-def slow_for(calls: int, us: float) -> FakeMachine:
-    """A machine that is busy at first: everything takes that much more."""
+def make_busy_machine(calls: int, us: float) -> FakeMachine:
+    """Return a machine whose first calls take longer."""
     machine = FakeMachine()
-    machine.made_of = lambda model, own: (
-        own + (us if len(machine.asked) <= calls * len(REFERENCE_NETWORKS) else 0)
+    machine.adjust = lambda model, predicted_us: (
+        predicted_us + (us if len(machine.calls) <= calls * len(REFERENCE_NETWORKS) else 0)
     )
     return machine
 
 
-def test_a_bad_moment_does_not_become_the_overhead(table_file: str) -> None:
-    plan = planned(slow_for(REPEATS - 1, 12.0), table_file, {"latency_us": 60}).plan
+def test_a_busy_moment_does_not_raise_the_overhead(table_file: str) -> None:
+    plan = make_run(make_busy_machine(REPEATS - 1, 12.0), table_file, {"latency_us": 60}).plan
     assert plan.latency.costs["latency_us"].overhead_us == pytest.approx(OVERHEAD[1])
 
 
-def test_before_a_limit_is_refused_all_is_measured_again(table_file: str) -> None:
-    machine = slow_for(REPEATS, 12.0)
-    plan = planned(machine, table_file, {"latency_us": 35}).plan
+def test_everything_is_measured_again_before_a_limit_is_refused(table_file: str) -> None:
+    machine = make_busy_machine(REPEATS, 12.0)
+    plan = make_run(machine, table_file, {"latency_us": 35}).plan
     assert plan.latency.costs["latency_us"].overhead_us == pytest.approx(OVERHEAD[1])
-    assert len(machine.asked) == 2 * REPEATS * len(REFERENCE_NETWORKS)
+    assert len(machine.calls) == 2 * REPEATS * len(REFERENCE_NETWORKS)
 
 
-# -- the promise -----------------------------------------------------------------------------------
+# -- measurements ----------------------------------------------------------------------------------
 
 
-def test_what_is_returned_was_measured_and_keeps_the_limit(table_file: str) -> None:
+def test_the_returned_model_was_measured_and_keeps_the_limit(table_file: str) -> None:
     machine = FakeMachine()
-    outcome = planned(machine, table_file).execute()
-    asked = {architecture for architecture, _ in machine.asked}
-    assert {str(one.architecture) for one in outcome.candidates} <= asked
+    outcome = make_run(machine, table_file).execute()
+    calls = {architecture for architecture, _ in machine.calls}
+    assert {str(one.architecture) for one in outcome.candidates} <= calls
     assert outcome.measured_us == {"latency_us": pytest.approx(true_us(machine, outcome))}
     assert outcome.measured_us["latency_us"] <= LATENCY_LIMITS["latency_us"]
     result = build_run_result(outcome)
@@ -163,35 +166,33 @@ def test_what_is_returned_was_measured_and_keeps_the_limit(table_file: str) -> N
     assert not result.notes
 
 
-def slower_in_layers(factor: float) -> True_us:
-    """Layers take more than the table says; the references of the plan do not show it."""
+def slower_in_layers(factor: float) -> Adjustment:
+    """Make layers slower than the table says, except those of the plan's reference networks."""
     hidden = {"linear", "32", "32-32", "64-16"}
     return lambda model, us: us if str(model.architecture) in hidden else 30 + factor * (us - 30)
 
 
 @pytest.mark.parametrize("factor", [1.5, 3.0])
-def test_a_table_that_is_wrong_is_tightened_until_the_limit_is_kept(
-    table_file: str, factor: float
-) -> None:
+def test_a_wrong_table_is_corrected_until_the_limit_is_kept(table_file: str, factor: float) -> None:
     machine = FakeMachine(slower_in_layers(factor))
-    outcome = planned(machine, table_file, {"latency_us": 35.0}).execute()
+    outcome = make_run(machine, table_file, {"latency_us": 35.0}).execute()
     assert true_us(machine, outcome) <= 35
     assert outcome.measured_us == {"latency_us": pytest.approx(true_us(machine, outcome))}
     assert any("took longer than the limit when measured" in note for note in outcome.notes)
 
 
-def test_one_noisy_measurement_drops_nothing(table_file: str) -> None:
+def test_one_noisy_measurement_drops_no_candidate(table_file: str) -> None:
     calls = count()
     machine = FakeMachine(lambda model, us: us + (50 if next(calls) % 3 == 0 else 0))
-    run = planned(FakeMachine(), table_file)
+    run = make_run(FakeMachine(), table_file)
     object.__setattr__(run.plan.latency, "measure", machine)
     outcome = run.execute()
     assert outcome.measured_us["latency_us"] <= 35
     assert not outcome.notes
 
 
-def test_where_nothing_keeps_the_limit_the_least_is_named(table_file: str) -> None:
-    run = planned(FakeMachine(), table_file)
+def test_if_no_network_keeps_the_limit_the_error_names_the_lowest_latency(table_file: str) -> None:
+    run = make_run(FakeMachine(), table_file)
     object.__setattr__(run.plan.latency, "measure", FakeMachine(lambda model, us: us + 40))
     with pytest.raises(InfeasibleError, match=r"latency_us <= 35, .* least .* is 7\d\.\d; raise"):
         run.execute()
@@ -199,13 +200,13 @@ def test_where_nothing_keeps_the_limit_the_least_is_named(table_file: str) -> No
 
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
 @pytest.mark.parametrize("refit", [False, True])
-def test_a_model_over_the_limit_gives_way_to_the_next_candidate(
+def test_a_model_over_the_limit_is_replaced_by_the_next_candidate(
     table_file: str, rows: int, refit: bool
 ) -> None:
     machine = SlowWhenTrained()
-    first = planned(machine, table_file, rows=rows, refit=refit).execute()
+    first = make_run(machine, table_file, rows=rows, refit=refit).execute()
     machine.slow = (str(first.model.architecture),)
-    second = planned(machine, table_file, rows=rows, refit=refit).execute()
+    second = make_run(machine, table_file, rows=rows, refit=refit).execute()
     assert second.model.architecture == first.candidates[1].architecture
     assert second.chosen.architecture == second.model.architecture
     assert second.measured_us["latency_us"] <= 35
@@ -213,53 +214,51 @@ def test_a_model_over_the_limit_gives_way_to_the_next_candidate(
     assert build_run_result(second).architecture == second.model.architecture
 
 
-def test_no_candidate_left_is_an_error_that_can_be_gone_on_from(
-    table_file: str, tmp_path: Path
-) -> None:
+def test_a_run_without_candidates_left_can_be_resumed(table_file: str, tmp_path: Path) -> None:
     machine = SlowWhenTrained()
-    run = planned(machine, table_file)
+    run = make_run(machine, table_file)
     machine.slow = tuple(str(one.architecture) for one in run.execute().candidates)
     checkpoint = RunCheckpoint(tmp_path / "run", identity=run.identity())
     with pytest.raises(InfeasibleError, match="no network was measured to meet"):
         run.execute(checkpoint=checkpoint)
-    machine.slow = ()  # the machine has less to do now
+    machine.slow = ()  # the machine is less busy now
     again = run.execute(checkpoint=RunCheckpoint(tmp_path / "run", identity=run.identity()))
     assert again.measured_us["latency_us"] <= 35
 
 
-# -- going on --------------------------------------------------------------------------------------
+# -- resuming --------------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_gone_on_with_ends_with_the_same_bits(
-    table_file: str, tmp_path: Path
-) -> None:
+def test_a_resumed_run_ends_with_the_same_bits(table_file: str, tmp_path: Path) -> None:
     machine = FakeMachine(slower_in_layers(1.5))
-    run = planned(machine, table_file, refit=True)
-    whole = StopsAt(tmp_path / "whole", run, -1)
-    expected = bits(run.execute(checkpoint=whole))
-    for number, tick in enumerate((3, whole.ticks // 2, whole.ticks)):
+    run = make_run(machine, table_file, refit=True)
+    uninterrupted = StopsAt(tmp_path / "uninterrupted", run, -1)
+    expected = collect_bits(run.execute(checkpoint=uninterrupted))
+    for number, step in enumerate((3, uninterrupted.steps // 2, uninterrupted.steps)):
         folder = tmp_path / str(number)
         with pytest.raises(RunStopped):
-            run.execute(checkpoint=StopsAt(folder, run, tick))
+            run.execute(checkpoint=StopsAt(folder, run, step))
         checkpoint = RunCheckpoint(folder, identity=run.identity())
-        left = 0 if "latency" in checkpoint else 1  # of candidates nothing, but the finished model
-        searched = "search" in checkpoint
-        machine.asked.clear()
-        assert bits(run.execute(checkpoint=checkpoint)) == expected
-        if searched:
-            assert len(machine.asked) == left
+        expected_calls = (
+            0 if "latency" in checkpoint else 1
+        )  # only the finished model is left to measure
+        has_searched = "search" in checkpoint
+        machine.calls.clear()
+        assert collect_bits(run.execute(checkpoint=checkpoint)) == expected
+        if has_searched:
+            assert len(machine.calls) == expected_calls
 
 
-def test_a_finished_entry_is_not_measured_again(table_file: str, tmp_path: Path) -> None:
+def test_a_finished_model_is_not_measured_again(table_file: str, tmp_path: Path) -> None:
     machine = FakeMachine()
-    run = planned(machine, table_file)
+    run = make_run(machine, table_file)
     checkpoint = RunCheckpoint(tmp_path, identity=run.identity())
-    expected = bits(run.execute(checkpoint=checkpoint))
+    expected = collect_bits(run.execute(checkpoint=checkpoint))
     checkpoint.save()
-    machine.asked.clear()
+    machine.calls.clear()
     again = run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
-    assert machine.asked == []
-    assert bits(again) == expected
+    assert machine.calls == []
+    assert collect_bits(again) == expected
 
 
 @pytest.mark.parametrize(
@@ -275,95 +274,101 @@ def test_a_finished_entry_is_not_measured_again(table_file: str, tmp_path: Path)
         (CHOSEN, 3),
     ],
 )
-def test_a_checkpoint_cannot_say_what_was_not_measured(
+def test_a_checkpoint_with_forged_latencies_is_refused(
     table_file: str, tmp_path: Path, architecture: str, measured_us: object
 ) -> None:
-    run = planned(FakeMachine(), table_file)
+    run = make_run(FakeMachine(), table_file)
     checkpoint = RunCheckpoint(tmp_path, identity=run.identity())
-    found = run.execute(checkpoint=checkpoint)
-    said = str(found.model.architecture) if architecture == CHOSEN else architecture
-    checkpoint.record("latency", {said: measured_us})
+    outcome = run.execute(checkpoint=checkpoint)
+    options = str(outcome.model.architecture) if architecture == CHOSEN else architecture
+    checkpoint.record("latency", {options: measured_us})
     checkpoint.save()
     with pytest.raises(TabNASError, match="the checkpoint must be one"):
         run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
-def measured_before(machine: FakeMachine, run: PlannedRun, folder: Path, phase: str) -> list[str]:
-    """What a process has measured that is killed at a phase, its checkpoints never due."""
-    machine.asked.clear()
+def run_until(machine: FakeMachine, run: PlannedRun, folder: Path, phase: str) -> list[str]:
+    """Run until a phase, kill the process, and return what it has measured."""
+    machine.calls.clear()
     with pytest.raises(KilledError):
-        run.execute(killed_at(phase), RunCheckpoint(folder, identity=run.identity(), every=1e9))
-    return [architecture for architecture, _ in machine.asked]
+        run.execute(kill_at(phase), RunCheckpoint(folder, identity=run.identity(), every=1e9))
+    return [architecture for architecture, _ in machine.calls]
 
 
-def test_nothing_that_was_decided_is_measured_again(table_file: str, tmp_path: Path) -> None:
+def test_decided_candidates_are_not_measured_again(table_file: str, tmp_path: Path) -> None:
     machine = FakeMachine(slower_in_layers(1.5))
-    run = planned(machine, table_file, refit=True)
-    assert measured_before(machine, run, tmp_path, "candidates")  # is told after the search
-    assert measured_before(machine, run, tmp_path, "comparison")  # the finished model alone
-    assert len(machine.asked) == 1
-    machine.asked.clear()
+    run = make_run(machine, table_file, refit=True)
+    assert run_until(machine, run, tmp_path, "candidates")  # reported after the search
+    assert run_until(machine, run, tmp_path, "comparison")  # the finished model only
+    assert len(machine.calls) == 1
+    machine.calls.clear()
     run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
-    assert machine.asked == []
+    assert machine.calls == []
 
 
-def elsewhere(run: PlannedRun) -> PlannedRun:
-    """The same run on a machine that is not the one of its latencies."""
+def on_another_machine(run: PlannedRun) -> PlannedRun:
+    """Return the same run on a machine other than that of its latency table."""
     latency = replace(run.plan.latency, is_local=False)
     return replace(run, plan=replace(run.plan, latency=latency))
 
 
-def test_what_was_measured_holds_on_every_machine(table_file: str, tmp_path: Path) -> None:
+def test_measurements_hold_on_every_machine(table_file: str, tmp_path: Path) -> None:
     machine = SlowWhenTrained()
-    run = planned(machine, table_file)
+    run = make_run(machine, table_file)
     best, second = (str(one.architecture) for one in run.execute().candidates[:2])
     machine.slow = (best,)
-    measured_before(machine, run, tmp_path, "comparison")
-    again = elsewhere(run).execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
+    run_until(machine, run, tmp_path, "comparison")
+    again = on_another_machine(run).execute(
+        checkpoint=RunCheckpoint(tmp_path, identity=run.identity())
+    )
     assert str(again.model.architecture) == second
     assert again.measured_us["latency_us"] <= 35
     assert any(f"{best} was left out" in note for note in again.notes)
     assert not any("was not measured" in note for note in again.notes)
 
 
-def test_a_condemned_candidate_is_never_taken_elsewhere(table_file: str, tmp_path: Path) -> None:
+def test_a_rejected_candidate_is_not_taken_on_another_machine(
+    table_file: str, tmp_path: Path
+) -> None:
     machine = SlowWhenTrained()
-    run = planned(machine, table_file)
+    run = make_run(machine, table_file)
     candidates = [str(one.architecture) for one in run.execute().candidates]
     machine.slow = (candidates[0],)
     checkpoint = RunCheckpoint(tmp_path, identity=run.identity(), every=1e9)
     with pytest.raises(KilledError):  # between the first measurement and the second
-        run.execute(killed_at("measuring", skip=2), checkpoint)
-    again = elsewhere(run).execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
+        run.execute(kill_at("measuring", skip=2), checkpoint)
+    again = on_another_machine(run).execute(
+        checkpoint=RunCheckpoint(tmp_path, identity=run.identity())
+    )
     assert str(again.model.architecture) == candidates[1]
     assert any("was not measured" in note for note in again.notes)
 
 
-def test_where_all_were_condemned_another_machine_refuses(table_file: str, tmp_path: Path) -> None:
+def test_if_all_were_rejected_another_machine_refuses_too(table_file: str, tmp_path: Path) -> None:
     machine = SlowWhenTrained()
-    run = planned(machine, table_file)
+    run = make_run(machine, table_file)
     machine.slow = tuple(str(one.architecture) for one in run.execute().candidates)
-    for attempt in (run, elsewhere(run)):
+    for attempt in (run, on_another_machine(run)):
         with pytest.raises(InfeasibleError, match="no network was measured to meet"):
             attempt.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
 
 
-def test_a_refusal_after_the_search_can_be_gone_on_from(table_file: str, tmp_path: Path) -> None:
+def test_a_run_refused_after_the_search_can_be_resumed(table_file: str, tmp_path: Path) -> None:
     machine = FakeMachine()
-    run = planned(machine, table_file)
-    expected = bits(run.execute())
-    machine.made_of = lambda model, us: us + 40
+    run = make_run(machine, table_file)
+    expected = collect_bits(run.execute())
+    machine.adjust = lambda model, us: us + 40
     with pytest.raises(InfeasibleError, match="resume when the machine has less to do"):
         run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity(), every=1e9))
-    machine.made_of = lambda model, us: us
-    told: list[Progress] = []
-    again = run.execute(told.append, RunCheckpoint(tmp_path, identity=run.identity()))
-    assert bits(again) == expected
-    assert "search" not in {progress.phase for progress in told}  # which was done
+    machine.adjust = lambda model, us: us
+    reports: list[Progress] = []
+    again = run.execute(reports.append, RunCheckpoint(tmp_path, identity=run.identity()))
+    assert collect_bits(again) == expected
+    assert "search" not in {progress.phase for progress in reports}  # which was done
 
 
-def test_nothing_is_waited_for_where_nothing_is_measured(table_file: str) -> None:
-    latency = planned(FakeMachine(), table_file).plan.latency
+def test_an_empty_list_is_not_measured(table_file: str) -> None:
+    latency = make_run(FakeMachine(), table_file).plan.latency
     object.__setattr__(latency, "measure", None)  # would be called
     assert latency.measure_us([]) == []
 
@@ -371,12 +376,12 @@ def test_nothing_is_waited_for_where_nothing_is_measured(table_file: str) -> Non
 # -- other machines --------------------------------------------------------------------------------
 
 
-def test_a_table_of_another_machine_predicts_and_says_so(tmp_path: Path) -> None:
+def test_a_table_of_another_machine_predicts_and_leaves_a_note(tmp_path: Path) -> None:
     path = tmp_path / "device.json"
-    path.write_text(made_latency_table().to_json())
+    path.write_text(make_latency_table().to_json())
     machine = FakeMachine()
-    outcome = planned(machine, str(path), {"latency_us": 60}).execute()
-    assert machine.asked == []
+    outcome = make_run(machine, str(path), {"latency_us": 60}).execute()
+    assert machine.calls == []
     assert outcome.measured_us == {}
     (note,) = (note for note in outcome.notes if "was not measured" in note)
     assert "a processor, a system, onnxruntime 1.0, one thread, measured 2025-12-31" in note
@@ -386,6 +391,6 @@ def test_a_table_of_another_machine_predicts_and_says_so(tmp_path: Path) -> None
 
 
 def test_the_limit_stays_with_the_model(table_file: str, tmp_path: Path) -> None:
-    outcome = planned(FakeMachine(), table_file).execute()
+    outcome = make_run(FakeMachine(), table_file).execute()
     save_model(outcome.model, tmp_path / "model")
     assert load_model(tmp_path / "model").limits == {"latency_us": 35, "parameters": 3_000}

@@ -1,4 +1,4 @@
-"""The rules behind the defaults: embeddings, batches, epochs, time."""
+"""The rules of the plan: embeddings, batches, epochs, time and memory."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from tabnas.runs.plan import _plan
 from tabnas.runs.plan._plan import ResolvedPlan, default_batch_size, default_epochs
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.space import COSTS
-from tests.conftest import BRIEF, USUAL, planned_with
-from tests.runs.helpers import made_table
+from tests.conftest import BRIEF, USUAL, patch_plan_constants
+from tests.runs.helpers import make_table
 
 
 @pytest.fixture(scope="module", autouse=True)
-def usual(brief: None) -> Iterator[None]:
-    """The numbers that users have, not the brief ones of this room."""
-    with planned_with(USUAL):
+def default_plans(short_plans: None) -> Iterator[None]:
+    """Plan with the defaults, not with the short runs of this package."""
+    with patch_plan_constants(USUAL):
         yield
 
 
-def encoder_of(*categories: int) -> TableEncoder:
-    """Columns with so many categories, each twice."""
-    longest = 2 * max(categories)
-    columns = {f"c{k}": [f"v{i % n}" for i in range(longest)] for k, n in enumerate(categories)}
+def make_encoder(*categories: int) -> TableEncoder:
+    """Fit an encoder to columns with so many categories, each of which occurs twice."""
+    n_rows = 2 * max(categories)
+    columns = {f"c{k}": [f"v{i % n}" for i in range(n_rows)] for k, n in enumerate(categories)}
     return TableEncoder.fit(Table.from_data(columns), kinds=dict.fromkeys(columns, "categorical"))
 
 
-def test_small_tables_of_categories_are_kept_whole() -> None:
-    encoder, dimensions = fit_embeddings(encoder_of(3, 40), Budget(parameters=20_000))
+def test_small_vocabularies_are_kept() -> None:
+    encoder, dimensions = fit_embeddings(make_encoder(3, 40), Budget(parameters=20_000))
     assert encoder.categories == (4, 41)
     assert dimensions == (2, 7)
 
@@ -52,22 +52,22 @@ def test_embeddings_take_at_most_half_of_the_limit(
     categories: list[int], limit: int, cost: str
 ) -> None:
     unit = {"parameters": 1, "bytes": 4}[cost]
-    encoder, dimensions = fit_embeddings(encoder_of(*categories), Budget(**{cost: limit * unit}))
+    encoder, dimensions = fit_embeddings(make_encoder(*categories), Budget(**{cost: limit * unit}))
     taken = sum(c * d for c, d in zip(encoder.categories, dimensions, strict=True))
     assert taken <= limit / 2
     assert all(1 <= d <= 8 for d in dimensions)
 
 
-def test_categories_go_before_dimensions_and_the_frequent_stay() -> None:
-    encoder, dimensions = fit_embeddings(encoder_of(300, 300), Budget(parameters=6_000))
+def test_categories_are_reduced_before_dimensions() -> None:
+    encoder, dimensions = fit_embeddings(make_encoder(300, 300), Budget(parameters=6_000))
     assert dimensions == (8, 8)
     assert all(64 < c < 200 for c in encoder.categories)
-    encoder, dimensions = fit_embeddings(encoder_of(300, 300), Budget(parameters=900))
+    encoder, dimensions = fit_embeddings(make_encoder(300, 300), Budget(parameters=900))
     assert max(dimensions) < 8
 
 
-def test_a_limit_on_something_else_leaves_vocabularies_alone() -> None:
-    encoder, dimensions = fit_embeddings(encoder_of(300), Budget(flops=10))
+def test_a_limit_on_flops_leaves_vocabularies_unchanged() -> None:
+    encoder, dimensions = fit_embeddings(make_encoder(300), Budget(flops=10))
     assert encoder.categories == (301,)
     assert dimensions == (8,)
 
@@ -89,26 +89,26 @@ def test_the_work_of_a_training_stays_within_bounds(rows: int) -> None:
     assert epochs == 1 or epochs * rows <= 40_000_000
 
 
-def test_time_stretches_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_plan, "_time_step", lambda *args: 1e-4)
-    table = made_table(4_000)
+    table = make_table(4_000)
     data = LabelledTable.from_table(table.drop(["value"]), "kind")
 
-    def planned(time: float | None):
+    def make_plan(time: float | None):
         return plan_run(data, RunSettings(limits={"parameters": 2_000}, time=time)).plan
 
-    usual = planned(None)
-    brief, longer, long = (planned(f * sum(usual.seconds.values())) for f in (0.2, 2, 40))
-    assert brief.training.epochs < usual.training.epochs < longer.training.epochs
-    assert brief.candidates == longer.candidates == usual.candidates == 3
-    assert long.training.epochs == 4 * usual.training.epochs
+    default = make_plan(None)
+    short, longer, long = (make_plan(f * sum(default.seconds.values())) for f in (0.2, 2, 40))
+    assert short.training.epochs < default.training.epochs < longer.training.epochs
+    assert short.candidates == longer.candidates == default.candidates == 3
+    assert long.training.epochs == 4 * default.training.epochs
     assert 3 < long.candidates <= 24
-    assert np.isclose(sum(longer.seconds.values()), 2 * sum(usual.seconds.values()), rtol=0.7)
+    assert np.isclose(sum(longer.seconds.values()), 2 * sum(default.seconds.values()), rtol=0.7)
 
 
 @pytest.mark.parametrize("rows", [400, 4_000])  # in folds, and by validation rows
-def test_the_time_is_counted_training_by_training(rows: int) -> None:
-    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
+def test_the_estimated_time_counts_every_training(rows: int) -> None:
+    data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     plan = plan_run(data, RunSettings(limits={"parameters": 2_000}, refit=True)).plan
     assert plan.folds == (5 if rows == 400 else 0)
     plan = replace(
@@ -128,93 +128,100 @@ def test_the_time_is_counted_training_by_training(rows: int) -> None:
         return plan.fit_time(seconds).training.epochs / plan.training.epochs
 
     assert stretch(30.0 + work / 2) == pytest.approx(0.5, abs=0.02)
-    longest = min(4.0, 500 / plan.training.epochs)  # a small table has many epochs already
+    max_stretch = min(4.0, 500 / plan.training.epochs)  # a small table has many epochs already
     assert stretch(30.0 + 1.5 * work) == pytest.approx(1.5, abs=0.02)
-    assert stretch(30.0 + 3 * work) == pytest.approx(min(3.0, longest), abs=0.02)
+    assert stretch(30.0 + 3 * work) == pytest.approx(min(3.0, max_stretch), abs=0.02)
     assert stretch(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
-    much = plan.fit_time(30.0 + 2 * longest * work)  # as long as can be, and twice the candidates
-    assert much.training.epochs == longest * plan.training.epochs
-    assert much.candidates == (2 * plan.candidates if rows > 3_000 else plan.candidates)
+    longer = plan.fit_time(
+        30.0 + 2 * max_stretch * work
+    )  # the longest training, and twice the candidates
+    assert longer.training.epochs == max_stretch * plan.training.epochs
+    assert longer.candidates == (2 * plan.candidates if rows > 3_000 else plan.candidates)
 
 
-def test_time_adds_no_more_candidates_than_rows_can_tell_apart() -> None:
-    for rows, most in ((150, 3), (400, 3), (1_000, 8), (4_000, 8), (9_000, 18)):
-        data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
+def test_time_adds_no_more_candidates_than_the_rows_can_compare() -> None:
+    for rows, maximum in ((150, 3), (400, 3), (1_000, 8), (4_000, 8), (9_000, 18)):
+        data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
         plan = plan_run(data, RunSettings(limits={"parameters": 2_000})).plan
         plan = replace(plan, measure_step_seconds=lambda: 1e-5)
-        assert plan.fit_time(1e5).candidates == most
+        assert plan.fit_time(1e5).candidates == maximum
         assert plan.fit_time(1e5).training.epochs <= 500
 
 
-def test_time_leaves_candidates_that_were_asked_for() -> None:
-    data = LabelledTable.from_table(made_table(4_000).drop(["value"]), "kind")
-    usual = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2)).plan
-    time = 40 * sum(usual.seconds.values())
+def test_time_does_not_change_a_given_number_of_candidates() -> None:
+    data = LabelledTable.from_table(make_table(4_000).drop(["value"]), "kind")
+    default = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2)).plan
+    time = 40 * sum(default.seconds.values())
     long = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2, time=time)).plan
-    assert long.candidates == usual.candidates == 2
-    assert long.training.epochs == 4 * usual.training.epochs
+    assert long.candidates == default.candidates == 2
+    assert long.training.epochs == 4 * default.training.epochs
 
 
-def test_small_tables_try_simpler_networks_unless_told() -> None:
-    table = made_table(300)
+def test_small_tables_try_simpler_networks_unless_candidates_is_set() -> None:
+    table = make_table(300)
     data = LabelledTable.from_table(table.drop(["value"]), "kind")
 
-    def tried(rows: LabelledTable, **said: object) -> list[str]:
+    def list_candidates(rows: LabelledTable, **options: object) -> list[str]:
         limits = {"parameters": 1_000}
-        with planned_with(BRIEF):
-            run = plan_run(rows, RunSettings(limits=limits, baselines=False, **said))
+        with patch_plan_constants(BRIEF):
+            run = plan_run(rows, RunSettings(limits=limits, baselines=False, **options))
         return [str(one.architecture) for one in run.execute().candidates]
 
-    usual = tried(data)
-    assert "linear" in usual
-    assert 4 <= len(usual) <= 6
-    assert len(tried(data, candidates=2)) == 2
-    large = made_table(4_200)
-    assert len(tried(LabelledTable.from_table(large.drop(["value"]), "kind"))) == 3
+    default = list_candidates(data)
+    assert "linear" in default
+    assert 4 <= len(default) <= 6
+    assert len(list_candidates(data, candidates=2)) == 2
+    large = make_table(4_200)
+    assert len(list_candidates(LabelledTable.from_table(large.drop(["value"]), "kind"))) == 3
 
 
-def slow_plan(time: float | None, rows: int = 4_000, resolved=None, **said: object):
-    """The plan of a million parameters where a step takes a microsecond for each of them."""
+def make_slow_plan(time: float | None, rows: int = 4_000, resolved=None, **options: object):
+    """Plan for a million parameters, where a step takes a microsecond for each of them."""
 
-    def pace(prepared, feasible, batch_size, settings) -> float:
+    def time_step(prepared, feasible, batch_size, settings) -> float:
         space = feasible.space
         return 1e-6 * COSTS["parameters"](space, feasible.most_expensive()) + 1e-5
 
-    data = LabelledTable.from_table(made_table(rows).drop(["value"]), "kind")
-    settings = RunSettings(limits={"parameters": 1_000_000}, time=time, baselines=False, **said)
+    data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
+    settings = RunSettings(limits={"parameters": 1_000_000}, time=time, baselines=False, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_plan, "_time_step", pace)
-        found = plan_run(data, settings, resolved=resolved).plan
-        found.seconds_per_step  # noqa: B018 - measured while the pace is known
-        return found
+        patch.setattr(_plan, "_time_step", time_step)
+        plan = plan_run(data, settings, resolved=resolved).plan
+        plan.seconds_per_step  # noqa: B018 - measured while patched
+        return plan
 
 
-def test_time_comes_before_room() -> None:
-    """Networks that can be trained for one epoch only are worth nothing."""
-    usual, brief, ample = slow_plan(None), slow_plan(60.0), slow_plan(1e6)
-    assert (usual.limit_share, usual.notes, ample.limit_share, ample.notes) == (1.0, (), 1.0, ())
-    assert brief.training.epochs >= usual.training.epochs / 4
-    assert sum(brief.seconds.values()) < 90
-    assert brief.limit_share < 1
-    assert brief.feasible.budget == usual.feasible.budget  # the limit is what it was
-    assert brief.largest_parameters < usual.largest_parameters / 10
-    assert f"none of more than {brief.largest_parameters:,} parameters was tried" in brief.notes[0]
-    again = slow_plan(60.0, resolved=brief.resolved)
-    assert again.feasible.space.candidates == brief.feasible.space.candidates
-    assert (again.resolved, again.notes) == (brief.resolved, brief.notes)
+def test_little_time_limits_the_size_of_networks() -> None:
+    """A network that can be trained for one epoch only is useless, so networks are smaller."""
+    default, short, long = make_slow_plan(None), make_slow_plan(60.0), make_slow_plan(1e6)
+    assert (default.limit_share, default.notes, long.limit_share, long.notes) == (
+        1.0,
+        (),
+        1.0,
+        (),
+    )
+    assert short.training.epochs >= default.training.epochs / 4
+    assert sum(short.seconds.values()) < 90
+    assert short.limit_share < 1
+    assert short.feasible.budget == default.feasible.budget  # the limit is unchanged
+    assert short.largest_parameters < default.largest_parameters / 10
+    assert f"none of more than {short.largest_parameters:,} parameters was tried" in short.notes[0]
+    again = make_slow_plan(60.0, resolved=short.resolved)
+    assert again.feasible.space.candidates == short.feasible.space.candidates
+    assert (again.resolved, again.notes) == (short.resolved, short.notes)
 
 
-def test_widths_of_a_users_own_stay_and_the_shortage_is_told() -> None:
-    brief = slow_plan(2.0, widths=(0, 512, 1024))
-    assert brief.limit_share == 1.0
-    assert brief.feasible.space.candidates[0] == (0, 512, 1024)
-    assert "1 of the usual 40 epochs" in brief.notes[0]
+def test_given_widths_are_kept_and_a_note_reports_the_few_epochs() -> None:
+    short = make_slow_plan(2.0, widths=(0, 512, 1024))
+    assert short.limit_share == 1.0
+    assert short.feasible.space.candidates[0] == (0, 512, 1024)
+    assert "1 of the usual 40 epochs" in short.notes[0]
 
 
-@pytest.mark.parametrize("room", [0, -1.0, 1.5, True, "1", float("nan")])
-def test_a_room_that_cannot_be_is_refused(room: object) -> None:
-    data = LabelledTable.from_table(made_table(100).drop(["value"]), "kind")
-    numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "limit_share": room}
+@pytest.mark.parametrize("share", [0, -1.0, 1.5, True, "1", float("nan")])
+def test_an_invalid_limit_share_is_refused(share: object) -> None:
+    data = LabelledTable.from_table(make_table(100).drop(["value"]), "kind")
+    numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "limit_share": share}
     with pytest.raises(TabNASError, match="limit_share must be"):
         plan_run(data, RunSettings(limits={"parameters": 500}, time=1.0), resolved=numbers)
 
@@ -227,13 +234,13 @@ def test_a_room_that_cannot_be_is_refused(room: object) -> None:
      {"search_epochs": 3, "epochs": 4.5, "candidates": 1}],
     ids=str,
 )  # fmt: skip
-def test_plans_that_follow_from_nothing(numbers: Any, run: PlannedRun) -> None:
+def test_malformed_resolved_plans_are_refused(numbers: Any, run: PlannedRun) -> None:
     with pytest.raises(TabNASError, match="plan"):
         run.plan.with_resolved(ResolvedPlan.decode(numbers))
 
 
-def test_a_search_that_would_not_fit_into_memory_is_refused() -> None:
-    data = LabelledTable.from_table(made_table(60).drop(["value"]), "kind")
+def test_a_search_that_does_not_fit_into_memory_is_refused() -> None:
+    data = LabelledTable.from_table(make_table(60).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
     with pytest.raises(TabNASError, match="the SuperNet must take at most"):
         plan_run(data, settings)

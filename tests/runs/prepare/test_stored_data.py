@@ -1,4 +1,4 @@
-"""Runs on a store: rows on disk, learned from block by block."""
+"""Runs on a store: training rows are on disk and read block by block."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tabnas.runs import (
 from tabnas.runs.prepare._stored_data import StoredData
 from tabnas.space import Architecture
 from tabnas.stores import Store, encode_store, open_store
-from tests.ranks import in_ranks
+from tests.ranks import run_in_ranks
 
 ROWS = 6_000
 LIMITS = {"parameters": 600}
 
 
-def table(rows: int = ROWS, *, by_label: bool = False) -> dict[str, list[object]]:
-    """Numbers with gaps, a category of many values, and a class that depends on both."""
+def make_columns(rows: int = ROWS, *, by_label: bool = False) -> dict[str, list[object]]:
+    """Return numbers with gaps, a category of many values, and a class that depends on both."""
     rng = np.random.default_rng(0)
     x, noise = rng.normal(size=(rows, 3)), rng.normal(size=rows)
     city = rng.zipf(1.5, size=rows) % 300
@@ -49,58 +49,60 @@ def table(rows: int = ROWS, *, by_label: bool = False) -> dict[str, list[object]
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     folder = tmp_path_factory.mktemp("store")
-    csv.write_csv(pa.table(table()), folder / "table.csv")
+    csv.write_csv(pa.table(make_columns()), folder / "table.csv")
     return encode_store(folder / "table.csv", folder / "store", target="kind")
 
 
-def parts_of(store: Store, **settings: object) -> StoredData:
+def prepare_store(store: Store, **settings: object) -> StoredData:
     prepared = prepare_data(store, RunSettings(**{"limits": LIMITS, **settings}))
     assert isinstance(prepared, StoredData)
     return prepared
 
 
-def small(store: Store) -> int:
-    """Memory that bears a window of about a tenth of the rows."""
+def small_memory(store: Store) -> int:
+    """Return the bytes of memory for a window of about a tenth of the rows."""
     return 16 * 4 * 8 * store.rows["train"] // 10
 
 
-def test_a_run_on_a_store_finds_a_network(store: Store) -> None:
-    run = plan_run(store, RunSettings(limits=LIMITS, memory=small(store), baselines=False))
+def test_a_run_on_a_store_beats_the_trivial_prediction(store: Store) -> None:
+    run = plan_run(store, RunSettings(limits=LIMITS, memory=small_memory(store), baselines=False))
     assert len(run.data.train) == store.rows["train"]
     outcome = run.execute()
     assert outcome.model.costs["parameters"] <= 600
     scores = outcome.scores
     assert scores["network"]["log_loss"].value < 0.75 * scores["trivial"]["log_loss"].value
-    assert len(outcome.model.predict(Table.from_data(table(20)).drop(["kind"]))) == 20
+    assert len(outcome.model.predict(Table.from_data(make_columns(20)).drop(["kind"]))) == 20
 
 
 @pytest.mark.parametrize("limit", [60, 20_000])
-def test_trees_see_all_categories_of_a_store(store: Store, limit: int) -> None:
-    """Also where the limit leaves the network a few of them."""
-    prepared = parts_of(store, limits={"parameters": limit})
+def test_boosted_trees_see_all_categories_of_a_store(store: Store, limit: int) -> None:
+    """The limit may leave only a few of them to the network."""
+    prepared = prepare_store(store, limits={"parameters": limit})
     assert (prepared.encoder.categories < store.encoder.categories) == (limit == 60)
     trees = prepared.tree_data()
     assert trees is not None
     assert prepared.test is not None
-    for name, found, rows in (
+    for name, inputs, rows in (
         ("train", trees.train.inputs, prepared.train_in_memory),
         ("test", trees.test, prepared.test),
     ):
-        whole = store.read(name, 0, store.rows[name])
-        assert len(found) == len(rows) == len(whole.truth)
-        np.testing.assert_array_equal(rows.truth, whole.truth)
+        stored = store.read(name, 0, store.rows[name])
+        assert len(inputs) == len(rows) == len(stored.truth)
+        np.testing.assert_array_equal(rows.truth, stored.truth)
         city = trees.inputs.columns.index("city")
-        codes = whole.encoded.categorical[:, 0]
-        kept = codes < 255
-        np.testing.assert_array_equal(found[:][kept, city], codes[kept])
+        codes = stored.encoded.categorical[:, 0]
+        is_frequent = codes < 255
+        np.testing.assert_array_equal(inputs[:][is_frequent, city], codes[is_frequent])
 
 
 def test_the_same_seed_gives_the_same_bits(store: Store) -> None:
-    def model():
-        settings = RunSettings(limits=LIMITS, memory=small(store), baselines=False, candidates=1)
+    def train():
+        settings = RunSettings(
+            limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1
+        )
         return plan_run(store, settings, resolved=RESOLVED).execute().model
 
-    first, again = model(), model()
+    first, again = train(), train()
     assert first.architecture == again.architecture
     for name, weights in first.weights.items():
         assert np.array_equal(weights, again.weights[name])
@@ -110,7 +112,7 @@ RESOLVED = {"search_epochs": 2, "epochs": 2, "candidates": 1}
 
 
 def test_every_training_row_is_seen_once_an_epoch(store: Store) -> None:
-    rows = parts_of(store, memory=small(store)).stored
+    rows = prepare_store(store, memory=small_memory(store)).stored
     batches = rows.batches(50, seed=0)
     assert rows.window_rows < len(rows) / 5  # or else this shows nothing
     seen = []
@@ -118,63 +120,63 @@ def test_every_training_row_is_seen_once_an_epoch(store: Store) -> None:
         batch = batches.at(step)
         seen.append(batch.examples.numeric[batch.rows[0]])
     stored = store.read("train", 0, len(rows)).encoded.numeric
-    assert np.array_equal(*(np.sort(one, axis=0) for one in (np.concatenate(seen), stored)))
+    assert np.array_equal(*(np.sort(rows, axis=0) for rows in (np.concatenate(seen), stored)))
 
 
-def test_a_limit_that_bears_fewer_categories_recodes_what_is_stored(store: Store) -> None:
-    prepared = parts_of(store, limits={"parameters": 150})
-    (most,), (stored,) = prepared.encoder.categories, store.encoder.categories
-    assert most < stored
-    again = prepared.encoder.encode(Table.from_data(table()).drop(["kind"]))
-    held = (prepared.train_in_memory, prepared.validation, prepared.test)
-    codes = np.concatenate([part.encoded.categorical for part in held if part is not None])
+def test_a_limit_with_fewer_categories_recodes_the_stored_rows(store: Store) -> None:
+    prepared = prepare_store(store, limits={"parameters": 150})
+    (kept,), (stored,) = prepared.encoder.categories, store.encoder.categories
+    assert kept < stored
+    again = prepared.encoder.encode(Table.from_data(make_columns()).drop(["kind"]))
+    parts = (prepared.train_in_memory, prepared.validation, prepared.test)
+    codes = np.concatenate([part.encoded.categorical for part in parts if part is not None])
     assert np.array_equal(np.sort(codes[:, 0]), np.sort(again.categorical[:, 0]))
 
 
-def test_rows_to_choose_and_judge_by_are_as_many_as_memory_bears(store: Store) -> None:
-    prepared = parts_of(store, memory=8 * 24 * 500)  # 500 rows of 24 bytes in an eighth of it
-    for held in (prepared.validation, prepared.test):
-        assert held is not None
-        assert 400 < len(held) <= 512
+def test_validation_and_test_rows_are_as_many_as_fit_into_memory(store: Store) -> None:
+    prepared = prepare_store(store, memory=8 * 24 * 500)  # 500 rows of 24 bytes in an eighth of it
+    for part in (prepared.validation, prepared.test):
+        assert part is not None
+        assert 400 < len(part) <= 512
     assert "rows for validation, 5" in prepared.notes[0]
     assert "rows for test, 5" in prepared.notes[1]
-    assert parts_of(store).notes == ()
+    assert prepare_store(store).notes == ()
 
 
 def test_balanced_classes_weigh_the_same(store: Store) -> None:
-    prepared = parts_of(store, class_weight="balanced")
+    prepared = prepare_store(store, class_weight="balanced")
     examples = prepared.train_in_memory.examples
     weights = [examples.weight[examples.values[:, 0] == k].sum() for k in (0, 1)]
     assert weights[0] == pytest.approx(weights[1], rel=1e-4)
     assert prepared.stored.total_weight == pytest.approx(sum(weights), rel=1e-4)
 
 
-def test_a_training_goes_on_in_the_middle_of_a_window(store: Store) -> None:
-    rows = parts_of(store, memory=small(store)).stored
+def test_a_training_can_be_resumed_in_the_middle_of_a_window(store: Store) -> None:
+    rows = prepare_store(store, memory=small_memory(store)).stored
     architecture = Architecture((8,))
 
     def trainer() -> Trainer:
         net = SuperNet.standalone(architecture, rows.task)
-        how = TrainingSettings(epochs=2, batch_size=64, schedule=Cosine(0.01))
-        return Trainer(net, architecture, rows, how)
+        training = TrainingSettings(epochs=2, batch_size=64, schedule=Cosine(0.01))
+        return Trainer(net, architecture, rows, training)
 
-    class Enough(Exception):  # noqa: N818
+    class Stop(Exception):  # noqa: N818
         pass
 
-    stopped, whole = trainer(), trainer()
+    stopped, uninterrupted = trainer(), trainer()
 
     def stop() -> None:
         if stopped.step == 41:
-            raise Enough
+            raise Stop
 
-    with pytest.raises(Enough):
+    with pytest.raises(Stop):
         stopped.run(on_step=stop)
-    later = trainer()
-    later.load_state_dict(stopped.state_dict())
-    later.run()
-    whole.run()
-    for name, weights in whole.net.weights().items():
-        assert np.array_equal(weights, later.net.weights()[name])
+    resumed = trainer()
+    resumed.load_state_dict(stopped.state_dict())
+    resumed.run()
+    uninterrupted.run()
+    for name, weights in uninterrupted.net.weights().items():
+        assert np.array_equal(weights, resumed.net.weights()[name])
 
 
 def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
@@ -182,13 +184,13 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
 
     def loss(by_label: bool) -> float:
         name = f"{by_label}"
-        csv.write_csv(pa.table(table(20_000, by_label=by_label)), tmp_path / f"{name}.csv")
+        csv.write_csv(pa.table(make_columns(20_000, by_label=by_label)), tmp_path / f"{name}.csv")
         store = encode_store(tmp_path / f"{name}.csv", tmp_path / name, target="kind")
-        prepared = parts_of(store, memory=small(store))
+        prepared = prepare_store(store, memory=small_memory(store))
         architecture = Architecture((16,))
         net = SuperNet.standalone(architecture, prepared.task)
-        how = TrainingSettings(epochs=5, batch_size=64, schedule=Cosine(0.01))
-        Trainer(net, architecture, prepared.stored, how).run()
+        training = TrainingSettings(epochs=5, batch_size=64, schedule=Cosine(0.01))
+        Trainer(net, architecture, prepared.stored, training).run()
         return net.loss(architecture, prepared.validation.examples)
 
     mixed, by_label = loss(False), loss(True)
@@ -197,7 +199,7 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"drop": ("x0",)}, "drop was set"),
         ({"kinds": {"x0": "categorical"}}, "kinds was set"),
@@ -206,15 +208,15 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
         ({"limits": {"latency_us": 50.0}}, "limit on latency"),
     ],
 )
-def test_what_a_store_cannot_do_is_refused(
-    store: Store, settings: dict[str, object], said: str
+def test_settings_that_a_store_does_not_support_are_refused(
+    store: Store, settings: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(TabNASError, match=said):
-        parts_of(store, **settings)
+    with pytest.raises(TabNASError, match=message):
+        prepare_store(store, **settings)
 
 
-def test_memory_of_embeddings_is_known_before_it_is_taken(tmp_path: Path) -> None:
-    csv.write_csv(pa.table(table(200)), tmp_path / "table.csv")
+def test_embeddings_that_do_not_fit_into_memory_are_refused_before_training(tmp_path: Path) -> None:
+    csv.write_csv(pa.table(make_columns(200)), tmp_path / "table.csv")
     store = encode_store(
         tmp_path / "table.csv",
         tmp_path / "store",
@@ -225,21 +227,21 @@ def test_memory_of_embeddings_is_known_before_it_is_taken(tmp_path: Path) -> Non
     with pytest.raises(TabNASError, match=r"embeddings would take 25.8 GB .* fewer --buckets"):
         plan_run(store, RunSettings(limits={"flops": 10_000}))
     within = plan_run(store, RunSettings(limits=LIMITS))  # by which the buckets are folded
-    taken = estimate_network_bytes(
+    needed = estimate_network_bytes(
         within.plan.feasible.space, within.data.task, within.plan.optimizer
     )
-    assert taken["embeddings"] <= 12 * 300
+    assert needed["embeddings"] <= 12 * 300
 
 
-def searched(rank: int, folder: str) -> list[object]:
-    from tests.runs.helpers import connected
+def search_in_rank(rank: int, folder: str) -> list[object]:
+    from tests.runs.helpers import connect_ranks
 
-    return _searched(open_store(folder), connected())
+    return _search(open_store(folder), connect_ranks())
 
 
-def _searched(store: Store, ranks: Ranks) -> list[object]:
+def _search(store: Store, ranks: Ranks) -> list[object]:
     settings = RunSettings(
-        limits=LIMITS, memory=small(store), baselines=False, candidates=1, engine="torch",
+        limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1, engine="torch",
         workers=2, layers=1, widths=(4, 8),
     )  # fmt: skip
     run = plan_run(store, settings, resolved=RESOLVED | {"search_epochs": 1}, ranks=ranks)
@@ -258,11 +260,13 @@ def test_each_of_two_processes_reads_its_own_rows_and_the_result_is_the_same(
     store: Store, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch")
-    (first, architecture, weights), second = in_ranks(2, tmp_path, searched, str(store.path))
+    (first, architecture, weights), second = run_in_ranks(
+        2, tmp_path, search_in_rank, str(store.path)
+    )
     assert first == [True, False]
     assert second == [False, True]
-    both, expected, alone = _searched(store, SINGLE_PROCESS)
-    assert both == [True, True]
+    all_read, expected, expected_weights = _search(store, SINGLE_PROCESS)
+    assert all_read == [True, True]
     assert architecture == expected
-    for name, array in alone.items():
+    for name, array in expected_weights.items():
         np.testing.assert_allclose(weights[name], array, rtol=2e-3, atol=2e-4)
