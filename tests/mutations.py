@@ -1,4 +1,4 @@
-"""Damage of every kind, for the tests of what reads files."""
+"""Random damage to bytes, documents and arrays, for tests of code that reads files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ODD: tuple[Any, ...] = (
     float("inf"), float("nan"), "", "x", "linear", "64-64", "99999-99999", "../x", "/etc/passwd",
     "a\0b", [], [0], ["x", 1], [[]], {}, {"x": 1}, {"architecture": "9-9"},
 )  # fmt: skip
-"""Values that a field may not expect; fit for TOML, too."""
+"""Unexpected values of a field, all of which TOML can hold, too."""
 BYTES = (b"\0" * 8, b"\xff" * 8, (10**10).to_bytes(8, "little"), b"[" * 2_000, b"9" * 5_000, b'"')
 
 
-def mutated_bytes(rng: Random, content: bytes) -> bytes:
-    """The content cut, flipped, overwritten, lengthened or shortened, once or a few times."""
+def mutate_bytes(rng: Random, content: bytes) -> bytes:
+    """Return the content truncated, flipped, overwritten, extended or shortened at random."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         at = rng.randrange(len(data) + 1)
@@ -39,12 +39,12 @@ def mutated_bytes(rng: Random, content: bytes) -> bytes:
     return bytes(data)
 
 
-def mutated_values(rng: Random, document: Any, odd: tuple[Any, ...] = (*ODD, None)) -> Any:
-    """The document with some value or entry replaced, removed, added or put elsewhere."""
+def mutate_values(rng: Random, document: Any, odd: tuple[Any, ...] = (*ODD, None)) -> Any:
+    """Return the document with some value or entry replaced, removed, added or moved."""
     changed = copy.deepcopy(document)
     for _ in range(rng.choice((1, 1, 2, 3))):
-        inside = _containers(changed)
-        holder = rng.choice(inside)
+        containers = _containers(changed)
+        holder = rng.choice(containers)
         keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
         if not keys or rng.random() < 0.1:
             if isinstance(holder, dict):
@@ -56,7 +56,7 @@ def mutated_values(rng: Random, document: Any, odd: tuple[Any, ...] = (*ODD, Non
         if rng.random() < 0.15:
             del holder[key]
         elif rng.random() < 0.15:
-            holder[key] = copy.deepcopy(rng.choice(inside))
+            holder[key] = copy.deepcopy(rng.choice(containers))
         else:
             holder[key] = copy.deepcopy(rng.choice(odd))
     return changed
@@ -64,14 +64,14 @@ def mutated_values(rng: Random, document: Any, odd: tuple[Any, ...] = (*ODD, Non
 
 def _containers(value: Any) -> list[Any]:
     if isinstance(value, dict):
-        return [value, *(found for one in value.values() for found in _containers(one))]
+        return [value, *(nested for one in value.values() for nested in _containers(one))]
     if isinstance(value, list):
-        return [value, *(found for one in value for found in _containers(one))]
+        return [value, *(nested for one in value for nested in _containers(one))]
     return []
 
 
-def mutated_arrays(rng: Random, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays with other names, shapes, types or numbers, or some of them missing."""
+def mutate_arrays(rng: Random, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays with other names, shapes, types or values, or some of them missing."""
     changed = dict(arrays)
     for _ in range(rng.choice((1, 1, 2, 4))):
         if not changed:
@@ -91,8 +91,8 @@ def mutated_arrays(rng: Random, arrays: dict[str, np.ndarray]) -> dict[str, np.n
             with np.errstate(all="ignore"):
                 changed[name] = array.astype(other)
         elif kind == 4:
-            most = 2**64 - rng.choice((1, 5, 10**12, 2**62))
-            changed[name] = np.full(array.shape, most, np.uint64)
+            huge = 2**64 - rng.choice((1, 5, 10**12, 2**62))
+            changed[name] = np.full(array.shape, huge, np.uint64)
         elif array.size:
             extremes = [np.inf, -np.inf, np.nan, -1.0, 1e300, 1e-300, 0.0, 2.0**40]
             if array.dtype.kind in "iu":

@@ -1,4 +1,4 @@
-"""Work in several real processes that are connected as those of torchrun are."""
+"""Run functions in several processes that are connected like those of torchrun."""
 
 from __future__ import annotations
 
@@ -10,53 +10,53 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-# every process begins as a copy of one that has read PyTorch, which takes seconds
+# every process is forked from one that has imported PyTorch, which takes seconds
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["torch", "tabnas.nets.torch", "tabnas.runs"])
-LONGEST = 300  # seconds, for what takes one or two: a guard against hanging
+TIMEOUT = 300  # seconds; usually it takes one or two
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An error of another process, by its name and words."""
+    """An error of another process: its type and its message."""
 
     kind: str
-    said: str
+    message: str
 
 
-def run_in_ranks(size: int, folder: Path, work: Callable[..., Any], *given: Any) -> list[Any]:
-    """What `work(rank, *given)` returns in each process of a group, or the error it raises."""
+def run_in_ranks(size: int, folder: Path, work: Callable[..., Any], *args: Any) -> list[Any]:
+    """Return what `work(rank, *args)` returns or raises in each process of a group."""
     meeting_point = folder / f"{work.__name__}-{size}-{os.urandom(4).hex()}"
     pipes = [CONTEXT.Pipe(duplex=False) for _ in range(size)]
     processes = [
-        CONTEXT.Process(target=_begin, args=(rank, size, meeting_point, sender, work, given))
+        CONTEXT.Process(target=_start, args=(rank, size, meeting_point, sender, work, args))
         for rank, (_, sender) in enumerate(pipes)
     ]
     for process in processes:
         process.start()
     for _, sender in pipes:
         sender.close()  # so that the end of a process is the end of its pipe
-    found = []
+    results = []
     for receiver, _ in pipes:
         with receiver:
             try:
-                assert receiver.poll(LONGEST), "a process hangs"
-                found.append(receiver.recv())
+                assert receiver.poll(TIMEOUT), "a process hangs"
+                results.append(receiver.recv())
             except EOFError:
-                found.append(Raised("Ended", ""))
+                results.append(Raised("Ended", ""))
     for process in processes:
-        process.join(LONGEST)
+        process.join(TIMEOUT)
         assert process.exitcode is not None, "a process hangs"
-    return found
+    return results
 
 
-def _begin(
+def _start(
     rank: int,
     size: int,
     meeting_point: Path,
     sender: Connection,
     work: Callable[..., Any],
-    given: tuple[Any, ...],
+    args: tuple[Any, ...],
 ) -> None:
     import torch
     import torch.distributed as dist
@@ -65,7 +65,7 @@ def _begin(
     address = f"file://{meeting_point}"
     dist.init_process_group("gloo", init_method=address, rank=rank, world_size=size)
     try:
-        sender.send(work(rank, *given))
+        sender.send(work(rank, *args))
     except Exception as error:
         sender.send(Raised(type(error).__name__, str(error)))
     finally:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 torch = pytest.importorskip("torch")
 LOST = 3
-LONGEST = 300.0  # seconds, for what takes a few: a guard against hanging
+TIMEOUT = 300.0  # seconds, for what takes a few: a guard against hanging
 SETTINGS = RunSettings(
     limits={"parameters": 800}, engine="torch", workers=2, baselines=False, candidates=1
 )
@@ -158,7 +158,7 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 
 def wait_for(path: Path, pattern: str) -> None:
-    end = time.monotonic() + LONGEST
+    end = time.monotonic() + TIMEOUT
     while not list(path.glob(pattern)):
         assert time.monotonic() < end, f"there is no {pattern} in {path}"
         time.sleep(0.01)
@@ -207,7 +207,7 @@ def test_a_dead_rank_ends_the_job_which_any_number_of_ranks_resumes(
         wait_for(folder / "checkpoint", "*.checkpoint")
         *_, last = workers_of(torchrun.pid)
         os.kill(last, signal.SIGKILL)
-        _, said = torchrun.communicate(timeout=LONGEST)
+        _, said = torchrun.communicate(timeout=TIMEOUT)
     assert torchrun.returncode != 0
     ours = [line for line in said.splitlines() if line.startswith("tabnas:")]
     assert len(ours) == 1

@@ -19,7 +19,7 @@ from tabnas import TabNASError
 from tabnas.jobs import JobConfig, _executor, check_cluster, run_jobs
 from tests.jobs import work
 from tests.jobs.conftest import ROOT, every_backend, free_port
-from tests.processes import LONGEST, started, wait_until
+from tests.processes import TIMEOUT, started, wait_until
 
 JOBS = list(range(8))
 
@@ -148,7 +148,7 @@ def parent(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 def test_ctrl_c_ends_the_workers_too(parent: subprocess.Popen[bytes]) -> None:
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     # the pipe is inherited: it ends when the last process is gone that has it
-    _, said = parent.communicate(timeout=LONGEST)
+    _, said = parent.communicate(timeout=TIMEOUT)
     assert said.decode().strip().endswith("KeyboardInterrupt")
 
 

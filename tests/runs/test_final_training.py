@@ -1,4 +1,4 @@
-"""The last trainings: on which rows, for how long, and by which temperature."""
+"""The final training: its rows, its epochs and its temperature."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ RESOLVED = {"search_epochs": 1, "epochs": 4, "candidates": 1}
 TEMPERATURE = 2.5
 
 
-def planned(rows: int = 60, **said: object) -> PlannedRun:
+def make_run(rows: int = 60, **options: object) -> PlannedRun:
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
-    settings = RunSettings(limits={"parameters": 500}, drop=("day", "house"), **said)
+    settings = RunSettings(limits={"parameters": 500}, drop=("day", "house"), **options)
     return plan_run(data, settings, resolved=RESOLVED)
 
 
-def candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate:
+def make_candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate:
     return Candidate(
         architecture=Architecture((4,)),
         loss=0.5,
@@ -36,32 +36,32 @@ def candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate:
     )
 
 
-def made(run: PlannedRun, chosen: Candidate) -> FinalModel:
-    return train_final_model(run, [chosen], lambda told: None, RunCheckpoint(), {})
+def train(run: PlannedRun, chosen: Candidate) -> FinalModel:
+    return train_final_model(run, [chosen], lambda progress: None, RunCheckpoint(), {})
 
 
-def trained_on(run: PlannedRun, rows: TrainingRows) -> Mapping[str, np.ndarray]:
-    """The weights after the candidate's two epochs, their outputs divided by its temperature."""
-    trainer = make_final_trainer(candidate(), rows, run.plan)
+def train_on(run: PlannedRun, rows: TrainingRows) -> Mapping[str, np.ndarray]:
+    """Return the weights after the candidate's two epochs, divided by its temperature."""
+    trainer = make_final_trainer(make_candidate(), rows, run.plan)
     trainer.run()
     assert trainer.result.epochs == 2
     return apply_temperature(trainer.net.weights(), TEMPERATURE)
 
 
-def assert_same(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
-    assert found.keys() == expected.keys()
+def assert_same(actual: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
+    assert actual.keys() == expected.keys()
     for name, weights in expected.items():
-        np.testing.assert_array_equal(found[name], weights)
+        np.testing.assert_array_equal(actual[name], weights)
 
 
-def test_the_network_of_the_folds_learns_from_all_of_their_rows() -> None:
-    run = planned()
+def test_with_folds_the_final_network_learns_from_all_development_rows() -> None:
+    run = make_run()
     assert run.plan.folds == 5
-    found = made(run, candidate())
-    expected = trained_on(run, run.data.development.examples)
-    assert_same(found.evaluated_weights, expected)
-    assert_same(found.model.weights, expected)
-    assert not found.trained_on_all
+    actual = train(run, make_candidate())
+    expected = train_on(run, run.data.development.examples)
+    assert_same(actual.evaluated_weights, expected)
+    assert_same(actual.model.weights, expected)
+    assert not actual.trained_on_all
 
 
 @pytest.fixture
@@ -70,23 +70,23 @@ def no_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_folds")
-def test_without_folds_the_candidates_own_weights_are_calibrated() -> None:
-    run = planned()
+def test_without_folds_the_weights_of_the_candidate_are_calibrated() -> None:
+    run = make_run()
     assert run.plan.folds == 0
-    expected = trained_on(run, run.data.train.examples)
+    expected = train_on(run, run.data.train.examples)
     assert_same(
-        made(run, candidate()).evaluated_weights, expected
-    )  # whose weights were let go: once more
+        train(run, make_candidate()).evaluated_weights, expected
+    )  # its weights were dropped, so it is trained again
     weights = {name: array * np.float32(3) for name, array in expected.items()}
-    found = made(run, candidate(weights))
-    assert_same(found.evaluated_weights, apply_temperature(weights, TEMPERATURE))
-    assert_same(found.model.weights, found.evaluated_weights)
+    actual = train(run, make_candidate(weights))
+    assert_same(actual.evaluated_weights, apply_temperature(weights, TEMPERATURE))
+    assert_same(actual.model.weights, actual.evaluated_weights)
 
 
-def test_a_refit_learns_from_all_rows_and_is_calibrated_too() -> None:
-    run = planned(refit=True)
-    found = made(run, candidate())
+def test_a_refit_learns_from_all_rows_and_is_calibrated() -> None:
+    run = make_run(refit=True)
+    actual = train(run, make_candidate())
     assert len(run.data.all_rows) == 60
-    assert_same(found.evaluated_weights, trained_on(run, run.data.development.examples))
-    assert_same(found.model.weights, trained_on(run, run.data.all_rows.examples))
-    assert found.trained_on_all
+    assert_same(actual.evaluated_weights, train_on(run, run.data.development.examples))
+    assert_same(actual.model.weights, train_on(run, run.data.all_rows.examples))
+    assert actual.trained_on_all

@@ -1,6 +1,6 @@
-"""Files of a run, damaged and forged in thousands of ways: a sentence, or something feasible.
+"""Damaged and forged files of a run end in a clear error or in a feasible result.
 
-`TABNAS_FUZZ=20` tries twenty times as many.
+`TABNAS_FUZZ=20` tries twenty times as many mutations.
 """
 
 from __future__ import annotations
@@ -32,53 +32,53 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs.checkpoints._file import _existing, read_checkpoint, write_checkpoint
-from tests.mutations import ODD, mutated_arrays, mutated_bytes, mutated_values
+from tests.mutations import ODD, mutate_arrays, mutate_bytes, mutate_values
 from tests.runs.helpers import SHORT, StopsAt, make_table, with_valid_digest
 
-TIMES = int(os.environ.get("TABNAS_FUZZ", "1"))
-TICKS = {"search": 2, "candidate": 20, "final": 260}
-"""Of 300 rows in folds: when what is under way."""
+REPEATS = int(os.environ.get("TABNAS_FUZZ", "1"))
+STEPS = {"search": 2, "candidate": 20, "final": 260}
+"""Steps of a run on 300 rows, by the phase they belong to."""
 
 
 @contextmanager
-def outcome_of(seen: list[bool]) -> Iterator[None]:
-    """Errors must be sentences; whether there was one is noted."""
+def record_outcome(is_accepted: list[bool]) -> Iterator[None]:
+    """Record whether the block passes; the only errors allowed are clear ones."""
     try:
         with np.errstate(all="ignore"):
             yield
-        seen.append(True)
+        is_accepted.append(True)
     except (TabNASError, RunStopped):
-        seen.append(False)
+        is_accepted.append(False)
 
 
 class StopsSoon(RunCheckpoint):
-    """Lets work begin and go on for a moment, so that its kernels see what was loaded."""
+    """A checkpoint that stops after three steps, so that kernels use what was loaded."""
 
-    left = 3
+    remaining_steps = 3
 
     def on_step(self) -> None:
-        self.left -= 1
-        if not self.left:
+        self.remaining_steps -= 1
+        if not self.remaining_steps:
             raise RunStopped(0)
 
 
-@pytest.fixture(scope="module", params=[*TICKS, "end"])
+@pytest.fixture(scope="module", params=[*STEPS, "end"])
 def checkpoint(request, run: PlannedRun, tmp_path_factory) -> tuple[dict, dict]:
-    """Facts and arrays of a run that was stopped in the middle of something, or at its end."""
+    """Return values and arrays of a run that was stopped in some phase or at its end."""
     folder = tmp_path_factory.mktemp("checkpoint")
-    checkpoint = StopsAt(folder, run, TICKS.get(request.param, -1))
+    checkpoint = StopsAt(folder, run, STEPS.get(request.param, -1))
     try:
         run.execute(checkpoint=checkpoint)
         checkpoint.save()
     except RunStopped:
         pass
-    facts, arrays, _ = read_checkpoint(folder)
-    return facts, arrays
+    values, arrays, _ = read_checkpoint(folder)
+    return values, arrays
 
 
-def go_on(run: PlannedRun, folder: Path, seen: list[bool]) -> None:
-    """What `resume` does with a checkpoint, for a few steps; what comes of it is feasible."""
-    with outcome_of(seen):
+def resume(run: PlannedRun, folder: Path, is_accepted: list[bool]) -> None:
+    """Resume from a checkpoint for a few steps; a result must be feasible."""
+    with record_outcome(is_accepted):
         checkpoint = StopsSoon(folder, identity=run.identity())
         outcome = run.execute(checkpoint=checkpoint)
         for candidate in outcome.candidates:
@@ -86,35 +86,37 @@ def go_on(run: PlannedRun, folder: Path, seen: list[bool]) -> None:
         assert outcome.model.costs["parameters"] <= 800
 
 
-@pytest.mark.parametrize("what", ["facts", "arrays"])
-def test_forged_checkpoints(what: str, run, checkpoint, tmp_path: Path) -> None:
-    """The digest is right, since anybody can compute one; what it is of is not."""
-    facts, arrays = checkpoint
-    rng, seen = Random(0), []
-    rounds = TIMES * (25 if facts["done"] or what == "arrays" else 10)
+@pytest.mark.parametrize("kind", ["facts", "arrays"])
+def test_forged_checkpoints_are_refused_or_harmless(
+    kind: str, run, checkpoint, tmp_path: Path
+) -> None:
+    """The digest is valid, since anybody can compute one; the content is forged."""
+    values, arrays = checkpoint
+    rng, is_accepted = Random(0), []
+    rounds = REPEATS * (25 if values["done"] or kind == "arrays" else 10)
     for _ in range(rounds):
-        if what == "facts":
-            forged = facts | {"done": mutated_values(rng, facts["done"])}
-            forged = forged if facts["done"] and rng.random() < 0.9 else mutated_values(rng, facts)
+        if kind == "facts":
+            forged = values | {"done": mutate_values(rng, values["done"])}
+            forged = forged if values["done"] and rng.random() < 0.9 else mutate_values(rng, values)
             write_checkpoint(tmp_path, forged, arrays)
         else:
-            write_checkpoint(tmp_path, facts, mutated_arrays(rng, arrays))
-        go_on(run, tmp_path, seen)
-    assert len(seen) == rounds
-    assert not all(seen)
+            write_checkpoint(tmp_path, values, mutate_arrays(rng, arrays))
+        resume(run, tmp_path, is_accepted)
+    assert len(is_accepted) == rounds
+    assert not all(is_accepted)
 
 
-def test_damaged_checkpoints(run, checkpoint, tmp_path: Path) -> None:
-    """Bytes changed at random: half of them unnoticed by the digest, which is made anew."""
+def test_damaged_checkpoints_are_refused_or_harmless(run, checkpoint, tmp_path: Path) -> None:
+    """Random bytes are changed; every second file gets a valid digest again."""
     write_checkpoint(tmp_path, *checkpoint)
     (path,) = _existing(tmp_path)
-    whole, rng, seen = path.read_bytes(), Random(1), []
-    for number in range(400 * TIMES):
-        damaged = mutated_bytes(rng, whole)
+    content, rng, is_accepted = path.read_bytes(), Random(1), []
+    for number in range(400 * REPEATS):
+        damaged = mutate_bytes(rng, content)
         path.write_bytes(with_valid_digest(damaged) if number % 2 else damaged)
-        with outcome_of(seen):
+        with record_outcome(is_accepted):
             RunCheckpoint(tmp_path, identity=run.identity())
-    assert seen.count(False) > 200 * TIMES
+    assert is_accepted.count(False) > 200 * REPEATS
 
 
 @pytest.fixture(scope="module")
@@ -129,43 +131,43 @@ def finished(tmp_path_factory) -> Path:
     return folder
 
 
-def test_results(finished: Path, tmp_path: Path) -> None:
-    whole = (finished / "result.json").read_bytes()
-    rng, seen = Random(2), []
-    for number in range(500 * TIMES):
+def test_damaged_results_are_refused_or_harmless(finished: Path, tmp_path: Path) -> None:
+    original = (finished / "result.json").read_bytes()
+    rng, is_accepted = Random(2), []
+    for number in range(500 * REPEATS):
         if number % 2:
-            content = mutated_bytes(rng, whole)
+            content = mutate_bytes(rng, original)
         else:
-            content = json.dumps(mutated_values(rng, json.loads(whole))).encode()
+            content = json.dumps(mutate_values(rng, json.loads(original))).encode()
         (tmp_path / "result.json").write_bytes(content)
-        with outcome_of(seen):
+        with record_outcome(is_accepted):
             assert isinstance(load_result(tmp_path), RunResult)
-    assert not all(seen)
+    assert not all(is_accepted)
 
 
-def test_models(finished: Path, tmp_path: Path) -> None:
-    """Both files of the model, one or the other damaged: refused, or the very same model."""
-    whole = {path.name: path.read_bytes() for path in (finished / "model").iterdir()}
+def test_damaged_models_are_refused_or_unchanged(finished: Path, tmp_path: Path) -> None:
+    """If one of the two files of the model is damaged, it is refused or unchanged."""
+    files = {path.name: path.read_bytes() for path in (finished / "model").iterdir()}
     original = load_run_model(finished)
     (tmp_path / "model").mkdir()
-    rng, seen = Random(3), []
-    for _ in range(400 * TIMES):
-        name = rng.choice(sorted(whole))
-        for other, content in whole.items():
-            damaged = mutated_bytes(rng, content) if other == name else content
+    rng, is_accepted = Random(3), []
+    for _ in range(400 * REPEATS):
+        name = rng.choice(sorted(files))
+        for other, content in files.items():
+            damaged = mutate_bytes(rng, content) if other == name else content
             (tmp_path / "model" / other).write_bytes(damaged)
-        with outcome_of(seen):
+        with record_outcome(is_accepted):
             model = load_run_model(tmp_path)
             assert model.architecture == original.architecture
             for array, weights in model.weights.items():
                 np.testing.assert_array_equal(weights, original.weights[array])
-    assert not all(seen)
+    assert not all(is_accepted)
 
 
 # -- config.toml -----------------------------------------------------------------------------------
 
 
-def config(path: Path) -> dict[str, Any]:
+def make_config(path: Path) -> dict[str, Any]:
     settings = RunSettings(
         limits={"parameters": 800, "flops": 5_000},
         widths=(0, 4, 8),
@@ -183,25 +185,25 @@ def config(path: Path) -> dict[str, Any]:
     return {"data": source.to_dict(), "settings": settings.to_dict(), "plan": SHORT}
 
 
-def test_configs(tmp_path: Path) -> None:
-    """Read, understood and planned with, as `tabnas resume` does; no plan is beyond the limits."""
+def test_damaged_configs_are_refused_or_feasible(tmp_path: Path) -> None:
+    """Configs are read and planned as `tabnas resume` does; no plan exceeds the limits."""
     data = tmp_path / "t.csv"
     make_table(60).arrow.to_pandas().to_csv(data, index=False)
-    said = config(data)
-    rng, seen = Random(4), []
-    for number in range(700 * TIMES):
+    config_values = make_config(data)
+    rng, is_accepted = Random(4), []
+    for number in range(700 * REPEATS):
         if number % 3 == 0:
-            content = mutated_bytes(rng, tomli_w.dumps(said).encode())
+            content = mutate_bytes(rng, tomli_w.dumps(config_values).encode())
         else:
-            content = tomli_w.dumps(mutated_values(rng, said, ODD)).encode()
+            content = tomli_w.dumps(mutate_values(rng, config_values, ODD)).encode()
         (tmp_path / "config.toml").write_bytes(content)
-        with outcome_of(seen):
-            found = load_config(tmp_path)
-            source = Source.from_dict(found.get("data", {}))
-            settings = RunSettings.from_dict(found.get("settings", {}))
-            if number < 150 * TIMES:
-                run = source.plan(settings, resolved=found.get("plan"))
+        with record_outcome(is_accepted):
+            loaded = load_config(tmp_path)
+            source = Source.from_dict(loaded.get("data", {}))
+            settings = RunSettings.from_dict(loaded.get("settings", {}))
+            if number < 150 * REPEATS:
+                run = source.plan(settings, loaded.get("plan"))
                 budget, space = settings.budget, run.plan.feasible.space
                 assert budget.admits(space, run.plan.feasible.most_expensive())
-    assert not all(seen)
-    assert any(seen)
+    assert not all(is_accepted)
+    assert any(is_accepted)

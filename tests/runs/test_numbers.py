@@ -1,4 +1,4 @@
-"""Numbers of every size: a run ends in a finite model, or in a sentence."""
+"""Numbers of every size: a run ends with a finite model or with a clear error."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tabnas.nets import SGD, Constant, Examples
 from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, build_run_result, plan_run
 from tests.runs.helpers import make_table
 
-WORK = {"search_epochs": 3, "epochs": 4, "candidates": 2}
+SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
 
-def planned(table: Table, target: str, weight: object = None, **said: object) -> PlannedRun:
+def make_run(table: Table, target: str, weight: object = None, **options: object) -> PlannedRun:
     data = LabelledTable.from_table(table, target)
     if weight is not None:
         data = replace(data, weight=np.asarray(weight))
-    given = {"limits": {"parameters": 400}, "baselines": False} | said
-    return plan_run(data, RunSettings(**given), resolved=WORK)
+    settings = {"limits": {"parameters": 400}, "baselines": False} | options
+    return plan_run(data, RunSettings(**settings), resolved=SHORT)
 
 
-def numbers(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
+def make_columns(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     x, z = rng.normal(size=(2, rows))
     return {"x": x, "z": z, "y": x * z + x + 0.1 * rng.normal(size=rows)}
 
 
-def assert_sound(outcome: Outcome) -> None:
+def assert_finite(outcome: Outcome) -> None:
     assert all(np.isfinite(array).all() for array in outcome.model.weights.values())
     assert all(np.isfinite(candidate.loss) for candidate in outcome.candidates)
     json.dumps(encode(build_run_result(outcome)), allow_nan=False)
@@ -57,10 +57,10 @@ def assert_sound(outcome: Outcome) -> None:
     classes=st.booleans(),
     seed=st.integers(0, 5),
 )
-def test_a_run_ends_finite_or_in_a_sentence(
+def test_a_run_ends_with_a_finite_model_or_a_clear_error(
     sizes, target, outlier, where, weight, scaling, classes, seed
 ):
-    columns = numbers(seed=seed)
+    columns = make_columns(seed=seed)
     rng = np.random.default_rng(seed)
     for name, size in zip("xzy", (*sizes, target), strict=True):
         columns[name] = columns[name] * 10.0**size
@@ -68,31 +68,31 @@ def test_a_run_ends_finite_or_in_a_sentence(
         columns[where][3] = 10.0**outlier
     if classes:
         columns["y"] = np.where(columns["y"] > 0, "high", "low")
-    drawn = None if weight is None else 10 ** rng.uniform(*weight, size=len(columns["x"]))
+    weights = None if weight is None else 10 ** rng.uniform(*weight, size=len(columns["x"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            outcome = planned(Table.from_data(columns), "y", drawn, scaling=scaling).execute()
+            outcome = make_run(Table.from_data(columns), "y", weights, scaling=scaling).execute()
         except TabNASError:
             return
-    assert_sound(outcome)
+    assert_finite(outcome)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 60])
-def test_labels_that_are_nearly_constant(rows: int) -> None:
-    columns = numbers()
+def test_nearly_constant_labels(rows: int) -> None:
+    columns = make_columns()
     columns["y"] = np.where(np.arange(120) < rows, "rare", "usual")
-    assert_sound(planned(Table.from_data(columns), "y").execute())
+    assert_finite(make_run(Table.from_data(columns), "y").execute())
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e30])
 def test_units_do_not_matter(size: float) -> None:
-    """Nothing but the unit of a column and of the target: the same network, to rounding."""
-    plain, scaled = numbers(), numbers()
+    """Other units of a column and of the target give the same network, up to rounding."""
+    plain, scaled = make_columns(), make_columns()
     scaled["x"] = scaled["x"] * size
     scaled["y"] = scaled["y"] * size
     first, second = (
-        planned(Table.from_data(columns), "y").execute() for columns in (plain, scaled)
+        make_run(Table.from_data(columns), "y").execute() for columns in (plain, scaled)
     )
     assert first.model.architecture == second.model.architecture
     assert second.chosen.loss / size == pytest.approx(first.chosen.loss, rel=0.02)
@@ -101,44 +101,44 @@ def test_units_do_not_matter(size: float) -> None:
 # -- trainings that diverge ----------------------------------------------------------------------
 
 
-def unscaled() -> Table:
-    """A linear network of such a column has no gradient that float32 can hold."""
-    columns = numbers()
+def make_unscaled_table() -> Table:
+    """Return a column so large that the gradient of a linear network overflows float32."""
+    columns = make_columns()
     columns["x"] = columns["x"] * 1e14
     return Table.from_data(columns)
 
 
 def test_a_candidate_that_diverges_is_left_out_with_a_note() -> None:
-    outcome = planned(unscaled(), "y", scaling="none").execute()
+    outcome = make_run(make_unscaled_table(), "y", scaling="none").execute()
     assert "the candidate linear was left out: its training diverged" in outcome.notes
     assert "linear" not in {str(candidate.architecture) for candidate in outcome.candidates}
     assert len(outcome.candidates) == len(outcome.one_shot) > 0
-    assert_sound(outcome)
+    assert_finite(outcome)
 
 
-def wild(run: PlannedRun) -> PlannedRun:
-    """The same run with steps far too long for stand-alone networks."""
+def make_diverging(run: PlannedRun) -> PlannedRun:
+    """Return the same run with a far too high learning rate for stand-alone networks."""
     training = replace(run.plan.training, schedule=Constant(1e25))
     return replace(run, plan=replace(run.plan, training=training, optimizer=SGD()))
 
 
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
-def test_if_all_candidates_diverge_the_error_says_where_to_look(rows: int) -> None:
-    run = wild(planned(make_table(rows).drop(["kind"]), "value"))
+def test_if_all_candidates_diverge_the_error_names_the_largest_number(rows: int) -> None:
+    run = make_diverging(make_run(make_table(rows).drop(["kind"]), "value"))
     with pytest.raises(TabNASError, match=r"candidates diverged.*the largest number .* in"):
         run.execute()
 
 
-def test_a_search_that_diverges_says_where_to_look() -> None:
-    run = planned(make_table(300).drop(["kind"]), "value")
+def test_the_error_of_a_diverged_search_names_the_largest_number() -> None:
+    run = make_run(make_table(300).drop(["kind"]), "value")
     search = replace(run.plan.search, schedule=Constant(1e25), optimizer=SGD())
     run = replace(run, plan=replace(run.plan, search=search))
     with pytest.raises(TabNASError, match=r"search has diverged.*the largest number .* in the"):
         run.execute()
 
 
-def spoilt(examples: Examples) -> Examples:
-    """The rows, one of them with a target beyond float32's squares."""
+def with_huge_target(examples: Examples) -> Examples:
+    """Return the rows, one of them with a target whose square overflows float32."""
     values = examples.values.copy()
     values[0] = 1e25
     return Examples(
@@ -146,25 +146,27 @@ def spoilt(examples: Examples) -> Examples:
     )
 
 
-def test_skipped_steps_are_told_and_noted() -> None:
-    """With folds, the search alone sees the training part."""
-    run = planned(make_table(300).drop(["kind"]), "value")
-    known = run.data.train_in_memory
+def test_skipped_steps_are_reported_and_noted() -> None:
+    """With folds, only the search uses the training part."""
+    run = make_run(make_table(300).drop(["kind"]), "value")
+    train_rows = run.data.train_in_memory
     prepared = replace(run.data)
-    vars(prepared)["train_in_memory"] = replace(known, examples=spoilt(known.examples))
-    told: list[str] = []
-    outcome = replace(run, data=prepared).execute(lambda progress: told.append(progress.note))
-    assert "skipped steps: 3" in told  # once an epoch
+    vars(prepared)["train_in_memory"] = replace(
+        train_rows, examples=with_huge_target(train_rows.examples)
+    )
+    notes: list[str] = []
+    outcome = replace(run, data=prepared).execute(lambda progress: notes.append(progress.note))
+    assert "skipped steps: 3" in notes  # once an epoch
     assert any("the search skipped 3 weight steps" in note for note in outcome.notes)
-    assert_sound(outcome)
+    assert_finite(outcome)
 
 
-def test_a_refit_that_diverges_leaves_the_model_that_was_judged() -> None:
-    run = planned(make_table(300).drop(["kind"]), "value", refit=True)
+def test_a_refit_that_diverges_keeps_the_evaluated_model() -> None:
+    run = make_run(make_table(300).drop(["kind"]), "value", refit=True)
     test = run.data.test
-    prepared = replace(run.data, test=replace(test, examples=spoilt(test.examples)))
+    prepared = replace(run.data, test=replace(test, examples=with_huge_target(test.examples)))
     outcome = replace(run, data=prepared).execute()
-    plain = planned(make_table(300).drop(["kind"]), "value").execute()
+    plain = make_run(make_table(300).drop(["kind"]), "value").execute()
     assert any("training on all rows diverged" in note for note in outcome.notes)
     assert not outcome.trained_on_all_rows
     for name, array in plain.model.weights.items():

@@ -34,64 +34,64 @@ from tests.runs.helpers import make_table
 QUICK = {"candidates": 2, "time": 0.5}
 
 
-def labelled(target: str, rows: int = 400) -> LabelledTable:
+def make_labelled(target: str, rows: int = 400) -> LabelledTable:
     table = make_table(rows)
     return LabelledTable.from_table(
         table.drop([{"kind": "value", "value": "kind"}[target]]), target
     )
 
 
-def outcome(data: LabelledTable, limit: int = 1_500, **said: object) -> Outcome:
+def run(data: LabelledTable, limit: int = 1_500, **options: object) -> Outcome:
     limits = {"parameters": limit}
-    return plan_run(data, RunSettings(**({"limits": limits} | QUICK | said))).execute()
+    return plan_run(data, RunSettings(**({"limits": limits} | QUICK | options))).execute()
 
 
 @pytest.fixture(scope="module")
 def small() -> Outcome:
-    """So few rows that candidates are cross-validated."""
-    return outcome(labelled("kind"))
+    """Run on so few rows that candidates are cross-validated."""
+    return run(make_labelled("kind"))
 
 
 @pytest.fixture(scope="module")
 def large() -> Outcome:
-    """Enough rows for a validation part."""
-    return outcome(labelled("value", 4_500))
+    """Run on enough rows for a validation part."""
+    return run(make_labelled("value", 4_500))
 
 
 @pytest.mark.parametrize("which", ["small", "large"])
-def test_the_model_holds_its_limit_and_beats_knowing_nothing(
+def test_the_model_keeps_its_limit_and_beats_the_trivial_prediction(
     which: str, request: pytest.FixtureRequest
 ) -> None:
-    found: Outcome = request.getfixturevalue(which)
-    assert found.model.costs["parameters"] <= 1_500
-    assert all(one.architecture in found.plan.feasible for one in found.candidates)
+    outcome: Outcome = request.getfixturevalue(which)
+    assert outcome.model.costs["parameters"] <= 1_500
+    assert all(one.architecture in outcome.plan.feasible for one in outcome.candidates)
     metric = {"small": "log_loss", "large": "rmse"}[which]
-    assert found.scores["network"][metric].value < 0.8 * found.scores["trivial"][metric].value
-    assert set(found.scores) == {"network", "trivial", "boosted trees"}
+    assert outcome.scores["network"][metric].value < 0.8 * outcome.scores["trivial"][metric].value
+    assert set(outcome.scores) == {"network", "trivial", "boosted trees"}
 
 
 def test_candidates_come_best_first(small: Outcome, large: Outcome) -> None:
-    for found in (small, large):
-        losses = [one.loss for one in found.candidates]
+    for outcome in (small, large):
+        losses = [one.loss for one in outcome.candidates]
         assert losses == sorted(losses)
-        assert found.chosen.architecture == found.model.architecture
+        assert outcome.chosen.architecture == outcome.model.architecture
     assert small.plan.folds == 5
     assert large.plan.folds == 0
 
 
-def test_the_reported_score_is_the_models_on_the_test_rows(large: Outcome) -> None:
+def test_the_reported_score_is_that_of_the_model_on_test_rows(large: Outcome) -> None:
     test = large.data.test
-    again = score(large.model.target, test.truth, _predicted(large, test))
+    again = score(large.model.target, test.truth, _predict(large, test))
     assert again == large.scores["network"]
 
 
-def _predicted(found: Outcome, part) -> np.ndarray:
-    net = found.model._net
-    return found.data.target_prediction(net.logits(found.model.architecture, part.examples))
+def _predict(outcome: Outcome, part) -> np.ndarray:
+    net = outcome.model._net
+    return outcome.data.target_prediction(net.logits(outcome.model.architecture, part.examples))
 
 
 def test_one_seed_gives_the_same_bits() -> None:
-    runs = [outcome(labelled("kind"), seed=seed, time=None, candidates=1) for seed in (5, 5, 6)]
+    runs = [run(make_labelled("kind"), seed=seed, time=None, candidates=1) for seed in (5, 5, 6)]
     results = [replace(build_run_result(run), timings={}) for run in runs]
     assert results[0] == results[1]
     assert results[0] != results[2]
@@ -99,26 +99,26 @@ def test_one_seed_gives_the_same_bits() -> None:
         np.testing.assert_array_equal(weights, runs[1].model.weights[name])
 
 
-def test_observers_hear_of_every_phase() -> None:
-    heard: list[Progress] = []
+def test_every_phase_is_reported() -> None:
+    reports: list[Progress] = []
     limits = {"parameters": 1_000}
-    data = labelled("kind")
-    plan_run(data, RunSettings(limits=limits, **QUICK)).execute(heard.append)
-    phases = list(dict.fromkeys(told.phase for told in heard))
+    data = make_labelled("kind")
+    plan_run(data, RunSettings(limits=limits, **QUICK)).execute(reports.append)
+    phases = list(dict.fromkeys(report.phase for report in reports))
     assert phases == ["search", "candidates", "final training", "comparison"]
     for phase in phases:
-        shares = [told.done for told in heard if told.phase == phase]
+        shares = [report.done for report in reports if report.phase == phase]
         assert shares == sorted(shares)
         assert shares[-1] == pytest.approx(1)
-    last = [told for told in heard if told.snapshot][-1].snapshot
+    last = [report for report in reports if report.snapshot][-1].snapshot
     assert 0 < last.feasible_probability <= 1
     assert last.favourite_cost <= 1_000
     assert [sum(layer) for layer in last.probabilities] == pytest.approx([1, 1, 1], abs=1e-4)
 
 
-def test_a_refit_sees_all_rows_and_keeps_the_score() -> None:
+def test_a_refit_learns_from_all_rows_and_keeps_the_scores() -> None:
     plain, refitted = (
-        outcome(labelled("kind"), refit=refit, time=None, candidates=1) for refit in (False, True)
+        run(make_labelled("kind"), refit=refit, time=None, candidates=1) for refit in (False, True)
     )
     assert refitted.scores == plain.scores
     assert refitted.model.architecture == plain.model.architecture
@@ -126,13 +126,13 @@ def test_a_refit_sees_all_rows_and_keeps_the_score() -> None:
         assert not np.array_equal(weights, refitted.model.weights[name])
 
 
-def test_the_metric_chooses() -> None:
-    found = outcome(labelled("kind"), metric="auc")
-    assert found.metric.name == "auc"
-    result = build_run_result(found)
+def test_candidates_are_compared_by_the_given_metric() -> None:
+    outcome = run(make_labelled("kind"), metric="auc")
+    assert outcome.metric.name == "auc"
+    result = build_run_result(outcome)
     assert all(0.5 < one.score <= 1 for one in result.candidates)
     with pytest.raises(TabNASError, match="must be one of"):
-        outcome(labelled("value"), metric="auc")
+        run(make_labelled("value"), metric="auc")
 
 
 @settings(max_examples=15, deadline=None)
@@ -145,13 +145,13 @@ def test_nothing_infeasible_is_ever_returned(
     cost: str, limit: int, widths: tuple[int, ...] | None
 ) -> None:
     try:
-        found = outcome(
-            labelled("kind", 60), limits={cost: limit}, widths=widths, time=0.01, candidates=1,
+        outcome = run(
+            make_labelled("kind", 60), limits={cost: limit}, widths=widths, time=0.01, candidates=1,
             baselines=False,
         )  # fmt: skip
     except InfeasibleError:
         return
-    assert found.model.costs[cost] <= limit
+    assert outcome.model.costs[cost] <= limit
 
 
 def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
@@ -177,7 +177,7 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
     assert load_model(path / "model").architecture == small.model.architecture
 
 
-def test_result_json_says_what_people_ask(large: Outcome) -> None:
+def test_the_result_holds_costs_rows_scores_and_timings(large: Outcome) -> None:
     facts = json.loads(json.dumps(encode(build_run_result(large))))
     assert facts["costs"]["parameters"]["limit"] == 1_500
     assert facts["costs"]["flops"]["limit"] is None
@@ -192,28 +192,26 @@ def test_result_json_says_what_people_ask(large: Outcome) -> None:
 
 def test_the_smallest_and_the_widest_tables() -> None:
     tiny = Table.from_data({"x": np.arange(12.0), "y": ["a", "b", "b"] * 4})
-    assert outcome(LabelledTable.from_table(tiny, "y"), 50).model.costs["parameters"] <= 50
+    assert run(LabelledTable.from_table(tiny, "y"), 50).model.costs["parameters"] <= 50
     rng = np.random.default_rng(0)
     wide = {f"x{k}": rng.normal(size=40) for k in range(500)} | {"y": [0, 1] * 20}
     assert (
-        outcome(LabelledTable.from_table(Table.from_data(wide), "y"), 2_000).model.costs[
-            "parameters"
-        ]
+        run(LabelledTable.from_table(Table.from_data(wide), "y"), 2_000).model.costs["parameters"]
         <= 2_000
     )
 
 
-def test_iris_by_default(default_trainings: None) -> None:
+def test_iris_with_default_settings(default_trainings: None) -> None:
     iris = load_dataset("iris")
-    found = plan_run(
+    outcome = plan_run(
         LabelledTable.from_table(iris.table, iris.target), RunSettings(limits={"parameters": 200})
     ).execute()
-    assert found.scores["network"]["accuracy"].value >= 0.85
+    assert outcome.scores["network"]["accuracy"].value >= 0.85
 
 
 @pytest.mark.parametrize(("target", "rows"), [("kind", 300), ("kind", 3_900), ("value", 300)])
-def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: int) -> None:
-    """Nothing of them reaches the search, the choice or the training: bit for bit."""
+def test_the_model_does_not_depend_on_the_test_rows(target: str, rows: int) -> None:
+    """Search, choice and training give the same bits whatever the test rows are."""
     table = make_table(rows)
     data = LabelledTable.from_table(
         table.drop([{"kind": "value", "value": "kind"}[target]]), target
@@ -223,17 +221,17 @@ def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: in
     )
     resolved = {"search_epochs": 2, "epochs": 2, "candidates": 1}
     run = plan_run(data, settings, resolved=resolved)
-    shown = run.data.test.encoded.numeric[:, run.data.encoder.features.index("size")]
+    test_sizes = run.data.test.encoded.numeric[:, run.data.encoder.features.index("size")]
     sizes = table.arrow.column("size").to_numpy()
-    tested = np.isin(sizes.astype(np.float32), shown)
-    assert tested.sum() == len(run.data.test)
+    is_test = np.isin(sizes.astype(np.float32), test_sizes)
+    assert is_test.sum() == len(run.data.test)
     truth = data.truth.copy()
-    if target == "value":  # classes decide on the split itself, which deals them out evenly
-        truth[tested] *= -3
+    if target == "value":  # changed classes would change the split, which is stratified
+        truth[is_test] *= -3
     arrow = data.features.arrow.set_column(
-        0, "size", pa.array(np.where(tested, 9.0 - 100 * sizes, sizes))
+        0, "size", pa.array(np.where(is_test, 9.0 - 100 * sizes, sizes))
     )
-    colours = np.where(tested, "never seen", np.array(arrow.column("colour").to_pylist()))
+    colours = np.where(is_test, "never seen", np.array(arrow.column("colour").to_pylist()))
     arrow = arrow.set_column(arrow.column_names.index("colour"), "colour", pa.array(colours))
     other = plan_run(LabelledTable(Table(arrow), data.target, truth), settings, resolved=resolved)
     first, second = run.execute(), other.execute()
@@ -244,7 +242,7 @@ def test_whatever_the_test_rows_hold_the_model_is_the_same(target: str, rows: in
         np.testing.assert_array_equal(weights, second.model.weights[name])
 
 
-def test_a_metric_that_the_rows_do_not_define_is_refused_before_the_work() -> None:
+def test_a_metric_that_is_undefined_on_the_rows_is_refused_before_training() -> None:
     rows = 4_000
     table = Table.from_data(
         {"x": np.arange(rows) % 17, "t": np.arange(rows), "y": ["a", "b"] * 1_200 + ["a"] * 1_600}
@@ -254,35 +252,35 @@ def test_a_metric_that_the_rows_do_not_define_is_refused_before_the_work() -> No
         plan_run(LabelledTable.from_table(table, "y"), settings)
 
 
-def test_what_cannot_be_judged_is_a_note_and_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*arguments: object, **options: object) -> None:
+def test_a_baseline_that_fails_becomes_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raise_error(*arguments: object, **options: object) -> None:
         raise ValueError("no trees today")
 
-    monkeypatch.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", broken)
-    found = outcome(labelled("kind"))
-    assert found.boosted is None
-    assert set(found.scores) == {"network", "trivial"}
-    assert "no trees today" in build_run_result(found).notes[0]
+    monkeypatch.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", raise_error)
+    outcome = run(make_labelled("kind"))
+    assert outcome.boosted is None
+    assert set(outcome.scores) == {"network", "trivial"}
+    assert "no trees today" in build_run_result(outcome).notes[0]
 
 
-def test_balanced_classes_are_calibrated_as_they_were_learned() -> None:
+def test_balanced_classes_are_calibrated_with_training_weights() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(6_000, 2))
     rare = rng.random(6_000) < 0.2 / (1 + np.exp(-2 * x[:, 0]))
     table = Table.from_data({"a": x[:, 0], "b": x[:, 1], "kind": np.where(rare, "rare", "usual")})
-    found = outcome(
+    outcome = run(
         LabelledTable.from_table(table, "kind"), limits={"parameters": 100},
         class_weight="balanced",
         baselines=False,
     )  # fmt: skip
-    test = found.data.test
+    test = outcome.data.test
     assert test is not None
-    net = SuperNet.standalone(found.model.architecture, found.data.task)
-    net.load_weights(found.model.weights)
-    chances = probabilities(net.logits(found.model.architecture, test.examples))
-    # weighed alike, classes come as often as they are said to
+    net = SuperNet.standalone(outcome.model.architecture, outcome.data.task)
+    net.load_weights(outcome.model.weights)
+    chances = probabilities(net.logits(outcome.model.architecture, test.examples))
+    # with balanced weights, predicted and true shares agree
     weight = test.training_weight
     share = np.average(test.truth == 0, weights=weight)
     assert np.average(chances[:, 0], weights=weight) == pytest.approx(share, abs=0.05)
-    assert 0.5 < found.chosen.temperature < 2
-    assert any("equally frequent" in note for note in found.notes)
+    assert 0.5 < outcome.chosen.temperature < 2
+    assert any("equally frequent" in note for note in outcome.notes)

@@ -1,4 +1,4 @@
-"""What the processes of one run know alike, because the first has told them."""
+"""Collectives of the processes of one run: broadcast, gather and shared checkpoints."""
 
 from __future__ import annotations
 
@@ -24,26 +24,28 @@ from tests.runs.helpers import (
 pytest.importorskip("torch")
 
 
-def told(rank: int) -> list[Any]:
+def call_collectives(rank: int) -> list[Any]:
     ranks = connect_ranks()
     arrays = {"x": np.full((2, 3), rank, np.float32), "empty": np.zeros((0, 2))}
-    facts, carried = ranks.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
-    shapes = {name: array.shape for name, array in carried.items()}
-    most = ranks.all_reduce_max(10 * rank)
-    return [facts, shapes, carried["x"].max(), ranks.all_gather("x" * rank), most]
+    facts, received = ranks.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
+    shapes = {name: array.shape for name, array in received.items()}
+    maximum = ranks.all_reduce_max(10 * rank)
+    return [facts, shapes, received["x"].max(), ranks.all_gather("x" * rank), maximum]
 
 
 @pytest.mark.slow
-def test_the_first_tells_and_all_are_heard(tmp_path: Path) -> None:
-    for facts, shapes, largest, everyones, most in run_in_ranks(3, tmp_path, told):
+def test_collectives_give_the_same_values_to_all_processes(tmp_path: Path) -> None:
+    for facts, shapes, broadcast_value, gathered, maximum in run_in_ranks(
+        3, tmp_path, call_collectives
+    ):
         assert facts == {"by": 0, "number": 0.1 + 0.2}  # to the bit
         assert shapes == {"x": (2, 3), "empty": (0, 2)}
-        assert largest == 0
-        assert everyones == ["", "x", "xx"]
-        assert most == 20
+        assert broadcast_value == 0
+        assert gathered == ["", "x", "xx"]
+        assert maximum == 20
 
 
-def test_alone_all_of_it_is_trivial() -> None:
+def test_collectives_of_a_single_process_are_trivial() -> None:
     arrays = {"x": np.zeros(2)}
     assert SINGLE_PROCESS.broadcast("facts", arrays) == ("facts", arrays)
     assert SINGLE_PROCESS.all_gather(1) == [1]
@@ -52,7 +54,7 @@ def test_alone_all_of_it_is_trivial() -> None:
     SINGLE_PROCESS.check_same({"the table": "x"})
 
 
-def restored(rank: int, folder: Path | None) -> list[Any]:
+def read_search_result(rank: int, folder: Path | None) -> list[Any]:
     checkpoint = RunCheckpoint(
         None if rank else folder, identity={"the table": "x"}, ranks=connect_ranks()
     )
@@ -62,26 +64,28 @@ def restored(rank: int, folder: Path | None) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_a_ledger_is_read_by_the_first_for_all(tmp_path: Path) -> None:
+def test_the_first_process_reads_the_checkpoint_for_all(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
-    assert run_in_ranks(2, tmp_path, restored, folder) == [[], []]
+    assert run_in_ranks(2, tmp_path, read_search_result, folder) == [[], []]
     checkpoint = RunCheckpoint(folder, identity={"the table": "x"})
-    checkpoint.record("search", {"found": "8-4"}, {"weights": np.arange(3)})
+    checkpoint.record("search", {"best": "8-4"}, {"weights": np.arange(3)})
     checkpoint.save()
-    assert run_in_ranks(2, tmp_path, restored, folder) == [[{"found": "8-4"}, [0, 1, 2]]] * 2
+    assert (
+        run_in_ranks(2, tmp_path, read_search_result, folder) == [[{"best": "8-4"}, [0, 1, 2]]] * 2
+    )
 
 
-def planned(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
+def make_run(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
     data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
     settings = make_latency_settings(table_file, LATENCY_LIMITS, engine="torch", workers=2)
     before = plan_run(data, settings, measure=machine, ranks=ranks).plan.resolved
     return plan_run(data, settings, measure=machine, ranks=ranks, resolved=before | SHORT)
 
 
-def measured(rank: int, table_file: str) -> list[Any]:
+def run_and_measure(rank: int, table_file: str) -> list[Any]:
     machine = FakeMachine(lambda model, us: 1e9 if rank else us)
     ranks = connect_ranks()
-    run = planned(machine, table_file, ranks)
+    run = make_run(machine, table_file, ranks)
     checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)
     if rank:
         run.assist(checkpoint)
@@ -91,11 +95,11 @@ def measured(rank: int, table_file: str) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_only_the_first_measures(tmp_path: Path) -> None:
+def test_only_the_first_process_measures(tmp_path: Path) -> None:
     table_file = tmp_path / "here.json"
     table_file.write_text(make_latency_table(machine=Machine.here()).to_json())
-    (architecture, measured_us), asked = run_in_ranks(2, tmp_path, measured, str(table_file))
-    expected = planned(FakeMachine(), str(table_file), SINGLE_PROCESS).execute()
+    (architecture, measured_us), calls = run_in_ranks(2, tmp_path, run_and_measure, str(table_file))
+    expected = make_run(FakeMachine(), str(table_file), SINGLE_PROCESS).execute()
     assert architecture == str(expected.model.architecture)
     assert measured_us == expected.measured_us
-    assert asked == []
+    assert calls == []

@@ -46,28 +46,28 @@ from tests.runs.helpers import (
     KilledError,
     SlowWhenTrained,
     StopsAt,
-    columns,
-    facts,
+    collect_tradeoff_bits,
     kill_at,
-    shop_curve,
-    shops,
+    make_columns,
+    make_shop_tradeoff,
+    make_shops,
 )
 
 LIMITS = (150, 60, 400)
 
 
-def table() -> LabelledTable:
-    return LabelledTable.from_table(Table.from_data(columns()), "kind")
+def make_labelled() -> LabelledTable:
+    return LabelledTable.from_table(Table.from_data(make_columns()), "kind")
 
 
-def planned(limits=LIMITS, **settings) -> PlannedTradeoff:
-    told = {"limits": {"flops": 10_000}, "baselines": False, "candidates": 2} | settings
-    return plan_tradeoff(table(), RunSettings(**told), limits)
+def make_tradeoff(limits=LIMITS, **settings) -> PlannedTradeoff:
+    options = {"limits": {"flops": 10_000}, "baselines": False, "candidates": 2} | settings
+    return plan_tradeoff(make_labelled(), RunSettings(**options), limits)
 
 
 @pytest.fixture(scope="module")
 def tradeoff() -> PlannedTradeoff:
-    return planned()
+    return make_tradeoff()
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def outcomes(tradeoff):
     return tradeoff.execute()
 
 
-def test_every_network_keeps_its_limit_and_the_others(tradeoff, outcomes) -> None:
+def test_every_network_keeps_all_limits(tradeoff, outcomes) -> None:
     assert tradeoff.limits == (60, 150, 400)
     for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
         assert outcome.model.costs["parameters"] <= limit
@@ -85,7 +85,7 @@ def test_every_network_keeps_its_limit_and_the_others(tradeoff, outcomes) -> Non
             assert candidate.architecture in outcome.plan.feasible
 
 
-def test_more_room_is_never_worse_on_rows_held_out(outcomes) -> None:
+def test_a_wider_limit_is_never_worse_on_validation_rows(outcomes) -> None:
     losses = [outcome.chosen.loss for outcome in outcomes]
     assert losses == sorted(losses, reverse=True)
 
@@ -95,22 +95,23 @@ def test_nothing_is_trained_twice(outcomes) -> None:
         {c.architecture for c in outcome.candidates} - {earlier.chosen.architecture}
         for earlier, outcome in itertools.pairwise(outcomes)
     ]
-    for k, own in enumerate(new):
+    for k, architectures in enumerate(new):
         for other in outcomes[: k + 1]:
-            assert not own & {c.architecture for c in other.candidates}
+            assert not architectures & {c.architecture for c in other.candidates}
 
 
-def test_small_tables_try_simpler_networks_unless_told(tradeoff) -> None:
-    for one, simpler in ((planned(candidates=None), True), (tradeoff, False)):
-        plans = [run.plan for run in one.runs]
+def test_small_tables_try_simpler_networks_unless_candidates_is_set(tradeoff) -> None:
+    for planned, simpler in ((make_tradeoff(candidates=None), True), (tradeoff, False)):
+        plans = [run.plan for run in planned.runs]
         assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(2, simpler)] * 3
-    tried = {
-        str(one.architecture) for one in planned((60, 150), candidates=None).execute()[0].candidates
+    architectures = {
+        str(candidate.architecture)
+        for candidate in make_tradeoff((60, 150), candidates=None).execute()[0].candidates
     }
-    assert "linear" in tried
+    assert "linear" in architectures
 
 
-def test_each_limit_has_a_course_of_its_own(tradeoff, outcomes) -> None:
+def test_each_limit_has_its_own_snapshots(tradeoff, outcomes) -> None:
     for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
         assert len(outcome.snapshots) > 3
         cost = outcome.plan.feasible.budget.limits[-1].cost
@@ -119,44 +120,49 @@ def test_each_limit_has_a_course_of_its_own(tradeoff, outcomes) -> None:
             assert cost(space, Architecture.parse(snapshot.favourite)) <= limit
 
 
-def test_it_is_the_same_again_and_after_any_stop(tradeoff, outcomes, tmp_path) -> None:
-    wanted = facts(tradeoff, outcomes)
-    whole = StopsAt(tmp_path / "whole", planned(), -1)
-    again = planned()
-    assert facts(again, again.execute(checkpoint=whole)) == wanted
+def test_a_resumed_tradeoff_ends_with_the_same_bits(tradeoff, outcomes, tmp_path) -> None:
+    expected = collect_tradeoff_bits(tradeoff, outcomes)
+    uninterrupted = StopsAt(tmp_path / "uninterrupted", make_tradeoff(), -1)
+    again = make_tradeoff()
+    assert collect_tradeoff_bits(again, again.execute(checkpoint=uninterrupted)) == expected
     rng = np.random.default_rng(1)
-    for stops in ([5, whole.ticks // 2], rng.integers(1, whole.ticks // 2, size=2).tolist()):
+    for stops in (
+        [5, uninterrupted.steps // 2],
+        rng.integers(1, uninterrupted.steps // 2, size=2).tolist(),
+    ):
         folder = tmp_path / "-".join(map(str, stops))
         for stop in stops:
-            again = planned()
+            again = make_tradeoff()
             with pytest.raises(RunStopped):
                 again.execute(checkpoint=StopsAt(folder, again, stop))
-        again = planned()
-        found = again.execute(checkpoint=RunCheckpoint(folder, identity=again.identity()))
-        assert facts(again, found) == wanted
+        again = make_tradeoff()
+        resumed = again.execute(checkpoint=RunCheckpoint(folder, identity=again.identity()))
+        assert collect_tradeoff_bits(again, resumed) == expected
 
 
 @pytest.mark.parametrize(("widths", "layers"), [((2, 4), [1]), ((4, 2, 8), [2]), ((4, 8), [])])
-def test_bottlenecks_are_those_of_the_glossary(widths, layers, tradeoff, outcomes) -> None:
-    """Also of the first layer: the table has three inputs."""
-    own = outcomes[0].model
-    model = SimpleNamespace(architecture=Architecture(widths), costs=own.costs, limits=own.limits)
+def test_the_result_lists_bottlenecks(widths, layers, tradeoff, outcomes) -> None:
+    """The first layer counts too, since the table has three inputs."""
+    smallest = outcomes[0].model
+    model = SimpleNamespace(
+        architecture=Architecture(widths), costs=smallest.costs, limits=smallest.limits
+    )
     changed = (replace(outcomes[0], model=model), *outcomes[1:])
     assert build_tradeoff_result(tradeoff, changed).models[0].bottlenecks == tuple(layers)
 
 
-def config(tradeoff: PlannedTradeoff) -> dict:
-    """What somebody who does the work in Python writes to config.toml."""
+def make_config(tradeoff: PlannedTradeoff) -> dict:
+    """Return the config.toml of a trade-off that is run in Python."""
     settings = tradeoff.runs[-1].settings.to_dict()
-    said = {"cost": tradeoff.cost, "limits": list(tradeoff.limits)}
-    return {"settings": settings, "tradeoff": said}
+    section = {"cost": tradeoff.cost, "limits": list(tradeoff.limits)}
+    return {"settings": settings, "tradeoff": section}
 
 
 def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
-        folder.write_config(config(tradeoff))
-        result = folder.finish_all(tradeoff, outcomes)
+        folder.write_config(make_config(tradeoff))
+        result = folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
     assert load_tradeoff(path) == result
     for limit, model in zip(tradeoff.limits, result.models, strict=True):
         assert model.costs["parameters"].limit == limit
@@ -169,7 +175,9 @@ def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> 
         TradeoffFolder(path, resume=True)
 
 
-def test_a_page_that_cannot_be_made_is_no_loss(tradeoff, outcomes, tmp_path) -> None:
+def test_a_tradeoff_finishes_even_if_its_page_cannot_be_written(
+    tradeoff, outcomes, tmp_path
+) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config({})
@@ -179,67 +187,67 @@ def test_a_page_that_cannot_be_made_is_no_loss(tradeoff, outcomes, tmp_path) -> 
     assert load_run_model(path / "limit-400")
 
 
-def test_the_page_says_how_to_make_it_again(tradeoff, outcomes, tmp_path, monkeypatch) -> None:
+def test_the_code_on_the_page_reproduces_the_tradeoff(
+    tradeoff, outcomes, tmp_path, monkeypatch
+) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
-        folder.write_config(config(tradeoff))
-        folder.finish_all(tradeoff, outcomes)
+        folder.write_config(make_config(tradeoff))
+        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
     page = (path / "tradeoff.html").read_text(encoding="utf-8")
     code = re.search(r'<pre id="again-code".*?<code>(.*?)</code>', page, flags=re.S)
     monkeypatch.chdir(path)
-    write_csv(path / "rows.csv", {name: list(map(str, x)) for name, x in columns().items()})
+    write_csv(path / "rows.csv", {name: list(map(str, x)) for name, x in make_columns().items()})
     exec(unescape(code[1]), {})
     assert load_tradeoff("again").models == load_tradeoff(path).models
 
 
-def test_a_process_that_ended_between_two_runs_is_gone_on_with(
-    tradeoff, outcomes, tmp_path
-) -> None:
+def test_a_tradeoff_killed_between_two_runs_can_be_resumed(tradeoff, outcomes, tmp_path) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
-        folder.write_config(config(tradeoff))
+        folder.write_config(make_config(tradeoff))
         folder.checkpoint.mkdir()
-        folder.finish_all(tradeoff, outcomes)
+        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
     (path / "tradeoff.json").unlink()
     (path / "limit-400" / "result.json").unlink()
     before_its_report = path / folder_name(60)
     (before_its_report / "report.html").unlink()
     (before_its_report / ".lock").touch()
     with TradeoffFolder(path, resume=True) as folder:
-        folder.finish_all(tradeoff, outcomes)
+        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
     assert load_result(path / "limit-400").architecture
     assert (before_its_report / "report.html").exists()
     assert not (before_its_report / ".lock").exists()
 
 
-def test_a_process_that_ended_before_the_page_is_finished_by_resume(
+def test_resume_writes_the_page_of_a_tradeoff_that_was_killed_before_it(
     tradeoff, outcomes, tmp_path, capsys
 ) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
-        folder.write_config(config(tradeoff))
-        folder.finish_all(tradeoff, outcomes)
-    whole = {file.name for file in path.iterdir()}
+        folder.write_config(make_config(tradeoff))
+        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
+    files = {file.name for file in path.iterdir()}
     (path / "tradeoff.html").unlink()
     (path / ".lock").touch()
     (path / "checkpoint").mkdir()
     (path / ".tradeoff.html.0123abcd").touch()
     assert cli.run(["resume", str(path)]) == 0
     assert "tabnas predict" in capsys.readouterr().out
-    assert {file.name for file in path.iterdir()} == whole
+    assert {file.name for file in path.iterdir()} == files
 
 
 @pytest.mark.parametrize("limits", [(), (100,), (100, 100), tuple(range(100, 200))])
 def test_too_few_or_too_many_limits_are_refused(limits) -> None:
     with pytest.raises(TabNASError, match="2 to 50 different limits"):
-        planned(limits)
+        make_tradeoff(limits)
 
 
-def test_a_limit_that_nothing_keeps_is_refused_before_the_work() -> None:
+def test_an_infeasible_limit_is_refused_before_training() -> None:
     with pytest.raises(InfeasibleError, match="raise the limit"):
-        planned((2, 100))
+        make_tradeoff((2, 100))
     with pytest.raises(TabNASError, match="time"):
-        planned(time=3.0)
+        make_tradeoff(time=3.0)
 
 
 # -- limits on latency -----------------------------------------------------------------------------
@@ -254,22 +262,24 @@ def latency_file(tmp_path) -> str:
     return str(path)
 
 
-def of_latency(file: str, machine: FakeMachine, limits=LATENCIES, resolved=None) -> PlannedTradeoff:
+def plan_latencies(
+    file: str, machine: FakeMachine, limits=LATENCIES, resolved=None
+) -> PlannedTradeoff:
     limited = {"latency_us": limits[0], "parameters": 3_000}
     settings = RunSettings(limits=limited, latency_table=file, baselines=False)
     return plan_tradeoff(
-        table(), settings, limits, cost="latency_us", measure=machine, resolved=resolved
+        make_labelled(), settings, limits, cost="latency_us", measure=machine, resolved=resolved
     )
 
 
-def short(file: str, machine: FakeMachine) -> PlannedTradeoff:
-    before = of_latency(file, machine).resolved
-    return of_latency(file, machine, resolved=before | SHORT)
+def plan_short_latencies(file: str, machine: FakeMachine) -> PlannedTradeoff:
+    before = plan_latencies(file, machine).resolved
+    return plan_latencies(file, machine, resolved=before | SHORT)
 
 
-def test_the_latency_of_every_model_is_measured_and_told(latency_file) -> None:
+def test_the_latency_of_every_model_is_measured_and_reported(latency_file) -> None:
     machine = FakeMachine()
-    curve = short(latency_file, machine)
+    curve = plan_short_latencies(latency_file, machine)
     outcomes = curve.execute()
     result = build_tradeoff_result(curve, outcomes)
     costs = []
@@ -282,24 +292,24 @@ def test_the_latency_of_every_model_is_measured_and_told(latency_file) -> None:
     assert [model.pareto_optimal for model in result.models] == optimal
 
 
-def test_a_plan_with_latencies_is_gone_on_with_and_measures_nothing(latency_file, tmp_path) -> None:
+def test_a_resumed_tradeoff_measures_only_finished_models(latency_file, tmp_path) -> None:
     machine = FakeMachine()
-    curve = short(latency_file, machine)
+    curve = plan_short_latencies(latency_file, machine)
     checkpoint = RunCheckpoint(tmp_path / "run", identity=curve.identity(), every=1e9)
     with pytest.raises(KilledError):
         curve.execute(kill_at("candidates"), checkpoint)
     machine.calls.clear()
-    again = of_latency(latency_file, machine, resolved=curve.resolved)
+    again = plan_latencies(latency_file, machine, resolved=curve.resolved)
     checkpoint = RunCheckpoint(tmp_path / "run", identity=again.identity())
     again.execute(checkpoint=checkpoint)
-    assert len(machine.calls) == len(LATENCIES)  # the finished model of each limit alone
+    assert len(machine.calls) == len(LATENCIES)  # only the finished model of each limit
 
 
-def test_what_was_too_slow_for_a_tight_limit_is_there_for_a_looser_one(latency_file) -> None:
+def test_a_network_too_slow_for_a_tight_limit_is_a_candidate_for_a_wider_one(latency_file) -> None:
     machine = SlowWhenTrained(extra_us=3.0)
-    best = short(latency_file, machine).execute()[0].model.architecture
+    best = plan_short_latencies(latency_file, machine).execute()[0].model.architecture
     machine.slow = (str(best),)
-    tight, loose, _ = short(latency_file, machine).execute()
+    tight, loose, _ = plan_short_latencies(latency_file, machine).execute()
     assert tight.model.architecture != best
     assert best in {one.architecture for one in tight.candidates}
     assert best in {one.architecture for one in loose.candidates}
@@ -307,18 +317,18 @@ def test_what_was_too_slow_for_a_tight_limit_is_there_for_a_looser_one(latency_f
 
 
 @pytest.mark.parametrize("cost", ["parameters", "dense_parameters", "flops", "bytes"])
-def test_what_is_counted_has_whole_limits(cost) -> None:
+def test_limits_on_counts_must_be_integers(cost) -> None:
     with pytest.raises(TabNASError, match=rf"limits on {cost} must be integers, got 150.5"):
-        plan_tradeoff(table(), RunSettings(limits={cost: 150}), (150.5, 300), cost=cost)
+        plan_tradeoff(make_labelled(), RunSettings(limits={cost: 150}), (150.5, 300), cost=cost)
 
 
-def test_an_unknown_cost_is_told_of_all_that_are_known() -> None:
+def test_the_error_of_an_unknown_cost_lists_the_known_ones() -> None:
     with pytest.raises(TabNASError, match=r"known: batch_latency_us, .*flops, latency_us"):
-        plan_tradeoff(table(), RunSettings(limits={"flops": 1_000}), (1, 2), cost="xyz")
+        plan_tradeoff(make_labelled(), RunSettings(limits={"flops": 1_000}), (1, 2), cost="xyz")
 
 
 @given(st.lists(st.floats(1e-9, 1e9), min_size=2, unique=True))
-def test_every_limit_has_a_folder_of_its_own(limits) -> None:
+def test_every_limit_has_its_own_folder(limits) -> None:
     names = [folder_name(limit) for limit in limits]
     assert len(set(names)) == len(limits)
     assert all(FOLDER.fullmatch(name) for name in names)
@@ -329,14 +339,14 @@ def test_every_limit_has_a_folder_of_its_own(limits) -> None:
 
 @pytest.fixture(scope="module")
 def shop_outcomes() -> tuple[PlannedTradeoff, tuple[Outcome, ...]]:
-    curve = shop_curve()
+    curve = make_shop_tradeoff()
     return curve, curve.execute()
 
 
-def test_each_limit_has_the_embeddings_that_a_search_has(shop_outcomes) -> None:
+def test_each_limit_has_the_embeddings_of_a_single_run(shop_outcomes) -> None:
     curve, _ = shop_outcomes
     for limit, run in zip(SHOP_LIMITS, curve.runs, strict=True):
-        alone = plan_run(shops(), replace(run.settings, limits={"parameters": limit}))
+        alone = plan_run(make_shops(), replace(run.settings, limits={"parameters": limit}))
         assert run.data.encoder.categories == alone.data.encoder.categories
         assert run.data.dimensions == alone.data.dimensions
         assert run.data.digest() == alone.data.digest()
@@ -346,7 +356,7 @@ def test_each_limit_has_the_embeddings_that_a_search_has(shop_outcomes) -> None:
     assert all(one is numbers[0] for one in numbers)  # rows are in memory once
 
 
-def test_a_wider_limit_knows_more_categories_and_does_better(shop_outcomes) -> None:
+def test_a_wider_limit_with_more_categories_does_better(shop_outcomes) -> None:
     curve, outcomes = shop_outcomes
     for limit, outcome in zip(SHOP_LIMITS, outcomes, strict=True):
         assert outcome.model.costs["parameters"] <= limit
@@ -359,35 +369,37 @@ def test_a_wider_limit_knows_more_categories_and_does_better(shop_outcomes) -> N
 
 def test_limits_with_the_same_embeddings_share_a_search() -> None:
     settings = RunSettings(limits={"flops": 10_000}, baselines=False)
-    curve = plan_tradeoff(shops(), settings, (40, 600, 800))
+    curve = plan_tradeoff(make_shops(), settings, (40, 600, 800))
     assert [len(group) for group in curve.groups] == [1, 2]
     assert curve.runs[1].plan.feasible.space is curve.runs[2].plan.feasible.space
     assert curve.runs[1].data is curve.runs[2].data
 
 
-def test_curves_of_categories_are_the_same_after_any_stop(shop_outcomes, tmp_path) -> None:
-    wanted = facts(*shop_outcomes)
-    whole = StopsAt(tmp_path / "whole", shop_curve(), -1)
-    again = shop_curve()
-    assert facts(again, again.execute(checkpoint=whole)) == wanted
-    for stop in (5, whole.ticks // 4, whole.ticks // 2, whole.ticks - 3):
-        again = shop_curve()
+def test_a_resumed_tradeoff_with_categories_ends_with_the_same_bits(
+    shop_outcomes, tmp_path
+) -> None:
+    expected = collect_tradeoff_bits(*shop_outcomes)
+    uninterrupted = StopsAt(tmp_path / "uninterrupted", make_shop_tradeoff(), -1)
+    again = make_shop_tradeoff()
+    assert collect_tradeoff_bits(again, again.execute(checkpoint=uninterrupted)) == expected
+    for stop in (5, uninterrupted.steps // 4, uninterrupted.steps // 2, uninterrupted.steps - 3):
+        again = make_shop_tradeoff()
         with pytest.raises(RunStopped):
             again.execute(checkpoint=StopsAt(tmp_path / str(stop), again, stop))
-        again = shop_curve()
+        again = make_shop_tradeoff()
         checkpoint = RunCheckpoint(tmp_path / str(stop), identity=again.identity())
-        assert facts(again, again.execute(checkpoint=checkpoint)) == wanted
+        assert collect_tradeoff_bits(again, again.execute(checkpoint=checkpoint)) == expected
 
 
-def test_embeddings_that_do_not_pay_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then the best network of the tighter limit is that of the wider one, too, with its limit."""
-    curve = shop_curve()
+def test_larger_embeddings_that_do_not_help_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best network of the tightest limit is then also that of the wider limits."""
+    curve = make_shop_tradeoff()
     tight = curve.runs[0].data
-    usual = CandidateTraining._loss
+    loss = CandidateTraining._loss
 
     def worse(self, outputs, rows):
-        paid = self.data.encoder.categories == tight.encoder.categories
-        return usual(self, outputs, rows) + (0 if paid else 100)
+        is_tight = self.data.encoder.categories == tight.encoder.categories
+        return loss(self, outputs, rows) + (0 if is_tight else 100)
 
     monkeypatch.setattr(CandidateTraining, "_loss", worse)
     first, *others = curve.execute()

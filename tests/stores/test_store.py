@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tabnas import TabNASError
 from tabnas.stores import Store, encode_store, open_store
 from tabnas.stores._document import _digest
-from tests.mutations import mutated_bytes, mutated_values
+from tests.mutations import mutate_bytes, mutate_values
 from tests.stores.conftest import mixed_columns, write_csv
 
 ROWS = 300
@@ -158,9 +158,9 @@ def test_any_damage_ends_in_a_sentence(seed: int, copy: Path) -> None:
     rng = Random(seed)
     path = copy / "store.json"
     if seed % 2:
-        path.write_bytes(mutated_bytes(rng, path.read_bytes()))
+        path.write_bytes(mutate_bytes(rng, path.read_bytes()))
     else:  # by somebody who knows how to sign
-        document = mutated_values(rng, json.loads(path.read_bytes()))
+        document = mutate_values(rng, json.loads(path.read_bytes()))
         if isinstance(document, dict):
             document.pop("sha256", None)
             document["sha256"] = _digest(document)

@@ -16,7 +16,7 @@ from tabnas.cli._main import run
 from tabnas.data import TableEncoder
 from tabnas.runs import load_config
 from tests.cli.conftest import BRIEF, ROWS, change, make_columns, write_csv
-from tests.processes import LONGEST, started, wait_until
+from tests.processes import TIMEOUT, started, wait_until
 
 LIMIT = ["--max-parameters", "300"]
 KIND = ["--target", "kind"]
@@ -306,7 +306,7 @@ def test_signals_end_a_process_cleanly(sent: signal.Signals, code: int, here: Pa
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         wait_until((here / "runs").exists, process)  # taken before the work begins
         process.send_signal(sent)
-        out, err = process.communicate(timeout=LONGEST)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == code
     assert out == b""
     assert b"Traceback" not in err

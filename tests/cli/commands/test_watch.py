@@ -35,8 +35,8 @@ from tabnas.results import Snapshot
 from tabnas.runs import RunStatus, load_result, read_status
 from tests.cli.commands.test_search import run_refused
 from tests.cli.conftest import make_columns, write_csv
-from tests.mutations import mutated_values
-from tests.processes import LONGEST, started, wait_until
+from tests.mutations import mutate_values
+from tests.processes import TIMEOUT, started, wait_until
 
 SGR = re.compile(r"\x1b\[([\d;]*)m")
 COLOUR = re.compile(r"[34]8;(5;\d+|2;\d+;\d+;\d+)")
@@ -234,7 +234,7 @@ def test_changed_results_are_a_one_line_error_or_sanitized(
     copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
     result = encode(load_result(copy))
     for seed in range(60):
-        forged = mutated_values(Random(seed), result | {"notes": [EVIL], "chosen_by": EVIL})
+        forged = mutate_values(Random(seed), result | {"notes": [EVIL], "chosen_by": EVIL})
         (copy / "result.json").write_text(json.dumps(forged), encoding="utf-8")
         assert run(["watch", str(copy)]) in (0, 2)
         said = capsys.readouterr()
@@ -339,7 +339,7 @@ def test_a_search_is_followed_to_its_end(tmp_path: Path) -> None:
             env=os.environ | {"COLUMNS": "80"},
             check=True,
         )
-        assert search.wait(LONGEST) == 0
+        assert search.wait(TIMEOUT) == 0
     assert "next: tabnas predict run new.csv" in watched.stdout
     assert watched.stderr == ""
     assert read_status(tmp_path / "run") is None

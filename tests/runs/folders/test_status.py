@@ -26,7 +26,7 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs.folders import _status as status_module
-from tests.mutations import mutated_bytes, mutated_values
+from tests.mutations import mutate_bytes, mutate_values
 from tests.runs.helpers import make_table
 
 
@@ -221,9 +221,9 @@ def test_damaged_files_are_refused_with_a_clear_error(
     for seed in range(400):
         rng = Random(seed)
         if seed % 2:
-            file.write_bytes(mutated_bytes(rng, content))
+            file.write_bytes(mutate_bytes(rng, content))
         else:
-            file.write_text(json.dumps(mutated_values(rng, document)))
+            file.write_text(json.dumps(mutate_values(rng, document)))
         error = read_error(tmp_path)
         assert not error or status_module.PROGRESS in error
 
