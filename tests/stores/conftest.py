@@ -17,7 +17,7 @@ Columns = Mapping[str, Sequence[object]]
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
-    """Let chunks have few bytes, and pieces a few more."""
+    """Return a function that sets the bytes of a chunk and of a piece."""
 
     def set_sizes(chunk: int, piece: int) -> None:
         monkeypatch.setattr(_settings, "MAX_CHUNK_BYTES", chunk)
@@ -28,42 +28,45 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
 
 
 def write_csv(path: Path, columns: Columns, separator: str = ",") -> Path:
-    """A table as text; None is an empty cell."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "wt", encoding="utf-8", newline="") as file:
+    """Write columns to a text file; None is an empty cell."""
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "wt", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=separator, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
     return path
 
 
-def mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
-    """Every kind of column, with gaps, and both kinds of target."""
+def make_mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
+    """Return columns of every kind, with gaps, and both kinds of target."""
     rng = np.random.default_rng(seed)
     size = rng.normal(size=rows)
     words = np.array(["red", "blue", 'a "green" one', "two\nlines", "with, comma", "rare"])
     colour = words[rng.choice(6, rows, p=[0.3, 0.3, 0.2, 0.1, 0.08, 0.02])]
 
-    def gaps(values: Sequence[object]) -> list[object]:
-        return [None if gone else v for v, gone in zip(values, rng.random(rows) < 0.1, strict=True)]
+    def with_gaps(values: Sequence[object]) -> list[object]:
+        return [
+            None if is_missing else v
+            for v, is_missing in zip(values, rng.random(rows) < 0.1, strict=True)
+        ]
 
     return {
-        "size": gaps([f"{value:.4f}" for value in size]),
+        "size": with_gaps([f"{value:.4f}" for value in size]),
         "whole": [str(value) for value in rng.integers(0, 9, rows)],
-        "colour": gaps(colour.tolist()),
+        "colour": with_gaps(colour.tolist()),
         "user": [f"u{value:03d}" for value in rng.integers(0, 40, rows)],
-        "paid": gaps(["true" if value else "false" for value in rng.random(rows) < 0.5]),
-        "day": gaps([f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(rows)]),
+        "paid": with_gaps(["true" if value else "false" for value in rng.random(rows) < 0.5]),
+        "day": with_gaps([f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(rows)]),
         "same": ["x"] * rows,
-        "kind": gaps(["high" if value > 0.2 else "low" for value in size]),
+        "kind": with_gaps(["high" if value > 0.2 else "low" for value in size]),
         "value": [f"{3 * value + 1:.4f}" for value in size],
     }
 
 
-def in_memory(
+def encode_in_memory(
     table: Table, target: str, *, shares: tuple[float, float] = (0.2, 0.2), **options: object
 ) -> tuple[TableEncoder, dict[str, tuple[np.ndarray, ...]]]:
-    """The encoder and the arrays of each part, as a table in memory gives them."""
+    """Return the encoder and the arrays of each part, encoded as a table in memory."""
     column = table.column(target)
     present = find_labelled_rows(column)
     parts = draw_parts(0, 0, len(table), shares)[present]
@@ -80,7 +83,7 @@ def in_memory(
 
 
 def assert_holds(store: Store, arrays: Mapping[str, tuple[np.ndarray, ...]]) -> None:
-    """The store has these rows, to the bit."""
+    """Assert that the store has these rows, to the bit."""
     for part, (numeric, categorical, truth) in arrays.items():
         rows = store.read(part, 0, store.rows[part])
         assert rows.encoded.numeric.tobytes() == numeric.tobytes()

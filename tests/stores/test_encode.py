@@ -1,4 +1,4 @@
-"""What comes out of two passes over files is what a table in memory gives."""
+"""Encoding files in two passes gives the same arrays as a table in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,13 @@ from tabnas.data import (
 from tabnas.stores import encode_store, open_store
 from tests.criteo import write_criteo
 from tests.real_files import write_adult
-from tests.stores.conftest import Columns, assert_holds, in_memory, mixed_columns, write_csv
+from tests.stores.conftest import (
+    Columns,
+    assert_holds,
+    encode_in_memory,
+    make_mixed_columns,
+    write_csv,
+)
 
 ROWS = 400
 
@@ -43,7 +49,7 @@ truths = st.sampled_from(["true", "false", "True", "FALSE"])
 
 @st.composite
 def tables(draw: st.DrawFn) -> dict[str, list[object]]:
-    """Columns of every kind; some repeat themselves, some are constant or empty."""
+    """Draw columns of every kind; some have few values, some are constant or empty."""
     rng = Random(draw(st.integers(0, 2**32)))  # drawing every cell would take most of the time
     rows = draw(st.integers(30, 60))
     columns = {}
@@ -62,7 +68,7 @@ def tables(draw: st.DrawFn) -> dict[str, list[object]]:
 
 @given(tables(), st.sampled_from([150, 10_000]), st.sampled_from(["robust", "standard", "none"]))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_store_is_the_table_in_memory(
+def test_a_store_equals_the_table_in_memory(
     small_chunks: Callable[[int, int], None], columns: Columns, chunk: int, scaling: str
 ) -> None:
     small_chunks(chunk, 3 * chunk)
@@ -70,7 +76,7 @@ def test_a_store_is_the_table_in_memory(
     with TemporaryDirectory() as folder:
         path = write_csv(Path(folder) / "table.csv", columns)
         try:
-            encoder, arrays = in_memory(read_table(path), target, scaling=scaling)
+            encoder, arrays = encode_in_memory(read_table(path), target, scaling=scaling)
         except TabNASError:
             assume(False)
         assume(target == "value" or len(np.unique(arrays["train"][2])) > 1)
@@ -85,19 +91,21 @@ def test_a_store_is_the_table_in_memory(
 
 
 @pytest.mark.parametrize(
-    "written", [("true", "True"), ("1", "1.0"), ("2024-01-01", "2024-01-01 00:00:00")]
+    "spellings", [("true", "True"), ("1", "1.0"), ("2024-01-01", "2024-01-01 00:00:00")]
 )
-def test_one_value_written_variously_is_constant(written: tuple[str, str], tmp_path: Path) -> None:
+def test_a_column_with_different_spellings_of_one_value_is_constant(
+    spellings: tuple[str, str], tmp_path: Path
+) -> None:
     rows = 60
     columns = {
-        "c": list(written) * (rows // 2),
+        "c": list(spellings) * (rows // 2),
         "x": list(range(rows)),
         "kind": ["a", "b", "c"] * (rows // 3),
     }
     path = write_csv(tmp_path / "table.csv", columns)
     kinds = {"x": "numeric"}
     store = encode_store(path, tmp_path / "store", target="kind", kinds=kinds)
-    encoder, arrays = in_memory(read_table(path), "kind", kinds=kinds)
+    encoder, arrays = encode_in_memory(read_table(path), "kind", kinds=kinds)
     assert store.encoder.constant == ("c",)
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
@@ -105,7 +113,7 @@ def test_one_value_written_variously_is_constant(written: tuple[str, str], tmp_p
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".parquet", ".feather"])
 @pytest.mark.parametrize("target", ["kind", "value"])
-def test_every_format(
+def test_every_file_format_gives_the_same_rows(
     ending: str, target: str, tmp_path: Path, small_chunks: Callable[[int, int], None]
 ) -> None:
     small_chunks(4_000, 4_000)
@@ -113,14 +121,14 @@ def test_every_format(
     path = tmp_path / f"table{ending}"
     separator = "\t" if ending == ".tsv" else ","
     text = tmp_path / "text.csv" if ending in (".parquet", ".feather") else path
-    write_csv(text, mixed_columns(ROWS), separator)
+    write_csv(text, make_mixed_columns(ROWS), separator)
     table = read_table(text)
     if ending == ".parquet":
         parquet.write_table(table.arrow, path, row_group_size=90)
     elif ending == ".feather":
         feather.write_feather(table.arrow, path, chunksize=90)
     store = encode_store(path, tmp_path / "store", target=target, drop=(other,))
-    encoder, arrays = in_memory(read_table(path), target, drop=(other,))
+    encoder, arrays = encode_in_memory(read_table(path), target, drop=(other,))
     assert store.encoder.to_dict() == encoder.to_dict()
     assert store.encoder.constant == ("same",)
     assert_holds(store, arrays)
@@ -131,39 +139,39 @@ def test_every_format(
 def test_rows_do_not_depend_on_chunks_or_pieces(
     tmp_path: Path, small_chunks: Callable[[int, int], None]
 ) -> None:
-    path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
+    path = write_csv(tmp_path / "table.csv", make_mixed_columns(ROWS))
     stores = []
     for chunk, piece in ((1 << 20, 1 << 20), (3_000, 3_000), (700, 5_000)):
         small_chunks(chunk, piece)
         stores.append(encode_store(path, tmp_path / f"{chunk}", target="kind"))
-    whole = stores[0]
-    _, arrays = in_memory(read_table(path), "kind")
+    in_one_chunk = stores[0]
+    _, arrays = encode_in_memory(read_table(path), "kind")
     for store in stores:
-        assert store.encoder.to_dict() == whole.encoder.to_dict()
+        assert store.encoder.to_dict() == in_one_chunk.encoder.to_dict()
         assert_holds(store, arrays)
     assert len(stores[0].pieces) == 1
     assert all(len(store.pieces) > 2 for store in stores[1:])
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:
-    columns = mixed_columns(ROWS)
-    whole = write_csv(tmp_path / "whole.csv", columns)
+    columns = make_mixed_columns(ROWS)
+    path = write_csv(tmp_path / "whole.csv", columns)
     cuts = [(0, 150), (150, 160), (160, ROWS)]
     paths = [
         write_csv(tmp_path / f"{a}.csv", {n: v[a:b] for n, v in columns.items()}) for a, b in cuts
     ]
     store = encode_store(paths, tmp_path / "store", target="kind")
-    encoder, arrays = in_memory(read_table(whole), "kind")
+    encoder, arrays = encode_in_memory(read_table(path), "kind")
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
 
 
-def test_a_link_tells_what_its_file_does_not(tmp_path: Path) -> None:
-    hidden = write_csv(tmp_path / "3f786850e387", mixed_columns(ROWS))
+def test_the_name_of_a_link_gives_the_file_format(tmp_path: Path) -> None:
+    hidden = write_csv(tmp_path / "3f786850e387", make_mixed_columns(ROWS))
     link = tmp_path / "train.csv"
     link.symlink_to(hidden)
     store = encode_store(link, tmp_path / "store", target="kind")
-    encoder, arrays = in_memory(read_table(link), "kind")
+    encoder, arrays = encode_in_memory(read_table(link), "kind")
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
     again = tmp_path / "test.csv"
@@ -172,8 +180,8 @@ def test_a_link_tells_what_its_file_does_not(tmp_path: Path) -> None:
         encode_store(link, tmp_path / "other", target="kind", test=[again])
 
 
-def test_files_of_ones_own_replace_the_shares(tmp_path: Path) -> None:
-    paths = [write_csv(tmp_path / f"{i}.csv", mixed_columns(100, seed=i)) for i in range(3)]
+def test_given_files_replace_the_shares(tmp_path: Path) -> None:
+    paths = [write_csv(tmp_path / f"{i}.csv", make_mixed_columns(100, seed=i)) for i in range(3)]
     store = encode_store(
         paths[0], tmp_path / "store", target="kind", validation=[paths[1]], test=[paths[2]]
     )
@@ -181,18 +189,18 @@ def test_files_of_ones_own_replace_the_shares(tmp_path: Path) -> None:
     present = [find_labelled_rows(table.column("kind")) for table in tables]
     assert list(store.rows.values()) == list(map(len, present))
     test = store.encoder.encode(tables[2])
-    kept = present[2]
+    labelled = present[2]
     rows = store.read("test", 0, store.rows["test"])
-    assert (rows.encoded.numeric == test.numeric[kept]).all()
-    one = encode_store(paths[0], tmp_path / "one", target="kind", test=[paths[1]])
-    assert one.shares == (0.2, 0.0)
-    assert one.rows["test"] == len(present[1])
+    assert (rows.encoded.numeric == test.numeric[labelled]).all()
+    smaller_store = encode_store(paths[0], tmp_path / "one", target="kind", test=[paths[1]])
+    assert smaller_store.shares == (0.2, 0.0)
+    assert smaller_store.rows["test"] == len(present[1])
 
 
-def test_a_column_that_changes_late_is_not_lost(
+def test_a_column_that_changes_late_is_not_dropped(
     tmp_path: Path, small_chunks: Callable[[int, int], None]
 ) -> None:
-    small_chunks(2_000, 4_000)  # the first rows that kinds are found from are few, too
+    small_chunks(2_000, 4_000)  # kinds are found from few rows, too
     rows = 1_000
     late = rows - 200
     columns = {
@@ -207,8 +215,8 @@ def test_a_column_that_changes_late_is_not_lost(
     path = write_csv(tmp_path / "table.csv", columns)
     with pytest.warns(DataWarning, match="'known' looks like an identifier"):
         store = encode_store(path, tmp_path / "store", target="kind")
-    said = store.encoder.describe()
-    kinds = {name: words.split(":")[0] for name, words in said.items()}
+    descriptions = store.encoder.describe()
+    kinds = {name: description.split(":")[0] for name, description in descriptions.items()}
     assert kinds == {
         "number": "numeric",
         "word": "categorical",
@@ -218,13 +226,13 @@ def test_a_column_that_changes_late_is_not_lost(
         "known": "numeric",
     }
     with pytest.warns(DataWarning, match="'known' looks like an identifier"):
-        encoder, arrays = in_memory(read_table(path), "kind")
+        encoder, arrays = encode_in_memory(read_table(path), "kind")
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "sentence"),
+    ("column", "value", "message"),
     [
         (
             "whole",
@@ -238,30 +246,30 @@ def test_a_column_that_changes_late_is_not_lost(
         ("value", "much", "'value' must hold numbers, but row 390 is 'much'"),
     ],
 )
-def test_contradictions_name_file_and_row(
+def test_values_of_another_kind_are_refused_with_file_and_row(
     column: str,
     value: str,
-    sentence: str,
+    message: str,
     tmp_path: Path,
     small_chunks: Callable[[int, int], None],
 ) -> None:
     small_chunks(2_000, 5_000)
-    columns = mixed_columns(ROWS)
+    columns = make_mixed_columns(ROWS)
     columns[column][389] = value
     path = write_csv(tmp_path / "table.csv", columns)
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         encode_store(path, tmp_path / "store", target="value", drop=("kind",))
 
 
-def test_numbers_with_remarks_are_refused_at_once(tmp_path: Path) -> None:
-    columns = mixed_columns(ROWS)
+def test_numbers_with_text_are_refused_before_encoding(tmp_path: Path) -> None:
+    columns = make_mixed_columns(ROWS)
     columns["size"][7] = "broken"
     path = write_csv(tmp_path / "table.csv", columns)
     with pytest.raises(
         TabNASError, match=r"'table.csv': .*'size' must hold numbers only.*row 8 is"
     ):
         encode_store(path, tmp_path / "store", target="kind")
-    assert not (tmp_path / "store").exists()  # nothing was begun
+    assert not (tmp_path / "store").exists()  # nothing was written
     store = encode_store(
         path, tmp_path / "store", target="kind", kinds={"size": "categorical"}, min_count=1
     )
@@ -269,39 +277,41 @@ def test_numbers_with_remarks_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_decimal_commas(tmp_path: Path, small_chunks: Callable[[int, int], None]) -> None:
-    columns = mixed_columns(ROWS)
+    columns = make_mixed_columns(ROWS)
     columns["size"] = [None if v is None else str(v).replace(".", ",") for v in columns["size"]]
     path = write_csv(tmp_path / "table.csv", columns, ";")
     small_chunks(3_000, 3_000)
     store = encode_store(path, tmp_path / "store", target="kind")
-    encoder, arrays = in_memory(read_table(path), "kind")
+    encoder, arrays = encode_in_memory(read_table(path), "kind")
     assert "size" in encoder.features
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
 
 
 def test_hashed_columns_need_no_sketches(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
+    path = write_csv(tmp_path / "table.csv", make_mixed_columns(ROWS))
     kinds = {"user": "hashed", "colour": "hashed"}
     store = encode_store(path, tmp_path / "store", target="kind", kinds=kinds)
-    encoder, arrays = in_memory(read_table(path), "kind", kinds=kinds)
+    encoder, arrays = encode_in_memory(read_table(path), "kind", kinds=kinds)
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
     narrow = encode_store(path, tmp_path / "narrow", target="kind", kinds=kinds, buckets=64)
     assert narrow.encoder.categories == (66, 65)
 
 
-def test_large_parts_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rows_of_large_parts_are_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tabnas.stores import _split
 
     monkeypatch.setattr(_split, "MAX_HELD_OUT_ROWS", 20)
-    path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))
+    path = write_csv(tmp_path / "table.csv", make_mixed_columns(ROWS))
     store = encode_store(path, tmp_path / "store", target="kind", shares=Shares(test=0.01))
     assert store.shares == (pytest.approx(20 / ROWS, rel=0.01), 0.01)
     assert 5 < store.rows["validation"] < 40
 
 
-def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoders_are_fitted_to_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tabnas.stores import _settings
 
     monkeypatch.setattr(_settings, "MAX_SAMPLED_ROWS", 1_000)
@@ -318,11 +328,11 @@ def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     column = store.encoder.columns[0]
     assert column.center == pytest.approx(5, abs=0.4)
     assert column.scale == pytest.approx(2, abs=0.4)
-    assert "rare gap is missing" in store.encoder.features  # though no sample would tell
+    assert "rare gap is missing" in store.encoder.features  # although the sample may have no gap
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "message"),
     [
         ("a,kind\n1,x\n2\n", "'table.csv' must have 2 values in every row.*row 2 has 1"),
         ('a,kind\n1,x\n"2,y\n3,x\n', "must close every quote"),
@@ -335,40 +345,42 @@ def test_a_sample_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("a,b\n1,x\n2,y\n", "there is no column 'kind'"),
     ],
 )
-def test_tables_that_cannot_be(content: str, sentence: str, tmp_path: Path) -> None:
+def test_unusable_tables_are_refused(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text(content)
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         encode_store(path, tmp_path / "store", target="kind")
 
 
-def test_files_must_be_alike(tmp_path: Path) -> None:
-    first = write_csv(tmp_path / "first.csv", mixed_columns(50))
-    other = {"more": ["1"] * 50, **mixed_columns(50)}
+def test_files_of_different_formats_or_columns_are_refused(tmp_path: Path) -> None:
+    first = write_csv(tmp_path / "first.csv", make_mixed_columns(50))
+    other = {"more": ["1"] * 50, **make_mixed_columns(50)}
     second = write_csv(tmp_path / "second.csv", other)
-    third = write_csv(tmp_path / "third.csv", mixed_columns(50), ";")
+    third = write_csv(tmp_path / "third.csv", make_mixed_columns(50), ";")
     stored = tmp_path / "fourth.parquet"
     parquet.write_table(read_table(first).arrow, stored)
-    for path, sentence in (
+    for path, message in (
         (second, "'second.csv' must have the columns of the first file.*'more' is in one"),
         (third, "'third.csv' must separate values by ','"),
         (stored, r"'first.csv' is .csv and 'fourth.parquet' .parquet"),
         (first, "'first.csv' is twice"),
     ):
-        with pytest.raises(TabNASError, match=sentence):
+        with pytest.raises(TabNASError, match=message):
             encode_store([first, path], tmp_path / "store", target="kind")
 
 
 @pytest.mark.parametrize(
     ("name", "target"), [("criteo", "label"), ("adult", "income"), ("connect4", "outcome")]
 )
-def test_real_tables(name: str, target: str, tmp_path: Path) -> None:
+def test_stores_of_real_tables_equal_those_in_memory(
+    name: str, target: str, tmp_path: Path
+) -> None:
     path = bundled_file(f"{name}.parquet") or write_criteo(tmp_path / "criteo.txt.gz", 2_000)
     if name == "adult":
         path = write_adult(tmp_path / "adult.csv.gz")
     store = encode_store(path, tmp_path / "store", target=target)
     table = read_table(path)
-    encoder, arrays = in_memory(table, target)
+    encoder, arrays = encode_in_memory(table, target)
     assert sum(store.rows.values()) == len(table)
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)

@@ -1,4 +1,4 @@
-"""The first pass: which pieces there are, and which are kept together."""
+"""The first pass divides files into pieces and joins small ones."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from tabnas.stores._layout import find_layout
 from tabnas.stores._progress import Meter
 from tabnas.stores._sources import find_sources
 from tabnas.stores._spool import spool_sources
-from tests.stores.conftest import mixed_columns, write_csv
+from tests.stores.conftest import make_mixed_columns, write_csv
 
 PIECE = 5_000
 
 
-def test_small_pieces_come_together(
-    tmp_path: Path, small_chunks: Callable[[int, int], None]
-) -> None:
+def test_small_pieces_are_joined(tmp_path: Path, small_chunks: Callable[[int, int], None]) -> None:
     small_chunks(1_000, PIECE)
     rows = [20] * 9 + [300] + [20] * 3
     paths = [
-        write_csv(tmp_path / f"{i:02d}.csv", mixed_columns(count, seed=i))
+        write_csv(tmp_path / f"{i:02d}.csv", make_mixed_columns(count, seed=i))
         for i, count in enumerate(rows)
     ]
     settings = StoreSettings(target="value")
@@ -33,16 +31,16 @@ def test_small_pieces_come_together(
         sources, layout.text_columns, 1_000, tmp_path, Meter("reading", 1, lambda progress: None)
     )
     job = EncodingJob(sources=spooled, layout=layout, settings=settings, shares=(0.2, 0.2))
-    found = list(summarize_pieces(job, (), lambda rows, size: None))
-    sizes = [sum(piece.bytes for piece in pieces) for pieces, _ in found]
+    summaries = list(summarize_pieces(job, (), lambda rows, size: None))
+    sizes = [sum(piece.bytes for piece in pieces) for pieces, _ in summaries]
     assert min(sizes[:-1]) >= PIECE
     assert max(sizes) < 2 * PIECE + 1_000
-    assert len(found) < len(paths)
+    assert len(summaries) < len(paths)
     assert sum(sizes) == sum(source.size for source in sources)
-    for pieces, summary in found:
+    for pieces, summary in summaries:
         assert summary.rows == sum(piece.rows for piece in pieces)
-    for known in range(1, len(found)):  # whoever goes on finds the same ones together
-        before = [piece for pieces, _ in found[:known] for piece in pieces]
+    for n_known in range(1, len(summaries)):  # a resumed pass joins the same pieces
+        before = [piece for pieces, _ in summaries[:n_known] for piece in pieces]
         again = list(summarize_pieces(job, before, lambda rows, size: None))
-        assert [pieces for pieces, _ in again] == [pieces for pieces, _ in found[known:]]
-        assert [one.target for _, one in again] == [one.target for _, one in found[known:]]
+        assert [pieces for pieces, _ in again] == [pieces for pieces, _ in summaries[n_known:]]
+        assert [one.target for _, one in again] == [one.target for _, one in summaries[n_known:]]

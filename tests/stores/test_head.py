@@ -1,4 +1,4 @@
-"""First rows of any number of files: never more than was asked for."""
+"""The head of any number of files: its rows and bytes are bounded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRITE = {".parquet": parquet.write_table, ".feather": feather.write_feather}
 
 @pytest.fixture(params=list(WRITE))
 def paths(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
-    """Files of 80 bytes a row."""
+    """Write files of 80 bytes a row."""
     rng = np.random.default_rng(0)
     names = [f"{number:02d}{request.param}" for number in range(FILES)]
     for name in names:
@@ -29,21 +29,23 @@ def paths(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_bytes_are_bounded(here: None, paths: list[Path]) -> None:
+def test_the_bytes_of_the_head_are_bounded(in_folder: None, paths: list[Path]) -> None:
     head = read_head(find_sources(paths), 60_000)
     assert 50_000 < head.table.arrow.nbytes < 66_000
     assert sum(head.lengths) == len(head.table)
     assert len(head.lengths) == FILES
     assert head.estimated_rows == pytest.approx(FILES * ROWS, rel=0.05)
     tiny = read_head(find_sources(paths), 300)
-    assert 1 <= len(tiny.table) <= 5  # of files that have no room for one each
+    assert 1 <= len(tiny.table) <= 5  # fewer than one row for each file
 
 
-def test_rows_are_bounded(here: None, paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rows_of_the_head_are_bounded(
+    in_folder: None, paths: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_head, "HEAD_ROWS", 90)
     head = read_head(find_sources(paths), 1 << 30)
     assert head.lengths == (3,) * FILES

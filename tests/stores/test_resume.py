@@ -1,4 +1,4 @@
-"""Encodings that were interrupted, at any moment and in any way, and gone on with."""
+"""An encoding that is interrupted at any moment can be resumed and gives the same store."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tabnas.stores import EncodingProgress, _checkpoint, encode_store, open_stor
 from tabnas.stores._progress import Phase
 from tabnas.stores._summary import Summary
 from tests.processes import started
-from tests.stores.conftest import mixed_columns, write_csv
+from tests.stores.conftest import make_mixed_columns, write_csv
 
 ROWS = 300
 
 
 class Interruption(Exception):  # noqa: N818
-    """What ends an encoding in these tests."""
+    """Interrupts an encoding in these tests."""
 
 
-def interrupting(phase: Phase, after: int) -> Callable[[EncodingProgress], None]:
+def interrupt(phase: Phase, after: int) -> Callable[[EncodingProgress], None]:
     """Return a callback that ends the work after that many chunks of a phase."""
     calls = 0
 
@@ -44,7 +44,7 @@ def interrupting(phase: Phase, after: int) -> Callable[[EncodingProgress], None]
 @pytest.fixture
 def paths(tmp_path: Path, small_chunks: Callable[[int, int], None]) -> list[Path]:
     small_chunks(2_000, 3_000)
-    return [write_csv(tmp_path / f"{i}.csv", mixed_columns(ROWS, seed=i)) for i in range(2)]
+    return [write_csv(tmp_path / f"{i}.csv", make_mixed_columns(ROWS, seed=i)) for i in range(2)]
 
 
 @pytest.mark.parametrize(
@@ -54,17 +54,17 @@ def paths(tmp_path: Path, small_chunks: Callable[[int, int], None]) -> list[Path
 def test_an_interrupted_encoding_is_resumed(
     phase: Phase, after: int, paths: list[Path], tmp_path: Path
 ) -> None:
-    whole = encode_store(paths, tmp_path / "whole", target="kind")
+    uninterrupted = encode_store(paths, tmp_path / "uninterrupted", target="kind")
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupting(phase, after))
+        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt(phase, after))
     with pytest.raises(TabNASError, match=r"go on with: tabnas encode .*--target kind --out"):
         open_store(tmp_path / "store")
-    seen: list[EncodingProgress] = []
-    store = encode_store(paths, tmp_path / "store", target="kind", callback=seen.append)
-    assert store.digest == whole.digest
-    assert store.rows == whole.rows
-    assert seen[-1].rows == 2 * ROWS
-    assert seen[-1].fraction == 1.0
+    reports: list[EncodingProgress] = []
+    store = encode_store(paths, tmp_path / "store", target="kind", callback=reports.append)
+    assert store.digest == uninterrupted.digest
+    assert store.rows == uninterrupted.rows
+    assert reports[-1].rows == 2 * ROWS
+    assert reports[-1].fraction == 1.0
     names = {path.name for path in (tmp_path / "store").iterdir()}
     assert names == {".lock", "plan.json", "pieces", "store.json"}
     assert not [path for path in (tmp_path / "store" / "pieces").iterdir() if path.name[0] == "."]
@@ -74,41 +74,43 @@ def test_an_interrupted_encoding_is_resumed(
     ("phase", "after", "target"),
     [("reading", 13, "value"), ("fitting", 13, "value"), ("fitting", 17, "kind")],
 )
-def test_it_does_not_show_in_long_files(
+def test_a_resumed_encoding_of_a_long_file_gives_the_same_store(
     phase: Phase, after: int, target: str, tmp_path: Path, small_chunks: Callable[[int, int], None]
 ) -> None:
     small_chunks(2_000, 3_000)
-    path = write_csv(tmp_path / "long.csv", mixed_columns(800))
-    whole = encode_store(path, tmp_path / "whole", target=target)
+    path = write_csv(tmp_path / "long.csv", make_mixed_columns(800))
+    uninterrupted = encode_store(path, tmp_path / "uninterrupted", target=target)
     with pytest.raises(Interruption):
-        encode_store(path, tmp_path / "store", target=target, callback=interrupting(phase, after))
+        encode_store(path, tmp_path / "store", target=target, callback=interrupt(phase, after))
     store = encode_store(path, tmp_path / "store", target=target)
-    assert [piece.rows for piece in store.pieces] == [piece.rows for piece in whole.pieces]
-    assert store.target == whole.target  # to the bit, also the mean and deviation of a quantity
-    assert store.digest == whole.digest
+    assert [piece.rows for piece in store.pieces] == [piece.rows for piece in uninterrupted.pieces]
+    assert store.target == uninterrupted.target  # to the bit, also mean and deviation of a number
+    assert store.digest == uninterrupted.digest
 
 
 @pytest.mark.parametrize(("phase", "after"), [("reading", 7), ("fitting", 7)])
-def test_it_does_not_show_in_many_small_files(
+def test_a_resumed_encoding_of_many_small_files_gives_the_same_store(
     phase: Phase, after: int, tmp_path: Path, small_chunks: Callable[[int, int], None]
 ) -> None:
     small_chunks(1_000, 3_000)
-    paths = [write_csv(tmp_path / f"{i}.csv", mixed_columns(25, seed=i)) for i in range(6)]
-    whole = encode_store(paths, tmp_path / "whole", target="value")
+    paths = [write_csv(tmp_path / f"{i}.csv", make_mixed_columns(25, seed=i)) for i in range(6)]
+    uninterrupted = encode_store(paths, tmp_path / "uninterrupted", target="value")
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="value", callback=interrupting(phase, after))
+        encode_store(paths, tmp_path / "store", target="value", callback=interrupt(phase, after))
     store = encode_store(paths, tmp_path / "store", target="value")
-    assert store.digest == whole.digest
+    assert store.digest == uninterrupted.digest
 
 
 @pytest.mark.parametrize("save", [1, 2])
-def test_a_kill_while_what_was_learned_is_written(
+def test_an_encoding_interrupted_while_its_summary_is_written_can_be_resumed(
     save: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write_csv(tmp_path / "table.csv", mixed_columns(ROWS))  # of one piece, saved twice
+    path = write_csv(
+        tmp_path / "table.csv", make_mixed_columns(ROWS)
+    )  # one piece, which is saved twice
     tables, n_saves = _checkpoint._to_tables, 0
 
-    def cut_short(summary: Summary) -> Iterator[pa.Table]:
+    def interrupted_tables(summary: Summary) -> Iterator[pa.Table]:
         nonlocal n_saves
         n_saves += 1
         yield tables(summary)[0]
@@ -117,36 +119,34 @@ def test_a_kill_while_what_was_learned_is_written(
         yield from tables(summary)[1:]
 
     with monkeypatch.context() as patched:
-        patched.setattr(_checkpoint, "_to_tables", cut_short)
+        patched.setattr(_checkpoint, "_to_tables", interrupted_tables)
         with pytest.raises(Interruption):
             encode_store(path, tmp_path / "store", target="kind")
     assert encode_store(path, tmp_path / "store", target="kind").rows
 
 
-def test_what_is_done_is_not_done_again(paths: list[Path], tmp_path: Path) -> None:
+def test_finished_pieces_are_not_encoded_again(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(
-            paths, tmp_path / "store", target="kind", callback=interrupting("encoding", 12)
-        )
+        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("encoding", 12))
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.numeric")}
     assert written
     store = encode_store(paths, tmp_path / "store", target="kind")
     assert {path: path.stat().st_mtime_ns for path in written} == written
     before = (store.path / "store.json").stat().st_mtime_ns
-    seen: list[EncodingProgress] = []
-    again = encode_store(paths, tmp_path / "store", target="kind", callback=seen.append)
+    reports: list[EncodingProgress] = []
+    again = encode_store(paths, tmp_path / "store", target="kind", callback=reports.append)
     assert again.digest == store.digest
-    assert not seen  # it was complete
+    assert not reports  # it was complete
     assert (store.path / "store.json").stat().st_mtime_ns == before
 
 
 def test_files_that_were_read_are_not_read_again(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupting("reading", 12))
+        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("reading", 12))
     copies = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.feather")}
     assert len(copies) == 1
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupting("fitting", 0))
+        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("fitting", 0))
     assert {path: path.stat().st_mtime_ns for path in copies} == copies
     assert len(list((tmp_path / "store").rglob("*.feather"))) == 2
     encode_store(paths, tmp_path / "store", target="kind")
@@ -155,13 +155,13 @@ def test_files_that_were_read_are_not_read_again(paths: list[Path], tmp_path: Pa
 
 def test_another_command_is_refused(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupting("fitting", 12))
-    for changes, sentence in (
+        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("fitting", 12))
+    for changes, message in (
         ({"min_count": 3}, "but min_count differ; name another folder, or type: tabnas enc"),
         ({"kinds": {"user": "hashed"}, "drop": ("same",)}, "but kinds, drop differ"),
         ({"target": "value"}, "but target differ"),
     ):
-        with pytest.raises(TabNASError, match=sentence):
+        with pytest.raises(TabNASError, match=message):
             encode_store(paths, tmp_path / "store", **({"target": "kind"} | changes))
     with pytest.raises(TabNASError, match="but the files differ"):
         encode_store(paths[:1], tmp_path / "store", target="kind")
@@ -171,22 +171,24 @@ def test_another_command_is_refused(paths: list[Path], tmp_path: Path) -> None:
         encode_store(paths, tmp_path / "store", target="kind")
 
 
-def test_a_file_must_not_change_meanwhile(paths: list[Path], tmp_path: Path) -> None:
-    told = 0
+def test_a_file_that_changes_while_it_is_encoded_is_refused(
+    paths: list[Path], tmp_path: Path
+) -> None:
+    calls = 0
 
-    def observe(progress: EncodingProgress) -> None:
-        nonlocal told
-        told += 1
-        if told == 45:
+    def on_progress(progress: EncodingProgress) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 45:
             os.utime(paths[1], (1, 1))
 
     with pytest.raises(TabNASError, match=r"'1\.csv' must stay as it is while it is encoded"):
-        encode_store(paths, tmp_path / "store", target="kind", callback=observe)
+        encode_store(paths, tmp_path / "store", target="kind", callback=on_progress)
 
 
-def test_damaged_beginnings_are_refused(paths: list[Path], tmp_path: Path) -> None:
+def test_damaged_summaries_are_refused(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupting("fitting", 12))
+        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("fitting", 12))
     (data,) = (tmp_path / "store").glob("learned-*.arrow")
     content = bytearray(data.read_bytes())
     content[len(content) // 2] ^= 1
@@ -195,7 +197,7 @@ def test_damaged_beginnings_are_refused(paths: list[Path], tmp_path: Path) -> No
         encode_store(paths, tmp_path / "store", target="kind")
 
 
-def test_one_process_to_a_store(paths: list[Path], tmp_path: Path) -> None:
+def test_only_one_process_can_use_a_store(paths: list[Path], tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     lock = FolderLock(tmp_path / "store")
     with pytest.raises(TabNASError, match="another process is working in"):
@@ -222,10 +224,10 @@ encode_store([Path(p) for p in sys.argv[2:]], sys.argv[1], target="kind", callba
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [8, 24, 40])
-def test_a_killed_process_leaves_nothing_wrong(
+def test_an_encoding_whose_process_was_killed_can_be_resumed(
     after: int, paths: list[Path], tmp_path: Path
 ) -> None:
-    whole = encode_store(paths, tmp_path / "whole", target="kind")
+    uninterrupted = encode_store(paths, tmp_path / "uninterrupted", target="kind")
     command = [sys.executable, "-u", "-c", KILLED, str(tmp_path / "store"), *map(str, paths)]
     with started(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -234,7 +236,7 @@ def test_a_killed_process_leaves_nothing_wrong(
                 process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     store = encode_store(paths, tmp_path / "store", target="kind")
-    assert store.digest == whole.digest
+    assert store.digest == uninterrupted.digest
     store.verify()
     assert sorted(path.name for path in (tmp_path / "store").iterdir()) == [
         ".lock",
@@ -245,14 +247,14 @@ def test_a_killed_process_leaves_nothing_wrong(
     assert not list((tmp_path / "store").glob("pieces/.*"))
 
 
-def test_a_full_disk_ends_in_a_sentence(
+def test_a_full_disk_ends_an_encoding_with_a_clear_error(
     paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(descriptor: int) -> None:
+    def raise_disk_full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
+        patched.setattr(os, "fsync", raise_disk_full)
         with pytest.raises(TabNASError, match=r"cannot be written \(No space left on device\)"):
             encode_store(paths, tmp_path / "store", target="kind")
     assert encode_store(paths, tmp_path / "store", target="kind").rows

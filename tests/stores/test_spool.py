@@ -1,4 +1,4 @@
-"""Copies of text files in Arrow's format."""
+"""Text files are copied to Arrow's format."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COLUMNS = TextColumns(types={"b": pa.string(), "a": pa.string()})
 
 
 def spool(path: Path, chunk: int, out: Path) -> tuple[Source, list[EncodingProgress]]:
-    seen: list[EncodingProgress] = []
+    reports: list[EncodingProgress] = []
     out.mkdir()
     source = Source.from_path(path)
-    meter = Meter("reading", source.size, seen.append)
+    meter = Meter("reading", source.size, reports.append)
     (spooled,) = spool_sources([source], COLUMNS, chunk, out, meter)
-    return spooled, seen
+    return spooled, reports
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -39,14 +39,14 @@ def test_all_rows_are_copied(
     path = tmp_path / ("t.csv.gz" if zipped else "t.csv")
     content = f"a,b,c\n{body}".encode()
     path.write_bytes(gzip.compress(content) if zipped else content)
-    source, seen = spool(path, chunk, tmp_path / "store")
+    source, reports = spool(path, chunk, tmp_path / "store")
     assert source.spool is not None
     table = feather.read_table(source.spool)
     assert table.column_names == ["b", "a"]
     assert table.column("a").to_pylist() == [*map(str, range(50)), "last"]
     assert table.column("b")[7].as_py() == 'line 7\nand "more"'
-    assert seen[-1].rows == 51
-    assert seen[-1].fraction == 1.0
+    assert reports[-1].rows == 51
+    assert reports[-1].fraction == 1.0
     reader = FeatherReader(names=("b", "a"), size=chunk)
     chunks = list(reader.chunks(source, 0, None))
     assert pa.concat_tables([one.table.arrow for one in chunks]).equals(table)
@@ -56,7 +56,7 @@ def test_all_rows_are_copied(
     assert [len(one.table) for one in again] == [len(one.table) for one in chunks[resumed:]]
 
 
-def test_a_quote_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unclosed_quote_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_csv_reader, "MAX_RECORD_BYTES", 100)
     path = tmp_path / "t.csv"
     path.write_text("a,b,c\n" + '1,2,"' + "x\n" * 10_000)
@@ -65,7 +65,7 @@ def test_a_quote_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     assert not list((tmp_path / "store" / "spool").iterdir())
 
 
-def test_an_unclosed_quote_in_a_column_that_is_not_needed(tmp_path: Path) -> None:
+def test_an_unclosed_quote_in_a_dropped_column_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b,c\n1,2,3\n4,5,"6\n7,8,9\n')
     with pytest.raises(TabNASError, match=r"'t\.csv' must close every quote, but its row 2"):

@@ -1,4 +1,4 @@
-"""Stores as they are read, and stores that somebody has damaged."""
+"""Stores can be read in any order, and damaged stores are refused."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tabnas import TabNASError
 from tabnas.stores import Store, encode_store, open_store
 from tabnas.stores._document import _digest
 from tests.mutations import mutate_bytes, mutate_values
-from tests.stores.conftest import mixed_columns, write_csv
+from tests.stores.conftest import make_mixed_columns, write_csv
 
 ROWS = 300
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """A store of several pieces."""
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store of several pieces."""
     folder = tmp_path_factory.mktemp("store")
-    path = write_csv(folder / "table.csv", mixed_columns(ROWS))
+    path = write_csv(folder / "table.csv", make_mixed_columns(ROWS))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("tabnas.stores._settings.MAX_CHUNK_BYTES", 2_000)
         patched.setattr("tabnas.stores._first_pass.PIECE_BYTES", 3_000)
@@ -35,57 +35,59 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture
-def copy(made: Store, tmp_path: Path) -> Path:
-    """A store of one's own to damage."""
+def copy(shared_store: Store, tmp_path: Path) -> Path:
+    """Return a copy of the store that a test can damage."""
     import shutil
 
-    return Path(shutil.copytree(made.path, tmp_path / "copy"))
+    return Path(shutil.copytree(shared_store.path, tmp_path / "copy"))
 
 
 @given(st.data())
-def test_any_rows_can_be_read(made: Store, data: st.DataObject) -> None:
+def test_any_rows_can_be_read(shared_store: Store, data: st.DataObject) -> None:
     part = data.draw(st.sampled_from(["train", "validation", "test"]))
-    total = made.rows[part]
+    total = shared_store.rows[part]
     start = data.draw(st.integers(0, total))
     stop = data.draw(st.integers(start, total))
-    whole, some = made.read(part, 0, total), made.read(part, start, stop)
-    assert (some.encoded.numeric == whole.encoded.numeric[start:stop]).all()
-    assert (some.encoded.categorical == whole.encoded.categorical[start:stop]).all()
-    assert (some.truth == whole.truth[start:stop]).all()
+    all_rows, selected = shared_store.read(part, 0, total), shared_store.read(part, start, stop)
+    assert (selected.encoded.numeric == all_rows.encoded.numeric[start:stop]).all()
+    assert (selected.encoded.categorical == all_rows.encoded.categorical[start:stop]).all()
+    assert (selected.truth == all_rows.truth[start:stop]).all()
 
 
 @given(st.data())
-def test_blocks_come_in_the_order_asked_for(made: Store, data: st.DataObject) -> None:
+def test_blocks_are_returned_in_the_requested_order(
+    shared_store: Store, data: st.DataObject
+) -> None:
     rows = data.draw(st.integers(1, 250))
-    whole = made.read("train", 0, made.rows["train"])
-    last = (made.rows["train"] - 1) // rows
+    all_rows = shared_store.read("train", 0, shared_store.rows["train"])
+    last = (shared_store.rows["train"] - 1) // rows
     blocks = data.draw(st.lists(st.integers(0, last), max_size=6))
-    numbers = [np.arange(made.rows["train"])[b * rows : (b + 1) * rows] for b in blocks]
-    wanted = np.concatenate([np.empty(0, int), *numbers])
-    read = made.read_blocks("train", blocks, rows)
-    assert (read.encoded.numeric == whole.encoded.numeric[wanted]).all()
-    assert (read.encoded.categorical == whole.encoded.categorical[wanted]).all()
-    assert (read.truth == whole.truth[wanted]).all()
+    numbers = [np.arange(shared_store.rows["train"])[b * rows : (b + 1) * rows] for b in blocks]
+    numbers = np.concatenate([np.empty(0, int), *numbers])
+    read = shared_store.read_blocks("train", blocks, rows)
+    assert (read.encoded.numeric == all_rows.encoded.numeric[numbers]).all()
+    assert (read.encoded.categorical == all_rows.encoded.categorical[numbers]).all()
+    assert (read.truth == all_rows.truth[numbers]).all()
 
 
-def test_classes_are_counted_over_all_pieces(made: Store) -> None:
-    truth = made.read("train", 0, made.rows["train"]).truth
-    assert made.class_counts.tolist() == np.bincount(truth, minlength=2).tolist()
+def test_classes_are_counted_over_all_pieces(shared_store: Store) -> None:
+    truth = shared_store.read("train", 0, shared_store.rows["train"]).truth
+    assert shared_store.class_counts.tolist() == np.bincount(truth, minlength=2).tolist()
 
 
-def test_types_are_those_of_a_table_in_memory(made: Store) -> None:
-    rows = made.read("train", 3, 9)
+def test_types_are_those_of_a_table_in_memory(shared_store: Store) -> None:
+    rows = shared_store.read("train", 3, 9)
     assert rows.encoded.numeric.dtype == np.float32
     assert rows.encoded.categorical.dtype == np.int32
     assert rows.truth.dtype == np.int32
     assert rows.encoded.numeric.flags.writeable
-    assert rows.encoded.categorical.max() < max(made.encoder.categories)
-    nothing = made.read("test", 0, 0)
-    assert nothing.encoded.numeric.shape == (0, len(made.encoder.features))
+    assert rows.encoded.categorical.max() < max(shared_store.encoder.categories)
+    nothing = shared_store.read("test", 0, 0)
+    assert nothing.encoded.numeric.shape == (0, len(shared_store.encoder.features))
 
 
 @pytest.mark.parametrize(
-    ("ask", "sentence"),
+    ("read", "message"),
     [
         (lambda s: s.read("train", 0, 10**6), "rows must be among the .* of the part 'train'"),
         (lambda s: s.read("train", -1, 5), "but -1 to 5 were asked for"),
@@ -95,27 +97,27 @@ def test_types_are_those_of_a_table_in_memory(made: Store) -> None:
         (lambda s: s.read_blocks("test", [0], 0), "block_rows must be an integer of at least 1"),
     ],
 )
-def test_rows_that_are_not_there(
-    made: Store, ask: Callable[[Store], object], sentence: str
+def test_rows_out_of_range_are_refused(
+    shared_store: Store, read: Callable[[Store], object], message: str
 ) -> None:
-    with pytest.raises(TabNASError, match=sentence):
-        ask(made)
+    with pytest.raises(TabNASError, match=message):
+        read(shared_store)
 
 
-def test_a_flipped_bit_is_found(copy: Path) -> None:
+def test_verify_finds_a_flipped_bit(copy: Path) -> None:
     open_store(copy).verify()
     path = copy / "pieces" / "000001" / "train.numeric"
     content = bytearray(path.read_bytes())
     content[5] ^= 1
     path.write_bytes(content)
-    store = open_store(copy)  # which looks at sizes only
+    store = open_store(copy)  # only sizes are checked here
     with pytest.raises(
         TabNASError, match=r"pieces/000001/train\.numeric must be as it was written"
     ):
         store.verify()
 
 
-def test_what_is_cut_short_or_elsewhere_is_refused(copy: Path, tmp_path: Path) -> None:
+def test_truncated_files_and_links_are_refused(copy: Path, tmp_path: Path) -> None:
     path = copy / "pieces" / "000000" / "test.target"
     content = path.read_bytes()
     path.write_bytes(content[:-4])
@@ -129,17 +131,17 @@ def test_what_is_cut_short_or_elsewhere_is_refused(copy: Path, tmp_path: Path) -
         open_store(copy)
 
 
-def test_a_piece_that_vanishes_is_named(copy: Path) -> None:
+def test_a_missing_piece_is_named_in_the_error(copy: Path) -> None:
     store = open_store(copy)
     (copy / "pieces" / "000001" / "train.numeric").unlink()
-    for ask in (lambda: store.read("train", 0, store.rows["train"]), store.verify):
+    for read in (lambda: store.read("train", 0, store.rows["train"]), store.verify):
         with pytest.raises(
             TabNASError, match=r"pieces/000001/train\.numeric must be there .*\(No such file or"
         ):
-            ask()
+            read()
 
 
-def test_no_store(tmp_path: Path, copy: Path) -> None:
+def test_folders_that_are_not_complete_stores_are_refused(tmp_path: Path, copy: Path) -> None:
     with pytest.raises(TabNASError, match=r"there is no store .*; name a file, or make a store"):
         open_store(tmp_path / "nothing")
     (copy / "store.json").unlink()
@@ -154,12 +156,12 @@ def test_no_store(tmp_path: Path, copy: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_damage_ends_in_a_sentence(seed: int, copy: Path) -> None:
+def test_damaged_stores_are_refused_or_readable(seed: int, copy: Path) -> None:
     rng = Random(seed)
     path = copy / "store.json"
     if seed % 2:
         path.write_bytes(mutate_bytes(rng, path.read_bytes()))
-    else:  # by somebody who knows how to sign
+    else:  # with a valid digest
         document = mutate_values(rng, json.loads(path.read_bytes()))
         if isinstance(document, dict):
             document.pop("sha256", None)

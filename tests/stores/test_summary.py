@@ -1,4 +1,4 @@
-"""Summaries of columns merge, in any order, to that of all rows."""
+"""Summaries of pieces of a column merge to the summary of all rows, in any order."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ cells = {
 }
 
 
-def summary_of(kind: Kind | None, values: list[str | None]) -> ColumnSummary:
+def summarize(kind: Kind | None, values: list[str | None]) -> ColumnSummary:
     observer = make_accumulator("c", kind, capacity=1 << 20)
     for begin in range(0, len(values), 3):
         observer.update(pa.chunked_array([pa.array(values[begin : begin + 3], pa.string())]))
     return observer.summary()
 
 
-def content(summary: ColumnSummary) -> tuple[object, ...]:
-    counted = None
+def read_summary(summary: ColumnSummary) -> tuple[object, ...]:
+    counts = None
     if summary.counts is not None:
-        counted = sorted(map(tuple, (row.values() for row in summary.counts.table.to_pylist())))
-    return summary.missing, summary.low, summary.high, counted
+        counts = sorted(map(tuple, (row.values() for row in summary.counts.table.to_pylist())))
+    return summary.missing, summary.low, summary.high, counts
 
 
 @given(st.data())
 def test_merging_is_associative(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(list(cells)))
     parts = [data.draw(st.lists(cells[kind], max_size=8)) for _ in range(3)]
-    first, second, third = (summary_of(kind, part) for part in parts)
-    whole = summary_of(kind, [value for part in parts for value in part])
+    first, second, third = (summarize(kind, part) for part in parts)
+    all_rows = summarize(kind, [value for part in parts for value in part])
     for merged in (first.merge(second).merge(third), first.merge(second.merge(third))):
-        assert content(merged) == content(whole)
-        assert merged.is_constant() == whole.is_constant()
+        assert read_summary(merged) == read_summary(all_rows)
+        assert merged.is_constant() == all_rows.is_constant()
     present = {v for part in parts for v in part if v not in (None, "?")}
     if kind in (Kind.BOOLEAN, Kind.DATETIME, None):
-        gone = any(v is None for part in parts for v in part)
-        assert whole.is_constant() == (not present or (len(present) == 1 and not gone))
+        has_missing = any(v is None for part in parts for v in part)
+        assert all_rows.is_constant() == (not present or (len(present) == 1 and not has_missing))

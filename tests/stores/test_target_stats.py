@@ -1,4 +1,4 @@
-"""Targets learned in pieces are those of the whole."""
+"""Statistics of the target merge to those of all rows."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ values = st.lists(st.floats(-1e6, 1e6), max_size=30).map(np.array)
 
 
 @given(values, values, values)
-def test_moments_merge(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+def test_moments_merge_to_those_of_all_rows(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     first, second, third = map(TargetStats.from_values, (a, b, c))
-    together = np.concatenate([a, b, c]).astype(float)
+    all_values = np.concatenate([a, b, c]).astype(float)
     for merged in (first.merge(second).merge(third), first.merge(second.merge(third))):
-        assert merged.count == len(together)
-        if not len(together) or np.ptp(together) < 1:
+        assert merged.count == len(all_values)
+        if not len(all_values) or np.ptp(all_values) < 1:
             continue
-        fitted = NumberTarget.fit("y", pa.chunked_array([together]))
+        fitted = NumberTarget.fit("y", pa.chunked_array([all_values]))
         assert merged.fit("y").center == pytest.approx(fitted.center, rel=1e-9, abs=1e-6)
         assert merged.fit("y").scale == pytest.approx(fitted.scale, rel=1e-9)
 
 
-def test_target_stats_that_cannot_be_learned() -> None:
+def test_unusable_targets_are_refused() -> None:
     with pytest.raises(TabNASError, match="two different values, but it has one"):
         TargetStats.from_values(np.array([3.0, 3.0])).fit("y")
     with pytest.raises(TabNASError, match="two different values, but it has none"):
@@ -48,7 +48,7 @@ def test_target_stats_that_cannot_be_learned() -> None:
 
 
 @given(st.lists(st.sampled_from(["owl", " owl", "auk", "emu ", None]), min_size=2, max_size=20))
-def test_labels_are_those_of_the_whole(given_labels: list[str | None]) -> None:
+def test_labels_merge_to_those_of_all_rows(given_labels: list[str | None]) -> None:
     column = pa.chunked_array([pa.array(given_labels, pa.string())])
     half = len(given_labels) // 2
     parts = [

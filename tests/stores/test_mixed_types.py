@@ -1,4 +1,4 @@
-"""Files of one table that store the same columns in different types."""
+"""Files of one table may store the same columns in different types."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ZONED = TIMES.cast(pa.timestamp("ns", tz="UTC"))
 NUMBERS = pa.array(np.arange(ROWS) % 9)
 
 
-def written(folder: Path, *columns: pa.Array) -> list[Path]:
-    """A file for each array, with a target."""
+def write_files(folder: Path, *columns: pa.Array) -> list[Path]:
+    """Write a file with a target for each array."""
     paths = []
     for number, column in enumerate(columns):
         paths.append(folder / f"{number}.parquet")
@@ -43,14 +43,16 @@ def written(folder: Path, *columns: pa.Array) -> list[Path]:
         ((NUMBERS, pa.nulls(ROWS)), "numeric"),
     ],
 )
-def test_columns_mean_the_same(columns: tuple[pa.Array, ...], kind: str, tmp_path: Path) -> None:
-    paths = written(tmp_path, *columns)
+def test_different_types_of_a_column_are_converted(
+    columns: tuple[pa.Array, ...], kind: str, tmp_path: Path
+) -> None:
+    paths = write_files(tmp_path, *columns)
     store = encode_store(paths, tmp_path / "mixed", target="y")
     assert store.encoder.columns[0].kind == kind
-    alike = [column.cast(columns[0].type) for column in columns[1:]]
+    cast_columns = [column.cast(columns[0].type) for column in columns[1:]]
     (tmp_path / "alike").mkdir()
     same = encode_store(
-        written(tmp_path / "alike", columns[0], *alike),
+        write_files(tmp_path / "alike", columns[0], *cast_columns),
         tmp_path / "store",
         target="y",
         kinds={"x": kind},
@@ -60,10 +62,10 @@ def test_columns_mean_the_same(columns: tuple[pa.Array, ...], kind: str, tmp_pat
 
 
 @pytest.mark.parametrize(("column", "type_"), [(WORDS, "string"), (DAYS, "date32[day]")])
-def test_columns_that_cannot_be_the_same_are_named(
+def test_incompatible_types_of_a_column_are_refused(
     column: pa.Array, type_: str, tmp_path: Path
 ) -> None:
-    paths = written(tmp_path, NUMBERS, NUMBERS, column)
+    paths = write_files(tmp_path, NUMBERS, NUMBERS, column)
     with pytest.raises(TabNASError) as raised:
         encode_store(paths, tmp_path / "store", target="y")
     assert str(raised.value) == (

@@ -1,4 +1,4 @@
-"""Memory does not follow the number of rows."""
+"""Memory is bounded by its setting and does not grow with the number of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tabnas.stores import parse_bytes
 from tabnas.stores._settings import MemoryShares
 
 COLUMNS = 20
-PEAK = r"""
+MEASURE_PEAK = r"""
 import re, sys
 from tabnas.stores import _first_pass, _settings, encode_store
 
@@ -30,8 +30,8 @@ print(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])
 """
 
 
-def peak(folder: Path, rows: int) -> int:
-    """Bytes of resident memory at most, of encoding and reading so many rows."""
+def measure_peak(folder: Path, rows: int) -> int:
+    """Return the peak of resident bytes of encoding and reading so many rows."""
     rng = np.random.default_rng(0)
     columns = {f"x{k}": rng.normal(size=rows) for k in range(COLUMNS)}
     columns |= {"c": rng.choice(["a", "b", "c"], rows), "y": rng.choice(["u", "v"], rows)}
@@ -40,25 +40,25 @@ def peak(folder: Path, rows: int) -> int:
     command = [
         sys.executable,
         "-c",
-        PEAK,
+        MEASURE_PEAK,
         str(path),
         str(folder / f"{rows}"),
     ]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return 1024 * int(done.stdout)
+    completed = subprocess.run(command, check=True, capture_output=True, text=True)
+    return 1024 * int(completed.stdout)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
-def test_memory_does_not_follow_rows(tmp_path: Path) -> None:
-    small, large = peak(tmp_path, 100_000), peak(tmp_path, 300_000)
+def test_memory_does_not_grow_with_rows(tmp_path: Path) -> None:
+    small, large = measure_peak(tmp_path, 100_000), measure_peak(tmp_path, 300_000)
     text = (tmp_path / "300000.csv").stat().st_size
     assert text > 120e6
     assert large - small < 0.4 * text
-    assert large < 280e6  # of which the program itself takes half
+    assert large < 280e6  # half of it is the program itself
 
 
-def test_sizes() -> None:
+def test_memory_is_divided_into_shares() -> None:
     small, large = (
         MemoryShares.from_memory(parse_bytes("500MB")),
         MemoryShares.from_memory(parse_bytes("8 GB")),
