@@ -1,4 +1,4 @@
-"""Text is read in blocks, and no type, value or row depends on where a block ends."""
+"""Text is read in blocks, whose ends change no type, value or row."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ VALUES = (
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Text comes in blocks of some lines."""
+    """Read text in blocks of some lines."""
     monkeypatch.setattr(_csv_reader, "SAMPLE_BYTES", 1 << 10)
     monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 1 << 11)
 
 
 @pytest.fixture
 def spooled(monkeypatch: pytest.MonkeyPatch, small_blocks: None) -> None:
-    """The same, and goes by way of a temporary file, a few blocks together."""
+    """Read text in small blocks, and spool it to a temporary file."""
     monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1)
     monkeypatch.setattr(_spool, "GROUP_BYTES", 1 << 14)
 
@@ -45,19 +45,19 @@ def way(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("first", VALUES)
-def test_types_are_those_of_the_whole_file(first: str, tmp_path: Path) -> None:
+def test_types_equal_those_of_the_file_read_at_once(first: str, tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     lines = [[f"c{i}" for i in range(len(VALUES))], *[[f'"{first}"'] * len(VALUES)] * 20]
     lines += [[f'"{then}"' for then in VALUES]]
     path.write_text("\n".join(map(",".join, lines)) + "\n", encoding="utf-8")
-    whole = csv.read_csv(path, **detect_csv_format(path, separator=",").options())
+    at_once = csv.read_csv(path, **detect_csv_format(path, separator=",").options())
     read = read_table(path)
-    assert read.arrow.schema.types == whole.schema.types
-    assert read.arrow.to_pydict() == whole.to_pydict()
+    assert read.arrow.schema.types == at_once.schema.types
+    assert read.arrow.to_pydict() == at_once.to_pydict()
 
 
 @pytest.mark.usefixtures("way")
-def test_a_type_does_not_depend_on_the_piece(tmp_path: Path) -> None:
+def test_a_type_does_not_depend_on_the_block(tmp_path: Path) -> None:
     """A code of 1.0 is the category 1, in a column of numbers and among texts."""
     encoder = TableEncoder.fit(Table.from_data({"code": [1, 2] * 5}), kinds={"code": "categorical"})
     path = tmp_path / "new.csv"
@@ -102,7 +102,7 @@ def test_records_may_be_longer_than_a_block(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
-    ("last", "sentence"),
+    ("last", "message"),
     [
         (b"1,2,3\n", "must have 2 values in every row.*but row 1000 has 3"),
         (b"1,x\0y\n", "the column 'b' in row 1000 holds a zero byte"),
@@ -110,14 +110,14 @@ def test_records_may_be_longer_than_a_block(tmp_path: Path) -> None:
         (b'1,"x\n2,y\n', "must close every quote, but its row 1000 runs"),
     ],
 )
-def test_problems_of_late_rows_are_named(tmp_path: Path, last: bytes, sentence: str) -> None:
+def test_errors_of_late_rows_name_the_row(tmp_path: Path, last: bytes, message: str) -> None:
     path = tmp_path / "late.csv"
     path.write_bytes(b"a,b\n" + b"1,2\n" * 999 + last)
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         read_table(path)
 
 
-def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
+def test_a_file_with_a_header_only_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "header.csv"
     for end in ("", "\n"):
         path.write_text("a,b" + end)
@@ -126,29 +126,27 @@ def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spooled")
-def test_no_more_than_some_blocks_are_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_few_blocks_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "many.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,x\n" * 100_000))
     monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1 << 15)
     waiting: list[int] = []
     add = _spool.Spool.add
 
-    def watched(spool: _spool.Spool, batch: pa.RecordBatch) -> None:
+    def record_waiting(spool: _spool.Spool, batch: pa.RecordBatch) -> None:
         waiting.append(spool._bytes + batch.nbytes)
         add(spool, batch)
 
-    monkeypatch.setattr(_spool.Spool, "add", watched)
-    told: list[float] = []
-    assert len(read_table(path, observe=told.append)) == 100_000
+    monkeypatch.setattr(_spool.Spool, "add", record_waiting)
+    reports: list[float] = []
+    assert len(read_table(path, observe=reports.append)) == 100_000
     assert len(waiting) > 100  # blocks
     assert max(waiting) < 1 << 16
-    assert told[-1] == 1.0
+    assert reports[-1] == 1.0
 
 
 @pytest.mark.usefixtures("spooled")
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_temporary_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     path = tmp_path / "a.csv"
@@ -158,12 +156,12 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(TabNASError, match="must have 2 values"):
         read_table(path)
     assert list((tmp_path / "tmp").iterdir()) == []
-    assert table.column("b").to_pylist() == [2] * 9_999  # still there for who has the table
+    assert table.column("b").to_pylist() == [2] * 9_999  # the open table can still be read
 
 
 @pytest.mark.usefixtures("spooled")
 @pytest.mark.parametrize("name", ["adult.csv.gz", "criteo.txt.gz"])
-def test_real_files_hold_the_same_in_pieces(
+def test_real_files_read_in_blocks_have_the_same_values(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / name

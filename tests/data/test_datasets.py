@@ -25,13 +25,13 @@ from tabnas.data import list_datasets, load_dataset
         ("letter", 20_000, 17),
     ],
 )
-def test_tables_that_are_installed(name: str, rows: int, columns: int) -> None:
+def test_installed_datasets(name: str, rows: int, columns: int) -> None:
     dataset = load_dataset(name)
     assert (len(dataset.table), len(dataset.table.names)) == (rows, columns)
     assert dataset.target in dataset.table.names
 
 
-def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "notes.md").write_text("no table")
     for name in ("sales.2023.csv", "SALES.2024.CSV", "twice.csv", "twice.tsv", "old.csv.bak"):
@@ -53,32 +53,34 @@ def test_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         list_datasets()
 
 
-def test_a_local_file_goes_before_an_installed_table(tmp_path: Path) -> None:
+def test_a_local_file_takes_precedence_over_an_installed_dataset(tmp_path: Path) -> None:
     (tmp_path / "iris.csv").write_text("a,b\n1,2\n3,4\n")
     assert len(load_dataset("iris", target="b", folder=tmp_path).table) == 2
     assert len(load_dataset("iris").table) == 150
 
 
-def test_offline_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def offline(*_: object, **__: object) -> object:
+def test_the_error_without_a_network_names_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def raise_offline(*_: object, **__: object) -> object:
         raise URLError("no network")
 
-    monkeypatch.setattr("sklearn.datasets._openml.urlopen", offline)
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", raise_offline)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     for name in ("volkert", "41166"):
         with (
-            pytest.warns(UserWarning, match="Retrying"),  # says scikit-learn
+            pytest.warns(UserWarning, match="Retrying"),  # from scikit-learn
             pytest.raises(TabNASError, match=r"OpenML 41166.*no network.*TABNAS_DATA"),
         ):
             load_dataset(name)
 
 
-def test_unknown_names() -> None:
+def test_unknown_names_are_refused_with_a_suggestion() -> None:
     with pytest.raises(TabNASError, match="did you mean 'iris'"):
         load_dataset("irsi")
 
 
-def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_the_datasets(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["datasets", "--json"]) == 0
     names = [row["name"] for row in json.loads(capsys.readouterr().out)]
     assert {"iris", "volkert"} <= set(names)

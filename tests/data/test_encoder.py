@@ -11,7 +11,7 @@ from tabnas import TabNASError
 from tabnas.data import DataWarning, Kind, Table, TableEncoder, infer_kind
 
 
-def encoder_of(columns: dict[str, object], **options: object) -> TableEncoder:
+def fit_encoder(columns: dict[str, object], **options: object) -> TableEncoder:
     return TableEncoder.fit(Table.from_data(columns), **options)
 
 
@@ -34,21 +34,21 @@ def encoder_of(columns: dict[str, object], **options: object) -> TableEncoder:
         (pa.array(["1", "2"]).dictionary_encode(), Kind.CATEGORICAL),
     ],
 )
-def test_kinds_are_found(values: object, kind: Kind) -> None:
+def test_kinds_are_inferred(values: object, kind: Kind) -> None:
     assert infer_kind("x", Table.from_data({"x": values}).column("x")) is kind
 
 
 def test_kinds_can_be_forced() -> None:
-    encoder = encoder_of({"zip": [8001, 3000, 8001]}, kinds={"zip": "categorical"}, min_count=1)
+    encoder = fit_encoder({"zip": [8001, 3000, 8001]}, kinds={"zip": "categorical"}, min_count=1)
     assert encoder.categories == (3,)
     with pytest.raises(TabNASError, match="did you mean 'categorical'"):
-        encoder_of({"zip": [1, 2]}, kinds={"zip": "category"})
+        fit_encoder({"zip": [1, 2]}, kinds={"zip": "category"})
     with pytest.raises(TabNASError, match="did you mean 'zip'"):
-        encoder_of({"zip": [1, 2]}, kinds={"zap": "numeric"})
+        fit_encoder({"zip": [1, 2]}, kinds={"zap": "numeric"})
 
 
 def test_missing_numbers_are_imputed_and_marked() -> None:
-    encoder = encoder_of({"a": [1.0, 2.0, 9.0, None], "b": [1, 2, 3, 4]})
+    encoder = fit_encoder({"a": [1.0, 2.0, 9.0, None], "b": [1, 2, 3, 4]})
     assert encoder.features == ("a", "a is missing", "b")
     encoded = encoder.encode(Table.from_data({"a": [2.0, None], "b": [None, 1]})).numeric
     assert encoded[0].tolist() == [0.0, 0.0, 0.0]  # a median, and b imputed with its own
@@ -57,47 +57,47 @@ def test_missing_numbers_are_imputed_and_marked() -> None:
 
 @pytest.mark.parametrize("scaling", ["robust", "standard", "none"])
 def test_missing_numbers_take_the_median(scaling: str) -> None:
-    encoder = encoder_of({"a": [1.0, 2.0, 9.0, None]}, scaling=scaling)
+    encoder = fit_encoder({"a": [1.0, 2.0, 9.0, None]}, scaling=scaling)
     missing, median = encoder.encode(Table.from_data({"a": [None, 2.0]})).numeric[:, 0]
     assert missing == median
 
 
-def test_scaling_is_by_quartiles_or_by_the_deviation() -> None:
+def test_scaling_uses_quartiles_or_the_deviation() -> None:
     values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0]  # quartiles 2, 4 and 6
     table = Table.from_data({"a": values})
     scaled = (np.array(values) - 4) / (4 / 1.349)
-    robust = encoder_of({"a": values}).encode(table).numeric[:, 0]
+    robust = fit_encoder({"a": values}).encode(table).numeric[:, 0]
     np.testing.assert_allclose(robust, scaled / np.sqrt(1 + (scaled / 4) ** 2), rtol=1e-6)
-    standard = encoder_of({"a": values}, scaling="standard").encode(table).numeric[:, 0]
+    standard = fit_encoder({"a": values}, scaling="standard").encode(table).numeric[:, 0]
     np.testing.assert_allclose(standard, (values - np.mean(values)) / np.std(values), rtol=1e-6)
-    plain = encoder_of({"a": values}, scaling="none").encode(table).numeric[:, 0]
+    plain = fit_encoder({"a": values}, scaling="none").encode(table).numeric[:, 0]
     assert plain.tolist() == values
 
 
-def test_where_half_the_values_are_equal_the_deviation_scales() -> None:
+def test_if_half_the_values_are_equal_the_deviation_scales() -> None:
     values = [0.0] * 7 + [5.0, 9.0]
-    encoded = encoder_of({"a": values}).encode(Table.from_data({"a": values})).numeric[:, 0]
+    encoded = fit_encoder({"a": values}).encode(Table.from_data({"a": values})).numeric[:, 0]
     scaled = np.array(values) / np.std(values)
     np.testing.assert_allclose(encoded, scaled / np.sqrt(1 + (scaled / 4) ** 2), rtol=1e-6)
 
 
-def test_categories_rare_missing_and_unseen() -> None:
+def test_rare_missing_and_unseen_categories() -> None:
     values = ["red"] * 3 + ["blue"] * 2 + ["green", None]
-    encoder = encoder_of({"c": values}, min_count=2)
+    encoder = fit_encoder({"c": values}, min_count=2)
     assert encoder.categories == (4,)  # other, red, blue, missing
-    asked = Table.from_data({"c": ["blue", "red", "green", "violet", None, " red "]})
-    assert encoder.encode(asked).categorical[:, 0].tolist() == [2, 1, 0, 0, 3, 1]
-    without = encoder_of({"c": ["x", "x", "y", "y"]})
+    new_rows = Table.from_data({"c": ["blue", "red", "green", "violet", None, " red "]})
+    assert encoder.encode(new_rows).categorical[:, 0].tolist() == [2, 1, 0, 0, 3, 1]
+    without = fit_encoder({"c": ["x", "x", "y", "y"]})
     assert without.encode(Table.from_data({"c": [None, "y"]})).categorical[:, 0].tolist() == [0, 2]
 
 
-def test_frequent_categories_come_first_and_equals_by_the_alphabet() -> None:
+def test_categories_are_sorted_by_frequency_and_then_alphabetically() -> None:
     values = ["b", "a", "c", "d", "d"]
     for rows in (values, values[::-1]):  # whichever comes first
-        encoder = encoder_of({"c": rows}, min_count=1)
+        encoder = fit_encoder({"c": rows}, min_count=1)
         codes = encoder.encode(Table.from_data({"c": ["d", "a", "b", "c"]})).categorical[:, 0]
         assert codes.tolist() == [1, 2, 3, 4]
-    few = encoder_of({"c": values}, min_count=1, max_categories=2)
+    few = fit_encoder({"c": values}, min_count=1, max_categories=2)
     assert few.categories == (3,)  # other, d, a
     assert few.encode(Table.from_data({"c": ["d", "a", "b"]})).categorical[:, 0].tolist() == [
         1,
@@ -107,50 +107,50 @@ def test_frequent_categories_come_first_and_equals_by_the_alphabet() -> None:
 
 
 def test_booleans() -> None:
-    encoder = encoder_of({"b": [True, False, None, True]})
+    encoder = fit_encoder({"b": [True, False, None, True]})
     assert encoder.features == ("b",)
-    asked = Table.from_data({"b": [True, False, None]})
-    assert encoder.encode(asked).numeric[:, 0].tolist() == [1.0, -1.0, 0.0]
+    new_rows = Table.from_data({"b": [True, False, None]})
+    assert encoder.encode(new_rows).numeric[:, 0].tolist() == [1.0, -1.0, 0.0]
 
 
-def test_moments_are_scaled_by_their_span_and_have_phases() -> None:
-    """A week from a Monday on: the median is its Thursday noon, and half the span 3.5 days."""
+def test_datetimes_are_scaled_by_their_span_and_have_cycles() -> None:
+    """The week starts on a Monday: its median is Thursday noon, half its span 3.5 days."""
     days = ["2024-01-01", "2024-01-04", "2024-01-05", "2024-01-08", None]
-    encoder = encoder_of({"when": days})
+    encoder = fit_encoder({"when": days})
     assert encoder.features == ("when", "when week sine", "when week cosine", "when is missing")
     quarter = "2024-01-02 18:00:00"  # of the week
-    asked = ["2024-01-01", "2024-01-08", quarter, "2034-01-01", None]
-    encoded = encoder.encode(Table.from_data({"when": asked})).numeric
-    assert encoded[:, 0].tolist() == [-1.0, 1.0, -0.5, 3.0, 0.0]  # never beyond 3
+    new_rows = ["2024-01-01", "2024-01-08", quarter, "2034-01-01", None]
+    encoded = encoder.encode(Table.from_data({"when": new_rows})).numeric
+    assert encoded[:, 0].tolist() == [-1.0, 1.0, -0.5, 3.0, 0.0]  # at most 3
     np.testing.assert_allclose(encoded[[0, 1, 2, 4], 1], [0, 0, 1, 0], atol=1e-6)
     np.testing.assert_allclose(encoded[[0, 1, 2, 4], 2], [1, 1, 0, 0], atol=1e-6)
     assert encoded[:, 3].tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
-    assert encoder_of({"when": ["2024-01-01", "2024-01-03", "2024-01-07"]}).features == ("when",)
+    assert fit_encoder({"when": ["2024-01-01", "2024-01-03", "2024-01-07"]}).features == ("when",)
 
 
-def test_moments_have_cycles() -> None:
+def test_cycles_of_datetimes_depend_on_their_span() -> None:
     days = [f"2020-{month:02d}-{day:02d}" for month in range(1, 13) for day in (1, 9, 17)]
-    encoder = encoder_of({"when": days})
+    encoder = fit_encoder({"when": days})
     assert encoder.features[1:] == ("when week sine", "when week cosine")  # 344 days: no year yet
     assert np.abs(encoder.encode(Table.from_data({"when": days})).numeric).max() <= 3
     hours = [f"2020-01-{d:02d} {h:02d}:00:00" for d in range(1, 20) for h in range(24)]
-    assert "when day sine" in encoder_of({"when": hours}).features
+    assert "when day sine" in fit_encoder({"when": hours}).features
 
 
-def test_moments_with_a_zone_are_the_same_moment() -> None:
-    encoder = encoder_of({"when": ["2020-01-01 00:00:00", "2020-01-03 00:00:00"]})
+def test_datetimes_with_a_zone_are_converted() -> None:
+    encoder = fit_encoder({"when": ["2020-01-01 00:00:00", "2020-01-03 00:00:00"]})
     plain = encoder.encode(Table.from_data({"when": ["2020-01-02 10:00:00"]})).numeric
     zoned = encoder.encode(Table.from_data({"when": ["2020-01-02T12:00:00+02:00"]})).numeric
     assert plain.tolist() == zoned.tolist()
 
 
-def test_constants_are_dropped_and_said() -> None:
-    encoder = encoder_of({"a": [1, 2], "b": ["x", "x"], "c": [None, None]})
+def test_constant_columns_are_dropped_and_listed() -> None:
+    encoder = fit_encoder({"a": [1, 2], "b": ["x", "x"], "c": [None, None]})
     assert encoder.dropped == ("b", "c")
     assert encoder.describe()["b"] == "constant: dropped"
     with pytest.raises(TabNASError, match="all are constant or dropped"):
-        encoder_of({"b": ["x", "x"]})
-    nothing = encoder_of({"a": [1, 2], "b": pa.array([float("nan"), None])})
+        fit_encoder({"b": ["x", "x"]})
+    nothing = fit_encoder({"a": [1, 2], "b": pa.array([float("nan"), None])})
     assert nothing.constant == ("b",)
 
 
@@ -170,18 +170,18 @@ def test_columns_can_be_dropped() -> None:
 
 def test_a_vocabulary_can_be_limited_later() -> None:
     values = ["red"] * 3 + ["blue"] * 2 + ["green", None]
-    encoder = encoder_of({"c": values, "d": [1, 2, 3, 4, 5, 6, 7]}, min_count=1)
+    encoder = fit_encoder({"c": values, "d": [1, 2, 3, 4, 5, 6, 7]}, min_count=1)
     limited = encoder.with_max_categories(1)
     assert encoder.categories == (5,)
     assert limited.categories == (3,)  # other, red, missing
     assert limited.describe()["c"].startswith("categorical: 1 categories, 2 rare ones pooled")
-    asked = Table.from_data({"c": ["blue", "red", None], "d": [1, 2, 3]})
-    assert limited.encode(asked).categorical[:, 0].tolist() == [0, 1, 2]
+    new_rows = Table.from_data({"c": ["blue", "red", None], "d": [1, 2, 3]})
+    assert limited.encode(new_rows).categorical[:, 0].tolist() == [0, 1, 2]
     with pytest.raises(TabNASError, match="max_categories must be an integer of at least 1"):
         encoder.with_max_categories(0)
 
 
-def test_numbers_with_remarks_are_refused() -> None:
+def test_numbers_mixed_with_texts_are_refused() -> None:
     numbers = [str(i / 2) for i in range(40)]
     remarks = {"x": [*numbers[:7], "n.a.", *numbers[7:], "broken"]}
     with pytest.raises(
@@ -189,16 +189,16 @@ def test_numbers_with_remarks_are_refused() -> None:
         match=r"'x' must hold numbers only or be declared categorical, but row 8 is 'n\.a\.', "
         r"which is no number, as are 1 others; leave such values empty",
     ):
-        encoder_of(remarks)
+        fit_encoder(remarks)
     rows = np.arange(42)[::-1]
     with pytest.raises(TabNASError, match="row 42 is 'broken'"):
         TableEncoder.fit(Table.from_data(remarks), rows=rows)
-    assert encoder_of(remarks, kinds={"x": "categorical"}, min_count=1).categories == (43,)
+    assert fit_encoder(remarks, kinds={"x": "categorical"}, min_count=1).categories == (43,)
     with pytest.raises(TabNASError, match=r"'x' must hold numbers, but row 8 is 'n\.a\.'"):
-        encoder_of(remarks, kinds={"x": "numeric"})
+        fit_encoder(remarks, kinds={"x": "numeric"})
     objects = np.array([*range(40), "old"], object)
     with pytest.raises(TabNASError, match="row 41 is 'old', which is no number; leave"):
-        encoder_of({"x": objects})
+        fit_encoder({"x": objects})
 
 
 @pytest.mark.parametrize(
@@ -208,15 +208,15 @@ def test_numbers_with_remarks_are_refused() -> None:
         [*(str(i) for i in range(30)), *(f"X{i}" for i in range(30))],  # many other texts
     ],
 )
-def test_codes_stay_categories(values: list[str]) -> None:
+def test_codes_are_categories(values: list[str]) -> None:
     assert infer_kind("x", Table.from_data({"x": values}).column("x")) is Kind.CATEGORICAL
 
 
-@pytest.mark.parametrize(("remarks", "refused"), [(1, True), (9, True), (15, False)])
-def test_a_few_remarks_are_less_than_a_tenth(remarks: int, refused: bool) -> None:
+@pytest.mark.parametrize(("remarks", "is_refused"), [(1, True), (9, True), (15, False)])
+def test_texts_among_numbers_are_refused_below_a_tenth(remarks: int, is_refused: bool) -> None:
     values = [*(str(i) for i in range(100 - remarks)), *(f"see {i}" for i in range(remarks))]
     column = Table.from_data({"x": values}).column("x")
-    if refused:
+    if is_refused:
         with pytest.raises(TabNASError, match="must hold numbers only or be declared categorical"):
             infer_kind("x", column)
     else:
@@ -224,36 +224,36 @@ def test_a_few_remarks_are_less_than_a_tenth(remarks: int, refused: bool) -> Non
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_too_few_rows(rows: int) -> None:
+def test_too_few_rows_are_refused(rows: int) -> None:
     with pytest.raises(TabNASError, match=f"at least two rows, got {rows}"):
-        encoder_of({"a": [1.5] * rows})
+        fit_encoder({"a": [1.5] * rows})
 
 
 def test_forced_kinds_are_checked_when_fitted() -> None:
     with pytest.raises(TabNASError, match=r"'a' must hold true and false.*row 2 is 'x'"):
-        encoder_of({"a": ["true", "x"]}, kinds={"a": "boolean"})
+        fit_encoder({"a": ["true", "x"]}, kinds={"a": "boolean"})
     with pytest.raises(TabNASError, match=r"'a' must hold dates.*row 1 is 'x'"):
-        encoder_of({"a": ["x", "y"]}, kinds={"a": "datetime"})
+        fit_encoder({"a": ["x", "y"]}, kinds={"a": "datetime"})
 
 
-def test_identifiers_are_warned_of() -> None:
+def test_identifiers_give_a_warning() -> None:
     with pytest.warns(DataWarning, match="'id' looks like an identifier"):
-        encoder_of({"id": [f"row-{i}" for i in range(200)], "a": [0.5, 1.5] * 100})
+        fit_encoder({"id": [f"row-{i}" for i in range(200)], "a": [0.5, 1.5] * 100})
     with pytest.warns(DataWarning, match="'row' looks like an identifier"):
-        encoder_of({"row": list(range(200)), "a": [0.5, 1.5] * 100})
-    some = np.random.default_rng(0).permutation(500)[:300]  # the training rows of a table
+        fit_encoder({"row": list(range(200)), "a": [0.5, 1.5] * 100})
+    row_numbers = np.random.default_rng(0).permutation(500)[:300]  # the training rows of a table
     with pytest.warns(DataWarning, match="'row' looks like an identifier"):
-        encoder_of({"row": some, "a": some % 7 / 2})
+        fit_encoder({"row": row_numbers, "a": row_numbers % 7 / 2})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        encoder_of({"x": np.random.default_rng(0).normal(size=200)})  # all differ, and may
+        fit_encoder({"x": np.random.default_rng(0).normal(size=200)})  # numbers may all differ
         names = [f"row-{i}" for i in range(200)]
-        encoder_of({"id": names}, kinds={"id": "categorical"}, min_count=1)  # as declared
-        encoder_of({"id": [*names[:190], *names[:10]]}, min_count=1)  # a twentieth is there twice
+        fit_encoder({"id": names}, kinds={"id": "categorical"}, min_count=1)  # as declared
+        fit_encoder({"id": [*names[:190], *names[:10]]}, min_count=1)  # a twentieth is there twice
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "message"),
     [
         ([1.0, float("inf")], "'a' must be finite, but row 2 is inf"),
         (["1", "-inf"], "'a' must be finite, but row 2 is -inf"),
@@ -261,9 +261,9 @@ def test_identifiers_are_warned_of() -> None:
         ([b"x", b"y"], "'a' holds binary"),
     ],
 )
-def test_values_that_are_none(values: list[object], sentence: str) -> None:
-    with pytest.raises(TabNASError, match=sentence):
-        encoder_of({"a": values, "b": [1, 2]})
+def test_infinite_and_unusable_values_are_refused(values: list[object], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        fit_encoder({"a": values, "b": [1, 2]})
 
 
 @pytest.mark.parametrize("scaling", ["robust", "standard", "none"])
@@ -278,7 +278,7 @@ def test_huge_values_stay_finite(scaling: str) -> None:
         assert np.isfinite(encoded).all()
 
 
-def test_outliers_do_not_squash_the_rest() -> None:
+def test_outliers_do_not_compress_the_other_values() -> None:
     values = np.append(np.random.default_rng(0).normal(size=999), 1e12)
     table = Table.from_data({"a": values})
     encoded = TableEncoder.fit(table).encode(table).numeric[:, 0]
@@ -286,8 +286,8 @@ def test_outliers_do_not_squash_the_rest() -> None:
     assert encoded[-1] == pytest.approx(4.0)
 
 
-def test_other_tables_are_matched_by_name() -> None:
-    encoder = encoder_of({"a": [1, 2, 3], "b": ["x", "y", "x"]}, min_count=1)
+def test_columns_of_other_tables_are_matched_by_name() -> None:
+    encoder = fit_encoder({"a": [1, 2, 3], "b": ["x", "y", "x"]}, min_count=1)
     swapped = encoder.encode(Table.from_data({"z": [0, 0], "b": ["y", "x"], "a": [2, 3]}))
     straight = encoder.encode(Table.from_data({"a": [2, 3], "b": ["y", "x"]}))
     assert (swapped.numeric == straight.numeric).all()
@@ -298,7 +298,7 @@ def test_other_tables_are_matched_by_name() -> None:
         encoder.encode(Table.from_data({"a": ["2", "one"], "b": ["x", "x"]}))
 
 
-def test_arrays_are_matched_by_position() -> None:
+def test_columns_of_arrays_are_matched_by_position() -> None:
     encoder = TableEncoder.fit(Table.from_data(np.arange(6.0).reshape(3, 2)))
     assert encoder.encode(Table.from_data(np.zeros((4, 2)))).numeric.shape == (4, 2)
     with pytest.raises(TabNASError, match="2 columns of the training table, got 3"):

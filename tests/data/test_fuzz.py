@@ -1,4 +1,4 @@
-"""Any bytes and any values: a table, or a sentence; nothing else, and nothing infinite."""
+"""Any bytes and any values give a finite table or a clear error."""
 
 from __future__ import annotations
 
@@ -37,34 +37,39 @@ def check_reading(path: Path, content: bytes) -> None:
     st.binary(max_size=200), st.sampled_from([".csv", ".tsv", ".csv.gz", ".parquet", ".feather"])
 )
 @one_file
-def test_any_bytes(tmp_path: Path, content: bytes, ending: str) -> None:
+def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, ending: str) -> None:
     check_reading(tmp_path / f"fuzz{ending}", content)
 
 
 @given(st.text(alphabet=',;\t|"\n\r ?1a.e-\0é', max_size=60), st.sampled_from([".csv", ".tsv"]))
 @one_file
-def test_any_separated_text(tmp_path: Path, content: str, ending: str) -> None:
+def test_any_separated_text_is_read_or_refused(tmp_path: Path, content: str, ending: str) -> None:
     check_reading(tmp_path / f"fuzz{ending}", content.encode())
 
 
-def stored(write: object) -> bytes:
+def write_bytes(write: object) -> bytes:
     table = pa.table({"a": [1.5, None, 3.0] * 5, "b": ["x", None, "zz"] * 5, "c": [True] * 15})
     file = io.BytesIO()
     write(table, file)
     return file.getvalue()
 
 
-STORED = {".parquet": stored(parquet.write_table), ".feather": stored(feather.write_feather)}
+FILES = {
+    ".parquet": write_bytes(parquet.write_table),
+    ".feather": write_bytes(feather.write_feather),
+}
 
 
 @given(
-    st.sampled_from(sorted(STORED)),
+    st.sampled_from(sorted(FILES)),
     st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1),
 )
-@example(".parquet", [(272, 128)])  # a column's name that is no text
+@example(".parquet", [(272, 128)])  # the name of a column is not valid text
 @one_file
-def test_damaged_files(tmp_path: Path, ending: str, damage: list[tuple[int, int]]) -> None:
-    content = bytearray(STORED[ending])
+def test_damaged_files_are_read_or_refused(
+    tmp_path: Path, ending: str, damage: list[tuple[int, int]]
+) -> None:
+    content = bytearray(FILES[ending])
     for place, value in damage:
         content[place % len(content)] = value
     check_reading(tmp_path / f"fuzz{ending}", bytes(content))
@@ -94,7 +99,7 @@ columns = st.one_of(
 )
 
 
-def same(one: Encoded, other: Encoded) -> bool:
+def is_equal(one: Encoded, other: Encoded) -> bool:
     return np.array_equal(one.numeric, other.numeric) and np.array_equal(
         one.categorical, other.categorical
     )
@@ -102,7 +107,7 @@ def same(one: Encoded, other: Encoded) -> bool:
 
 @given(st.lists(columns, min_size=1, max_size=4), st.sampled_from(["robust", "standard", "none"]))
 @settings(max_examples=100)
-def test_any_table(values: list[list[object]], scaling: str) -> None:
+def test_any_table_is_encoded_or_refused(values: list[list[object]], scaling: str) -> None:
     table = Table.from_data({f"c{i}": column for i, column in enumerate(values)})
     try:
         encoder = TableEncoder.fit(table, scaling=scaling, min_count=1)
@@ -117,17 +122,19 @@ def test_any_table(values: list[list[object]], scaling: str) -> None:
     restored = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
     assert restored.to_dict() == encoder.to_dict()
     assert restored.describe() == encoder.describe()
-    assert same(restored.encode(table), encoded)
+    assert is_equal(restored.encode(table), encoded)
     for row in range(8):
         alone = np.array([row])
-        assert same(encoder.encode(table, alone), encoded.take(alone))
+        assert is_equal(encoder.encode(table, alone), encoded.take(alone))
 
 
 @given(
     st.lists(columns, min_size=1, max_size=3),
     st.lists(st.integers(0, 7), min_size=2, max_size=12),
 )
-def test_rows_are_as_good_as_a_copy(values: list[list[object]], numbers: list[int]) -> None:
+def test_encoding_some_rows_equals_encoding_a_copy_of_them(
+    values: list[list[object]], numbers: list[int]
+) -> None:
     table = Table.from_data({f"c{i}": column for i, column in enumerate(values)})
     rows = np.array(numbers)
     try:
@@ -141,12 +148,12 @@ def test_rows_are_as_good_as_a_copy(values: list[list[object]], numbers: list[in
         encoded = encoder.encode(table.take(rows))
     except TabNASError:
         return
-    assert same(encoder.encode(table, rows), encoded)
+    assert is_equal(encoder.encode(table, rows), encoded)
 
 
 @given(st.text(alphabet="+-.0123eEinfatyINFATY()_ ", max_size=6))
 @settings(max_examples=1000)
-def test_numbers_are_told_from_other_texts_as_arrow_does(text: str) -> None:
+def test_numbers_are_recognised_as_arrow_does(text: str) -> None:
     assume(text)
     values = pa.chunked_array([[text]])
     try:
@@ -157,10 +164,10 @@ def test_numbers_are_told_from_other_texts_as_arrow_does(text: str) -> None:
 
 
 @given(st.lists(st.text(max_size=3), min_size=2, max_size=40), st.integers(1, 5))
-def test_limited_is_as_if_fitted_so(texts: list[str], limit: int) -> None:
+def test_limiting_an_encoder_equals_fitting_with_the_limit(texts: list[str], limit: int) -> None:
     table = Table.from_data({"c": texts, "d": list(range(len(texts)))})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         fitted = TableEncoder.fit(table, kinds={"c": "categorical"}, max_categories=limit)
-        whole = TableEncoder.fit(table, kinds={"c": "categorical"})
-    assert whole.with_max_categories(limit).to_dict() == fitted.to_dict()
+        unlimited = TableEncoder.fit(table, kinds={"c": "categorical"})
+    assert unlimited.with_max_categories(limit).to_dict() == fitted.to_dict()

@@ -1,4 +1,4 @@
-"""What messy values mean, where the zoo has no room for it: refusals, notes and odd files."""
+"""Messy values and odd files: their meaning, notes and errors; more are in tests/zoo.py."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tabnas.data.columns import CategoricalColumn
 from tabnas.errors import TabNASError
 
 
-def column(values: list[Any]) -> pa.ChunkedArray:
+def make_column(values: list[Any]) -> pa.ChunkedArray:
     return pa.chunked_array([values])
 
 
-def written(path: Path, text: str) -> Path:
+def write_text(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -50,7 +50,7 @@ def written(path: Path, text: str) -> Path:
         ('sep=|\n"a\nb"|c\n1|2\n', ["a b", "c"]),
     ],
 )
-def test_headers(text: str, names: list[str], tmp_path: Path) -> None:
+def test_odd_headers(text: str, names: list[str], tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode())
     table = read_table(path)
@@ -62,14 +62,14 @@ def test_a_header_with_a_newline_in_a_store(tmp_path: Path) -> None:
     from tabnas.stores import encode_store
 
     rows = "".join(f"{i};{'yes' if i % 2 else 'no'}\n" for i in range(40))
-    path = written(tmp_path / "a.csv", f'sep=;\n"the\nnumber";y\n{rows}')
+    path = write_text(tmp_path / "a.csv", f'sep=;\n"the\nnumber";y\n{rows}')
     store = encode_store(path, tmp_path / "store", target="y")
     assert store.encoder.names == ("the number",)
     assert sum(store.rows.values()) == 40
 
 
-def test_an_empty_table_is_for_those_who_allow_it(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", "a,b\n")
+def test_an_empty_table_is_refused_unless_allowed(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "a.csv", "a,b\n")
     assert read_table(path, empty=True).names == ["a", "b"]
     with pytest.raises(TabNASError, match="must have rows"):
         read_table(path)
@@ -89,15 +89,13 @@ def test_an_empty_table_is_for_those_who_allow_it(tmp_path: Path) -> None:
         (["1e3", "2"], [1000.0, 2.0]),
     ],
 )
-def test_columns_that_show_their_mark(
-    cells: list[str], expected: list[float], tmp_path: Path
-) -> None:
-    path = written(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
-    assert numbers_of(read_table(path)) == expected
+def test_evident_decimal_marks(cells: list[str], expected: list[float], tmp_path: Path) -> None:
+    path = write_text(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
+    assert encode_numbers(read_table(path)) == expected
 
 
-def numbers_of(table: Table) -> list[float]:
-    """The numbers that an encoder makes of the column x."""
+def encode_numbers(table: Table) -> list[float]:
+    """Return the numbers that an encoder reads in the column x."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("warnings.warn", lambda *_, **__: None)
         encoder = TableEncoder.fit(table, scaling="none")
@@ -105,43 +103,43 @@ def numbers_of(table: Table) -> list[float]:
 
 
 @pytest.mark.parametrize("cells", [["1.234", "2.345"], ["1,234", "2,345", "12"]])
-def test_what_may_be_thousands_or_decimals_is_refused(cells: list[str], tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
+def test_ambiguous_decimal_marks_are_refused(cells: list[str], tmp_path: Path) -> None:
+    path = write_text(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
     with pytest.raises(TabNASError, match=r"row 1 is '1.234', 1(\.)?234 or 1234; say.*--decimal"):
         TableEncoder.fit(read_table(path))
     thousands = cells[0][1]
     decimal = {",": ".", ".": ","}[thousands]
-    assert numbers_of(read_table(path, decimal=thousands))[0] == 1.234
-    assert numbers_of(read_table(path, decimal=decimal))[0] == 1234
+    assert encode_numbers(read_table(path, decimal=thousands))[0] == 1.234
+    assert encode_numbers(read_table(path, decimal=decimal))[0] == 1234
     with pytest.raises(TabNASError, match=r"decimal must be '\.' or ',', got ';'"):
         read_table(path, decimal=";")
 
 
-def test_another_column_settles_it(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", "x;z\n1.234;1,5\n2.345;2,5\n")
+def test_another_column_decides_the_decimal_mark(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "a.csv", "x;z\n1.234;1,5\n2.345;2,5\n")
     with pytest.warns(DataWarning, match="'1.234' as 1234 with the decimal mark ','"):
         encoder = TableEncoder.fit(read_table(path), scaling="none")
     assert encoder.text_columns == ("x", "z")
-    later = written(tmp_path / "b.csv", "x;z\n5.678;1\n")
+    later = write_text(tmp_path / "b.csv", "x;z\n5.678;1\n")
     table = read_table(later, text=encoder.text_columns)
     assert encoder.encode(table).numeric.tolist() == [[5678, 1]]
-    # a file that shows another mark is read by that
-    other = written(tmp_path / "c.csv", "x,z\n5.678,1.5\n")
+    # a file with an evident mark is read by it
+    other = write_text(tmp_path / "c.csv", "x,z\n5.678,1.5\n")
     table = read_table(other, text=encoder.text_columns)
     assert encoder.encode(table).numeric.tolist() == pytest.approx(np.array([[5.678, 1.5]]))
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "message"),
     [
         (["$5", "€6"], "must have one unit, but they have several: '\\$', '€'"),
         (["5 %", "0.06"], "must have one unit, but they have several: none, '%'"),
         (["1,5", "2,5", "1.5"], "one decimal mark, but row 3 is '1.5' and others"),
     ],
 )
-def test_numbers_in_two_ways_are_refused(values: list[str], sentence: str) -> None:
-    with pytest.raises(TabNASError, match=sentence):
-        infer_kind("x", column(values))
+def test_numbers_with_two_decimal_marks_are_refused(values: list[str], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        infer_kind("x", make_column(values))
 
 
 @pytest.mark.parametrize(
@@ -158,11 +156,11 @@ def test_numbers_in_two_ways_are_refused(values: list[str], sentence: str) -> No
         ["()", "(a)"],
     ],
 )
-def test_texts_that_are_no_numbers(values: list[str]) -> None:
-    assert infer_kind("x", column(values)) is Kind.CATEGORICAL
+def test_texts_that_are_not_numbers(values: list[str]) -> None:
+    assert infer_kind("x", make_column(values)) is Kind.CATEGORICAL
 
 
-def test_later_units_and_remarks_are_refused_with_their_row() -> None:
+def test_units_and_texts_in_later_numbers_are_refused_with_their_row() -> None:
     with pytest.warns(DataWarning):
         encoder = TableEncoder.fit(Table.from_data({"x": ["$5", "$1,000"]}), scaling="none")
     assert encoder.encode(Table.from_data({"x": ["7", "$8"]})).numeric.tolist() == [[7], [8]]
@@ -173,56 +171,56 @@ def test_later_units_and_remarks_are_refused_with_their_row() -> None:
 # -- categories ------------------------------------------------------------------------------------
 
 
-def codes(fitted: CategoricalColumn, values: list[Any]) -> list[int]:
-    found = np.empty(len(values), np.int32)
-    fitted.encode(column(values), np.empty((0, 0), np.float32), found)
-    return found.tolist()
+def encode_values(fitted: CategoricalColumn, values: list[Any]) -> list[int]:
+    codes = np.empty(len(values), np.int32)
+    fitted.encode(make_column(values), np.empty((0, 0), np.float32), codes)
+    return codes.tolist()
 
 
-def test_leading_zeros_are_told_apart_where_training_does() -> None:
-    fitted = CategoricalColumn.fit("x", column(["01", "01", "01", "1", "1", "2"]))
+def test_leading_zeros_matter_if_they_do_in_training() -> None:
+    fitted = CategoricalColumn.fit("x", make_column(["01", "01", "01", "1", "1", "2"]))
     assert fitted.vocabulary == ("01", "1", "2")
     assert "leading zeros told apart" in fitted.describe()
-    assert codes(fitted, ["01", "1", "02"]) == [1, 2, 0]
-    assert codes(fitted, [1, 2]) == [2, 3]
+    assert encode_values(fitted, ["01", "1", "02"]) == [1, 2, 0]
+    assert encode_values(fitted, [1, 2]) == [2, 3]
 
 
 @pytest.mark.parametrize(
     "values",
     [[1, 2, 1], [1.0, 2.0, 1.0], ["1", "2", "1"], ["01", "02", "01"], ["1.0", "2", "1"]],
 )
-def test_numbers_are_one_category_whatever_their_type(values: list[Any]) -> None:
-    fitted = CategoricalColumn.fit("x", column(values))
+def test_the_category_of_a_number_does_not_depend_on_its_type(values: list[Any]) -> None:
+    fitted = CategoricalColumn.fit("x", make_column(values))
     assert fitted.vocabulary == ("1", "2")
     for others in ([1, 2], [1.0, 2.0], ["01", "2.0"], ["+1", " 2"], ["1", "002"]):
-        assert codes(fitted, others) == [1, 2]
+        assert encode_values(fitted, others) == [1, 2]
 
 
-def test_truth_values_are_one_category_whatever_their_type() -> None:
+def test_the_category_of_a_boolean_does_not_depend_on_its_type() -> None:
     for values in ([True, False, True], ["True", "FALSE", "true"], [1, 0, 1], ["1.0", "0", "1"]):
-        fitted = CategoricalColumn.fit("x", column(values))
+        fitted = CategoricalColumn.fit("x", make_column(values))
         for others in ([True, False], ["TRUE", "false"], [1, 0], ["1", "0.0"], ["True", "0"]):
-            assert codes(fitted, others) == [1, 2]
-    both = CategoricalColumn.fit("x", column(["true", "true", "1"]))
-    assert codes(both, ["true", "1", "0"]) == [1, 2, 0]
+            assert encode_values(fitted, others) == [1, 2]
+    both = CategoricalColumn.fit("x", make_column(["true", "true", "1"]))
+    assert encode_values(both, ["true", "1", "0"]) == [1, 2, 0]
 
 
-def test_texts_stay_what_they_are() -> None:
+def test_texts_are_not_normalised() -> None:
     values = ["1E5", "1e5", "1.10.2", "a1", "0x1", "yes"]
-    fitted = CategoricalColumn.fit("x", column(values))
+    fitted = CategoricalColumn.fit("x", make_column(values))
     assert set(fitted.vocabulary) == set(values)
 
 
-@pytest.mark.parametrize("most", [1, 2, 3])
-def test_spellings_survive_a_limit(most: int) -> None:
-    fitted = CategoricalColumn.fit("x", column(["true"] * 4 + ["1"] * 3 + ["0"] * 2 + ["z"]))
+@pytest.mark.parametrize("max_categories", [1, 2, 3])
+def test_spellings_are_kept_by_a_limit(max_categories: int) -> None:
+    fitted = CategoricalColumn.fit("x", make_column(["true"] * 4 + ["1"] * 3 + ["0"] * 2 + ["z"]))
     later = ["true", "1", "0", "z", "false", "?"]
-    found = np.array(codes(fitted, later), np.int32)
-    fitted.recode(found, most)
-    assert found.tolist() == codes(fitted.with_max_categories(most), later)
+    codes = np.array(encode_values(fitted, later), np.int32)
+    fitted.recode(codes, max_categories)
+    assert codes.tolist() == encode_values(fitted.with_max_categories(max_categories), later)
 
 
-def test_unseen_values_are_counted_where_they_mean_something() -> None:
+def test_unseen_values_are_counted_if_there_are_enough_rows() -> None:
     encoder = TableEncoder.fit(
         Table.from_data(
             {"few": ["a", "b"] * 20, "many": [f"u{i}" for i in range(40)], "n": range(40)}
@@ -231,7 +229,7 @@ def test_unseen_values_are_counted_where_they_mean_something() -> None:
     unseen = UnseenCategories(encoder)
     other = Table.from_data({"few": ["c"] * 5, "many": ["v"] * 5, "n": range(5)})
     unseen.add(encoder.encode(other))
-    assert unseen.notes() == ()  # too few rows to tell
+    assert unseen.notes() == ()  # too few rows
     unseen.add(encoder.encode(other))
     (note,) = unseen.notes()
     assert note.startswith("all 10 values of the column 'few' are missing or unknown")
@@ -241,36 +239,36 @@ def test_unseen_values_are_counted_where_they_mean_something() -> None:
     assert unseen.notes() == ()
 
 
-# -- numbers with remarks --------------------------------------------------------------------------
+# -- texts among numbers ---------------------------------------------------------------------------
 
 
-def test_remarks_are_counted_by_rows() -> None:
+def test_texts_among_numbers_are_counted_by_rows() -> None:
     few = [str(1 + i % 4) for i in range(499)] + ["foo"]
     with pytest.raises(TabNASError, match=r"'x' must hold numbers only .* row 500 is 'foo'"):
-        infer_kind("x", column(few))
+        infer_kind("x", make_column(few))
     encoder = TableEncoder.fit(Table.from_data({"x": few}), kinds={"x": "categorical"})
     assert "categorical: 4 categories, 1 rare one pooled" in encoder.describe()["x"]
-    many = [str(i) for i in range(30)] + ["foo"] * 3
+    values = [str(i) for i in range(30)] + ["foo"] * 3
     with pytest.raises(TabNASError, match="row 31 is 'foo', which is no number, as are 2 others"):
-        infer_kind("x", column(many))
+        infer_kind("x", make_column(values))
     # the same texts, of which more than a tenth of the rows are no numbers
-    assert infer_kind("x", column([*many, "foo"])) is Kind.CATEGORICAL
+    assert infer_kind("x", make_column([*values, "foo"])) is Kind.CATEGORICAL
     repeated = [str(i % 30) for i in range(60)] + ["a", "b", "c", "d", "e", "f"]
     with pytest.raises(TabNASError, match="row 61 is 'a'"):
-        infer_kind("x", column(repeated))
+        infer_kind("x", make_column(repeated))
 
 
-def test_remarks_in_a_store_are_counted_by_rows(
+def test_texts_among_numbers_of_a_store_are_counted_by_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the first rows are all the same, and the texts that come later decide."""
+    """The first rows are all equal, and texts of later rows decide."""
     from tabnas.stores import _head, encode_store
 
     monkeypatch.setattr(_head, "HEAD_ROWS", 50)
     monkeypatch.setattr(_head, "BLOCK", 256)
     texts = ["1"] * 500 + [str(i % 4) for i in range(400)] + ["foo"] * 30
     rows = "".join(f"{x},{i % 7},{i % 2}\n" for i, x in enumerate(texts))
-    path = written(tmp_path / "a.csv", f"x,n,y\n{rows}")
+    path = write_text(tmp_path / "a.csv", f"x,n,y\n{rows}")
     with pytest.raises(TabNASError, match=r"'x' must hold numbers only .* a later row is 'foo'"):
         encode_store(path, tmp_path / "store", target="y")
 
@@ -278,28 +276,28 @@ def test_remarks_in_a_store_are_counted_by_rows(
 # -- targets ---------------------------------------------------------------------------------------
 
 
-def test_marks_that_may_be_labels() -> None:
-    target = fit_target("y", column(["none", "mild", "none", "severe", "?"]))
+def test_marks_of_missing_values_may_be_labels() -> None:
+    target = fit_target("y", make_column(["none", "mild", "none", "severe", "?"]))
     assert isinstance(target, ClassTarget)
     assert target.classes == ("mild", "none", "severe")
-    assert find_labelled_rows(column(["none", "?", "mild"]), target).tolist() == [0, 2]
-    other = fit_target("y", column(["yes", "no", "yes"]))
-    assert find_labelled_rows(column(["yes", "-", "none"]), other).tolist() == [0]
-    signs = column(["+", "-", "+", None])
+    assert find_labelled_rows(make_column(["none", "?", "mild"]), target).tolist() == [0, 2]
+    other = fit_target("y", make_column(["yes", "no", "yes"]))
+    assert find_labelled_rows(make_column(["yes", "-", "none"]), other).tolist() == [0]
+    signs = make_column(["+", "-", "+", None])
     assert find_labelled_rows(signs).tolist() == [0, 1, 2]
-    assert fit_target("y", signs).truth(column(["-", "+"])).tolist() == [1, 0]
+    assert fit_target("y", signs).truth(make_column(["-", "+"])).tolist() == [1, 0]
 
 
-def test_quantities_with_marks_and_units() -> None:
-    values = column(["$1,200.50", "-", "$800", "none"])
+def test_numeric_targets_with_marks_and_units() -> None:
+    values = make_column(["$1,200.50", "-", "$800", "none"])
     assert find_labelled_rows(values).tolist() == [0, 2]
     target = fit_target("y", values.take([0, 2]), task="regression")
     assert isinstance(target, NumberTarget)
-    assert target.truth(column(["$5", "1,000"])).tolist() == [5, 1000]
+    assert target.truth(make_column(["$5", "1,000"])).tolist() == [5, 1000]
     assert target.unit == "$"
 
 
 @pytest.mark.parametrize("labels", [[1, 2, 1], [1.0, 2.0, 1.0]])
-def test_labels_that_are_numbers_are_known_as_texts(labels: list[Any]) -> None:
-    target = ClassTarget.fit("y", column(labels))
-    assert target.truth(column(["1.0", "02", "2"])).tolist() == [0, 1, 1]
+def test_numeric_labels_may_be_written_as_texts(labels: list[Any]) -> None:
+    target = ClassTarget.fit("y", make_column(labels))
+    assert target.truth(make_column(["1.0", "02", "2"])).tolist() == [0, 1, 1]

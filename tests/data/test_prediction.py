@@ -1,4 +1,4 @@
-"""Tables that come after training, with other types, other columns, and other values."""
+"""Tables for prediction may have other types, other columns and other values."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def encoder() -> TableEncoder:
     return TableEncoder.fit(Table.from_data(TRAINING), kinds={"code": "categorical"})
 
 
-def one_row(**changes: object) -> Table:
+def make_row(**changes: object) -> Table:
     row = {"size": [2.0], "code": [2], "color": ["red"], "paid": [True]}
     return Table.from_data(row | {"when": [datetime(2020, 1, 2)]} | changes)
 
 
-def row_of(encoded: Encoded) -> list[float]:
+def flatten(encoded: Encoded) -> list[float]:
     return [*encoded.numeric[0], *encoded.categorical[0]]
 
 
@@ -64,8 +64,8 @@ def row_of(encoded: Encoded) -> list[float]:
         {"extra": ["ignored"]},
     ],
 )
-def test_other_types_give_the_same(encoder: TableEncoder, changes: dict[str, object]) -> None:
-    assert row_of(encoder.encode(one_row(**changes))) == row_of(encoder.encode(one_row()))
+def test_other_types_give_the_same_code(encoder: TableEncoder, changes: dict[str, object]) -> None:
+    assert flatten(encoder.encode(make_row(**changes))) == flatten(encoder.encode(make_row()))
 
 
 def test_large_codes_as_floats() -> None:
@@ -84,7 +84,7 @@ def test_large_codes_as_floats() -> None:
     assert mixed.categorical[:, 0].tolist() == [1, 0, 0, 1]
 
 
-def test_moments_with_and_without_a_zone_in_one_column() -> None:
+def test_datetimes_with_and_without_a_zone_in_one_column() -> None:
     encoder = TableEncoder.fit(Table.from_data({"when": TRAINING["when"]}))
     mixed = ["2020-01-02", "2020-01-02T01:00:00+01:00", "2020-01-01T23:30-0030"]
     encoded = encoder.encode(Table.from_data({"when": mixed})).numeric
@@ -93,8 +93,8 @@ def test_moments_with_and_without_a_zone_in_one_column() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 3])
 @pytest.mark.parametrize("name", sorted(TRAINING))
-def test_columns_without_a_value(encoder: TableEncoder, name: str, rows: int) -> None:
-    columns = {n: one_row().column(n).take(np.zeros(rows, int)) for n in TRAINING}
+def test_columns_without_any_value(encoder: TableEncoder, name: str, rows: int) -> None:
+    columns = {n: make_row().column(n).take(np.zeros(rows, int)) for n in TRAINING}
     for nothing in (pa.nulls(rows), [None] * rows, pa.array(["?"] * rows, pa.string())):
         encoded = encoder.encode(Table.from_data(columns | {name: nothing}))
         assert encoded.numeric.shape == (rows, len(encoder.features))
@@ -102,16 +102,16 @@ def test_columns_without_a_value(encoder: TableEncoder, name: str, rows: int) ->
         assert np.isfinite(encoded.numeric).all()
 
 
-def test_tables_of_no_rows(encoder: TableEncoder) -> None:
+def test_tables_without_rows(encoder: TableEncoder) -> None:
     empty = Table.from_data({name: [] for name in TRAINING})
     assert len(encoder.encode(empty)) == 0
-    assert len(encoder.encode(one_row(), np.array([], int))) == 0
+    assert len(encoder.encode(make_row(), np.array([], int))) == 0
     without_chunks = pa.table(TRAINING).schema.empty_table()
     assert len(encoder.encode(Table(without_chunks))) == 0
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "message"),
     [
         ({"size": [float("inf")]}, "'size' must be finite, but row 1 is inf"),
         ({"size": ["1e999"]}, "'size' must be finite, but row 1 is inf"),
@@ -127,15 +127,15 @@ def test_tables_of_no_rows(encoder: TableEncoder) -> None:
         ({"when": [3]}, "'when' must hold dates or times, but it holds int64"),
     ],
 )
-def test_values_that_cannot_be(
-    encoder: TableEncoder, changes: dict[str, object], sentence: str
+def test_values_of_another_kind_are_refused(
+    encoder: TableEncoder, changes: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(TabNASError, match=sentence):
-        encoder.encode(one_row(**changes))
+    with pytest.raises(TabNASError, match=message):
+        encoder.encode(make_row(**changes))
 
 
 def test_missing_columns_are_named(encoder: TableEncoder) -> None:
-    table = one_row().drop(["color"])
+    table = make_row().drop(["color"])
     with pytest.raises(TabNASError, match="must have the column 'color'"):
         encoder.encode(table)
     renamed = Table(table.arrow.append_column("colour", [["red"]]))
@@ -145,7 +145,7 @@ def test_missing_columns_are_named(encoder: TableEncoder) -> None:
         encoder.encode(Table.from_data({"z": [1]}))
 
 
-def test_the_row_of_the_table_is_named() -> None:
+def test_the_error_names_the_row_of_the_table() -> None:
     table = Table.from_data({"a": [1.0, 2.0, float("inf"), 4.0], "b": ["1", "2", "3", "x"]})
     rows = np.array([0, 1, 3])
     with pytest.raises(TabNASError, match="'b' must hold numbers, but row 4 is 'x'"):

@@ -33,7 +33,7 @@ def test_every_format_gives_the_same_table(tmp_path: Path) -> None:
         assert to_texts(read.column("city")).to_pylist() == ROWS["city"], path
 
 
-def test_frames_and_arrays() -> None:
+def test_data_frames_and_arrays() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(ROWS)
     assert Table.from_data(frame).arrow.to_pydict()["city"] == ROWS["city"]
@@ -50,7 +50,7 @@ def test_polars() -> None:
     assert Table.from_data(pl.DataFrame(ROWS)).arrow.to_pydict() == ROWS
 
 
-def test_a_column_that_changes_its_mind_is_text(tmp_path: Path) -> None:
+def test_a_column_of_numbers_and_texts_is_text(tmp_path: Path) -> None:
     path = tmp_path / "mixed.csv"
     path.write_text("a,b\n" + "1,2\n" * 300_000 + "x,2\n")
     table = read_table(path)
@@ -59,7 +59,7 @@ def test_a_column_that_changes_its_mind_is_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "sentence"),
+    ("name", "content", "message"),
     [
         ("a.csv", b"", "is empty"),
         ("a.csv", b"a,b\n", "must have rows"),
@@ -86,13 +86,15 @@ def test_a_column_that_changes_its_mind_is_text(tmp_path: Path) -> None:
         ("a.txt", b"1\t2\t3\n", "must have 40 values in every row"),
     ],
 )
-def test_bad_files_get_a_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+def test_unreadable_files_are_refused(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         read_table(tmp_path / name)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_paths_that_are_not_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TabNASError, match="there is no file"):
         read_table(tmp_path / "missing.csv")
     (tmp_path / "folder.csv").mkdir()
@@ -119,9 +121,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ("ä,🦉\n1,ü\n".encode(), {"ä": [1], "🦉": ["ü"]}),
     ],
 )
-def test_many_ways_to_write_a_table(
-    tmp_path: Path, content: bytes, columns: dict[str, list[object]]
-) -> None:
+def test_variants_of_csv(tmp_path: Path, content: bytes, columns: dict[str, list[object]]) -> None:
     (tmp_path / "a.csv").write_bytes(content)
     assert read_table(tmp_path / "a.csv").arrow.to_pydict() == columns
 
@@ -138,7 +138,7 @@ def test_codes_with_leading_zeros(tmp_path: Path) -> None:
     assert numbers.text_columns == ("a",)
 
 
-def test_stored_tables(tmp_path: Path) -> None:
+def test_parquet_and_feather(tmp_path: Path) -> None:
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     indexed = pa.table({"a": [1, 2], "__index_level_0__": [0, 1]})
     for ending, write in ((".parquet", parquet.write_table), (".feather", feather.write_feather)):
@@ -147,17 +147,17 @@ def test_stored_tables(tmp_path: Path) -> None:
             read_table(tmp_path / f"twice{ending}")
         write(indexed, tmp_path / f"indexed{ending}")
         assert read_table(tmp_path / f"indexed{ending}").names == ["a"]
-        whole = (tmp_path / f"indexed{ending}").read_bytes()
-        (tmp_path / f"cut{ending}").write_bytes(whole[: len(whole) * 2 // 3])
+        content = (tmp_path / f"indexed{ending}").read_bytes()
+        (tmp_path / f"cut{ending}").write_bytes(content[: len(content) * 2 // 3])
         with pytest.raises(TabNASError, match="cannot be read"):
             read_table(tmp_path / f"cut{ending}")
 
 
-def test_real_files_in_two_formats(tmp_path: Path) -> None:
+def test_a_real_table_is_the_same_in_two_formats(tmp_path: Path) -> None:
     path = bundled_file("adult.parquet")
     assert path is not None
-    written, stored = read_table(write_adult(tmp_path / "adult.csv.gz")), read_table(path)
-    encoders = [TableEncoder.fit(table.drop(["income"])) for table in (written, stored)]
+    text_table, parquet_table = read_table(write_adult(tmp_path / "adult.csv.gz")), read_table(path)
+    encoders = [TableEncoder.fit(table.drop(["income"])) for table in (text_table, parquet_table)]
     assert encoders[0].to_dict() == encoders[1].to_dict()
     criteo = read_table(write_criteo(tmp_path / "criteo.txt.gz", 2_000))
     assert criteo.names == list(CRITEO_COLUMNS)

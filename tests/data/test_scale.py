@@ -1,4 +1,4 @@
-"""Tables that are wide, and tables that are long."""
+"""Wide tables and long tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabnas import TabNASError
 from tabnas.data import Table, TableEncoder
 
 
-def test_thousands_of_columns() -> None:
+def test_a_table_with_thousands_of_columns() -> None:
     rng = np.random.default_rng(0)
     makers = [
         lambda: rng.normal(size=50),
@@ -58,11 +58,11 @@ print(json.dumps({"peak": peak, "output": output, "rows": rows}))
 
 
 @pytest.mark.slow
-def test_encoding_copies_a_few_columns_at_most() -> None:
-    """In a process of its own, for Arrow remembers the peak of all that came before."""
-    done = subprocess.run(
+def test_encoding_copies_only_a_few_columns() -> None:
+    """A new process is used, since Arrow reports the peak since its start."""
+    completed = subprocess.run(
         [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True
     )
-    measured = json.loads(done.stdout)
+    measured = json.loads(completed.stdout)
     column = 8 * measured["rows"]
     assert measured["peak"] < measured["output"] + 14 * column  # the table has 20 columns

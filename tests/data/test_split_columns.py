@@ -15,9 +15,9 @@ from tabnas.errors import TabNASError
     "values",
     [["2024-01-02", "2023-12-31", "2024-01-01"], [3, 1, 2], [0.3, 0.1, 0.2], ["30", "10", "20"]],
 )
-def test_moments_rise_with_time(values: list[object]) -> None:
-    found = to_times("t", pa.chunked_array([values]))
-    assert found.argsort().tolist() == [1, 2, 0]
+def test_times_are_ordered(values: list[object]) -> None:
+    times = to_times("t", pa.chunked_array([values]))
+    assert times.argsort().tolist() == [1, 2, 0]
 
 
 def test_every_group_has_a_number() -> None:
@@ -44,7 +44,7 @@ def test_every_group_has_a_number() -> None:
     ],
     ids=["texts", "coded", "floats", "digits", "decimals", "coded in chunks"],
 )
-def test_groups_are_told_apart_as_categories_are(column: pa.ChunkedArray) -> None:
+def test_groups_are_distinguished_like_categories(column: pa.ChunkedArray) -> None:
     groups = to_group_ids("g", column)
     assert groups.tolist() == [0, 0, 1, 0, 1]
     fitted = CategoricalColumn.fit("g", column)
@@ -64,17 +64,17 @@ def test_groups_are_told_apart_as_categories_are(column: pa.ChunkedArray) -> Non
         pa.chunked_array([pa.array(["a", "b", "", "c"]).dictionary_encode()]),
     ],
 )
-def test_a_missing_group_is_no_group(column: pa.ChunkedArray) -> None:
+def test_a_missing_group_is_refused(column: pa.ChunkedArray) -> None:
     with pytest.raises(TabNASError, match=r"row 3 is missing; fill it in, with a name of its own"):
         to_group_ids("g", column)
 
 
-def test_what_is_no_column_of_names_is_refused() -> None:
+def test_columns_that_cannot_be_groups_are_refused() -> None:
     with pytest.raises(TabNASError, match="which is no kind of feature"):
         to_group_ids("g", pa.chunked_array([[[1], [2]]]))
 
 
-def test_rows_that_cannot_be_ordered_are_named() -> None:
+def test_rows_that_cannot_be_ordered_are_refused() -> None:
     with pytest.raises(TabNASError, match="row 2 is missing"):
         to_times("t", pa.chunked_array([[1.0, None, 3.0]]))
     with pytest.raises(TabNASError, match="by dates, times or numbers"):

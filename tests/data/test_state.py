@@ -1,4 +1,4 @@
-"""State from files: what we wrote comes back, what we cannot have written is refused."""
+"""States of encoders and targets survive a round trip; malformed ones are refused."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ odd = st.one_of(
 )
 
 
-def places(state: object) -> list[tuple[object, object]]:
-    """Every container in the state, with each of its keys."""
+def list_places(state: object) -> list[tuple[object, object]]:
+    """Return every container in the state with each of its keys."""
     keys = list(state) if isinstance(state, dict) else range(len(state))
     here = [(state, key) for key in keys]
     inside = [
         place
         for _, key in here
         if isinstance(state[key], dict | list)
-        for place in places(state[key])
+        for place in list_places(state[key])
     ]
     return here + inside
 
 
 @st.composite
-def mutated(draw: st.DrawFn, state: dict[str, object]) -> dict[str, object]:
+def mutated_states(draw: st.DrawFn, state: dict[str, object]) -> dict[str, object]:
     state = copy.deepcopy(state)
     for _ in range(draw(st.integers(1, 3))):
-        container, key = draw(st.sampled_from(places(state)))
+        container, key = draw(st.sampled_from(list_places(state)))
         change = draw(st.sampled_from(["set", "delete", "double", "nudge"]))
         value = container[key]
         if change == "delete":
@@ -70,12 +70,12 @@ def mutated(draw: st.DrawFn, state: dict[str, object]) -> dict[str, object]:
             container[key] = value * draw(st.sampled_from([-1, 0, 2, 0.5, float("inf")]))
         else:
             container[key] = draw(odd)
-        if not places(state):
+        if not list_places(state):
             break
     return state
 
 
-@given(mutated(ENCODER.to_dict()))
+@given(mutated_states(ENCODER.to_dict()))
 @settings(max_examples=150)
 def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None:
     try:
@@ -90,7 +90,7 @@ def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None
     assert again.to_dict() == encoder.to_dict()
 
 
-@given(st.sampled_from(TARGETS).flatmap(lambda target: mutated(target.to_dict())))
+@given(st.sampled_from(TARGETS).flatmap(lambda target: mutated_states(target.to_dict())))
 @settings(max_examples=100)
 def test_a_damaged_target_is_refused_or_works(state: dict[str, object]) -> None:
     try:
@@ -105,7 +105,7 @@ def test_a_damaged_target_is_refused_or_works(state: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("other", [None, 3, "state", [], [1], {}, {"format": 1}, {"form": []}])
-def test_what_is_no_state(other: object) -> None:
+def test_values_that_are_not_states_are_refused(other: object) -> None:
     for read in (TableEncoder.from_dict, target_from_dict):
         with pytest.raises(TabNASError):
             read(other)
@@ -117,48 +117,57 @@ NUMBER_TARGET = {"form": "number", "name": "y", "center": 1.0, "scale": 2.0} | {
 }
 
 
-def changed(column: int, **fields: object) -> dict[str, object]:
+def change_column(column: int, **fields: object) -> dict[str, object]:
     state = ENCODER.to_dict()
     state["columns"][column] |= fields
     return state
 
 
 @pytest.mark.parametrize(
-    ("state", "sentence"),
+    ("state", "message"),
     [
         (
-            changed(0, scale=-1.0),
+            change_column(0, scale=-1.0),
             "the numeric column 'size': scale must be a number greater",
         ),
         (
-            changed(0, scale=0),
+            change_column(0, scale=0),
             "the numeric column 'size': scale must be a number greater",
         ),
-        (changed(0, center=float("nan")), "must be a finite number, got nan"),
-        (changed(0, center=10**400), "center must be a number, got 1000"),
-        (changed(0, center=True), "center must be a number, got True"),
-        (changed(0, marks_missing=1), "must be true or false, got 1"),
-        (changed(0, scaling="best"), "must be one of 'robust', 'standard', 'none', got 'best'"),
-        (changed(0, kind="numerical"), "a column must be of a kind among numeric.*'numerical'"),
-        (changed(0, kind=[]), "a column must be of a kind among"),
-        (changed(0, colour=1), "the numeric column 'size': colour is unknown"),
-        (changed(0, name="color"), "the encoder: names must be those of its columns"),
-        (changed(0, name=3), "the numeric column 3: name is malformed: must be a text"),
-        (changed(1, vocabulary=["a", 3]), "vocabulary is malformed: must be a text, got 3"),
-        (changed(1, vocabulary=["a", "a"]), "must be a list of different texts"),
-        (changed(1, vocabulary="ab"), "must be a list of different texts"),
-        (changed(1, vocabulary=["\ud800"]), "vocabulary is malformed: .*surrogates not allowed"),
-        (changed(1, pooled=-1), "pooled must be an integer of at least 0 and at most"),
-        (changed(1, pooled=10**30), "pooled must be an integer of at least 0 and at most"),
+        (change_column(0, center=float("nan")), "must be a finite number, got nan"),
+        (change_column(0, center=10**400), "center must be a number, got 1000"),
+        (change_column(0, center=True), "center must be a number, got True"),
+        (change_column(0, marks_missing=1), "must be true or false, got 1"),
         (
-            changed(3, cycles=["month"]),
+            change_column(0, scaling="best"),
+            "must be one of 'robust', 'standard', 'none', got 'best'",
+        ),
+        (
+            change_column(0, kind="numerical"),
+            "a column must be of a kind among numeric.*'numerical'",
+        ),
+        (change_column(0, kind=[]), "a column must be of a kind among"),
+        (change_column(0, colour=1), "the numeric column 'size': colour is unknown"),
+        (change_column(0, name="color"), "the encoder: names must be those of its columns"),
+        (change_column(0, name=3), "the numeric column 3: name is malformed: must be a text"),
+        (change_column(1, vocabulary=["a", 3]), "vocabulary is malformed: must be a text, got 3"),
+        (change_column(1, vocabulary=["a", "a"]), "must be a list of different texts"),
+        (change_column(1, vocabulary="ab"), "must be a list of different texts"),
+        (
+            change_column(1, vocabulary=["\ud800"]),
+            "vocabulary is malformed: .*surrogates not allowed",
+        ),
+        (change_column(1, pooled=-1), "pooled must be an integer of at least 0 and at most"),
+        (change_column(1, pooled=10**30), "pooled must be an integer of at least 0 and at most"),
+        (
+            change_column(3, cycles=["month"]),
             r"cycles\[0\] must be one of 'year', 'week'",
         ),
         (ENCODER.to_dict() | {"format": 3}, "a newer tabnas"),
         (ENCODER.to_dict() | {"format": 1}, "an older tabnas has written it; search again"),
-        (changed(0, decimal=";"), "decimal is malformed: must be '.' or ',', got ';'"),
+        (change_column(0, decimal=";"), "decimal is malformed: must be '.' or ',', got ';'"),
         (
-            changed(1, spelling="odd"),
+            change_column(1, spelling="odd"),
             "must be one of 'plain', 'truths', .* got 'odd'",
         ),
         (ENCODER.to_dict() | {"columns": []}, "the encoder: names must be"),
@@ -167,13 +176,13 @@ def changed(column: int, **fields: object) -> dict[str, object]:
         ({"format": 2, "columns": []}, "the encoder: constant is missing"),
     ],
 )
-def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabNASError, match=sentence):
+def test_damaged_encoders_are_refused(state: dict[str, object], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
         TableEncoder.from_dict(state)
 
 
 @pytest.mark.parametrize(
-    ("state", "sentence"),
+    ("state", "message"),
     [
         ({"form": "classes", "name": "y", "classes": ["a"]}, "must be two or more labels"),
         ({"form": "classes", "name": "y", "classes": ["a", "a"]}, "must be two or more labels"),
@@ -187,6 +196,6 @@ def test_damage_is_named(state: dict[str, object], sentence: str) -> None:
         ({"form": "tree", "name": "y"}, "the target must be of classes or a number"),
     ],
 )
-def test_damaged_targets_are_named(state: dict[str, object], sentence: str) -> None:
-    with pytest.raises(TabNASError, match=sentence):
+def test_damaged_targets_are_refused(state: dict[str, object], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
         target_from_dict(state)

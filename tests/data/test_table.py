@@ -1,4 +1,4 @@
-"""Everything that holds a table, and what is refused."""
+"""Objects that can be converted to a table, and those that are refused."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tabnas.data import Kind, Table, TableEncoder, infer_kind
 REFUSED = "'x' holds (list|struct|map|binary|fixed_size)"
 
 
-def encoded(table: Table, **options: object) -> np.ndarray:
+def encode(table: Table, **options: object) -> np.ndarray:
     result = TableEncoder.fit(table, min_count=1, **options).encode(table)
     assert np.isfinite(result.numeric).all()
     return np.concatenate([result.numeric, result.categorical], axis=1)
 
 
-def kind_of(data: object, name: str = "x") -> Kind:
+def infer(data: object, name: str = "x") -> Kind:
     table = Table.from_data(data)
-    assert len(encoded(table)) == len(table)
+    assert len(encode(table)) == len(table)
     return infer_kind(name, table.column(name))
 
 
@@ -58,12 +58,12 @@ def kind_of(data: object, name: str = "x") -> Kind:
         (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 1], pa.int8())), Kind.NUMERIC),
     ],
 )
-def test_types(values: object, kind: Kind) -> None:
-    assert kind_of({"x": values}) is kind
+def test_types_of_columns(values: object, kind: Kind) -> None:
+    assert infer({"x": values}) is kind
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "message"),
     [
         ([[1], [2]], REFUSED),
         ([{"a": 1}, {"a": 2}], REFUSED),
@@ -75,25 +75,25 @@ def test_types(values: object, kind: Kind) -> None:
         ("ab", "'x' must hold values, got str"),
     ],
 )
-def test_types_that_are_no_features(values: object, sentence: str) -> None:
+def test_types_that_cannot_be_features_are_refused(values: object, message: str) -> None:
     for options in ({}, {"rows": np.array([1, 0])}, {"kinds": {"x": "categorical"}}):
-        with pytest.raises(TabNASError, match=sentence):
-            encoded(Table.from_data({"x": values, "y": values}), **options)
+        with pytest.raises(TabNASError, match=message):
+            encode(Table.from_data({"x": values, "y": values}), **options)
 
 
 def test_nested_columns_can_be_dropped() -> None:
     table = Table.from_data({"x": [[1], [2]], "y": [1, 2]})
-    assert encoded(table, drop=["x"]).shape == (2, 1)
+    assert encode(table, drop=["x"]).shape == (2, 1)
 
 
 def test_pandas() -> None:
     pd = pytest.importorskip("pandas")
     for dtype in ("Int64", "Float64", "string[pyarrow]", "category", "int64[pyarrow]"):
-        kind = kind_of(pd.DataFrame({"x": pd.Series([1, 2, 1], dtype=dtype)}))
+        kind = infer(pd.DataFrame({"x": pd.Series([1, 2, 1], dtype=dtype)}))
         assert kind is (Kind.CATEGORICAL if dtype == "category" else Kind.NUMERIC)
-    assert kind_of({"x": pd.Series([True, None], dtype="boolean")}) is Kind.BOOLEAN
-    assert kind_of({"x": pd.Series(["a", None], dtype="string")}) is Kind.CATEGORICAL
-    assert kind_of({"x": pd.Series(pd.arrays.SparseArray([0, 1, 0]))}) is Kind.NUMERIC
+    assert infer({"x": pd.Series([True, None], dtype="boolean")}) is Kind.BOOLEAN
+    assert infer({"x": pd.Series(["a", None], dtype="string")}) is Kind.CATEGORICAL
+    assert infer({"x": pd.Series(pd.arrays.SparseArray([0, 1, 0]))}) is Kind.NUMERIC
     frame = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
     with pytest.raises(TabNASError, match="several columns called 'a'"):
         Table.from_data(frame)
@@ -101,16 +101,16 @@ def test_pandas() -> None:
     with pytest.raises(TabNASError, match="got a series"):
         Table.from_data(frame.iloc[:, 0])
     with pytest.raises(TabNASError, match="'x' holds struct"):
-        encoded(Table.from_data(pd.DataFrame({"x": pd.interval_range(0, 3)})))
+        encode(Table.from_data(pd.DataFrame({"x": pd.interval_range(0, 3)})))
 
 
 def test_polars() -> None:
     pl = pytest.importorskip("polars")
     for dtype in (pl.Categorical, pl.Enum(["u", "v"])):
-        assert kind_of(pl.DataFrame({"x": pl.Series(["u", "v", None], dtype=dtype)})) is (
+        assert infer(pl.DataFrame({"x": pl.Series(["u", "v", None], dtype=dtype)})) is (
             Kind.CATEGORICAL
         )
-    assert kind_of(pl.DataFrame({"x": [float("nan"), 1.0, None]})) is Kind.NUMERIC
+    assert infer(pl.DataFrame({"x": [float("nan"), 1.0, None]})) is Kind.NUMERIC
     frame = pl.DataFrame({"x": ["u", "v", "u"]})
     assert Table.from_data(frame).take(np.array([2, 1])).arrow.to_pydict() == {"x": ["u", "v"]}
     with pytest.raises(TabNASError, match="but Series has none"):
@@ -145,7 +145,7 @@ def test_sparse_matrices_are_refused() -> None:
 
 
 @pytest.mark.parametrize("other", [3, "table", None, lambda: 0])
-def test_other_things_are_refused(other: object) -> None:
+def test_other_objects_are_refused(other: object) -> None:
     with pytest.raises(TabNASError, match="a table must be"):
         Table.from_data(other)
 

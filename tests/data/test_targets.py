@@ -22,7 +22,7 @@ from tabnas.data import (
 )
 
 
-def column(values: object) -> object:
+def make_column(values: object) -> object:
     return Table.from_data({"y": values}).column("y")
 
 
@@ -41,43 +41,43 @@ def column(values: object) -> object:
     ],
 )
 def test_classes_keep_their_labels(values: object, classes: tuple[object, ...]) -> None:
-    target = fit_target("y", column(values))
+    target = fit_target("y", make_column(values))
     assert isinstance(target, ClassTarget)
     assert target.classes == classes
-    known = [value for value in column(values).to_pylist() if value is not None]
-    codes = target.encode(column(known))
-    assert target.decode(codes).tolist() == known
+    labelled = [value for value in make_column(values).to_pylist() if value is not None]
+    codes = target.encode(make_column(labelled))
+    assert target.decode(codes).tolist() == labelled
     restored = target_from_dict(json.loads(json.dumps(target.to_dict())))
     assert restored == target
 
 
-def test_quantities() -> None:
+def test_numeric_targets() -> None:
     values = np.random.default_rng(0).normal(50, 10, size=200)
-    target = fit_target("y", column(values))
+    target = fit_target("y", make_column(values))
     assert isinstance(target, NumberTarget)
-    encoded = target.encode(column(values))
+    encoded = target.encode(make_column(values))
     assert encoded.mean() == pytest.approx(0, abs=1e-6)
     assert target.decode(encoded) == pytest.approx(values, rel=1e-5)
-    assert (target.truth(column(values)) == values).all()
+    assert (target.truth(make_column(values)) == values).all()
     with pytest.raises(TabNASError, match="the target 'y' in row 2 is missing"):
-        target.encode(column([1.0, None]))
+        target.encode(make_column([1.0, None]))
     assert target_from_dict(target.to_dict()) == target
 
 
 def test_the_task_can_be_forced() -> None:
-    assert fit_target("y", column([1, 2, 3]), task="regression").task == "regression"
-    many = list(range(50))
-    assert fit_target("y", column(many)).task == "regression"
-    assert fit_target("y", column([*range(30), None])).task == "multiclass"
-    assert fit_target("y", column([*range(31), None])).task == "regression"
-    assert fit_target("y", column([0.5, 1.5, 0.5])).task == "regression"  # not whole
-    assert fit_target("y", column(many), task="classification").outputs == 50
+    assert fit_target("y", make_column([1, 2, 3]), task="regression").task == "regression"
+    integers = list(range(50))
+    assert fit_target("y", make_column(integers)).task == "regression"
+    assert fit_target("y", make_column([*range(30), None])).task == "multiclass"
+    assert fit_target("y", make_column([*range(31), None])).task == "regression"
+    assert fit_target("y", make_column([0.5, 1.5, 0.5])).task == "regression"  # not integers
+    assert fit_target("y", make_column(integers), task="classification").outputs == 50
     with pytest.raises(TabNASError, match="did you mean 'regression'"):
-        fit_target("y", column([1, 2]), task="regresion")
+        fit_target("y", make_column([1, 2]), task="regresion")
 
 
 @pytest.mark.parametrize(
-    ("values", "task", "sentence"),
+    ("values", "task", "message"),
     [
         ([None, None], None, "all are missing"),
         (["?", ""], None, "all are missing"),
@@ -95,24 +95,24 @@ def test_the_task_can_be_forced() -> None:
         ([*map(str, range(50)), "old"], None, "'y' must hold numbers only.*row 51 is 'old'"),
     ],
 )
-def test_bad_targets(values: list[object], task: str | None, sentence: str) -> None:
-    with pytest.raises(TabNASError, match=sentence):
-        fit_target("y", column(values), task=task)
+def test_unusable_targets_are_refused(values: list[object], task: str | None, message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        fit_target("y", make_column(values), task=task)
 
 
-def test_unknown_and_missing_labels() -> None:
-    target = fit_target("y", column(["a", "b"]))
+def test_unknown_and_missing_labels_are_refused() -> None:
+    target = fit_target("y", make_column(["a", "b"]))
     with pytest.raises(TabNASError, match="in row 2 is 'c', which training had not"):
-        target.encode(column(["a", "c"]))
+        target.encode(make_column(["a", "c"]))
     with pytest.raises(TabNASError, match="in row 1 is missing"):
-        target.encode(column([None, "a"]))
+        target.encode(make_column([None, "a"]))
     with pytest.raises(TabNASError, match="in row 2 is missing"):
-        target.encode(column(["a", " ? "]))
+        target.encode(make_column(["a", " ? "]))
     with pytest.raises(TabNASError, match="in row 1 is 7, which"):
-        target.encode(column([7]))
-    flags = fit_target("y", column([True, False]))
+        target.encode(make_column([7]))
+    flags = fit_target("y", make_column([True, False]))
     with pytest.raises(TabNASError, match="row 1 is '2'"):
-        flags.encode(column([2]))
+        flags.encode(make_column([2]))
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_unknown_and_missing_labels() -> None:
     ],
 )
 def test_labels_of_another_type(training: object, later: object) -> None:
-    target = fit_target("y", column(training), task="classification")
-    assert target.encode(column(later)).tolist() == [0, 1]
+    target = fit_target("y", make_column(training), task="classification")
+    assert target.encode(make_column(later)).tolist() == [0, 1]
 
 
 def is_label(text: str) -> bool:
@@ -155,13 +155,13 @@ labels = st.one_of(
 
 @given(labels)
 @settings(max_examples=100)
-def test_any_labels_come_back(values: list[object]) -> None:
+def test_any_labels_survive_a_round_trip(values: list[object]) -> None:
     try:
-        target = fit_target("y", column(values), task="classification")
+        target = fit_target("y", make_column(values), task="classification")
     except TabNASError:
         assert len(set(values)) == 1
         return
-    codes = target.encode(column(values))
+    codes = target.encode(make_column(values))
     assert target.decode(codes).tolist() == values
     assert target_from_dict(json.loads(json.dumps(target.to_dict()))) == target
 
@@ -170,28 +170,28 @@ def test_any_labels_come_back(values: list[object]) -> None:
     st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20),
     st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5),
 )
-def test_any_quantities_stay_finite(training: list[float], later: list[float]) -> None:
+def test_any_numeric_targets_stay_finite(training: list[float], later: list[float]) -> None:
     try:
-        target = fit_target("y", column(training), task="regression")
+        target = fit_target("y", make_column(training), task="regression")
     except TabNASError:
         assert len(set(training)) == 1
         return
-    encoded = target.encode(column(later))
+    encoded = target.encode(make_column(later))
     assert np.isfinite(encoded).all()
     assert np.isfinite(target.decode(encoded)).all()
     assert target_from_dict(json.loads(json.dumps(target.to_dict()))) == target
 
 
-def test_rows_with_target() -> None:
-    assert find_labelled_rows(column(["a", None, " ? ", "NA", "b"])).tolist() == [0, 4]
+def test_rows_with_a_target_are_found() -> None:
+    assert find_labelled_rows(make_column(["a", None, " ? ", "NA", "b"])).tolist() == [0, 4]
     assert find_labelled_rows(pa.chunked_array([[1.0, float("nan"), None]])).tolist() == [0]
-    assert find_labelled_rows(column([True, None])).tolist() == [0]
-    assert find_labelled_rows(column(pa.nulls(2))).tolist() == []
-    assert find_labelled_rows(column(pa.array(["a", "?"]).dictionary_encode())).tolist() == [0]
+    assert find_labelled_rows(make_column([True, None])).tolist() == [0]
+    assert find_labelled_rows(make_column(pa.nulls(2))).tolist() == []
+    assert find_labelled_rows(make_column(pa.array(["a", "?"]).dictionary_encode())).tolist() == [0]
 
 
-def test_lonely_classes_are_refused() -> None:
-    values = column(["a", "a", "b", "b", "c"])
+def test_classes_of_one_row_are_refused() -> None:
+    values = make_column(["a", "a", "b", "b", "c"])
     target = fit_target("y", values)
     with pytest.raises(TabNASError, match="the class 'c' of the target 'y' has only one row, but"):
         check_class_counts(target, target.encode(values))

@@ -1,4 +1,4 @@
-"""Values of columns, in types of every width."""
+"""Values of columns in types of every width."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabnas.data._values import factorize_texts, to_numbers, to_texts
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.int64()])
-def test_dictionaries_that_fill_their_indices(index: pa.DataType) -> None:
+def test_dictionaries_that_use_all_their_indices(index: pa.DataType) -> None:
     words = [f"w{i:03d}" for i in range(128)]
     rows = pa.array([*range(128), None], pa.int32()).cast(index)
     chunks = [
@@ -49,7 +49,7 @@ def test_durations_and_times_of_the_day_are_seconds(kind: pa.DataType, ticks: in
     assert np.isnan(to_numbers("t", column)[1])
 
 
-def test_a_number_is_one_text_whatever_its_type() -> None:
+def test_the_text_of_a_number_does_not_depend_on_its_type() -> None:
     columns = [
         pa.array([1, None, -20]),
         pa.array([1.0, None, -20.0]),

@@ -12,7 +12,7 @@ OUTPUTS = {"logistic": 1, "softmax": 5, "squared_error": 2}
 
 @pytest.fixture
 def make_task():
-    """A task of any loss, with or without numeric columns and embeddings."""
+    """Make a task of any loss, with or without numeric columns and embeddings."""
 
     def make(loss="logistic", *, numeric=3, embedded=True, outputs=None):
         tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
@@ -24,7 +24,7 @@ def make_task():
 
 @pytest.fixture
 def make_examples():
-    """Random rows for a task."""
+    """Make random rows for a task."""
 
     def make(task, rows, *, weighted=False, seed=0):
         rng = np.random.default_rng(seed)

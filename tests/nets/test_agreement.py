@@ -1,6 +1,6 @@
-"""The reference engine against PyTorch's own layers and optimisers.
+"""The reference engine agrees with PyTorch's layers and optimisers.
 
-All other engines are held to the reference by `tabnas.testing.check_engine`.
+`tabnas.testing.check_engine` compares all other engines with the reference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tabnas.space import Architecture, SearchSpace
 from tabnas.testing import ReferenceEngine
 
 torch = pytest.importorskip("torch")
-torch.set_num_threads(1)  # more only wait for each other on networks of this size
+torch.set_num_threads(1)  # more threads are slower on networks of this size
 ROUNDING = {"rtol": 2e-4, "atol": 2e-5}
 LOSSES = ("logistic", "softmax", "squared_error")
 OPTIMIZERS = {
@@ -28,8 +28,8 @@ OPTIMIZERS = {
 }
 
 
-class Plain(torch.nn.Module):
-    """The network as anyone would write it in PyTorch, for one architecture."""
+class TorchNetwork(torch.nn.Module):
+    """The usual PyTorch module of one architecture."""
 
     def __init__(self, task, architecture, weights):
         super().__init__()
@@ -83,14 +83,16 @@ class Plain(torch.nn.Module):
         weight = torch.tensor(examples.weight[rows])
         return (losses * weight).sum() / weight.sum()
 
-    def read(self, of=lambda parameter: parameter):
+    def read(self, get=lambda parameter: parameter):
         return {
-            name: of(parameter).detach().numpy().T if transposed else of(parameter).detach().numpy()
+            name: get(parameter).detach().numpy().T
+            if transposed
+            else get(parameter).detach().numpy()
             for name, (parameter, transposed) in self.named.items()
         }
 
 
-def plain_optimizer(model, optimizer, rate):
+def make_torch_optimizer(model, optimizer, rate):
     decays = [p for name, (p, _) in model.named.items() if name.endswith(".weight")]
     others = [p for name, (p, _) in model.named.items() if not name.endswith(".weight")]
     groups = [
@@ -119,10 +121,10 @@ def test_losses_gradients_and_steps_of_a_standalone_network(
     net = SuperNet.standalone(
         architecture, task, optimizer=optimizer, engine=ReferenceEngine, seed=1
     )
-    model = Plain(task, architecture, net.weights())
+    model = TorchNetwork(task, architecture, net.weights())
     examples = make_examples(task, 40, weighted=True)
-    theirs = plain_optimizer(model, optimizer, 0.01)
-    # every batch has all categories, since PyTorch's dense optimisers move the others as well
+    theirs = make_torch_optimizer(model, optimizer, 0.01)
+    # every batch has all categories, since PyTorch's dense optimisers update the others as well
     for rows in (np.arange(40), slice(0, 30), np.random.default_rng(0).permutation(40)):
         theirs.zero_grad()
         value = model.batch_loss(examples, rows)
@@ -138,7 +140,9 @@ def test_losses_gradients_and_steps_of_a_standalone_network(
 
 
 @pytest.mark.parametrize("architecture", ["linear", "3", "20-16-9", "8-5"])
-def test_a_child_computes_what_its_slice_alone_would(make_task, make_examples, architecture):
+def test_a_child_equals_a_standalone_network_with_its_weights(
+    make_task, make_examples, architecture
+):
     task = make_task("softmax")
     space = SearchSpace(
         [[0, 3, 8, 20], [0, 5, 16], [0, 9]], inputs=task.inputs.width, outputs=task.outputs
@@ -146,7 +150,7 @@ def test_a_child_computes_what_its_slice_alone_would(make_task, make_examples, a
     child = Architecture.parse(architecture)
     net = SuperNet(space, task, engine=ReferenceEngine, seed=2)
     examples = make_examples(task, 23)
-    model = Plain(task, child, net.child_weights(child))
+    model = TorchNetwork(task, child, net.child_weights(child))
     value = model.batch_loss(examples, slice(None))
     value.backward()
     assert net.loss(child, examples) == pytest.approx(value.item(), rel=1e-5)

@@ -1,4 +1,4 @@
-"""Examples are checked once, with errors that say what is wrong and where."""
+"""Examples are checked once, with errors that name the problem and its row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOOD = {
 }
 
 
-def softmax(**changes):
+def make_softmax_examples(**changes):
     return Examples(Task(inputs=MIXED, loss="softmax", outputs=2), **{**GOOD, **changes})
 
 
@@ -38,9 +38,9 @@ def softmax(**changes):
         ({"numeric": None, "categorical": None}, "got neither"),
     ],
 )
-def test_what_is_refused(changes, message):
+def test_invalid_examples_are_refused(changes, message):
     with pytest.raises(TabNASError, match=message):
-        softmax(**changes)
+        make_softmax_examples(**changes)
 
 
 def test_targets_of_the_other_losses():
@@ -53,7 +53,7 @@ def test_targets_of_the_other_losses():
         Examples(pair, numeric=[[1.0]], target=[2.0])
 
 
-def test_fitting_arrays_are_used_in_place():
+def test_arrays_of_the_right_type_are_not_copied():
     numeric = np.ones((5, 1), np.float32)
     task = Task(inputs=Inputs(numeric=1), loss="squared_error")
     examples = Examples(task, numeric=numeric, target=np.ones(5))

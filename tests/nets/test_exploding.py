@@ -1,4 +1,4 @@
-"""Numbers near the ends of float32; `check_engine` has what a single step must do with them."""
+"""Trainings with numbers near the limits of float32; `check_engine` tests single steps."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ ROWS = 12
     seed=st.integers(0, 99),
 )
 def test_a_training_ends_finite_or_in_a_clear_error(target, scale, weight, rate, adam, seed):
-    """Whatever the sizes of inputs, targets, weights and steps."""
+    """Inputs, targets, weights and learning rates have any size."""
     rng = np.random.default_rng(seed)
-    sized = Examples(
+    examples = Examples(
         TASK,
         numeric=np.clip(rng.normal(size=(ROWS, 3)), -3, 3) * 10**scale,
         categorical=rng.integers(4, size=(ROWS, 1)),
@@ -47,7 +47,7 @@ def test_a_training_ends_finite_or_in_a_clear_error(target, scale, weight, rate,
     child = Architecture(((), (4,), (9, 5))[seed % 3])
     net = SuperNet.standalone(child, TASK, optimizer=Adam() if adam else SGD(momentum=0.9))
     training = TrainingSettings(epochs=6, batch_size=5, schedule=Constant(10**rate), seed=seed)
-    trainer = Trainer(net, child, sized, training, sized)
+    trainer = Trainer(net, child, examples, training, examples)
     try:
         result = trainer.run()
     except NonFiniteLossError:
@@ -55,4 +55,4 @@ def test_a_training_ends_finite_or_in_a_clear_error(target, scale, weight, rate,
     assert np.isfinite(result.best_loss)
     assert np.isfinite([*result.training_losses, *result.validation_losses]).all()
     assert all(np.isfinite(array).all() for array in net.weights().values())
-    assert np.isfinite(net.logits(child, sized)).all()
+    assert np.isfinite(net.logits(child, examples)).all()

@@ -1,4 +1,4 @@
-"""Settings of optimisers and schedules."""
+"""Settings of optimisers and schedules are checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Adam, Constant, Cosine
 
 
-def test_how_much_each_remembers():
+def test_arrays_of_state_per_parameter():
     assert [o.moments for o in (SGD(), SGD(momentum=0.9), Adam())] == [0, 1, 2]
 
 
@@ -28,7 +28,7 @@ def test_how_much_each_remembers():
         lambda: Cosine(0.1, final=True),
     ],
 )
-def test_settings_out_of_range(make):
+def test_settings_out_of_range_are_refused(make):
     with pytest.raises(TabNASError, match="must be at least"):
         make()
 
@@ -39,5 +39,5 @@ def test_a_cosine_goes_from_its_rate_to_its_final_rate(rate, final, steps):
     rates = [schedule(step=step, steps=steps) for step in range(steps + 1)]
     assert rates[0] == pytest.approx(rate)
     assert rates[-1] == pytest.approx(final, abs=1e-12)
-    down = sorted(rates, reverse=rate >= final)
-    assert rates == pytest.approx(down)
+    sorted_rates = sorted(rates, reverse=rate >= final)
+    assert rates == pytest.approx(sorted_rates)

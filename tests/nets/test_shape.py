@@ -1,4 +1,4 @@
-"""Which arrays a SuperNet has, and which part of them a child uses."""
+"""The arrays of a SuperNet, and the parts of them that a child uses."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def test_one_head_per_allowed_depth(make_task):
     ("candidates", "depths"),
     [([[0]], (0,)), ([[0, 2]], (0, 1)), ([[2], [0], [0, 4]], (1,)), ([[3], [3]], (2,))],
 )
-def test_depths(make_task, candidates, depths):
+def test_depths_follow_from_the_candidates(make_task, candidates, depths):
     task = make_task(numeric=2, embedded=False)
     assert SuperNetShape(SearchSpace(candidates, inputs=2, outputs=1), task).depths == depths
 
 
-def test_the_ends_of_space_and_task_must_meet(make_task):
+def test_inputs_and_outputs_of_space_and_task_must_agree(make_task):
     task = make_task("softmax", numeric=2, embedded=False)
     with pytest.raises(TabNASError, match="as many inputs as the task, 2, got 3"):
         SuperNetShape(SearchSpace([[2]], inputs=3, outputs=5), task)

@@ -1,4 +1,4 @@
-"""What holds for every SuperNet; `check_engine` has what every engine must do."""
+"""SuperNets with every engine; `check_engine` tests the engines."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def test_adam_counts_the_steps_of_each_element(engine, make_net, make_examples):
     np.testing.assert_array_equal(state["steps/layer.2"], [[4, 1], [1, 1]])
     np.testing.assert_array_equal(state["steps/head.1"], [[1], [1]])
     assert state["steps"] == 5
-    seen = np.isin(np.arange(4), examples.categorical[:4, 0])
-    np.testing.assert_array_equal(state["steps/embedding.0"], 5 * seen)
+    is_used = np.isin(np.arange(4), examples.categorical[:4, 0])
+    np.testing.assert_array_equal(state["steps/embedding.0"], 5 * is_used)
 
 
 def test_a_late_element_takes_a_full_first_step(engine, make_net, make_examples):
-    """With the network's step count instead of its own, its first step would be 3 times longer."""
+    """With the step count of the network, its first step would be 3 times longer."""
     net = make_net(engine, optimizer=Adam(epsilon=1e-12))
     examples = make_examples(net.task, 10)
     for _ in range(200):
@@ -69,15 +69,15 @@ def test_a_late_element_takes_a_full_first_step(engine, make_net, make_examples)
     assert step.max() == pytest.approx(1e-4, rel=1e-2)
 
 
-def test_the_average_over_workers(make_net, make_examples, engine):
-    """Two workers with the same child and halves of a batch make the step of the whole batch."""
+def test_a_step_averages_over_workers(make_net, make_examples, engine):
+    """Two workers with the same child and halves of a batch make the step of the full batch."""
     together = make_net(engine, workers=2, optimizer=SGD())
-    alone = make_net(engine, optimizer=SGD())
+    single = make_net(engine, optimizer=SGD())
     examples = make_examples(together.task, 12)
     halves = [slice(0, 6), slice(6, 12)]
     losses = together.train_step_workers([CHILD, CHILD], examples, halves, 0.1)
-    assert np.mean(losses) == pytest.approx(alone.train_step(CHILD, examples, slice(0, 12), 0.1))
-    for name, array in alone.weights().items():
+    assert np.mean(losses) == pytest.approx(single.train_step(CHILD, examples, slice(0, 12), 0.1))
+    for name, array in single.weights().items():
         np.testing.assert_allclose(together.weights()[name], array, rtol=1e-4, atol=1e-6)
 
 
@@ -114,7 +114,7 @@ def test_bits_do_not_depend_on_the_process_or_its_blas_threads():
     assert len(digests) == 1
 
 
-def test_a_loss_that_is_not_finite_stops_before_it_does_harm(engine, make_net, make_examples):
+def test_a_loss_that_is_not_finite_changes_no_weights(engine, make_net, make_examples):
     net = make_net(engine, loss="squared_error", optimizer=SGD())
     examples = make_examples(net.task, 20)
     net.train_step(CHILD, examples, slice(0, 20), 1e20)
@@ -125,7 +125,7 @@ def test_a_loss_that_is_not_finite_stops_before_it_does_harm(engine, make_net, m
         np.testing.assert_array_equal(array, before[name])
 
 
-def test_memory_does_not_grow(make_net, make_examples):
+def test_memory_does_not_grow_with_steps(make_net, make_examples):
     net = make_net(workers=2)
     examples = make_examples(net.task, 200)
     rng = np.random.default_rng(0)
@@ -145,32 +145,32 @@ def test_memory_does_not_grow(make_net, make_examples):
 
 
 def resident_bytes():
-    """What the process holds now, not at its peak, below which a leak could hide."""
+    """Return the current resident bytes; a leak could hide below the peak."""
     statm = Path("/proc/self/statm")
     if not statm.exists():
         pytest.skip("only Linux tells how much memory a process holds")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_evaluation_in_pieces_is_the_mean_over_all_rows(engine, make_net, make_examples):
+def test_evaluation_in_blocks_is_the_mean_over_all_rows(engine, make_net, make_examples):
     net = make_net(engine)
     examples = make_examples(net.task, 1300, weighted=True)
     parts = [np.arange(0, 600), np.arange(600, 1300)]
     weights = [examples.weight[part].sum() for part in parts]
     losses = [net.loss(CHILD, examples, part) for part in parts]
     assert net.loss(CHILD, examples) == pytest.approx(np.average(losses, weights=weights), rel=1e-5)
-    whole = net.logits(CHILD, examples)
-    np.testing.assert_allclose(whole[600:], net.logits(CHILD, examples, parts[1]), atol=1e-5)
+    all_logits = net.logits(CHILD, examples)
+    np.testing.assert_allclose(all_logits[600:], net.logits(CHILD, examples, parts[1]), atol=1e-5)
 
 
-def test_choices_name_a_child_too(engine, make_net, make_examples):
+def test_a_child_can_be_given_by_choices(engine, make_net, make_examples):
     net = make_net(engine)
     examples = make_examples(net.task, 5)
     assert net.loss([0, 1], examples) == net.loss(CHILD, examples)
     assert net.loss(np.array([1, 0]), examples) == net.loss(Architecture((8,)), examples)
 
 
-def test_what_is_refused(engine, make_net, make_task, make_examples):
+def test_invalid_arguments_are_refused(engine, make_net, make_task, make_examples):
     net = make_net(engine)
     examples = make_examples(net.task, 10)
     step = slice(0, 4)
@@ -202,7 +202,7 @@ def test_what_is_refused(engine, make_net, make_task, make_examples):
         net.train_step(CHILD, weightless, step, 0.1)
 
 
-def test_weights_and_states_must_fit(make_net):
+def test_weights_and_states_of_other_shapes_are_refused(make_net):
     net = make_net()
     weights = net.weights()
     with pytest.raises(TabNASError, match=r"missing or unknown: head.1.bias"):
@@ -213,7 +213,7 @@ def test_weights_and_states_must_fit(make_net):
         net.load_state_dict(make_net(optimizer=SGD()).state_dict())
 
 
-def test_engines_by_name(make_net):
+def test_engines_are_found_by_name(make_net):
     with pytest.raises(TabNASError, match="did you mean 'compiled'"):
         make_net("compield")
     with pytest.raises(TabNASError, match="device must be 'cpu' for the compiled engine"):
@@ -245,7 +245,7 @@ def test_no_gradient_of_a_loss_that_is_not_finite(engine, make_net, make_example
         net.gradients(Architecture((3, 5)), examples)
 
 
-def test_a_loss_has_the_same_bits_whatever_came_before(make_net, make_examples):
+def test_a_loss_has_the_same_bits_after_other_calls(make_net, make_examples):
     net = make_net()
     examples = make_examples(net.task, 3_000)
     weighted = Examples(
@@ -261,23 +261,23 @@ def test_a_loss_has_the_same_bits_whatever_came_before(make_net, make_examples):
     assert net.loss(child, weighted) == before
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
-def test_copies_go_on_alike(copied, make_net, make_examples):
+@pytest.mark.parametrize("copy_net", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_copies_train_identically(copy_net, make_net, make_examples):
     net = make_net(workers=2)
     examples = make_examples(net.task, 20)
     child = Architecture((3, 5))
     net.train_step(child, examples, slice(0, 20), 0.1)
-    other = copied(net)
+    other = copy_net(net)
     losses = [n.train_step(child, examples, slice(0, 20), 0.1) for n in (net, other, net, other)]
     assert losses[0] == losses[1]
     assert losses[2] == losses[3]
 
 
-def test_step_counts_of_a_state_are_counts(make_net):
+def test_step_counts_of_a_state_must_not_be_negative(make_net):
     net = make_net()
     state = net.state_dict()
     name = next(name for name in state if name.startswith("steps/"))
-    wrapping = np.full(state[name].shape, 2**64 - 5, np.uint64)  # -5 to whoever looks at the bits
+    wrapping = np.full(state[name].shape, 2**64 - 5, np.uint64)  # -5 as a signed number
     for wrong in (state[name] - 5, state[name].astype(float), wrapping):
         with pytest.raises(TabNASError, match="of the state must be"):
             net.load_state_dict(state | {name: wrong})
@@ -289,41 +289,41 @@ def test_rates_that_overflow_float32_are_refused(make_net, make_examples):
         net.train_step(Architecture((3, 5)), make_examples(net.task, 20), slice(0, 20), 1e39)
 
 
-def test_threads_may_share_a_network(make_net, make_examples):
+def test_threads_can_share_a_network(make_net, make_examples):
     net = make_net()
     examples = make_examples(net.task, 200)
     children = [Architecture(widths) for widths in ((3,), (8,), (3, 5), (8, 9))]
-    alone = [net.loss(child, examples) for child in children]
+    expected = [net.loss(child, examples) for child in children]
     with ThreadPoolExecutor(4) as pool:
         shared = list(pool.map(lambda k: net.loss(children[k % 4], examples), range(400)))
-    assert shared == alone * 100
+    assert shared == expected * 100
 
 
-class OneAtATime:
-    """The compiled engine, which notes whoever calls it while another call is under way."""
+class ConcurrencyRecorder:
+    """The compiled engine, which records calls that overlap another call."""
 
-    def __init__(self, *given, **settings):
-        self._engine = CompiledEngine(*given, **settings)
+    def __init__(self, *args, **settings):
+        self._engine = CompiledEngine(*args, **settings)
         self._busy = Lock()
         self.overlaps = []
 
     def __getattr__(self, name):
-        def call(*given):
-            alone = self._busy.acquire(blocking=False)
-            if not alone:
+        def call(*args):
+            acquired = self._busy.acquire(blocking=False)
+            if not acquired:
                 self.overlaps.append(name)
             try:
                 time.sleep(0.001)
-                return getattr(self._engine, name)(*given)
+                return getattr(self._engine, name)(*args)
             finally:
-                if alone:
+                if acquired:
                     self._busy.release()
 
         return call
 
 
 def test_the_engine_is_called_by_one_thread_at_a_time(make_net, make_examples):
-    net = make_net(OneAtATime)
+    net = make_net(ConcurrencyRecorder)
     examples = make_examples(net.task, 20)
     weights, state = net.weights(), net.state_dict()
     calls = [

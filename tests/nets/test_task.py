@@ -1,4 +1,4 @@
-"""Tasks refuse what no network can learn."""
+"""Invalid tasks and inputs are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_inputs_count_their_units_and_parameters():
     assert inputs.embedding_parameters == 26 * 390
 
 
-def test_losses_by_name():
+def test_losses_are_found_by_name():
     assert Task(inputs=Inputs(numeric=1), loss="softmax", outputs=2).loss is Loss.SOFTMAX
 
 
@@ -28,12 +28,12 @@ def test_losses_by_name():
         ({"loss": "squared_error", "outputs": True}, "got True"),
     ],
 )
-def test_impossible_tasks(settings, message):
+def test_invalid_tasks_are_refused(settings, message):
     with pytest.raises(TabNASError, match=message):
         Task(inputs=Inputs(numeric=1), **settings)
 
 
-def test_impossible_inputs():
+def test_invalid_inputs_are_refused():
     with pytest.raises(TabNASError, match="width of the inputs must be an integer of at least 1"):
         Inputs()
     with pytest.raises(TabNASError, match="dimension of an embedding must be"):

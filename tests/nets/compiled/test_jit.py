@@ -1,4 +1,4 @@
-"""Compilation: announced when it happens, cached between processes."""
+"""Compilation is announced when it happens, and cached between processes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_only_real_compilation_is_announced_and_only_once(tmp_path, caplog, monk
         assert [record.message[:9] for record in caplog.records] == ["compiling"] * announcements
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_later_numba_may_lack_the_option_to_inline(known, monkeypatch, caplog):
+@pytest.mark.parametrize("has_option", [True, False])
+def test_a_later_numba_may_lack_the_option_to_inline(has_option, monkeypatch, caplog):
     njit = numba.njit
 
     def njit_without(*arguments, forceinline=None, **options):
@@ -37,7 +37,7 @@ def test_a_later_numba_may_lack_the_option_to_inline(known, monkeypatch, caplog)
         return njit(*arguments, **options)
 
     monkeypatch.setattr(_jit, "NEWEST_TESTED_NUMBA", (0, 1))
-    if not known:
+    if not has_option:
         monkeypatch.setattr(_jit, "_njit", njit_without)
     _jit._inline_options.cache_clear()
     try:
@@ -45,12 +45,12 @@ def test_a_later_numba_may_lack_the_option_to_inline(known, monkeypatch, caplog)
     finally:
         _jit._inline_options.cache_clear()
     assert ["inlines nothing" in record.message for record in caplog.records] == [True] * (
-        not known
+        not has_option
     )
 
 
 @pytest.mark.slow
-def test_a_second_process_compiles_nothing():
+def test_a_second_process_uses_the_cache():
     import tabnas.nets.compiled  # noqa: F401  (leaves the kernels in the cache on disk)
 
     done = subprocess.run(

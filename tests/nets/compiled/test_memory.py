@@ -1,4 +1,4 @@
-"""The kernels write through addresses: nothing may land outside the buffers they are given."""
+"""Kernels write through addresses, and never outside the buffers they are given."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tabnas.nets.compiled import _engine
 from tabnas.space import Architecture, SearchSpace
 from tests.problems import spaces, valid_choices
 
-GUARD = 4_096  # bytes watched before and after every buffer
+GUARD = 4_096  # bytes checked before and after every buffer
 MARK = 0xA5
 
 
-class Guarded:
-    """Stands in for NumPy inside the engine: every buffer lies between two marked zones."""
+class GuardedNumpy:
+    """Replaces NumPy inside the engine, and puts every buffer between two marked zones."""
 
     def __init__(self) -> None:
-        self.whole: list[np.ndarray] = []
+        self.buffers: list[np.ndarray] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
     def zeros(self, shape: Any, dtype: Any = np.float64) -> np.ndarray:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        whole = np.full(size + 2 * GUARD, MARK, np.uint8)
-        self.whole.append(whole)
-        inside = whole[GUARD : GUARD + size].view(dtype).reshape(shape)
+        buffer = np.full(size + 2 * GUARD, MARK, np.uint8)
+        self.buffers.append(buffer)
+        inside = buffer[GUARD : GUARD + size].view(dtype).reshape(shape)
         inside[...] = 0
         return inside
 
@@ -41,13 +41,14 @@ class Guarded:
         array[...] = value
         return array
 
-    def intact(self) -> bool:
+    def is_intact(self) -> bool:
         return all(
-            (whole[:GUARD] == MARK).all() and (whole[-GUARD:] == MARK).all() for whole in self.whole
+            (buffer[:GUARD] == MARK).all() and (buffer[-GUARD:] == MARK).all()
+            for buffer in self.buffers
         )
 
 
-# strides leave out multiples of 128, so those just below and above are where room may be short
+# strides avoid multiples of 128, so widths just below and above them are the critical ones
 near_128 = st.sampled_from([1, 7, 8, 9, 120, 121, 127, 128, 129, 136, 137, 144, 248, 256, 264])
 
 
@@ -79,7 +80,7 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
     st.integers(0, 1_000),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_nothing_is_written_outside(
+def test_nothing_is_written_outside_the_buffers(
     monkeypatch: pytest.MonkeyPatch,
     problem: tuple[SearchSpace, Task],
     optimizer: Any,
@@ -90,7 +91,7 @@ def test_nothing_is_written_outside(
     space, task = problem
     rng = np.random.default_rng(seed)
     examples = _examples(task, rng, rows=60)
-    guarded = Guarded()
+    guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
     net = SuperNet(space, task, optimizer=optimizer, workers=workers)
     children = valid_choices(space)
@@ -103,7 +104,7 @@ def test_nothing_is_written_outside(
         net.loss(chosen[-1], examples, rows[-1])
         net.logits(chosen[-1], examples)
         net.gradients(chosen[-1], examples, rows[-1])
-        assert guarded.intact()
+        assert guarded.is_intact()
 
 
 def _examples(task: Task, rng: np.random.Generator, rows: int) -> Examples:
@@ -123,19 +124,19 @@ def _examples(task: Task, rng: np.random.Generator, rows: int) -> Examples:
 
 @pytest.mark.parametrize("columns", [1, 6, 9])
 def test_one_row_of_a_strided_array(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    """Such a row counts as contiguous, yet its stride is that of the array it is taken from."""
+    """NumPy calls such a row contiguous, but its stride is that of the original array."""
     task = Task(inputs=Inputs(numeric=columns), loss="squared_error")
     table = np.random.default_rng(0).normal(size=(10, columns)).astype(np.float32)
-    guarded = Guarded()
+    guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
     net = SuperNet.standalone("4", task)
     strided = Examples(task, numeric=table[::3][1:2], target=[0.5])
-    whole = Examples(task, numeric=table[3:4].copy(), target=[0.5])
+    contiguous = Examples(task, numeric=table[3:4].copy(), target=[0.5])
     rows = np.array([0])
     child = net.space.architecture([0])
-    assert net.logits(child, strided, rows) == net.logits(child, whole, rows)
+    assert net.logits(child, strided, rows) == net.logits(child, contiguous, rows)
     net.train_step(child, strided, rows, 0.01)
-    assert guarded.intact()
+    assert guarded.is_intact()
 
 
 @pytest.mark.parametrize(
@@ -159,22 +160,22 @@ def test_strides_that_do_not_grow_with_the_width(
     outputs: int,
 ) -> None:
     task = Task(inputs=inputs, loss="logistic" if outputs == 1 else "softmax", outputs=outputs)
-    guarded = Guarded()
+    guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
     net = SuperNet(SearchSpace([widths], inputs=inputs.width, outputs=outputs), task)
     examples = _examples(task, np.random.default_rng(0), rows=512)
     child = Architecture.parse(architecture)
     net.train_step(child, examples, slice(0, 512), 0.01)
     net.loss(child, examples)
-    assert guarded.intact()
+    assert guarded.is_intact()
 
 
-def test_a_reservation_that_fails_promises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buffers_are_valid_after_a_failed_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
     task = Task(inputs=Inputs(numeric=3), loss="squared_error")
     net = SuperNet.standalone("4", task)
     examples = _examples(task, np.random.default_rng(0), rows=60)
 
-    class NoMemory(Guarded):
+    class NoMemory(GuardedNumpy):
         def zeros(self, shape: Any, dtype: Any = np.float64) -> np.ndarray:
             raise MemoryError
 
@@ -183,14 +184,14 @@ def test_a_reservation_that_fails_promises_nothing(monkeypatch: pytest.MonkeyPat
         patch.setattr(_engine, "np", NoMemory())
         with pytest.raises(MemoryError):
             net.train_step(child, examples, slice(0, 50), 0.01)
-    guarded = Guarded()
+    guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
     net.train_step(child, examples, slice(0, 40), 0.01)
-    assert guarded.whole  # new buffers, not those for one row
-    assert guarded.intact()
+    assert guarded.buffers  # new buffers, larger than those for one row
+    assert guarded.is_intact()
 
 
-def test_arrays_that_change_are_noticed() -> None:
+def test_arrays_that_are_replaced_are_noticed() -> None:
     inputs = Inputs(embeddings=[Embedding(categories=5, dimension=2)])
     task = Task(inputs=inputs, loss="softmax", outputs=3)
     categories, labels = np.zeros((4, 1), np.int32), np.zeros(4, np.int32)

@@ -1,4 +1,4 @@
-"""The compiled engine against the reference, on more shapes than `check_engine` has."""
+"""The compiled engine agrees with the reference on more shapes than in `check_engine`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tabnas.space import Architecture
 from tabnas.testing import ReferenceEngine
 
 
-def against_the_reference(task, architecture, examples):
-    """Losses and gradients of the compiled engine and of the reference, from the same weights."""
+def compute_with_both(task, architecture, examples):
+    """Return losses and gradients of the compiled engine and of the reference."""
     return (
         (net.loss(architecture, examples), net.gradients(architecture, examples))
         for net in (
@@ -24,9 +24,9 @@ def against_the_reference(task, architecture, examples):
 
 
 @pytest.mark.parametrize("classes", [2, 10, 1000])
-def test_many_classes(make_task, make_examples, classes):
+def test_many_classes_agree_with_the_reference(make_task, make_examples, classes):
     task = make_task("softmax", outputs=classes)
-    ours, theirs = against_the_reference(task, Architecture((24, 16)), make_examples(task, 17))
+    ours, theirs = compute_with_both(task, Architecture((24, 16)), make_examples(task, 17))
     assert ours[0] == pytest.approx(theirs[0], rel=1e-5)
     for name, gradient in theirs[1].items():
         np.testing.assert_allclose(ours[1][name], gradient, rtol=2e-4, atol=2e-5, err_msg=name)
@@ -34,7 +34,7 @@ def test_many_classes(make_task, make_examples, classes):
 
 @settings(max_examples=30, deadline=None)
 @given(st.data())
-def test_any_small_network(data):
+def test_any_small_network_agrees_with_the_reference(data):
     widths = tuple(data.draw(st.lists(st.integers(1, 40), max_size=3)))
     loss = data.draw(st.sampled_from(Loss))
     dimensions = data.draw(st.lists(st.integers(1, 20), max_size=3))
@@ -57,10 +57,10 @@ def test_any_small_network(data):
         categorical=rng.integers(0, 3, (rows, len(dimensions))),
         target=targets[loss],
     )
-    ours, theirs = against_the_reference(task, Architecture(widths), examples)
+    ours, theirs = compute_with_both(task, Architecture(widths), examples)
     assert ours[0] == pytest.approx(theirs[0], rel=1e-4, abs=1e-6)
     for name, gradient in theirs[1].items():
-        # LayerNorm of a unit or two is all rounding: the derivative of a constant
+        # LayerNorm of one or two units is nearly constant, and its gradient is rounding error
         scale = 1e-5 + 1e-3 * np.abs(gradient).max()
         if min(widths, default=9) > 2:
             np.testing.assert_allclose(ours[1][name], gradient, rtol=2e-3, atol=scale, err_msg=name)

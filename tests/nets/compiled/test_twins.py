@@ -1,4 +1,4 @@
-"""Every kernel against its plain NumPy twin, and the twins against finite differences."""
+"""Every kernel agrees with its NumPy twin, and the twins with finite differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONE = np.float32(1.0)
 
 
 def normalise(z, bias, scale, shift):
-    """relu(scale * LayerNorm(z + bias) + shift); also the normalised values and 1 / deviation."""
+    """Return relu(scale * LayerNorm(z + bias) + shift), the normalised values and 1 / deviation."""
     z = z + bias
     centred = z - z.mean(axis=1, keepdims=True)
     inverse = 1.0 / np.sqrt((centred**2).mean(axis=1, keepdims=True) + EPSILON)
@@ -33,7 +33,7 @@ def normalise(z, bias, scale, shift):
 
 
 def normalise_backward(d, x, inverse, out, scale):
-    """Gradients of z, bias, scale and shift."""
+    """Return the gradients of z, bias, scale and shift."""
     grad = d * (out > 0)
     u = grad * scale
     dz = inverse * (u - u.mean(axis=1, keepdims=True) - x * (u * x).mean(axis=1, keepdims=True))
@@ -41,7 +41,7 @@ def normalise_backward(d, x, inverse, out, scale):
 
 
 def loss_and_grad(kind, z, target, weight):
-    """Weighted mean loss and its gradient with respect to the logits."""
+    """Return the weighted mean loss and its gradient with respect to the logits."""
     share = weight / weight.sum()
     if kind == _losses.SOFTMAX:
         shifted = z - z.max(axis=1, keepdims=True)
@@ -60,15 +60,15 @@ def loss_and_grad(kind, z, target, weight):
 
 
 def numeric_gradient(function, array, step=1e-6):
-    """Central differences in float64."""
+    """Return the gradient by central differences in float64."""
     gradient = np.zeros_like(array)
     for index in np.ndindex(array.shape):
-        kept = array[index]
-        array[index] = kept + step
+        value = array[index]
+        array[index] = value + step
         above = function()
-        array[index] = kept - step
+        array[index] = value - step
         below = function()
-        array[index] = kept
+        array[index] = value
         gradient[index] = (above - below) / (2 * step)
     return gradient
 
@@ -111,8 +111,8 @@ def random_logits(kind, rows, outputs, rng):
 # -- kernels against twins -----------------------------------------------------------------------
 
 
-def padded(array):
-    """A float32 copy in rows of whole vectors, with room for one more block, noise around it."""
+def pad(array):
+    """Return a float32 copy padded with noise to complete vectors and one more block."""
     rows, columns = array.shape
     noise = np.random.default_rng(9).normal(size=(rows + LANES, row_stride(columns) + LANES))
     out = noise.astype(np.float32)
@@ -120,25 +120,39 @@ def padded(array):
     return out
 
 
-def at(array):
+def ptr(array):
     return array.ctypes.data
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 200), st.integers(1, 70), st.integers(1, 300), st.integers(0, 9))
-def test_products(rows, columns, steps, seed):
+def test_matrix_products(rows, columns, steps, seed):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(rows, steps)), rng.normal(size=(steps, columns))
-    room_a, room_b, out = padded(a), padded(b), padded(np.zeros((rows, columns)))
-    strides = [array.shape[1] for array in (room_a, room_b, out)]
+    padded_a, padded_b, out = pad(a), pad(b), pad(np.zeros((rows, columns)))
+    strides = [array.shape[1] for array in (padded_a, padded_b, out)]
     sizes = (rows, columns, steps)
-    _products.multiply(at(room_a), strides[0], at(room_b), strides[1], at(out), strides[2], *sizes)
+    _products.multiply(
+        ptr(padded_a),
+        strides[0],
+        ptr(padded_b),
+        strides[1],
+        ptr(out),
+        strides[2],
+        *sizes,
+    )
     np.testing.assert_allclose(out[:rows, :columns], a @ b, **CLOSE)
-    assert (out[rows:] == padded(np.zeros((rows, columns)))[rows:]).all()
-    room_a = padded(a.T)
+    assert (out[rows:] == pad(np.zeros((rows, columns)))[rows:]).all()
+    padded_a = pad(a.T)
     out[:] = 0.0
     _products.multiply_transposed(
-        at(room_a), room_a.shape[1], at(room_b), strides[1], at(out), strides[2], *sizes
+        ptr(padded_a),
+        padded_a.shape[1],
+        ptr(padded_b),
+        strides[1],
+        ptr(out),
+        strides[2],
+        *sizes,
     )
     np.testing.assert_allclose(out[:rows, :columns], a @ b, **CLOSE)
 
@@ -146,9 +160,9 @@ def test_products(rows, columns, steps, seed):
 @given(st.integers(1, 30), st.integers(1, 30))
 @settings(max_examples=20, deadline=None)
 def test_transpose(rows, columns):
-    source = padded(np.arange(rows * columns, dtype=np.float32).reshape(rows, columns))
-    out = padded(np.zeros((columns, rows)))
-    _products.transpose(at(source), source.shape[1], at(out), out.shape[1], rows, columns)
+    source = pad(np.arange(rows * columns, dtype=np.float32).reshape(rows, columns))
+    out = pad(np.zeros((columns, rows)))
+    _products.transpose(ptr(source), source.shape[1], ptr(out), out.shape[1], rows, columns)
     np.testing.assert_array_equal(out[:columns, :rows], source[:rows, :columns].T)
 
 
@@ -160,21 +174,21 @@ def test_normalised_layer(rows, width, seed):
     vectors = rng.normal(size=(3, width))
     out, x, inverse = normalise(z, *vectors)
     gradients = normalise_backward(d, x, inverse, out, vectors[1])
-    room_z, room_d, room_out = padded(z), padded(d), padded(np.zeros((rows, width)))
-    bias, scale, shift = (padded(vector[None]) for vector in vectors)
-    room_inverse, stride = np.zeros(rows, np.float32), room_z.shape[1]
+    padded_z, padded_d, padded_out = pad(z), pad(d), pad(np.zeros((rows, width)))
+    bias, scale, shift = (pad(vector[None]) for vector in vectors)
+    padded_inverse, stride = np.zeros(rows, np.float32), padded_z.shape[1]
     _layer_norm.normalise(
-        at(room_z), at(bias), at(scale), at(shift), at(room_inverse), at(room_out), rows, width,
+        ptr(padded_z), ptr(bias), ptr(scale), ptr(shift), ptr(padded_inverse), ptr(padded_out), rows, width,
         stride,
     )  # fmt: skip
-    np.testing.assert_allclose(room_out[:rows, :width], out, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(padded_out[:rows, :width], out, rtol=1e-3, atol=1e-3)
     sums = np.zeros((3, stride), np.float32)
     _layer_norm.normalise_backward(
-        at(room_d), at(room_z), at(room_inverse), at(room_out), at(scale), at(sums[0]),
-        at(sums[1]), at(sums[2]), rows, width, stride,
+        ptr(padded_d), ptr(padded_z), ptr(padded_inverse), ptr(padded_out), ptr(scale), ptr(sums[0]),
+        ptr(sums[1]), ptr(sums[2]), rows, width, stride,
     )  # fmt: skip
     size = 1.0 + np.abs(gradients[0]).max()
-    np.testing.assert_allclose(room_d[:rows, :width], gradients[0], atol=2e-3 * size)
+    np.testing.assert_allclose(padded_d[:rows, :width], gradients[0], atol=2e-3 * size)
     for ours, twin in zip(sums, gradients[1:], strict=True):
         np.testing.assert_allclose(ours[:width], twin, atol=2e-3 * size)
 
@@ -182,11 +196,11 @@ def test_normalised_layer(rows, width, seed):
 def test_bias_of_the_head_and_its_gradient():
     rng = np.random.default_rng(0)
     z, bias = rng.normal(size=(5, 11)), rng.normal(size=(1, 11))
-    room_z, room_bias, sums = padded(z), padded(bias), np.zeros(16, np.float32)
-    _layer_norm.sum_rows(at(room_z), at(sums), 5, 11, room_z.shape[1])
+    padded_z, padded_bias, sums = pad(z), pad(bias), np.zeros(16, np.float32)
+    _layer_norm.sum_rows(ptr(padded_z), ptr(sums), 5, 11, padded_z.shape[1])
     np.testing.assert_allclose(sums[:11], z.sum(axis=0), rtol=1e-5, atol=1e-6)
-    _layer_norm.add_bias(at(room_z), at(room_bias), 5, 11, room_z.shape[1])
-    np.testing.assert_allclose(room_z[:5, :11], z + bias, rtol=1e-5, atol=1e-6)
+    _layer_norm.add_bias(ptr(padded_z), ptr(padded_bias), 5, 11, padded_z.shape[1])
+    np.testing.assert_allclose(padded_z[:5, :11], z + bias, rtol=1e-5, atol=1e-6)
 
 
 def make_batch(labels, values, weight, rows, count):
@@ -197,33 +211,33 @@ def make_batch(labels, values, weight, rows, count):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("outputs", [2, 9, 1000])
 @pytest.mark.parametrize("kind", [_losses.LOGISTIC, _losses.SOFTMAX, _losses.SQUARED_ERROR])
-def test_losses(kind, outputs, weighted):
+def test_losses_and_their_gradients(kind, outputs, weighted):
     rng = np.random.default_rng(2)
     z, target, weight = random_logits(kind, 6, outputs, rng)
     weight = weight if weighted else np.ones(6)
     value, grad = loss_and_grad(kind, z, target, weight)
     labels = target.astype(np.int32) if kind == _losses.SOFTMAX else np.zeros(0, np.int32)
     values = np.zeros((0, 1)) if kind == _losses.SOFTMAX else target
-    room = padded(z)
+    padded_z = pad(z)
     weights = weight.astype(np.float32) if weighted else np.zeros(0, np.float32)
     rows = np.arange(6)
     batch = make_batch(labels, values.astype(np.float32), weights, rows, 6)
     weight_sum = _losses.total_weight(batch)
-    ours = _losses.loss_and_grad(kind, room, batch, z.shape[1], weight_sum)
+    ours = _losses.loss_and_grad(kind, padded_z, batch, z.shape[1], weight_sum)
     assert ours == pytest.approx(value, rel=1e-5)
-    np.testing.assert_allclose(room[:6, : z.shape[1]], grad, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(padded_z[:6, : z.shape[1]], grad, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [0.0, 50.0, 1e4, 1e30])
-def test_losses_stay_finite_where_they_can(size):
+def test_losses_of_large_logits_are_finite(size):
     for kind, logits in ((_losses.LOGISTIC, [[-size], [size]]), (_losses.SOFTMAX, [[size, -size]])):
-        z = padded(np.array(logits))
+        z = pad(np.array(logits))
         batch = make_batch(
             np.zeros(1, np.int32), np.array([[0.0], [1.0]], np.float32), np.zeros(0, np.float32),
             np.zeros(0, np.int64), len(logits),
         )  # fmt: skip
         loss = _losses.loss_and_grad(kind, z, batch, len(logits[0]), 1.0)
-        # both are right by 2 * size, or undecided at 0
+        # both are correct by a margin of 2 * size, or undecided at 0
         assert loss == pytest.approx(len(logits) * np.log1p(np.exp(-size * len(logits[0]))))
         assert np.isfinite(loss)
         assert np.isfinite(z[: len(logits), : len(logits[0])]).all()
@@ -238,15 +252,15 @@ def test_exponential():
 
 
 def test_the_exponential_of_nan_is_nan_and_nan_never_becomes_an_integer(monkeypatch):
-    """As Python runs it, where such a conversion is an error; compiled it would be undefined."""
+    """Python raises an error for such a conversion; in compiled code it is undefined."""
     nan = np.float32("nan")
     assert np.isnan(_losses.exp_of_negative(nan))
     monkeypatch.setattr(_losses, "_float_of_bits", lambda bits: np.int32(bits).view(np.float32))
-    plain = _losses.exp_of_negative.py_func
+    python_exp = _losses.exp_of_negative.py_func
     for x in (np.float32(-1.5), np.float32(-100.0), np.float32("-inf")):
-        assert plain(x) == pytest.approx(_losses.exp_of_negative(x), rel=1e-6)
-    assert np.isnan(plain(nan))
-    larger = numba.njit(lambda x: max(np.float32(-87.0), x))  # as it is compiled, too
+        assert python_exp(x) == pytest.approx(_losses.exp_of_negative(x), rel=1e-6)
+    assert np.isnan(python_exp(nan))
+    larger = numba.njit(lambda x: max(np.float32(-87.0), x))  # the same expression, compiled
     assert larger(nan) == larger.py_func(nan) == -87.0
 
 
@@ -254,10 +268,10 @@ def test_the_exponential_of_nan_is_nan_and_nan_never_becomes_an_integer(monkeypa
 @given(
     st.integers(1, 5), st.integers(1, 30), st.integers(1, 40), st.sampled_from([0, 1, 2]),
 )  # fmt: skip
-def test_updates_move_their_block_and_nothing_else(rows, count, steps, moments):
+def test_updates_change_their_block_only(rows, count, steps, moments):
     rng = np.random.default_rng(0)
     block = (slice(rows), slice(count))
-    w, m, v, g = (padded(np.abs(rng.normal(size=(rows, count)))) for _ in range(4))
+    w, m, v, g = (pad(np.abs(rng.normal(size=(rows, count)))) for _ in range(4))
     old = [array.copy() for array in (w, m, v)]
     w64, m64, v64, g64 = (array[block].astype(np.float64) for array in (w, m, v, g))
     lr, decay, share = np.float32(0.1), np.float32(0.99), np.float32(0.5)
@@ -266,19 +280,19 @@ def test_updates_move_their_block_and_nothing_else(rows, count, steps, moments):
         optimizer = Adam(epsilon=0.01)
         corrections = np.repeat(bias_corrections(optimizer)[:, [steps]], 40, axis=1)
         _optimizers.adam(
-            at(w), at(m), at(v), at(g), rows, stride, count, lr, decay, share,
-            optimizer_settings(optimizer), at(corrections), at(corrections[1]),
+            ptr(w), ptr(m), ptr(v), ptr(g), rows, stride, count, lr, decay, share,
+            optimizer_settings(optimizer), ptr(corrections), ptr(corrections[1]),
         )  # fmt: skip
         m64 = 0.9 * m64 + 0.1 * 0.5 * g64
         v64 = 0.999 * v64 + 0.001 * (0.5 * g64) ** 2
         direction = m64 / (1 - 0.9**steps) / (np.sqrt(v64 / (1 - 0.999**steps)) + 0.01)
     elif moments == 1:
         chosen = optimizer_settings(SGD(momentum=0.8))
-        _optimizers.momentum(at(w), at(m), at(g), rows, stride, count, lr, decay, share, chosen)
+        _optimizers.momentum(ptr(w), ptr(m), ptr(g), rows, stride, count, lr, decay, share, chosen)
         m64 = 0.8 * m64 + 0.5 * g64
         direction = m64
     else:
-        _optimizers.sgd(at(w), at(g), rows, stride, count, lr, decay, share)
+        _optimizers.sgd(ptr(w), ptr(g), rows, stride, count, lr, decay, share)
         direction = 0.5 * g64
     np.testing.assert_allclose(w[block], 0.99 * w64 - 0.1 * direction, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(m[block], m64, rtol=1e-5, atol=1e-6)
@@ -295,8 +309,8 @@ def test_repeated_categories_are_summed_in_order_of_appearance():
     d[..., 2:5] = np.arange(8, dtype=np.float32).reshape(2, 4, 1) + 1.0
     slots, touched = np.full(10, -1, np.int32), np.zeros(8, np.int32)
     sums = np.zeros((8, 8), np.float32)
-    found = _embeddings.sum_by_category(5, 2, 3, 0, ids, counts, d, slots, touched, sums)
-    assert found == 3
+    n_categories = _embeddings.sum_by_category(5, 2, 3, 0, ids, counts, d, slots, touched, sums)
+    assert n_categories == 3
     np.testing.assert_array_equal(touched[:3], [3, 1, 0])
     np.testing.assert_array_equal(sums[:3, :3], [[1 + 3 + 4] * 3, [2 + 5] * 3, [6] * 3])
     np.testing.assert_array_equal(slots[[8, 6, 5]], [0, 1, 2])

@@ -1,4 +1,4 @@
-"""Threads for workers."""
+"""The pool of worker threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabnas.nets.compiled._kernels import KERNELS
 from tabnas.nets.compiled._worker_pool import WorkerPool
 
 
-def test_results_come_in_the_order_of_the_workers():
+def test_results_are_in_the_order_of_the_workers():
     pool = WorkerPool(4, KERNELS.count_and_poll)
 
     def job(worker):
@@ -25,7 +25,7 @@ def test_results_come_in_the_order_of_the_workers():
     assert pool.run(job, 2) == [0.0, 1.0]
 
 
-def test_an_error_comes_back_and_the_pool_goes_on():
+def test_an_error_is_raised_and_the_pool_can_be_used_again():
     pool = WorkerPool(3, KERNELS.count_and_poll)
 
     def job(worker):

@@ -1,4 +1,4 @@
-"""Networks trained by several processes are those that one process trains."""
+"""Several processes train the same networks as one process."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SPACE = SearchSpace([[3, 8, 20], [0, 5, 16], [0, 9]], inputs=TASK.inputs.width, 
 OPTIMIZERS = {"adam": Adam(epsilon=1e-4, weight_decay=0.1), "momentum": SGD(momentum=0.9)}
 
 
-def made_examples(rows: int = 40, *, huge: int | None = None) -> Examples:
-    """Weighted rows, the first of which weigh nothing; one may leave the range of float32."""
+def make_examples(rows: int = 40, *, huge: int | None = None) -> Examples:
+    """Return weighted rows, the first of weight zero; one may exceed the range of float32."""
     rng = np.random.default_rng(0)
     weight = rng.uniform(0.1, 2.0, rows)
     weight[:6] = 0.0
@@ -44,47 +44,49 @@ def made_examples(rows: int = 40, *, huge: int | None = None) -> Examples:
     )
 
 
-def trained(engine: str, workers: int, optimizer: str) -> tuple[list[float], dict[str, np.ndarray]]:
-    """A network after steps of several children, of one child, and with its looks."""
+def train(engine: str, workers: int, optimizer: str) -> tuple[list[float], dict[str, np.ndarray]]:
+    """Return losses and state of a network after steps of several children and of one."""
     net = SuperNet(
         SPACE, TASK, optimizer=OPTIMIZERS[optimizer], engine=engine, workers=workers, seed=3
     )
-    examples, rng, seen = made_examples(), np.random.default_rng(1), []
+    examples, rng, losses = make_examples(), np.random.default_rng(1), []
     for _ in range(5):
         children = [Architecture.parse(name) for name in rng.choice(NAMES, workers)]
         rows = [rng.integers(6, 40, size=rng.integers(1, 9)) for _ in children]
-        seen += net.train_step_workers(children, examples, rows, 0.01)
-    # rows of which a process may have none, only such as weigh nothing, or a slice
-    for given in (np.array([7]), np.arange(12), np.array([9, 9, 30]), slice(3, 29)):
-        seen.append(net.train_step(Architecture((20, 16)), examples, given, 0.01))
-    seen += net.losses([Architecture.parse(name) for name in NAMES], examples, slice(0, 31))
-    return seen, net.state_dict()
+        losses += net.train_step_workers(children, examples, rows, 0.01)
+    # a process may have no rows, only rows of weight zero, or a slice
+    for rows in (np.array([7]), np.arange(12), np.array([9, 9, 30]), slice(3, 29)):
+        losses.append(net.train_step(Architecture((20, 16)), examples, rows, 0.01))
+    losses += net.losses([Architecture.parse(name) for name in NAMES], examples, slice(0, 31))
+    return losses, net.state_dict()
 
 
-def trained_in_ranks(rank: int, *cases: tuple[int, str]) -> list[object]:
-    return [trained("torch.distributed", *case) for case in cases]
+def train_in_rank(rank: int, *cases: tuple[int, str]) -> list[object]:
+    return [train("torch.distributed", *case) for case in cases]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_ranks_train_what_the_compiled_engine_trains(ranks: int, tmp_path: Path) -> None:
+def test_ranks_train_the_same_network_as_the_compiled_engine(ranks: int, tmp_path: Path) -> None:
     cases = [(workers, name) for workers in (1, 2, 4, 5) for name in OPTIMIZERS]
-    by_rank = run_in_ranks(ranks, tmp_path, trained_in_ranks, *cases)
-    for case, *found in zip(cases, *by_rank, strict=True):
-        losses, state = trained("compiled", *case)
-        for seen, theirs in found:
-            assert seen == pytest.approx(losses, rel=1e-4), case
+    by_rank = run_in_ranks(ranks, tmp_path, train_in_rank, *cases)
+    for case, *results in zip(cases, *by_rank, strict=True):
+        losses, state = train("compiled", *case)
+        for actual, theirs in results:
+            assert actual == pytest.approx(losses, rel=1e-4), case
             assert set(theirs) == set(state)
             for name, array in theirs.items():
                 np.testing.assert_allclose(array, state[name], **ROUNDING, err_msg=name)
-                np.testing.assert_array_equal(array, found[0][1][name])  # the ranks', to the bit
+                np.testing.assert_array_equal(
+                    array, results[0][1][name]
+                )  # equal to the bit on all ranks
 
 
-def exploded(rank: int) -> list[object]:
+def overflow_in_rank(rank: int) -> list[object]:
     net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2, seed=3)
-    examples, before = made_examples(huge=39), net.state_dict()
+    examples, before = make_examples(huge=39), net.state_dict()
     children = [Architecture((3,)), Architecture((20, 16))]
-    rows = [np.arange(10, 20), np.array([20, 39])]  # of rank 1 alone
+    rows = [np.arange(10, 20), np.array([20, 39])]  # on rank 1 only
     problems = []
     for step in (
         lambda: net.train_step_workers(children, examples, rows, 0.01),
@@ -94,60 +96,60 @@ def exploded(rank: int) -> list[object]:
             step()
         except NonFiniteLossError as error:
             problems.append(str(error))
-    moved = [name for name, array in net.state_dict().items() if (array != before[name]).any()]
-    return [problems, moved]
+    changed = [name for name, array in net.state_dict().items() if (array != before[name]).any()]
+    return [problems, changed]
 
 
 @pytest.mark.slow
-def test_what_explodes_on_one_rank_moves_nothing_on_any(tmp_path: Path) -> None:
-    for problems, moved in run_in_ranks(2, tmp_path, exploded):
+def test_an_overflow_on_one_rank_changes_no_weights_on_any(tmp_path: Path) -> None:
+    for problems, changed in run_in_ranks(2, tmp_path, overflow_in_rank):
         assert len(problems) == 2
-        assert moved == []
+        assert changed == []
 
 
-def refused(rank: int) -> str:
+def call_with_zero_weight(rank: int) -> str:
     net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2)
-    batches = [np.arange(10, 20), np.arange(0, 5)]  # the second, of rank 1, weighs nothing
+    batches = [np.arange(10, 20), np.arange(0, 5)]  # the second, on rank 1, has weight zero
     try:
-        net.train_step_workers([[0, 0, 0]] * 2, made_examples(), batches, 0.01)
+        net.train_step_workers([[0, 0, 0]] * 2, make_examples(), batches, 0.01)
     except TabNASError as error:
         return str(error)
     return ""
 
 
 @pytest.mark.slow
-def test_what_is_wrong_on_one_rank_is_refused_by_all(tmp_path: Path) -> None:
-    said = run_in_ranks(2, tmp_path, refused)
-    assert said[0] == said[1]
-    assert "weight above 0" in said[0]
+def test_an_error_on_one_rank_is_raised_on_all(tmp_path: Path) -> None:
+    messages = run_in_ranks(2, tmp_path, call_with_zero_weight)
+    assert messages[0] == messages[1]
+    assert "weight above 0" in messages[0]
 
 
-def drifted(rank: int, what: str) -> None:
+def call_differently(rank: int, difference: str) -> None:
     net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2)
-    children = [Architecture((3,)), Architecture((20,) if rank and what == "child" else (3,))]
-    rows = [np.arange(10, 20), np.arange(20, 31 if rank and what == "rows" else 30)]
-    if rank and what == "verb":
-        net.losses(children, made_examples(), rows[0])
-    rate = 0.02 if rank and what == "rate" else 0.01
-    net.train_step_workers(children, made_examples(), rows, rate)
+    children = [Architecture((3,)), Architecture((20,) if rank and difference == "child" else (3,))]
+    rows = [np.arange(10, 20), np.arange(20, 31 if rank and difference == "rows" else 30)]
+    if rank and difference == "verb":
+        net.losses(children, make_examples(), rows[0])
+    rate = 0.02 if rank and difference == "rate" else 0.01
+    net.train_step_workers(children, make_examples(), rows, rate)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["child", "rows", "verb", "rate"])
-def test_ranks_that_have_drifted_apart_end(what: str, tmp_path: Path) -> None:
-    for error in run_in_ranks(2, tmp_path, drifted, what):
+@pytest.mark.parametrize("difference", ["child", "rows", "verb", "rate"])
+def test_ranks_with_different_calls_are_stopped(difference: str, tmp_path: Path) -> None:
+    for error in run_in_ranks(2, tmp_path, call_differently, difference):
         assert error.kind == "RanksOutOfSyncError"
 
 
-def left(rank: int) -> None:
+def end_early(rank: int) -> None:
     net = SuperNet(SPACE, TASK, engine="torch.distributed")
     if rank == 0:
-        net.train_step([0, 0, 0], made_examples(), np.arange(10, 20), 0.01)
+        net.train_step([0, 0, 0], make_examples(), np.arange(10, 20), 0.01)
 
 
 @pytest.mark.slow
-def test_a_rank_that_ends_is_noticed(tmp_path: Path) -> None:
-    assert run_in_ranks(2, tmp_path, left)[0].kind == "LostRankError"
+def test_the_end_of_a_rank_is_noticed(tmp_path: Path) -> None:
+    assert run_in_ranks(2, tmp_path, end_early)[0].kind == "LostRankError"
 
 
 def test_the_engine_needs_a_group() -> None:

@@ -1,4 +1,4 @@
-"""A step costs what it uses of a table, not what the table has."""
+"""The memory of a step depends on the categories it uses, not on the size of the table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ CHILD = Architecture((8,))
 ROWS = 64
 
 
-def allocated(categories: int, optimizer: Optimizer) -> list[int]:
-    """Bytes of everything that a step makes, piece by piece."""
+def measure_allocations(categories: int, optimizer: Optimizer) -> list[int]:
+    """Return the sizes of all allocations of a step."""
     inputs = Inputs(numeric=2, embeddings=[Embedding(categories=categories, dimension=4)])
     task = Task(inputs=inputs, loss="logistic")
     rng = np.random.default_rng(0)
@@ -26,14 +26,16 @@ def allocated(categories: int, optimizer: Optimizer) -> list[int]:
     )
     net = SuperNet.standalone(CHILD, task, engine="torch", optimizer=optimizer)
     net.train_step(CHILD, examples, slice(None), 0.01)
-    with torch.profiler.profile(profile_memory=True) as watched:
+    with torch.profiler.profile(profile_memory=True) as profile:
         net.train_step(CHILD, examples, slice(None), 0.01)
-    events = [event.cpu_memory_usage for event in watched.events()]
+    events = [event.cpu_memory_usage for event in profile.events()]
     return sorted(size for size in events if size > 0)
 
 
 @pytest.mark.parametrize("optimizer", [SGD(), SGD(momentum=0.9), Adam()], ids=str)
-def test_a_million_rows_cost_as_much_as_a_thousand(optimizer: Optimizer) -> None:
-    few, many = (allocated(categories, optimizer) for categories in (1_000, 1_000_000))
+def test_a_step_with_a_million_categories_allocates_as_much_as_with_a_thousand(
+    optimizer: Optimizer,
+) -> None:
+    few, many = (measure_allocations(categories, optimizer) for categories in (1_000, 1_000_000))
     assert sum(few) > 0
     assert many == few
