@@ -15,21 +15,21 @@ from tests.processes import import_path, start
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-PATIENCE = 60.0  # seconds for a cluster to begin
+START_TIMEOUT = 60.0  # seconds for a cluster to start
 
 
 @pytest.fixture(autouse=True)
-def findable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers import the jobs of these tests as this process does."""
+def importable_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers import the jobs of these tests."""
     monkeypatch.syspath_prepend(str(ROOT))
 
 
 @pytest.fixture(scope="session")
 def ray_address() -> Iterator[str]:
-    """A Ray cluster of two workers."""
+    """Start a Ray cluster of two workers."""
     ray = pytest.importorskip("ray", reason="Ray has no wheels for this Python")
     ports = [free_port() for _ in range(3)]
-    # sockets lie in that folder, and their paths must be short
+    # the paths of sockets in that folder must be short
     with TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
         command = [
             BIN / "ray", "start", "--head", "--block", "--num-cpus", "2", "--port", ports[0],
@@ -37,7 +37,7 @@ def ray_address() -> Iterator[str]:
             "--min-worker-port", "0", "--max-worker-port", "0", "--object-store-memory", "80000000",
             "--include-dashboard=false", "--disable-usage-stats", "--temp-dir", folder,
         ]  # fmt: skip
-        with started(command, Path(folder) / "log.txt"):
+        with running(command, Path(folder) / "log.txt"):
             wait_for(ports[0])
             yield f"127.0.0.1:{ports[0]}"
             ray.shutdown()  # a test that failed may have left a connection, and Ray would exit
@@ -45,22 +45,22 @@ def ray_address() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def dask_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Dask cluster of two workers, which gives a job up after two of them died."""
+    """Start a Dask cluster of two workers, which gives up a job after two of them died."""
     pytest.importorskip("distributed")
     folder, port = tmp_path_factory.mktemp("dask"), free_port()
     address = f"tcp://127.0.0.1:{port}"
     scheduler = ["scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
     workers = ["worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
     with ExitStack() as stack:
-        stack.enter_context(started([BIN / "dask", *scheduler], folder / "scheduler.txt"))
+        stack.enter_context(running([BIN / "dask", *scheduler], folder / "scheduler.txt"))
         wait_for(port)
-        stack.enter_context(started([BIN / "dask", *workers], folder / "workers.txt"))
+        stack.enter_context(running([BIN / "dask", *workers], folder / "workers.txt"))
         yield address
 
 
 @pytest.fixture
 def job_config(request: pytest.FixtureRequest) -> JobConfig:
-    """Two workers of every kind: a test is made with each."""
+    """Run the test with two workers of every backend."""
     if request.param == "local":
         return JobConfig(processes=2, max_attempts=2)
     address = request.getfixturevalue(f"{request.param}_address")
@@ -75,12 +75,12 @@ every_backend = pytest.mark.parametrize(
 
 
 @contextmanager
-def started(command: list[object], log: Path) -> Iterator[None]:
-    """A process until the end of the block; what it started ends with it."""
+def running(command: list[object], log: Path) -> Iterator[None]:
+    """Run a process until the end of the block, together with its children."""
     counts = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
     environment = import_path(ROOT) | counts
-    with log.open("w") as said:
-        process = start(command, stdout=said, stderr=said, env=environment, cwd=log.parent)
+    with log.open("w") as output:
+        process = start(command, stdout=output, stderr=output, env=environment, cwd=log.parent)
         try:
             yield
         finally:
@@ -96,8 +96,8 @@ def free_port() -> int:
 
 
 def wait_for(port: int) -> None:
-    """Until somebody listens there."""
-    until = time.monotonic() + PATIENCE
+    """Wait until a process listens to the port."""
+    until = time.monotonic() + START_TIMEOUT
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

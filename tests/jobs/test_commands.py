@@ -1,4 +1,4 @@
-"""Commands on real clusters."""
+"""Commands on real clusters give the same results as on one machine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from tests.cli.conftest import make_columns, write_csv
 pytestmark = pytest.mark.slow
 
 
-def test_an_experiment(dask_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_experiment_on_dask_gives_the_same_result(
+    dask_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("matplotlib")
-    # pictures are drawn here, not on the cluster, and would take most of the time
+    # figures are drawn here, not on the cluster, and would take most of the time
     monkeypatch.setattr(ToyExperiment, "draw", lambda *details: None)
     there = ["--backend", "dask", "--address", dask_address]
     assert run(["paper", "toy", "--quick", "--out", str(tmp_path), *there]) == 0
@@ -26,27 +28,27 @@ def test_an_experiment(dask_address: str, tmp_path: Path, monkeypatch: pytest.Mo
     jobs = ToyExperiment(read_definition("toy", quick=True)).jobs()
     rows = pq.read_table(tmp_path / "rows.parquet").to_pylist()
     names = ("part", "title", "reward", "average")
-    made, wanted = (
+    on_cluster, expected = (
         {tuple(one.get(name) for name in names) for one in ones} for ones in (rows, jobs)
     )
-    assert made == wanted
+    assert on_cluster == expected
 
 
-def test_a_tradeoff(ray_address: str, tmp_path: Path) -> None:
+def test_a_tradeoff_on_ray_gives_the_same_result(ray_address: str, tmp_path: Path) -> None:
     table = str(write_csv(tmp_path / "table.csv", make_columns()))
-    asked = [table, "--target", "kind", "--drop", "value,day", "--limits", "20,60"]
+    arguments = [table, "--target", "kind", "--drop", "value,day", "--limits", "20,60"]
     small = ["--widths", "0,4,8", "--layers", "1", "--candidates", "1", "--quiet"]
     there = ["--backend", "ray", "--address", ray_address]
     for name, options in (("alone", []), ("ray", there)):
-        assert run(["tradeoff", *asked, *small, "--out", str(tmp_path / name), *options]) == 0
-    alone, together = (left(tmp_path / name) for name in ("alone", "ray"))
-    assert alone == together
+        assert run(["tradeoff", *arguments, *small, "--out", str(tmp_path / name), *options]) == 0
+    local, on_ray = (read_tradeoff(tmp_path / name) for name in ("alone", "ray"))
+    assert local == on_ray
 
 
-def left(folder: Path) -> dict[str, object]:
-    """The curve and the weights of all its models."""
-    told = json.loads((folder / "tradeoff.json").read_text())
-    assert told.pop("timings")
+def read_tradeoff(folder: Path) -> dict[str, object]:
+    """Return the trade-off and the weights of all its models."""
+    tradeoff = json.loads((folder / "tradeoff.json").read_text())
+    assert tradeoff.pop("timings")
     models = sorted(folder.glob("limit-*/model/weights.safetensors"))
     assert len(models) == 2
-    return {"told": told, "weights": [model.read_bytes() for model in models]}
+    return {"tradeoff": tradeoff, "weights": [model.read_bytes() for model in models]}

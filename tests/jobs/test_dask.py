@@ -11,26 +11,26 @@ from tests.jobs import work
 pytestmark = pytest.mark.slow
 
 
-def test_workers_forget_the_function_whatever_became_of_its_jobs(
+def test_workers_forget_the_function_even_if_its_jobs_fail(
     dask_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from distributed import Client
 
     from tabnas.jobs import _dask
 
-    def unable(client: Client, futures: object) -> None:
+    def raise_error(client: Client, futures: object) -> None:
         raise OSError("the scheduler does not answer")
 
-    function = RemoteFunction.of(work.refusing)
+    function = RemoteFunction.of(work.refuse)
     executor = _dask.DaskExecutor(function, JobConfig(backend="dask", address=dask_address))
     with Client(dask_address, set_as_default=False) as client:
-        assert all(function.name in names for names in client.run(_received).values())
-        monkeypatch.setattr(Client, "cancel", unable)
+        assert all(function.name in names for names in client.run(_list_functions).values())
+        monkeypatch.setattr(Client, "cancel", raise_error)
         executor.close()
-        assert not any(function.name in names for names in client.run(_received).values())
+        assert not any(function.name in names for names in client.run(_list_functions).values())
 
 
-def _received() -> list[str]:
+def _list_functions() -> list[str]:
     from tabnas.jobs import _dask
 
     return list(_dask._functions)

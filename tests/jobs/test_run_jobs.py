@@ -24,7 +24,7 @@ from tests.processes import TIMEOUT, started, wait_until
 JOBS = list(range(8))
 
 
-def test_alone_jobs_are_made_in_order_and_in_this_process() -> None:
+def test_a_single_process_runs_jobs_in_order_and_in_this_process() -> None:
     assert list(run_jobs(lambda job: (job, os.getpid()), JOBS)) == [
         (k, (k, os.getpid())) for k in JOBS
     ]
@@ -35,10 +35,10 @@ def test_only_the_job_of_a_worker_that_dies_is_run_again(
     job_config: JobConfig, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    coming = run_jobs(partial(work.laborious, log), JOBS, job_config)
-    results = dict(islice(coming, 3))
-    os.kill(work.worker_at(log, work.VICTIM), signal.SIGKILL)
-    results |= dict(coming)
+    pairs = run_jobs(partial(work.square_slowly, log), JOBS, job_config)
+    results = dict(islice(pairs, 3))
+    os.kill(work.wait_for_worker(log, work.VICTIM), signal.SIGKILL)
+    results |= dict(pairs)
     assert results == {job: job**2 for job in JOBS}
     n_started = Counter(job for job, _ in work.notes(log))
     assert n_started == {job: 2 if job == work.VICTIM else 1 for job in JOBS}
@@ -46,34 +46,34 @@ def test_only_the_job_of_a_worker_that_dies_is_run_again(
 
 
 @every_backend
-def test_a_job_that_every_worker_dies_of_is_named(job_config: JobConfig, tmp_path: Path) -> None:
+def test_a_job_that_kills_every_worker_is_named(job_config: JobConfig, tmp_path: Path) -> None:
     with pytest.raises(TabNASError, match=r"gave up on the job 1: 2 workers, one after the"):
-        list(run_jobs(partial(work.deadly, tmp_path / "log"), [1], job_config))
+        list(run_jobs(partial(work.kill_worker, tmp_path / "log"), [1], job_config))
     assert [job for job, _ in work.notes(tmp_path / "log")] == [1, 1]
 
 
 @every_backend
-def test_an_error_of_the_job_itself_is_raised_as_it_is(job_config: JobConfig) -> None:
+def test_an_error_of_a_job_is_raised_unchanged(job_config: JobConfig) -> None:
     with pytest.raises(TabNASError) as raised:
-        list(run_jobs(work.refusing, [7], job_config))
+        list(run_jobs(work.refuse, [7], job_config))
     assert str(raised.value) == "no 7 here"
-    assert "in refusing" in raised.value.__notes__[0]  # where it came from, for who looks
+    assert "in refuse" in raised.value.__notes__[0]  # the original traceback
 
 
-def test_an_error_that_cannot_be_sent_is_told_by_another() -> None:
+def test_an_error_that_cannot_be_pickled_is_replaced() -> None:
     with pytest.raises(RuntimeError, match="PeculiarError: 7 and 7"):
-        list(run_jobs(work.peculiar, [7], JobConfig(processes=2)))
+        list(run_jobs(work.raise_unpicklable, [7], JobConfig(processes=2)))
 
 
 @every_backend
-def test_workers_have_a_thread_each_and_give_arrays_that_can_be_written(
+def test_workers_have_one_thread_and_return_writable_arrays(
     job_config: JobConfig,
 ) -> None:
-    found = dict(run_jobs(work.various, ["threads", "array"], job_config))
-    assert found["threads"]
-    assert set(found["threads"]) == {1}
-    found["array"] += 1
-    assert found["array"][0, 0] == 401
+    results = dict(run_jobs(work.describe, ["threads", "array"], job_config))
+    assert results["threads"]
+    assert set(results["threads"]) == {1}
+    results["array"] += 1
+    assert results["array"][0, 0] == 401
 
 
 def test_workers_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,11 +82,11 @@ def test_workers_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch)
         TabNASError,
         match=r"must have the tabnas version .* 99\.1, got .*; install the same version",
     ):
-        list(run_jobs(work.refusing, [7], JobConfig(processes=2)))
+        list(run_jobs(work.refuse, [7], JobConfig(processes=2)))
 
 
 @every_backend
-def test_an_error_of_on_poll_ends_it(job_config: JobConfig, tmp_path: Path) -> None:
+def test_an_error_of_on_poll_stops_the_jobs(job_config: JobConfig, tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     def on_poll() -> None:
@@ -94,8 +94,8 @@ def test_an_error_of_on_poll_ends_it(job_config: JobConfig, tmp_path: Path) -> N
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(run_jobs(partial(work.endless, log), [5], job_config, on_poll=on_poll))
-    log.unlink()  # a worker of Dask cannot be made to leave its job
+        list(run_jobs(partial(work.run_until_removed, log), [5], job_config, on_poll=on_poll))
+    log.unlink()  # a worker of Dask cannot be interrupted
 
 
 # -- no cluster ------------------------------------------------------------------------------------
@@ -103,20 +103,20 @@ def test_an_error_of_on_poll_ends_it(job_config: JobConfig, tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ray", "dask"])
-def test_without_a_cluster_it_is_said_how_to_start_one(
+def test_the_error_without_a_cluster_says_how_to_start_one(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = pytest.importorskip(
         f"tabnas.jobs._{backend}", reason="is not installed", exc_type=TabNASError
     )
     monkeypatch.setattr(kind, "CONNECT_SECONDS", 0.5)
-    nobody = f"127.0.0.1:{free_port()}"
-    address = nobody if backend == "ray" else f"tcp://{nobody}"
+    unused = f"127.0.0.1:{free_port()}"
+    address = unused if backend == "ray" else f"tcp://{unused}"
     with pytest.raises(TabNASError, match=rf"answers at {address} .*start one with"):
         check_cluster(JobConfig(backend=backend, address=address))
 
 
-# -- the end of the process that has workers -------------------------------------------------------
+# -- the end of the parent process -----------------------------------------------------------------
 
 ENDLESS = """
 import sys
@@ -125,13 +125,13 @@ from pathlib import Path
 from tabnas.jobs import JobConfig, run_jobs
 from tests.jobs import work
 
-list(run_jobs(partial(work.unstoppable, Path(sys.argv[1])), [1, 2], JobConfig(processes=2)))
+list(run_jobs(partial(work.run_forever, Path(sys.argv[1])), [1, 2], JobConfig(processes=2)))
 """
 
 
 @pytest.fixture
 def parent(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process with two workers that would work for ever, once both are at it."""
+    """Start a process with two workers that run forever, and wait until both have started."""
     log = tmp_path / "log"
     command = [sys.executable, "-c", ENDLESS, log]
     pipe = subprocess.PIPE
@@ -145,11 +145,11 @@ def parent(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_workers_too(parent: subprocess.Popen[bytes]) -> None:
+def test_ctrl_c_ends_the_workers(parent: subprocess.Popen[bytes]) -> None:
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
-    # the pipe is inherited: it ends when the last process is gone that has it
-    _, said = parent.communicate(timeout=TIMEOUT)
-    assert said.decode().strip().endswith("KeyboardInterrupt")
+    # the pipe is inherited and ends with the last process that has it
+    _, stderr = parent.communicate(timeout=TIMEOUT)
+    assert stderr.decode().strip().endswith("KeyboardInterrupt")
 
 
 def test_workers_end_when_their_parent_is_killed(parent: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Jobs for workers, which leave notes of what they did."""
+"""Jobs for workers, which log what they do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VICTIM = 0
 """The job whose first worker waits to be killed."""
 
 
-class PeculiarError(Exception):
+class UnpicklableError(Exception):
     """An error that cannot be unpickled."""
 
     def __init__(self, one: int, two: int) -> None:
@@ -29,42 +29,42 @@ def note(log: Path, job: int) -> None:
 
 
 def notes(log: Path) -> list[tuple[int, int]]:
-    """Every beginning of a job: the job, and the process of its worker."""
+    """Return the job and the process of its worker for every start of a job."""
     lines = log.read_text().splitlines() if log.exists() else []
     return [(int(job), int(process)) for job, process in map(str.split, lines)]
 
 
-def worker_at(log: Path, job: int) -> int:
-    """The process of the worker that has begun a job, as soon as there is one."""
+def wait_for_worker(log: Path, job: int) -> int:
+    """Wait until a worker has started a job, and return its process."""
     while job not in dict(notes(log)):
         time.sleep(0.05)
     return dict(notes(log))[job]
 
 
-def laborious(log: Path, job: int) -> int:
-    """Squares a number; the first that gets the victim never comes to it."""
+def square_slowly(log: Path, job: int) -> int:
+    """Square a number; the first start of the job `VICTIM` never returns."""
     note(log, job)
-    if job == VICTIM and [begun for begun, _ in notes(log)].count(VICTIM) == 1:
+    if job == VICTIM and [started for started, _ in notes(log)].count(VICTIM) == 1:
         time.sleep(600)
     return job**2
 
 
-def deadly(log: Path, job: int) -> int:
-    """Job 1 kills whoever makes it."""
+def kill_worker(log: Path, job: int) -> int:
+    """Kill the worker that runs job 1."""
     note(log, job)
     if job == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return job
 
 
-def endless(log: Path, job: int) -> None:
-    """Until the log is taken away."""
+def run_until_removed(log: Path, job: int) -> None:
+    """Run until the log is removed."""
     note(log, job)
     while log.exists():
         time.sleep(0.05)
 
 
-def unstoppable(log: Path, job: int) -> None:
+def run_forever(log: Path, job: int) -> None:
     """Wait (job 1), or compute outside of Python, as compiled kernels do (job 2), for long."""
     note(log, job)
     if job == 1:
@@ -72,22 +72,22 @@ def unstoppable(log: Path, job: int) -> None:
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
 
 
-def refusing(job: int) -> int:
+def refuse(job: int) -> int:
     raise TabNASError(f"no {job} here")
 
 
-def peculiar(job: int) -> int:
-    raise PeculiarError(job, job)
+def raise_unpicklable(job: int) -> int:
+    raise UnpicklableError(job, job)
 
 
-def various(job: str) -> object:
-    """How many threads each library for matrices would use, or an array.
+def describe(job: str) -> object:
+    """Return the number of threads of each linear algebra library, or an array.
 
     The array is large enough for Ray to keep it in shared memory.
     """
     from threadpoolctl import threadpool_info
 
     array = np.ones((400, 400))
-    product = array @ array  # libraries begin their threads when they are used
+    product = array @ array  # libraries start their threads when they are used
     counts = [library["num_threads"] for library in threadpool_info()]
     return counts if job == "threads" else product

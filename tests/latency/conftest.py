@@ -17,8 +17,8 @@ COLUMNS = ColumnTerms(
 
 
 def make_latency_table(**changes: object) -> LatencyTable:
-    """A table that nobody has measured."""
-    said = {
+    """Make a table with invented numbers."""
+    fields = {
         "machine": Machine(
             processor="a processor", system="a system", onnxruntime="1.0", threads=1
         ),
@@ -40,4 +40,4 @@ def make_latency_table(**changes: object) -> LatencyTable:
             for rows, terms in TERMS.items()
         },
     }
-    return LatencyTable(**(said | changes))
+    return LatencyTable(**(fields | changes))

@@ -1,4 +1,4 @@
-"""Latency as a cost: exact inference, alone and beside other limits."""
+"""Latency as a cost: exact feasible sets, also together with other limits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ us = st.floats(0, 100)
 
 @pytest.mark.parametrize("name", ["latency_us", "batch_latency_us"])
 @pytest.mark.parametrize("overhead_us", [None, 37.25])
-def test_it_is_a_cost_as_others_are(name: str, overhead_us: float | None) -> None:
+def test_latency_passes_the_checks_of_costs(name: str, overhead_us: float | None) -> None:
     check_cost(make_latency_table().cost(name, overhead_us))
 
 
 @settings(deadline=None)
 @given(spaces(), us, us, st.floats(0, 1), st.data())
-def test_the_feasible_set_is_that_of_enumeration(
+def test_the_feasible_set_equals_that_of_enumeration(
     space: SearchSpace, call: float, layer: float, unit: float, data: st.DataObject
 ) -> None:
     terms = LatencyTerms(
@@ -36,8 +36,8 @@ def test_the_feasible_set_is_that_of_enumeration(
     chosen = data.draw(st.sampled_from(everything))
     others = {"parameters": 1.5, "flops": 1.2, "bytes": 1.4}
     free = FeasibleSet(space, Budget())
-    named = {n: factor * free._cost(n)(space, chosen) for n, factor in others.items()}
-    budget = Budget(Limit(cost, cost(space, chosen)), **named)
+    limits = {n: factor * free._cost(n)(space, chosen) for n, factor in others.items()}
+    budget = Budget(Limit(cost, cost(space, chosen)), **limits)
     feasible = FeasibleSet(space, budget, method="chain")
     within = {one for one in everything if budget.admits(space, one)}
     assert set(feasible) == within
@@ -45,7 +45,7 @@ def test_the_feasible_set_is_that_of_enumeration(
     assert cost(space, feasible.most_expensive(cost)) == max(cost(space, one) for one in within)
 
 
-def test_four_limits_at_once_stay_exact() -> None:
+def test_four_limits_together_are_exact() -> None:
     table = make_latency_table()
     limits = [Limit(table.cost("latency_us"), 30), Limit(table.cost("batch_latency_us"), 400)]
     budget = Budget(*limits, parameters=20_000, flops=60_000)
@@ -56,11 +56,11 @@ def test_four_limits_at_once_stay_exact() -> None:
     assert feasible.count() == sum(budget.admits(space, one) for one in every)
 
 
-def test_the_overhead_takes_the_place_of_the_bare_call() -> None:
+def test_the_overhead_replaces_the_call_of_the_network() -> None:
     space = SearchSpace([[8]], inputs=4, outputs=1)
-    bare, whole = (LatencyCost("latency_us", TERMS[1], each) for each in (None, 40.0))
+    without, with_overhead = (LatencyCost("latency_us", TERMS[1], each) for each in (None, 40.0))
     (one,) = FeasibleSet(space, Budget())
-    assert whole(space, one) - bare(space, one) == 40.0 - TERMS[1].call_us
+    assert with_overhead(space, one) - without(space, one) == 40.0 - TERMS[1].call_us
 
 
 def test_a_limit_below_the_overhead_is_refused() -> None:
@@ -70,7 +70,7 @@ def test_a_limit_below_the_overhead_is_refused() -> None:
         FeasibleSet(space, Budget(Limit(cost, 30)))
 
 
-def test_names() -> None:
+def test_unknown_names_are_refused() -> None:
     table = make_latency_table()
     assert table.cost("batch_latency_us").rows == 256
     with pytest.raises(TabNASError, match="latency_us or batch_latency_us"):

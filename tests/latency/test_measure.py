@@ -1,4 +1,4 @@
-"""Whole files on real rows, in the real runtime."""
+"""Models are measured in ONNX Runtime on real rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLE = Table.from_data({"size": [1.0, 2.5, np.nan, 4.0], "colour": ["red", "blu
 QUICK = Clock(rounds=1, slice_us=1.0)
 
 
-def model_of(*widths: int):
+def make_model(*widths: int):
     encoder = TableEncoder.fit(TABLE)
     target = fit_target("y", Table.from_data({"y": ["a", "b", "a", "c"]}).column("y"))
     return untrained_model(Architecture(widths), encoder, target, [2] * len(encoder.categories))
@@ -31,14 +31,14 @@ EASY = LatencyTerms(call_us=1e9, layer_us=0, unit_us=0, output_us=0, weight_us=0
 
 @pytest.mark.parametrize("rows", [1, 256])
 def test_every_model_gets_a_latency(rows: int) -> None:
-    found = measure_models([model_of(), model_of(8, 4)], TABLE, rows, EASY, clock=QUICK)
-    assert len(found) == 2
-    assert min(found) > 0
+    latencies = measure_models([make_model(), make_model(8, 4)], TABLE, rows, EASY, clock=QUICK)
+    assert len(latencies) == 2
+    assert min(latencies) > 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Busy(Clock):
-    """A machine that is busy at first: then everything takes longer, also the reference."""
+class BusyClock(Clock):
+    """A clock of a machine that is busy at first, when all calls take longer."""
 
     slowness: Iterator[float]
 
@@ -52,23 +52,25 @@ class Busy(Clock):
     [([1.0], 1.0), ([1.8, 2.5, 1.0], 1.0), ([1.8, 1.1], 1.1), ([3, 2, *range(4, 14)], 2.0)],
     ids=["idle", "busy at first", "idle enough", "always busy"],
 )
-def test_a_busy_machine_is_waited_for(slowness: list[float], factor: float) -> None:
+def test_measuring_waits_for_a_busy_machine(slowness: list[float], factor: float) -> None:
     terms = replace(EASY, call_us=10.0)
-    clock = Busy(slowness=iter(slowness))  # has no more answers than should be asked for
-    models = [model_of(), model_of(4)]
-    found = measure_models(models, TABLE, 1, terms, clock=clock, pause_seconds=0)
-    assert found == pytest.approx([40 * factor, 50 * factor])
+    clock = BusyClock(slowness=iter(slowness))  # fails if it is called more often
+    models = [make_model(), make_model(4)]
+    latencies = measure_models(models, TABLE, 1, terms, clock=clock, pause_seconds=0)
+    assert latencies == pytest.approx([40 * factor, 50 * factor])
     assert next(clock.slowness, None) is None
 
 
-def test_untrained_models_are_the_same_every_time() -> None:
-    first, second = model_of(8, 4), model_of(8, 4)
+def test_untrained_models_are_reproducible() -> None:
+    first, second = make_model(8, 4), make_model(8, 4)
     assert first.predict_raw(TABLE).tobytes() == second.predict_raw(TABLE).tobytes()
 
 
-def test_without_the_runtime_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_the_runtime_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(TabNASError, match=r'pip install "tabnas\[onnxruntime\]"'):
-        measure_models([model_of()], TABLE, 1, EASY)
+        measure_models([make_model()], TABLE, 1, EASY)
     with pytest.raises(TabNASError, match="onnxruntime"):
         Machine.here()

@@ -1,4 +1,4 @@
-"""Measuring a machine, with a clock that knows what everything takes."""
+"""Surveying a machine with a clock whose durations are known."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.latency.conftest import COLUMNS, TERMS
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveMachine(Clock):
-    """Takes exactly as long as terms say, and makes every call once."""
+    """A clock that returns what the terms predict, and makes every call once."""
 
-    busy_rounds: float = 1.0  # how many times as long calls take in every second round
+    busy_rounds: float = 1.0  # the slowdown of every second round
 
     def medians_us(
         self, calls: Sequence[Call], on_progress: survey.OnProgress = print
@@ -49,7 +49,7 @@ def test_the_terms_of_an_additive_machine_are_found(probes_once: None) -> None:
     assert not table.is_busy
 
 
-def test_a_machine_that_is_busy_by_turns_is_noticed_and_measured_all_the_same(
+def test_a_machine_that_is_busy_at_times_is_noticed_and_still_measured(
     probes_once: None,
 ) -> None:
     table = measure_machine(clock=AdditiveMachine(busy_rounds=1.5))
@@ -59,7 +59,7 @@ def test_a_machine_that_is_busy_by_turns_is_noticed_and_measured_all_the_same(
         assert astuple(call.terms) == pytest.approx(astuple(TERMS[rows]), rel=1e-5)
 
 
-def test_networks_are_the_same_every_time_and_differ() -> None:
+def test_survey_networks_are_reproducible_and_different() -> None:
     shapes = [survey.random_network(k).shape for k in range(30)]
     assert shapes == [survey.random_network(k).shape for k in range(30)]
     assert len(set(shapes)) == 30

@@ -1,4 +1,4 @@
-"""Tables as files: whole, or refused in a sentence."""
+"""Latency tables survive a round trip; malformed files are refused."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from tabnas.latency import (
 from tests.latency.conftest import make_latency_table
 
 
-def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_a_table_survives_a_round_trip(tmp_path: Path) -> None:
     table = make_latency_table()
     path = save_table(table, tmp_path / "deep" / "device.json")
     assert load_table(path) == table
     assert [p.name for p in path.parent.iterdir()] == ["device.json"]
 
 
-def test_it_says_where_it_comes_from_and_nothing_private() -> None:
-    said = json.loads(make_latency_table(machine=Machine.here()).to_json())
-    assert set(said["machine"]) == {"processor", "system", "onnxruntime", "threads"}
-    assert str(Path.home()) not in json.dumps(said)
+def test_a_table_describes_its_machine_and_nothing_private() -> None:
+    document = json.loads(make_latency_table(machine=Machine.here()).to_json())
+    assert set(document["machine"]) == {"processor", "system", "onnxruntime", "threads"}
+    assert str(Path.home()) not in json.dumps(document)
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     children = value.items() if isinstance(value, dict) else enumerate(value)
-    found = [path]
+    places = [path]
     for key, child in children:
-        below = places(child, (*path, key)) if isinstance(child, dict | list) else []
-        found += [(*path, key), *below]
-    return found[1:] if path == () else found
+        below = list_places(child, (*path, key)) if isinstance(child, dict | list) else []
+        places += [(*path, key), *below]
+    return places[1:] if path == () else places
 
 
-SAID = json.loads(make_latency_table().to_json())
-PLACES = sorted(set(places(SAID)), key=str)
+DOCUMENT = json.loads(make_latency_table().to_json())
+PLACES = sorted(set(list_places(DOCUMENT)), key=str)
 VALUES = st.one_of(
     st.none(),
     st.booleans(),
@@ -60,8 +60,8 @@ VALUES = st.one_of(
 
 @settings(max_examples=400)
 @given(st.sampled_from(PLACES), VALUES)
-def test_no_other_value_anywhere_breaks_it(place: tuple[Any, ...], value: Any) -> None:
-    changed = json.loads(json.dumps(SAID))
+def test_any_changed_value_is_valid_or_refused(place: tuple[Any, ...], value: Any) -> None:
+    changed = json.loads(json.dumps(DOCUMENT))
     holder = changed
     for key in place[:-1]:
         holder = holder[key]
@@ -70,18 +70,18 @@ def test_no_other_value_anywhere_breaks_it(place: tuple[Any, ...], value: Any) -
         table = LatencyTable.from_json(json.dumps(changed))
     except TabNASError:
         return
-    assert LatencyTable.from_json(table.to_json()) == table  # it was a value that can be
+    assert LatencyTable.from_json(table.to_json()) == table  # the value was valid
 
 
 @given(st.text() | st.binary().map(lambda b: b.decode("latin-1")))
-def test_no_text_breaks_it(text: str) -> None:
+def test_any_text_is_refused(text: str) -> None:
     with pytest.raises(TabNASError, match="the latency table "):
         LatencyTable.from_json(text)
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_nothing_may_be_missing(place: tuple[Any, ...]) -> None:
-    changed = json.loads(json.dumps(SAID))
+def test_missing_fields_are_refused(place: tuple[Any, ...]) -> None:
+    changed = json.loads(json.dumps(DOCUMENT))
     holder = changed
     for key in place[:-1]:
         holder = holder[key]
@@ -91,24 +91,24 @@ def test_nothing_may_be_missing(place: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("[" * 50_000, "nested too deeply"),
-        (json.dumps(SAID | {"format": 2}), "newer tabnas"),
-        (json.dumps(SAID | {"kind": "another"}), "must be a tabnas latency table"),
+        (json.dumps(DOCUMENT | {"format": 2}), "newer tabnas"),
+        (json.dumps(DOCUMENT | {"kind": "another"}), "must be a tabnas latency table"),
         ('{"kind": 1, "kind": 1}', "twice"),
-        (json.dumps(SAID | {"note": "x"}), "note is unknown"),
-        (json.dumps(SAID | {"pad": " " * 70_000}), "at most 65,536"),
-        (json.dumps(SAID | {"tabnas": "a\x1b[31m"}), "printable"),
-        (json.dumps(SAID | {"calls": SAID["calls"][::-1]}), "one of one row"),
+        (json.dumps(DOCUMENT | {"note": "x"}), "note is unknown"),
+        (json.dumps(DOCUMENT | {"pad": " " * 70_000}), "at most 65,536"),
+        (json.dumps(DOCUMENT | {"tabnas": "a\x1b[31m"}), "printable"),
+        (json.dumps(DOCUMENT | {"calls": DOCUMENT["calls"][::-1]}), "one of one row"),
     ],
 )
-def test_refusals_say_why(text: str, words: str) -> None:
-    with pytest.raises(TabNASError, match=words):
+def test_errors_name_the_problem(text: str, message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
         LatencyTable.from_json(text)
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.json"):
         with pytest.raises(TabNASError, match="cannot be read"):
             load_table(path)
@@ -119,43 +119,43 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         save_table(make_latency_table(), tmp_path / "bytes.json" / "table.json")
 
 
-class TestKept:
+class TestCachedTable:
     @pytest.fixture(autouse=True)
     def cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         return tmp_path
 
-    def measured(self) -> LatencyTable:
-        self.times = getattr(self, "times", 0) + 1
+    def measure(self) -> LatencyTable:
+        self.n_measured = getattr(self, "n_measured", 0) + 1
         return make_latency_table(machine=Machine.here())
 
     def test_a_machine_is_measured_once(self) -> None:
-        assert load_or_measure_table(self.measured) == load_or_measure_table(self.measured)
-        assert self.times == 1
+        assert load_or_measure_table(self.measure) == load_or_measure_table(self.measure)
+        assert self.n_measured == 1
 
     def test_another_machine_has_another_file(self) -> None:
         here = Machine.here()
         other = Machine(processor=here.processor, system=here.system, onnxruntime="0.1", threads=1)
         assert cached_table_path(other) != cached_table_path(here)
 
-    def test_a_table_of_another_machine_is_not_believed(self) -> None:
+    def test_a_table_of_another_machine_is_not_used(self) -> None:
         save_table(make_latency_table(), cached_table_path())
-        assert load_or_measure_table(self.measured).machine == Machine.here()
-        assert self.times == 1
+        assert load_or_measure_table(self.measure).machine == Machine.here()
+        assert self.n_measured == 1
 
-    def test_a_damaged_one_is_measured_again(self) -> None:
-        load_or_measure_table(self.measured)
+    def test_a_damaged_table_is_measured_again(self) -> None:
+        load_or_measure_table(self.measure)
         cached_table_path().write_text("{")
-        load_or_measure_table(self.measured)
-        assert self.times == 2
-        assert load_table(cached_table_path()) == self.measured()
+        load_or_measure_table(self.measure)
+        assert self.n_measured == 2
+        assert load_table(cached_table_path()) == self.measure()
 
-    def test_one_of_a_busy_machine_serves_once(self) -> None:
-        calls = {rows: replace(call, spread=0.4) for rows, call in self.measured().calls.items()}
-        busy = replace(self.measured(), calls=calls)
+    def test_a_table_of_a_busy_machine_is_not_cached(self) -> None:
+        calls = {rows: replace(call, spread=0.4) for rows, call in self.measure().calls.items()}
+        busy = replace(self.measure(), calls=calls)
         assert load_or_measure_table(lambda: busy) == busy
         assert not cached_table_path().exists()
 
-    def test_where_nothing_can_be_kept_it_serves_once(self, cache: Path) -> None:
+    def test_a_cache_that_cannot_be_written_is_no_error(self, cache: Path) -> None:
         (cache / "tabnas").write_text("a file is in the way")
-        assert load_or_measure_table(self.measured).machine == Machine.here()
+        assert load_or_measure_table(self.measure).machine == Machine.here()

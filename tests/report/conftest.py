@@ -12,27 +12,27 @@ from tabnas.results import decode_history, decode_result, decode_tradeoff
 WIDTHS = [[8, 16, 32], [0, 8, 16], [0, 8, 16]]
 
 
-def report_of(result: Any = None, history: Any = None, config: Any = None) -> str:
+def make_report(result: Any = None, history: Any = None, config: Any = None) -> str:
     """Decode the contents of files, made-up ones where none are given, and render the report."""
     return render_report(
-        decode_result(made_result() if result is None else result),
-        decode_history(made_history() if history is None else history),
-        made_config() if config is None else config,
+        decode_result(make_result() if result is None else result),
+        decode_history(make_history() if history is None else history),
+        make_config() if config is None else config,
     )
 
 
-def card_of(result: Any = None, config: Any = None) -> str:
+def make_card(result: Any = None, config: Any = None) -> str:
     """The same for the model card."""
-    found = decode_result(made_result() if result is None else result)
-    return render_card(found, made_config() if config is None else config)
+    found = decode_result(make_result() if result is None else result)
+    return render_card(found, make_config() if config is None else config)
 
 
-def tradeoff_page_of(tradeoff: Any, config: Any) -> str:
+def make_tradeoff_page(tradeoff: Any, config: Any) -> str:
     """The same for the page of a trade-off."""
     return render_tradeoff(decode_tradeoff(tradeoff), config)
 
 
-def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
+def make_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
     """What a run writes to result.json, of made-up numbers."""
     numbers = task == "regression"
     metric = "rmse" if numbers else "log_loss"
@@ -58,7 +58,7 @@ def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
         "metric": metric,
         "scores": scores,
         "boosted_trees": None,
-        "diagnostics": made_diagnostics(classes),
+        "diagnostics": make_diagnostics(classes),
         "notes": ["the moon could not be judged on the test rows"],
         "candidates": [
             {
@@ -104,7 +104,7 @@ def made_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
     return deepcopy(result | changes)
 
 
-def made_tradeoff(**changes: Any) -> dict[str, Any]:
+def make_tradeoff(**changes: Any) -> dict[str, Any]:
     """What a trade-off writes to tradeoff.json, of made-up numbers."""
 
     def judged(value: float) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def made_tradeoff(**changes: Any) -> dict[str, Any]:
     return deepcopy(tradeoff | changes)
 
 
-def made_diagnostics(classes: list[str]) -> dict[str, Any]:
+def make_diagnostics(classes: list[str]) -> dict[str, Any]:
     """Mistakes, probabilities and importances."""
     importance = {
         "rows": 90,
@@ -191,7 +191,7 @@ def made_diagnostics(classes: list[str]) -> dict[str, Any]:
     }
 
 
-def made_history(widths: list[list[int]] = WIDTHS, snapshots: int = 20) -> list[dict[str, Any]]:
+def make_history(widths: list[list[int]] = WIDTHS, snapshots: int = 20) -> list[dict[str, Any]]:
     """The course of a search, of made-up numbers."""
     rng = np.random.default_rng(0)
     lines = []
@@ -213,7 +213,7 @@ def made_history(widths: list[list[int]] = WIDTHS, snapshots: int = 20) -> list[
     return lines
 
 
-def made_config(**settings: Any) -> dict[str, Any]:
+def make_config(**settings: Any) -> dict[str, Any]:
     """What a run writes to config.toml."""
     said = {
         "limits": {"parameters": 500, "flops": 2_000},

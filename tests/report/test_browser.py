@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.conftest import made_history, made_result, report_of
+from tests.report.conftest import make_history, make_report, make_result
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 try:
@@ -87,7 +87,7 @@ def many() -> str:
     """A page of many layers, classes and columns, with long names that are no Latin."""
     widths = [[0, 8, 16, 32]] * 12
     names = [f"{'שם' * 20} {k} <b>" for k in range(60)]
-    result = made_result(architecture="-".join(["16"] * 12), columns=dict.fromkeys(names, "text"))
+    result = make_result(architecture="-".join(["16"] * 12), columns=dict.fromkeys(names, "text"))
     result["plan"] |= {"widths": widths}
     result["diagnostics"]["importance"]["columns"] = {
         name: {"increase": 1 / (k + 1), "std": 0.1} for k, name in enumerate(names)
@@ -98,13 +98,13 @@ def many() -> str:
         "correct": 9,
         "counts": [[9 * (i == j) + i * j % 3 for j in range(20)] for i in range(20)],
     }
-    return report_of(result, made_history(widths))
+    return make_report(result, make_history(widths))
 
 
 @pytest.fixture(scope="module", params=["binary", "regression", "many"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     kind = request.param
-    text = many() if kind == "many" else report_of(made_result(kind))
+    text = many() if kind == "many" else make_report(make_result(kind))
     path = tmp_path_factory.mktemp("page") / f"{kind}.html"
     path.write_text(text, encoding="utf-8")
     return path

@@ -30,7 +30,7 @@ from tabnas.settings import TradeoffSettings
 from tabnas.space import COSTS, MEASURED_COSTS, Flops
 from tests.cli.conftest import make_columns, write_csv
 from tests.conftest import BRIEF, patch_plan_constants
-from tests.report.conftest import card_of, made_config, made_result, report_of
+from tests.report.conftest import make_card, make_config, make_report, make_result
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -228,7 +228,7 @@ def test_a_printed_command_asks_for_the_same_run(
 def test_a_printed_command_asks_for_the_same_tradeoff(
     cost: str, limits: list[float], parsed: Callable[[str], tuple[Any, ...]]
 ) -> None:
-    config = made_config(limits={cost: limits[0], "bytes": 80_000}, candidates=4)
+    config = make_config(limits={cost: limits[0], "bytes": 80_000}, candidates=4)
     config["tradeoff"] = {"cost": cost, "limits": limits}
     asked, _, *several = parsed(repeat_run(decode_config(config), "bird"))
     assert several == [limits, cost]
@@ -285,7 +285,7 @@ def test_every_cost_with_an_option_is_known() -> None:
 def test_what_the_command_line_cannot_say_is_said_in_python(
     settings: dict[str, Any], several: bool
 ) -> None:
-    config = made_config(**settings)
+    config = make_config(**settings)
     if several:
         config["tradeoff"] = {"cost": "dense_parameters", "limits": [100, 200]}
     again = repeat_run(decode_config(config), "bird")
@@ -295,23 +295,23 @@ def test_what_the_command_line_cannot_say_is_said_in_python(
 
 @pytest.mark.parametrize("name", ["a" * 200, 'it\'s \\ "so"', "a\u202eb\x1b[31m\n", "```"])
 def test_the_code_names_the_target_as_the_table_does(name: str) -> None:
-    config = made_config(baselines=False)
-    result = made_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
+    config = make_config(baselines=False)
+    result = make_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
     quoted = f"LabelledTable.from_table(table, {name!r})"
     assert quoted in repeat_run(decode_config(config), name)
-    assert quoted in card_of(result, config)
-    assert quoted in unescape(report_of(result, config=config))
+    assert quoted in make_card(result, config)
+    assert quoted in unescape(make_report(result, config=config))
 
 
 def test_limits_on_latency_can_be_said() -> None:
-    config = made_config(limits={"latency_us": 12.5}, latency_table="there.json")
+    config = make_config(limits={"latency_us": 12.5}, latency_table="there.json")
     said = repeat_run(decode_config(config), "bird")
     assert "--max-latency-us 12.5" in said
     assert "--latency-table there.json" in said
 
 
 def test_nothing_escapes_from_a_quoted_word() -> None:
-    config = made_config(drop=["$(reboot)", "; ls"])
+    config = make_config(drop=["$(reboot)", "; ls"])
     config["data"] = {"data": "-rf", "target": "--x`id`"}
     words = shlex.split(repeat_run(decode_config(config), "bird").replace("\\\n", " "))
     assert words[2] == "./-rf"

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from tabnas.errors import TabNASError
 from tabnas.report._markdown import MAX_NAMES, code_block, escape, join_names, table
-from tests.report.conftest import card_of, made_config, made_result
+from tests.report.conftest import make_card, make_config, make_result
 
 TASKS = ["binary", "multiclass", "regression"]
 EVIL = (
@@ -41,7 +41,7 @@ def words(text: str) -> str:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_matter_is_on_the_card(task: str) -> None:
-    text = card_of(made_result(task))
+    text = make_card(make_result(task))
     assert re.findall("^## (.*)", text, re.M) == [
         "What it is", "Intended use", "Data", "Metrics", "What it relies on", "Limitations",
         "How it was trained", "How to use it", "How to repeat it", "Licence and contact",
@@ -67,7 +67,7 @@ def test_every_matter_is_on_the_card(task: str) -> None:
 
 
 def test_scores_stand_beside_those_of_others() -> None:
-    rows = [line for line in card_of().splitlines() if line.startswith("| accuracy")]
+    rows = [line for line in make_card().splitlines() if line.startswith("| accuracy")]
     assert [cell.replace("\N{NO-BREAK SPACE}", " ").strip() for cell in rows[0].split("|")] == [
         "", "accuracy (greater is better)", "80.0 % (75.0 % to 84.0 %)",
         "30.0 % (25.0 % to 34.0 %)", "82.0 % (77.0 % to 86.0 %)", "",
@@ -80,9 +80,9 @@ def test_what_speaks_against_the_model_is_said() -> None:
         "one": "constant: dropped",
         "city": "categorical: 9 categories, 40 rare ones pooled; unseen ones count as other",
     }
-    result = made_result(columns=columns, trained_on_all_rows=True, metric="accuracy")
+    result = make_result(columns=columns, trained_on_all_rows=True, metric="accuracy")
     result["diagnostics"]["confusion"]["counts"] = [[30, 0, 0], [0, 19, 0], [1, 0, 40]]
-    text = card_of(result)
+    text = make_card(result)
     for said in (
         "does not use: id and one.", "rare categories it does not distinguish: city.",
         "fewer than 20 rows to test them on: emu.", "trained on all 490 rows",
@@ -106,8 +106,8 @@ def test_the_card_counts_the_rows_that_the_final_weights_learned_from(
     chosen_by: str, refit: bool, test_rows: int, learned: int, judged: int
 ) -> None:
     rows = {"training": 300, "validation": 100, "test": test_rows}
-    result = made_result(chosen_by=chosen_by, trained_on_all_rows=refit, rows=rows)
-    text = card_of(result if test_rows else result | {"scores": {}, "diagnostics": None})
+    result = make_result(chosen_by=chosen_by, trained_on_all_rows=refit, rows=rows)
+    text = make_card(result if test_rows else result | {"scores": {}, "diagnostics": None})
     assert f"It was trained on {learned} rows only." in text
     assert f"The final weights were trained on {learned} rows." in text
     refitted = learned > judged
@@ -119,16 +119,16 @@ def test_the_card_counts_the_rows_that_the_final_weights_learned_from(
 
 
 def test_a_broken_limit_is_not_hidden() -> None:
-    text = card_of(made_result(costs={"parameters": {"value": 501, "limit": 500}}))
+    text = make_card(make_result(costs={"parameters": {"value": 501, "limit": 500}}))
     assert "**A limit does not hold.**" in text
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_what_is_missing_is_not_made_up(task: str) -> None:
-    bare = made_result(
+    bare = make_result(
         task, scores={}, diagnostics=None, candidates=[], wider_steps=[], limit_effects=[], notes=[]
     )
-    text = card_of(bare)
+    text = make_card(bare)
     assert "No rows were kept for a test." in text
     assert "What it relies on" not in text
 
@@ -148,19 +148,19 @@ def test_what_is_missing_is_not_made_up(task: str) -> None:
     ],
 )
 def test_how_rows_were_split(settings: dict[str, str], said: str) -> None:
-    config = made_config(**settings)
+    config = make_config(**settings)
     config["data"]["test"] = "later.csv"
-    assert said in card_of(config=config)
-    assert "The test rows came as a separate file." in card_of(config=config)
+    assert said in make_card(config=config)
+    assert "The test rows came as a separate file." in make_card(config=config)
 
 
 def test_the_same_facts_give_the_same_card() -> None:
-    assert card_of() == card_of()
+    assert make_card() == make_card()
 
 
 def test_what_is_malformed_is_refused_by_name() -> None:
     with pytest.raises(TabNASError, match="costs must be an object of names and values"):
-        card_of(made_result(costs=[]))
+        make_card(make_result(costs=[]))
 
 
 # -- anything may stand in a file ----------------------------------------------------------------
@@ -168,15 +168,15 @@ def test_what_is_malformed_is_refused_by_name() -> None:
 
 def with_names(name: str, other: str = "plain") -> str:
     """A card in which a name is everywhere that a file can bring one in."""
-    result = made_result(
+    result = make_result(
         columns={name: other, "b": name}, notes=[name], chosen_by=name, versions={name: name}
     )
     result["target"] = {"name": name, "task": "multiclass", "classes": [name, "b", "c"]}
     result["diagnostics"]["confusion"]["classes"][0] = name
     result["diagnostics"]["importance"]["columns"] = {name: {"increase": 1.0, "std": 0.0}}
-    config = made_config(order="time", order_column=name)
+    config = make_config(order="time", order_column=name)
     config["data"] = {"data": name + ".csv", "target": name}
-    return card_of(result, config)
+    return make_card(result, config)
 
 
 def checked(text: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tabnas.errors import TabNASError
 from tabnas.report import render_report
 from tabnas.results import decode_result
-from tests.report.conftest import made_config, made_history, made_result, report_of
+from tests.report.conftest import make_config, make_history, make_report, make_result
 from tests.report.pages import checked
 
 TASKS = ["binary", "multiclass", "regression"]
@@ -21,7 +21,7 @@ EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{ 7*7 }}
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_matter_is_on_the_page(task: str) -> None:
-    page = checked(report_of(made_result(task)))
+    page = checked(make_report(make_result(task)))
     figures = ["limits", "network", "scores", "preferences", "feasible-probability", "quality"]
     figures += ["candidates", "estimates", "importance", "treatment", "use", "again"]
     figures += ["residuals"] if task == "regression" else ["confusion", "reliability"]
@@ -31,24 +31,24 @@ def test_every_matter_is_on_the_page(task: str) -> None:
 
 
 def test_the_same_facts_give_the_same_page() -> None:
-    assert report_of() == report_of()
+    assert make_report() == make_report()
 
 
 def test_nothing_but_copying_needs_the_script() -> None:
-    buttons = re.findall(r"<button[^>]*>", report_of())
+    buttons = re.findall(r"<button[^>]*>", make_report())
     assert len(buttons) == 3
     assert all(button.endswith(" hidden>") for button in buttons)
 
 
 def test_a_page_is_small() -> None:
     widths = [list(range(8, 168, 8))] * 4
-    plan = made_result()["plan"] | {"widths": widths}
-    result = made_result(plan=plan, columns={f"column {k}": "numeric: scaled" for k in range(60)})
-    assert len(report_of(result, made_history(widths, 100)).encode()) < 300_000
+    plan = make_result()["plan"] | {"widths": widths}
+    result = make_result(plan=plan, columns={f"column {k}": "numeric: scaled" for k in range(60)})
+    assert len(make_report(result, make_history(widths, 100)).encode()) < 300_000
 
 
 def test_which_limit_binds() -> None:
-    text = checked(report_of()).text
+    text = checked(make_report()).text
     assert (
         "the limit on parameters forbids 1 and the limit on operations a row forbids none" in text
     )
@@ -57,17 +57,17 @@ def test_which_limit_binds() -> None:
 
 def test_a_broken_limit_is_not_hidden() -> None:
     costs = {"parameters": {"value": 501, "limit": 500}}
-    text = checked(report_of(made_result(costs=costs))).text
+    text = checked(make_report(make_result(costs=costs))).text
     assert "A limit does not hold" in text
     assert "Every limit holds" not in text
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_what_is_missing_is_said(task: str) -> None:
-    bare = made_result(
+    bare = make_result(
         task, scores={}, diagnostics=None, candidates=[], wider_steps=[], limit_effects=[], notes=[]
     )
-    text = checked(report_of(bare, [])).text
+    text = checked(make_report(bare, [])).text
     assert "No rows were kept for a test" in text
     assert "There is no record of the search" in text
     assert "No rows were kept to" in text
@@ -76,14 +76,14 @@ def test_what_is_missing_is_said(task: str) -> None:
 @pytest.mark.parametrize(("version", "which"), [(1, "an older"), (3, "a newer")])
 def test_files_of_other_versions_are_refused(version: int, which: str) -> None:
     with pytest.raises(TabNASError, match=f"result.json must have format 2.* by {which} tabnas"):
-        report_of(made_result(format=version))
+        make_report(make_result(format=version))
 
 
 # -- anything may stand in a file ----------------------------------------------------------------
 
 
 def test_words_from_files_stay_words() -> None:
-    result = made_result(
+    result = make_result(
         columns={EVIL: EVIL},
         notes=[EVIL],
         chosen_by=EVIL,
@@ -92,9 +92,9 @@ def test_words_from_files_stay_words() -> None:
     result["target"] = {"name": EVIL, "task": "multiclass", "classes": [EVIL, "b", "c"]}
     result["diagnostics"]["confusion"]["classes"][0] = EVIL
     result["diagnostics"]["importance"]["columns"] = {EVIL: {"increase": 1.0, "std": 0.0}}
-    config = made_config(drop=[EVIL])
+    config = make_config(drop=[EVIL])
     config["data"] = {"data": EVIL, "target": EVIL}
-    page = checked(report_of(result, config=config))
+    page = checked(make_report(result, config=config))
     assert "<script>alert(1)</script>" in page.text
     assert "{{ 7*7 }}" in page.text
     assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
@@ -103,8 +103,8 @@ def test_words_from_files_stay_words() -> None:
 def test_texts_that_no_file_may_hold_are_made_harmless() -> None:
     """The report at the end of a run is made of objects, whose texts are those of the table."""
     odd = EVIL + "\x00\ud800"
-    result = replace(decode_result(made_result()), notes=(odd,), columns={odd: odd})
-    page = checked(render_report(result, (), made_config()))
+    result = replace(decode_result(make_result()), notes=(odd,), columns={odd: odd})
+    page = checked(render_report(result, (), make_config()))
     assert "<script>alert(1)</script>" in page.text
     assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
 
@@ -113,7 +113,7 @@ def test_texts_that_no_file_may_hold_are_made_harmless() -> None:
 def test_texts_that_are_no_texts_are_refused(text: str) -> None:
     for changes in ({"notes": [text]}, {"columns": {text: "numeric"}}):
         with pytest.raises(TabNASError, match="must be a text without zero bytes or surrogates"):
-            report_of(made_result(**changes))
+            make_report(make_result(**changes))
 
 
 @pytest.mark.parametrize(
@@ -125,17 +125,17 @@ def test_texts_that_are_no_texts_are_refused(text: str) -> None:
     ids=["many", "long"],
 )
 def test_many_columns_and_long_names(columns: dict[str, str]) -> None:
-    result = made_result(columns=columns)
+    result = make_result(columns=columns)
     result["diagnostics"]["importance"]["columns"] = {
         name: {"increase": k / 10, "std": 0.1} for k, name in enumerate(columns)
     }
-    page = report_of(result)
+    page = make_report(result)
     checked(page)
     assert len(page) < 500_000
 
 
 def test_many_classes() -> None:
-    result = made_result()
+    result = make_result()
     result["target"]["classes"] = list(range(1_000))
     names = list(range(19))
     counts = [[i * j % 7 for j in range(20)] for i in range(20)]
@@ -145,14 +145,14 @@ def test_many_classes() -> None:
         "correct": 3,
         "counts": counts,
     }
-    assert "981 others" in checked(report_of(result)).text
+    assert "981 others" in checked(make_report(result)).text
 
 
 def test_many_layers() -> None:
     widths = [[0, 8, 16, 32]] * 40
-    result = made_result(architecture="-".join(["16"] * 40))
+    result = make_result(architecture="-".join(["16"] * 40))
     result["plan"] |= {"widths": widths, "architectures": 3**40, "feasible": None}
-    page = report_of(result, made_history(widths, 100))
+    page = make_report(result, make_history(widths, 100))
     assert "36 further layers" in checked(page).text
     assert len(page) < 500_000
 
@@ -181,7 +181,7 @@ def test_many_layers() -> None:
 )
 def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
     with pytest.raises(TabNASError, match=where):
-        report_of(made_result(**{key: value}))
+        make_report(make_result(**{key: value}))
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -230,14 +230,14 @@ def forge(data: st.DataObject, whole: Any) -> None:
 @settings(max_examples=80)
 def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) -> None:
     whole = {
-        "result": made_result(task),
-        "history": made_history(snapshots=5),
-        "config": made_config(widths=[8, 16], order="time", order_column="day", drop=["a"]),
+        "result": make_result(task),
+        "history": make_history(snapshots=5),
+        "config": make_config(widths=[8, 16], order="time", order_column="day", drop=["a"]),
     }
     for _ in range(data.draw(st.integers(1, 3))):
         forge(data, whole)
     try:
-        page = report_of(*(whole.get(name, {}) for name in ("result", "history", "config")))
+        page = make_report(*(whole.get(name, {}) for name in ("result", "history", "config")))
     except TabNASError:
         return
     checked(page)
@@ -247,12 +247,12 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) ->
 def test_anything_instead_of_files(value: Any) -> None:
     for files in (
         (value, [], {}),
-        (made_result(), value, made_config()),
-        (made_result(), [value], made_config()),
-        (made_result(), [], value),
+        (make_result(), value, make_config()),
+        (make_result(), [value], make_config()),
+        (make_result(), [], value),
     ):
         try:
-            page = report_of(*files)
+            page = make_report(*files)
         except TabNASError:
             continue
         checked(page)

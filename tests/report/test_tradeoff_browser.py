@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.conftest import made_config, made_tradeoff, tradeoff_page_of
+from tests.report.conftest import make_config, make_tradeoff, make_tradeoff_page
 from tests.report.test_browser import (
     CONTRASTS,
     LEAST_CONTRAST,
@@ -34,7 +34,7 @@ def many() -> dict[str, Any]:
     """Networks that lie close together, with long names."""
     models = []
     for k in range(20):
-        model = deepcopy(made_tradeoff()["models"][1])
+        model = deepcopy(make_tradeoff()["models"][1])
         limit = 500 + 100 * k
         value = 0.9 - 0.3 * k**0.2
         model |= {
@@ -49,15 +49,15 @@ def many() -> dict[str, Any]:
             "value": value, "low": value - 0.02, "high": value + 0.03
         }  # fmt: skip
         models.append(model)
-    return made_tradeoff(models=models, inputs=300)
+    return make_tradeoff(models=models, inputs=300)
 
 
 @pytest.fixture(scope="module", params=["few", "many"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    facts = many() if request.param == "many" else made_tradeoff()
-    config = made_config() | {"tradeoff": {"cost": "parameters", "limits": [500, 1_000, 2_000]}}
+    facts = many() if request.param == "many" else make_tradeoff()
+    config = make_config() | {"tradeoff": {"cost": "parameters", "limits": [500, 1_000, 2_000]}}
     path = tmp_path_factory.mktemp("page") / "tradeoff.html"
-    path.write_text(tradeoff_page_of(facts, config), encoding="utf-8")
+    path.write_text(make_tradeoff_page(facts, config), encoding="utf-8")
     return path
 
 

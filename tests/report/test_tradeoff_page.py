@@ -13,7 +13,7 @@ from tabnas.report import choose_network
 from tabnas.report._choice import Choice
 from tabnas.report._commands import decode_config, repeat_run
 from tabnas.results import decode_tradeoff
-from tests.report.conftest import made_config, made_tradeoff, report_of, tradeoff_page_of
+from tests.report.conftest import make_config, make_report, make_tradeoff, make_tradeoff_page
 from tests.report.pages import checked
 from tests.report.test_run_page import EVIL, anything, forge
 
@@ -21,11 +21,11 @@ TRADEOFF = {"cost": "parameters", "limits": [500, 1_000, 2_000]}
 
 
 def rendered(**changes: Any) -> str:
-    return tradeoff_page_of(made_tradeoff(**changes), tradeoff_config())
+    return make_tradeoff_page(make_tradeoff(**changes), tradeoff_config())
 
 
 def tradeoff_config(**settings: Any) -> dict[str, Any]:
-    return made_config(**settings) | {"tradeoff": deepcopy(TRADEOFF)}
+    return make_config(**settings) | {"tradeoff": deepcopy(TRADEOFF)}
 
 
 def test_every_matter_is_on_the_page() -> None:
@@ -62,7 +62,7 @@ def test_links_lead_to_the_runs_alone() -> None:
     ],
 )
 def test_a_link_to_elsewhere_is_refused(folder: str) -> None:
-    models = made_tradeoff()["models"]
+    models = make_tradeoff()["models"]
     models[0]["folder"] = folder
     with pytest.raises(TabNASError, match=r"models\[0\] is malformed: folder must be named like"):
         rendered(models=models)
@@ -70,7 +70,7 @@ def test_a_link_to_elsewhere_is_refused(folder: str) -> None:
 
 @pytest.mark.parametrize("name", ["limit-5000", "limit-12.5", "limit-1e-05", "limit-1.5e+06"])
 def test_every_name_of_a_run_is_taken(name: str) -> None:
-    models = made_tradeoff()["models"]
+    models = make_tradeoff()["models"]
     models[0]["folder"] = name
     assert f'href="{name}/report.html"' in rendered(models=models)
 
@@ -84,7 +84,7 @@ def choose(tradeoff: dict[str, Any]) -> Choice:
 
 def valued(*values: float, half: float = 0.02, greater: bool = False) -> dict[str, Any]:
     """A trade-off whose costs double from 500 on."""
-    facts = made_tradeoff(metric="accuracy" if greater else "log_loss", greater_is_better=greater)
+    facts = make_tradeoff(metric="accuracy" if greater else "log_loss", greater_is_better=greater)
     models = []
     for k, value in enumerate(values):
         model = deepcopy(facts["models"][0])
@@ -135,19 +135,19 @@ def test_limits_that_give_the_same_network() -> None:
     facts = valued(0.9, 0.5, 0.5)
     facts["models"][2]["architecture"] = facts["models"][1]["architecture"]
     facts["models"][2]["costs"]["parameters"]["value"] = 1_000
-    text = checked(tradeoff_page_of(facts, tradeoff_config())).text
+    text = checked(make_tradeoff_page(facts, tradeoff_config())).text
     assert "Three limits, two networks from 500 to 1,000 parameters." in text
     assert "the same network" in text
     for model in facts["models"]:
         model["architecture"] = "8-8"
         model["costs"]["parameters"]["value"] = 500
-    text = checked(tradeoff_page_of(facts, tradeoff_config())).text
+    text = checked(make_tradeoff_page(facts, tradeoff_config())).text
     assert "Three limits, one network: 8-8 with 500 parameters." in text
     assert "There is one network to take" in text
 
 
 def test_without_test_rows_it_says_so() -> None:
-    models = made_tradeoff()["models"]
+    models = make_tradeoff()["models"]
     for model in models:
         model["scores"] = None
     text = checked(rendered(models=models, references={})).text
@@ -157,7 +157,7 @@ def test_without_test_rows_it_says_so() -> None:
 
 
 def test_a_broken_limit_is_not_hidden() -> None:
-    models = made_tradeoff()["models"]
+    models = make_tradeoff()["models"]
     models[1]["costs"]["parameters"]["value"] = 1_001
     assert "A limit does not hold" in checked(rendered(models=models)).text
 
@@ -166,7 +166,7 @@ def test_a_broken_limit_is_not_hidden() -> None:
 
 
 def test_marks_say_without_colours_what_they_are() -> None:
-    models = made_tradeoff()["models"]
+    models = make_tradeoff()["models"]
     models[1]["pareto_optimal"] = False
     page = rendered(models=models)
     curve = re.findall(r"<svg.*?</svg>", page, flags=re.S)[0]
@@ -188,7 +188,7 @@ def test_others_are_drawn_or_pointed_to() -> None:
 def test_many_networks_of_many_layers() -> None:
     models = []
     for k in range(1, 51):
-        model = deepcopy(made_tradeoff()["models"][2])
+        model = deepcopy(make_tradeoff()["models"][2])
         deep = "-".join(str(8 + (k + j) % 5) for j in range(k))
         model |= {"limit": 100 * k, "folder": f"limit-{100 * k}", "architecture": deep}
         model["costs"] = {"parameters": {"value": 100 * k - 1, "limit": 100 * k}}
@@ -202,13 +202,13 @@ def test_many_networks_of_many_layers() -> None:
 
 
 def test_words_from_files_stay_words() -> None:
-    facts = made_tradeoff(
+    facts = make_tradeoff(
         target={"name": EVIL, "task": "multiclass"}, chosen_by=EVIL, versions={EVIL: EVIL}
     )
     facts["references"] = {EVIL: facts["references"]["trivial"]}
     config = tradeoff_config()
     config["data"] = {"data": EVIL, "target": EVIL}
-    page = checked(tradeoff_page_of(facts, config))
+    page = checked(make_tradeoff_page(facts, config))
     assert "<script>alert(1)</script>" in page.text
     assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
 
@@ -235,12 +235,12 @@ def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) 
 @given(data=st.data())
 @settings(max_examples=100)
 def test_forged_files_give_a_page_or_an_error(data: st.DataObject) -> None:
-    whole = {"tradeoff": made_tradeoff(), "config": tradeoff_config(widths=[8, 16])}
+    whole = {"tradeoff": make_tradeoff(), "config": tradeoff_config(widths=[8, 16])}
     for _ in range(data.draw(st.integers(1, 4))):
         if whole:
             forge(data, whole)
     try:
-        page = tradeoff_page_of(whole.get("tradeoff", {}), whole.get("config", {}))
+        page = make_tradeoff_page(whole.get("tradeoff", {}), whole.get("config", {}))
     except TabNASError:
         return
     checked(page)
@@ -248,9 +248,9 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject) -> None:
 
 @given(value=anything)
 def test_anything_instead_of_files(value: Any) -> None:
-    for files in ((value, tradeoff_config()), (made_tradeoff(), value)):
+    for files in ((value, tradeoff_config()), (make_tradeoff(), value)):
         try:
-            page = tradeoff_page_of(*files)
+            page = make_tradeoff_page(*files)
         except TabNASError:
             continue
         checked(page)
@@ -265,7 +265,7 @@ def test_a_run_of_a_tradeoff_is_made_again_with_the_others() -> None:
     assert said.startswith("tabnas tradeoff birds.csv --target bird --limits 500,1000,2000 ")
     assert "--max-parameters" not in said
     assert "--max-flops 2000" in said
-    page = report_of(config=config)
+    page = make_report(config=config)
     assert "found together with those of other limits" in checked(page).text
 
 

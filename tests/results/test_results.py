@@ -11,7 +11,7 @@ import pytest
 from tabnas.decoding import DecodeError, encode
 from tabnas.results import CostUse, decode_history, decode_result, decode_tradeoff
 from tabnas.space import Architecture
-from tests.report.conftest import made_history, made_result, made_tradeoff
+from tests.report.conftest import make_history, make_result, make_tradeoff
 
 TASKS = ["binary", "multiclass", "regression"]
 
@@ -22,28 +22,28 @@ def through_json(value: Any) -> Any:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_result_is_decoded_to_what_was_encoded(task: str) -> None:
-    result = decode_result(made_result(task))
+    result = decode_result(make_result(task))
     assert decode_result(through_json(result)) == result
     assert result.architecture == Architecture((16, 8))
     assert result.scores["network"]["accuracy" if task != "regression" else "r2"].value == 0.8
 
 
 def test_history_and_tradeoff_are_decoded_to_what_was_encoded() -> None:
-    history = decode_history(made_history())
+    history = decode_history(make_history())
     assert decode_history(through_json(history)) == history
-    tradeoff = decode_tradeoff(made_tradeoff())
+    tradeoff = decode_tradeoff(make_tradeoff())
     assert decode_tradeoff(through_json(tradeoff)) == tradeoff
 
 
 def test_counts_stay_integers_and_measurements_floats() -> None:
     costs = {"parameters": {"value": 480, "limit": 500}, "latency_us": {"value": 9.0, "limit": 20}}
-    found = decode_result(made_result(costs=costs)).costs
+    found = decode_result(make_result(costs=costs)).costs
     assert isinstance(found["parameters"].value, int)
     assert isinstance(found["latency_us"].value, float)
 
 
 def test_keys_of_later_versions_are_ignored() -> None:
-    assert decode_result(made_result(later="more")) == decode_result(made_result())
+    assert decode_result(make_result(later="more")) == decode_result(make_result())
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,20 @@ def test_a_cost_without_a_limit_is_within_it() -> None:
 def test_rows_that_weights_were_trained_on(
     chosen_by: str, refit: bool, scored: int, final: int
 ) -> None:
-    result = decode_result(made_result(chosen_by=chosen_by, trained_on_all_rows=refit))
+    result = decode_result(make_result(chosen_by=chosen_by, trained_on_all_rows=refit))
     assert (result.scored_fit_rows, result.final_fit_rows) == (scored, final)
     assert result.is_refitted is refit
 
 
 def test_a_limit_binds_if_it_forbids_a_wider_network() -> None:
-    result = decode_result(made_result())
+    result = decode_result(make_result())
     assert list(result.limited_costs) == ["parameters", "flops"]
     assert result.main_cost == "parameters"
     assert result.binding_limits == {"parameters"}
 
 
 def test_latencies_are_told_from_times() -> None:
-    result = decode_result(made_result(timings={"search": 1.5, "measured latency_us": 12.0}))
+    result = decode_result(make_result(timings={"search": 1.5, "measured latency_us": 12.0}))
     assert result.phase_seconds == {"search": 1.5}
     assert result.measured_latencies == {"latency_us": 12.0}
 
@@ -110,7 +110,7 @@ def test_latencies_are_told_from_times() -> None:
     ],
 )
 def test_diagnostics_must_fit_together(way: tuple[str, ...], value: Any, message: str) -> None:
-    result = made_result()
+    result = make_result()
     inside = result["diagnostics"]
     for name in way[:-1]:
         inside = inside[name]
@@ -130,7 +130,7 @@ def test_diagnostics_must_fit_together(way: tuple[str, ...], value: Any, message
     ],
 )
 def test_residuals_must_fit_together(changes: dict[str, Any], message: str) -> None:
-    result = made_result("regression")
+    result = make_result("regression")
     result["diagnostics"]["residuals"] |= changes
     with pytest.raises(DecodeError, match=message):
         decode_result(result)
@@ -139,7 +139,7 @@ def test_residuals_must_fit_together(changes: dict[str, Any], message: str) -> N
 @pytest.mark.parametrize("value", [10**400, 1e301, inf, "9" * 5_000, None])
 def test_numbers_that_cannot_be_drawn_are_refused(value: Any) -> None:
     with pytest.raises(DecodeError, match=r"costs\.flops\.value must be"):
-        decode_result(made_result(costs={"flops": {"value": value, "limit": 1}}))
+        decode_result(make_result(costs={"flops": {"value": value, "limit": 1}}))
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_numbers_that_cannot_be_drawn_are_refused(value: Any) -> None:
 )
 def test_architectures_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(DecodeError, match="architecture"):
-        decode_result(made_result(architecture=text))
+        decode_result(make_result(architecture=text))
     many = "-".join(["8"] * 1_001)
     with pytest.raises(DecodeError, match="at most 1,000 layers"):
-        decode_result(made_result(architecture=many))
+        decode_result(make_result(architecture=many))
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_architectures_that_are_none_are_refused(text: str) -> None:
     ],
 )
 def test_networks_of_a_tradeoff_must_fit_together(changes: dict[str, Any], message: str) -> None:
-    tradeoff = made_tradeoff()
+    tradeoff = make_tradeoff()
     tradeoff["models"][0] |= changes
     with pytest.raises(DecodeError, match=message):
         decode_tradeoff(tradeoff)
 
 
 def test_scores_of_a_tradeoff_are_those_of_test_rows_if_all_have_some() -> None:
-    tradeoff = made_tradeoff()
+    tradeoff = make_tradeoff()
     result = decode_tradeoff(tradeoff)
     assert result.is_tested
     assert result.score(result.models[0]).value == 0.6
@@ -185,6 +185,6 @@ def test_scores_of_a_tradeoff_are_those_of_test_rows_if_all_have_some() -> None:
 
 @pytest.mark.parametrize("version", [None, "2", True, [], 1, 3])
 def test_other_formats_are_refused(version: Any) -> None:
-    for decode, made in ((decode_result, made_result), (decode_tradeoff, made_tradeoff)):
+    for decode, made in ((decode_result, make_result), (decode_tradeoff, make_tradeoff)):
         with pytest.raises(DecodeError, match=r"names no format|must have format 2"):
             decode(made(format=version))

@@ -8,12 +8,12 @@ import pytest
 
 from tabnas.cli._main import run
 from tests.cli.commands.test_search import run_refused
-from tests.report.pages import checked
+from tests.report.pages import check_page
 
 
 @pytest.mark.parametrize("name", ["classes", "quantity"])
 def test_every_run_has_a_report(finished: Path, name: str) -> None:
-    page = checked((finished / name / "report.html").read_text(encoding="utf-8"))
+    page = check_page((finished / name / "report.html").read_text(encoding="utf-8"))
     assert "good.csv" in page.text
     assert "The limit holds" in page.text
 
@@ -29,7 +29,7 @@ def test_a_report_is_written_again(
     assert run(["report", str(copy)]) == 0
     assert capsys.readouterr().out.strip() == str(page)
     assert page.read_bytes() != before
-    assert "There is no record of the search" in checked(page.read_text(encoding="utf-8")).text
+    assert "There is no record of the search" in check_page(page.read_text(encoding="utf-8")).text
     shutil.copy(finished / "classes" / "history.jsonl", copy)
     assert run(["report", str(copy)]) == 0
     assert page.read_bytes() == before

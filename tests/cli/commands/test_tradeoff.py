@@ -16,8 +16,8 @@ from tests.cli.commands.test_search import run_refused
 from tests.cli.commands.test_watch import MARKUP, obeyed
 from tests.cli.conftest import make_columns, write_csv
 from tests.processes import default_signals
-from tests.report.pages import checked
-from tests.report.test_commands import code
+from tests.report.pages import check_page
+from tests.report.test_commands import read_code
 
 KIND = ["--target", "kind", "--drop", "value,day"]
 SMALL = ["--widths", "0,4,8", "--layers", "2", "--candidates", "1"]
@@ -39,7 +39,7 @@ def test_a_folder_of_runs_and_a_page(done: Path) -> None:
     assert {path.name for path in curve.iterdir()} == {
         "config.toml", "tradeoff.json", "tradeoff.html", "limit-20", "limit-60", "limit-200"
     }  # fmt: skip
-    page = checked((curve / "tradeoff.html").read_text(encoding="utf-8"))
+    page = check_page((curve / "tradeoff.html").read_text(encoding="utf-8"))
     assert "Predicting kind at several limits" in page.text
     for limit in (20, 60, 200):
         assert (curve / f"limit-{limit}" / "report.html").exists()
@@ -179,7 +179,7 @@ def test_the_page_is_written_again(
 
 def test_a_run_names_the_command_of_the_tradeoff(done: Path, here: Path) -> None:
     folder = done / "curve" / "limit-60"
-    command = shlex.split(code(folder, "again-code").replace("\\\n", " "))
+    command = shlex.split(read_code(folder, "again-code").replace("\\\n", " "))
     assert command[:2] == ["tabnas", "tradeoff"]
     assert run([*command[1:], "--quiet"]) == 0
     again, before = load_tradeoff(here / "again"), load_tradeoff(done / "curve")

@@ -178,14 +178,14 @@ def test_normalised_layer(rows, width, seed):
     bias, scale, shift = (pad(vector[None]) for vector in vectors)
     padded_inverse, stride = np.zeros(rows, np.float32), padded_z.shape[1]
     _layer_norm.normalise(
-        ptr(padded_z), ptr(bias), ptr(scale), ptr(shift), ptr(padded_inverse), ptr(padded_out), rows, width,
-        stride,
+        ptr(padded_z), ptr(bias), ptr(scale), ptr(shift), ptr(padded_inverse), ptr(padded_out),
+        rows, width, stride,
     )  # fmt: skip
     np.testing.assert_allclose(padded_out[:rows, :width], out, rtol=1e-3, atol=1e-3)
     sums = np.zeros((3, stride), np.float32)
     _layer_norm.normalise_backward(
-        ptr(padded_d), ptr(padded_z), ptr(padded_inverse), ptr(padded_out), ptr(scale), ptr(sums[0]),
-        ptr(sums[1]), ptr(sums[2]), rows, width, stride,
+        ptr(padded_d), ptr(padded_z), ptr(padded_inverse), ptr(padded_out), ptr(scale),
+        ptr(sums[0]), ptr(sums[1]), ptr(sums[2]), rows, width, stride,
     )  # fmt: skip
     size = 1.0 + np.abs(gradients[0]).max()
     np.testing.assert_allclose(padded_d[:rows, :width], gradients[0], atol=2e-3 * size)
