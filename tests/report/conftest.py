@@ -13,7 +13,7 @@ WIDTHS = [[8, 16, 32], [0, 8, 16], [0, 8, 16]]
 
 
 def make_report(result: Any = None, history: Any = None, config: Any = None) -> str:
-    """Decode the contents of files, made-up ones where none are given, and render the report."""
+    """Render the report of files with these contents; invented ones are the default."""
     return render_report(
         decode_result(make_result() if result is None else result),
         decode_history(make_history() if history is None else history),
@@ -22,29 +22,29 @@ def make_report(result: Any = None, history: Any = None, config: Any = None) -> 
 
 
 def make_card(result: Any = None, config: Any = None) -> str:
-    """The same for the model card."""
-    found = decode_result(make_result() if result is None else result)
-    return render_card(found, make_config() if config is None else config)
+    """Render the model card of files with these contents."""
+    decoded = decode_result(make_result() if result is None else result)
+    return render_card(decoded, make_config() if config is None else config)
 
 
 def make_tradeoff_page(tradeoff: Any, config: Any) -> str:
-    """The same for the page of a trade-off."""
+    """Render the page of a trade-off of files with these contents."""
     return render_tradeoff(decode_tradeoff(tradeoff), config)
 
 
 def make_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
-    """What a run writes to result.json, of made-up numbers."""
+    """Return a result.json with invented numbers."""
     numbers = task == "regression"
     metric = "rmse" if numbers else "log_loss"
     names = ["rmse", "mae", "r2"] if numbers else ["accuracy", "balanced_error", "log_loss", "auc"]
     classes = [] if numbers else ["no", "yes"] if task == "binary" else ["auk", "emu", "owl"]
     scores = {
-        judge: {
+        predictor: {
             "task": task,
             "rows": 90,
             "metrics": {n: {"value": v, "low": v - 0.05, "high": v + 0.04} for n in names},
         }
-        for judge, v in (("network", 0.8), ("trivial", 0.3), ("boosted trees", 0.82))
+        for predictor, v in (("network", 0.8), ("trivial", 0.3), ("boosted trees", 0.82))
     }
     result = {
         "format": 2,
@@ -105,9 +105,9 @@ def make_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
 
 
 def make_tradeoff(**changes: Any) -> dict[str, Any]:
-    """What a trade-off writes to tradeoff.json, of made-up numbers."""
+    """Return a tradeoff.json with invented numbers."""
 
-    def judged(value: float) -> dict[str, Any]:
+    def make_scores(value: float) -> dict[str, Any]:
         score = {"value": value, "low": value - 0.03, "high": value + 0.03}
         return {"task": "multiclass", "rows": 90, "metrics": {"log_loss": score}}
 
@@ -121,7 +121,7 @@ def make_tradeoff(**changes: Any) -> dict[str, Any]:
                 "flops": {"value": 2 * used, "limit": None},
             },
             "validation_score": value - 0.01,
-            "scores": judged(value),
+            "scores": make_scores(value),
             "bottlenecks": bottlenecks,
             "pareto_optimal": True,
         }
@@ -138,7 +138,7 @@ def make_tradeoff(**changes: Any) -> dict[str, Any]:
         "greater_is_better": False,
         "cost": "parameters",
         "models": models,
-        "references": {"trivial": judged(3.0), "boosted trees": judged(0.26)},
+        "references": {"trivial": make_scores(3.0), "boosted trees": make_scores(0.26)},
         "rows": {"training": 300, "validation": 100, "test": 90},
         "inputs": 10,
         "outputs": 3,
@@ -151,7 +151,7 @@ def make_tradeoff(**changes: Any) -> dict[str, Any]:
 
 
 def make_diagnostics(classes: list[str]) -> dict[str, Any]:
-    """Mistakes, probabilities and importances."""
+    """Return diagnostics with invented numbers."""
     importance = {
         "rows": 90,
         "repeats": 5,
@@ -160,9 +160,9 @@ def make_diagnostics(classes: list[str]) -> dict[str, Any]:
             "colour": {"increase": -0.01, "std": 0.02},
         },
     }
-    said: dict[str, Any] = {"split": "test", "rows": 90, "importance": importance}
+    diagnostics: dict[str, Any] = {"split": "test", "rows": 90, "importance": importance}
     if not classes:
-        return said | {
+        return diagnostics | {
             "residuals": {
                 "quantiles": {"0.025": -2.0, "0.25": -0.5, "0.5": 0.1, "0.75": 0.6, "0.975": 2.1},
                 "histogram": {"edges": [-2.0, 0.0, 2.0], "counts": [40, 50]},
@@ -184,19 +184,19 @@ def make_diagnostics(classes: list[str]) -> dict[str, Any]:
         }
         for low in (0.0, 0.5, 0.9)
     ]
-    of = "second class" if size == 2 else "most likely class"
-    return said | {
+    probability_of = "second class" if size == 2 else "most likely class"
+    return diagnostics | {
         "confusion": {"classes": classes, "pooled_classes": 0, "correct": 60, "counts": counts},
-        "reliability": {"probability_of": of, "calibration_error": 0.03, "bins": bins},
+        "reliability": {"probability_of": probability_of, "calibration_error": 0.03, "bins": bins},
     }
 
 
 def make_history(widths: list[list[int]] = WIDTHS, snapshots: int = 20) -> list[dict[str, Any]]:
-    """The course of a search, of made-up numbers."""
+    """Return a history of a search with invented numbers."""
     rng = np.random.default_rng(0)
     lines = []
     for k in range(snapshots):
-        drawn = [rng.dirichlet(np.full(len(layer), 3.0)) for layer in widths]
+        probabilities = [rng.dirichlet(np.full(len(layer), 3.0)) for layer in widths]
         lines.append(
             {
                 "step": k,
@@ -207,15 +207,15 @@ def make_history(widths: list[list[int]] = WIDTHS, snapshots: int = 20) -> list[
                 "entropy": 2.0,
                 "favourite": "16-8",
                 "favourite_cost": 480,
-                "probabilities": [np.round(layer, 6).tolist() for layer in drawn],
+                "probabilities": [np.round(layer, 6).tolist() for layer in probabilities],
             }
         )
     return lines
 
 
 def make_config(**settings: Any) -> dict[str, Any]:
-    """What a run writes to config.toml."""
-    said = {
+    """Return a config.toml of a run."""
+    defaults = {
         "limits": {"parameters": 500, "flops": 2_000},
         "shares": {"validation": 0.2, "test": 0.2},
         "order": "random",
@@ -228,4 +228,4 @@ def make_config(**settings: Any) -> dict[str, Any]:
         "workers": 1,
         "engine": "compiled",
     }
-    return {"data": {"data": "birds.csv", "target": "bird"}, "settings": said | settings}
+    return {"data": {"data": "birds.csv", "target": "bird"}, "settings": defaults | settings}

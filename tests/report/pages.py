@@ -1,4 +1,4 @@
-"""What a page must be, whatever is on it."""
+"""Checks that hold for every page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
 class Page(HTMLParser):
-    """Parses a page and notes what is wrong with it."""
+    """Parses a page and asserts that its elements are nested."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -44,12 +44,12 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that can be read on the page, in one line."""
+        """The visible text of the page, in one line."""
         return " ".join("".join(self.words).split())
 
 
-def checked(text: str) -> Page:
-    """The page, which must be well-formed and hold nothing that could run, load or be obeyed."""
+def check_page(text: str) -> Page:
+    """Parse a page and assert that it is well-formed, and neither runs nor loads anything."""
     text.encode("utf-8")
     page = Page(text)
     assert not page.open

@@ -1,4 +1,4 @@
-"""The report in a real browser: Debian's chromium with its driver, where they are installed."""
+"""The report in a real browser; needs Debian's chromium and its driver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [
     ),
 ]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-LEAST_CONTRAST = 4.5
+MIN_CONTRAST = 4.5
 PHONE, DESK = 375, 1_100
 
 CONTRASTS = """
@@ -83,8 +83,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     driver.quit()
 
 
-def many() -> str:
-    """A page of many layers, classes and columns, with long names that are no Latin."""
+def make_large_page() -> str:
+    """Make a page of many layers, classes and columns, with long names that are not Latin."""
     widths = [[0, 8, 16, 32]] * 12
     names = [f"{'שם' * 20} {k} <b>" for k in range(60)]
     result = make_result(architecture="-".join(["16"] * 12), columns=dict.fromkeys(names, "text"))
@@ -104,7 +104,7 @@ def many() -> str:
 @pytest.fixture(scope="module", params=["binary", "regression", "many"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     kind = request.param
-    text = many() if kind == "many" else make_report(make_result(kind))
+    text = make_large_page() if kind == "many" else make_report(make_result(kind))
     path = tmp_path_factory.mktemp("page") / f"{kind}.html"
     path.write_text(text, encoding="utf-8")
     return path
@@ -121,10 +121,10 @@ def show(browser: Any, page: Path, *, width: int = DESK, scheme: str = "light") 
             break
 
 
-def test_the_page_draws_and_asks_nobody(browser: Any, page: Path) -> None:
+def test_the_page_is_drawn_and_requests_nothing(browser: Any, page: Path) -> None:
     browser.get("about:blank")
     for log in ("browser", "performance"):
-        browser.get_log(log)  # of what was before
+        browser.get_log(log)  # drop earlier entries
     show(browser, page)
     sizes = browser.execute_script(
         "return [...document.querySelectorAll('figure svg')].filter(s => !s.closest('details'))"
@@ -135,16 +135,16 @@ def test_the_page_draws_and_asks_nobody(browser: Any, page: Path) -> None:
     assert browser.execute_script(OUTSIDE) == []
     assert browser.get_log("browser") == []
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = {
+    requested = {
         event["params"]["request"]["url"]
         for event in events
         if event["method"] == "Network.requestWillBeSent"
         and event["params"]["documentURL"] == page.as_uri()
     }
-    assert asked == {page.as_uri()}
+    assert requested == {page.as_uri()}
 
 
-def test_the_page_can_be_listened_to(browser: Any, page: Path) -> None:
+def test_the_page_has_names_for_screen_readers(browser: Any, page: Path) -> None:
     show(browser, page)
     levels = browser.execute_script(
         "return [...document.querySelectorAll('h1, h2, h3, h4')].map(h => +h.tagName[1])"
@@ -152,18 +152,18 @@ def test_the_page_can_be_listened_to(browser: Any, page: Path) -> None:
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    named: dict[str, list[str]] = {"image": [], "img": [], "button": [], "region": [], "figure": []}
+    names: dict[str, list[str]] = {"image": [], "img": [], "button": [], "region": [], "figure": []}
     for node in nodes:
         role = node.get("role", {}).get("value")
-        if role in named and not node.get("ignored"):
-            named[role].append(node.get("name", {}).get("value", ""))
-    assert len(named["image"] + named["img"]) >= 10
-    assert len(named["button"]) == 3
-    assert all(name.strip() for role in named if role != "figure" for name in named[role])
+        if role in names and not node.get("ignored"):
+            names[role].append(node.get("name", {}).get("value", ""))
+    assert len(names["image"] + names["img"]) >= 10
+    assert len(names["button"]) == 3
+    assert all(name.strip() for role in names if role != "figure" for name in names[role])
     assert browser.execute_script("return document.documentElement.lang") == "en"
 
 
-def test_code_is_copied_by_keyboard_alone(browser: Any, page: Path) -> None:
+def test_code_can_be_copied_by_keyboard(browser: Any, page: Path) -> None:
     show(browser, page)
     body = browser.switch_to.active_element
     for _ in range(80):
@@ -175,30 +175,30 @@ def test_code_is_copied_by_keyboard_alone(browser: Any, page: Path) -> None:
     outline = browser.execute_script("return getComputedStyle(arguments[0]).outlineStyle", body)
     assert outline == "solid"
     body.send_keys(Keys.ENTER)
-    told = "return document.getElementById('status').textContent"
+    status = "return document.getElementById('status').textContent"
     for _ in range(100):
-        if browser.execute_script(told):
+        if browser.execute_script(status):
             break
-    assert browser.execute_script(told).startswith(("Copied", "The text is selected"))
+    assert browser.execute_script(status).startswith(("Copied", "The text is selected"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_stands_out(browser: Any, page: Path, scheme: str) -> None:
+def test_every_text_has_enough_contrast(browser: Any, page: Path, scheme: str) -> None:
     show(browser, page, scheme=scheme)
-    found = browser.execute_script(CONTRASTS)
-    assert len(found) > 100
-    assert [words for contrast, words in found if contrast < LEAST_CONTRAST] == []
+    contrasts = browser.execute_script(CONTRASTS)
+    assert len(contrasts) > 100
+    assert [text for contrast, text in contrasts if contrast < MIN_CONTRAST] == []
     dark = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(255, 255, 255)") == (scheme == "light")
 
 
-def test_a_phone_need_not_scroll_sideways(browser: Any, page: Path) -> None:
+def test_the_page_fits_the_width_of_a_phone(browser: Any, page: Path) -> None:
     show(browser, page, width=PHONE)
     browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE
 
 
-def test_the_page_prints(browser: Any, page: Path) -> None:
+def test_the_page_can_be_printed(browser: Any, page: Path) -> None:
     show(browser, page, scheme="dark")
     paper = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
     printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", paper)["data"])
@@ -208,6 +208,6 @@ def test_the_page_prints(browser: Any, page: Path) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     colour = "return getComputedStyle(document.body).backgroundColor"
     assert browser.execute_script(colour) == "rgb(255, 255, 255)"
-    found = browser.execute_script(CONTRASTS)
-    assert [words for contrast, words in found if contrast < LEAST_CONTRAST] == []
+    contrasts = browser.execute_script(CONTRASTS)
+    assert [text for contrast, text in contrasts if contrast < MIN_CONTRAST] == []
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})

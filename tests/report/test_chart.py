@@ -11,7 +11,7 @@ finite = st.floats(-1e300, 1e300)
 
 
 @given(st.lists(finite, max_size=6), st.booleans())
-def test_a_scale_holds_its_values_and_marks_inside(values: list[float], log: bool) -> None:
+def test_a_scale_contains_its_values_and_ticks(values: list[float], log: bool) -> None:
     scale = Scale.from_values(values, 10.0, 200.0, log=log)
     for value in values:
         assert scale.contains(value)

@@ -1,4 +1,4 @@
-"""What the report says to type works."""
+"""The commands and the code in a report work."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from tests.report.conftest import make_card, make_config, make_report, make_resu
 
 
 @pytest.fixture(scope="module", autouse=True)
-def brief() -> Iterator[None]:
+def short_plans() -> Iterator[None]:
     with patch_plan_constants(BRIEF):
         yield
 
 
-def code(folder: Path, name: str) -> str:
-    """A piece of code of a folder's report."""
+def read_code(folder: Path, name: str) -> str:
+    """Read a code block of the report in a folder."""
     page = (folder / "report.html").read_text(encoding="utf-8")
-    found = re.search(rf'<pre id="{name}".*?<code>(.*?)</code>', page, flags=re.S)
-    assert found is not None
-    return unescape(found[1])
+    match = re.search(rf'<pre id="{name}".*?<code>(.*?)</code>', page, flags=re.S)
+    assert match is not None
+    return unescape(match[1])
 
 
 def result_without_timings(folder: Path) -> RunResult:
@@ -52,8 +52,8 @@ def result_without_timings(folder: Path) -> RunResult:
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of the command line with many options, in a folder that is the current one."""
+def finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a run with many options, which is the current one."""
     monkeypatch.chdir(tmp_path)
     table = write_csv(tmp_path / "a 'good' table.csv", make_columns())
     options = ["--max-parameters", "300", "--max-flops", "2000", "--candidates", "1"]
@@ -65,28 +65,31 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "run"
 
 
-def test_a_run_is_made_again_by_its_command(made: Path) -> None:
-    command = shlex.split(code(made, "again-code").replace("\\\n", " "))
+def test_the_command_in_the_report_reproduces_the_run(finished_run: Path) -> None:
+    command = shlex.split(read_code(finished_run, "again-code").replace("\\\n", " "))
     assert command[0] == "tabnas"
     assert run([*command[1:], "--quiet"]) == 0
-    assert result_without_timings(made / "again") == result_without_timings(made)
-    again = (made / "again" / "report.html").read_text(encoding="utf-8")
-    assert code(made / "again", "again-code") == code(made, "again-code")
+    assert result_without_timings(finished_run / "again") == result_without_timings(finished_run)
+    again = (finished_run / "again" / "report.html").read_text(encoding="utf-8")
+    assert read_code(finished_run / "again", "again-code") == read_code(finished_run, "again-code")
     assert "Predicting" in again
 
 
-def test_the_model_is_used_as_the_report_says(made: Path) -> None:
-    write_csv(made / "new.csv", make_columns(7))
-    write_csv(made / "labelled.csv", make_columns(20))
-    for command in code(made, "use-command").splitlines():
+def test_the_code_in_the_report_uses_the_model(finished_run: Path) -> None:
+    write_csv(finished_run / "new.csv", make_columns(7))
+    write_csv(finished_run / "labelled.csv", make_columns(20))
+    for command in read_code(finished_run, "use-command").splitlines():
         assert run(shlex.split(command)[1:]) == 0
-    assert len((made / "predictions.csv").read_text().splitlines()) == 1 + 7
-    said: dict[str, Any] = {}
-    exec(code(made, "use-python") + "\nasked = model.predict_proba(rows)", said)
-    assert said["asked"].shape == (7, 2)
+    assert len((finished_run / "predictions.csv").read_text().splitlines()) == 1 + 7
+    namespace: dict[str, Any] = {}
+    exec(
+        read_code(finished_run, "use-python") + "\nprobabilities = model.predict_proba(rows)",
+        namespace,
+    )
+    assert namespace["probabilities"].shape == (7, 2)
 
 
-def test_a_run_from_python_is_made_again_from_its_settings(
+def test_the_code_in_the_report_reproduces_a_run_of_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = make_columns()
@@ -96,30 +99,24 @@ def test_a_run_from_python_is_made_again_from_its_settings(
     run_in_folder(tmp_path / "run", LabelledTable.from_table(table, "value"), settings)
     monkeypatch.chdir(tmp_path / "run")
     (tmp_path / "table.csv").rename("rows.csv")
-    exec(code(tmp_path / "run", "again-code"), {})
+    exec(read_code(tmp_path / "run", "again-code"), {})
     assert (tmp_path / "run" / "again" / "report.html").exists()
 
 
-# -- the real command line takes what is printed ---------------------------------------------------
+# -- parsing by the real command line --------------------------------------------------------------
 
 
 class ParsedError(TabNASError):
-    """The command line was understood: the settings, the rows, the limits of a trade-off."""
+    """Ends a command after its options are parsed."""
 
 
 @pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any, ...]]:
-    """A function that parses a command with the real command line, up to reading the table."""
-    found: list[tuple[Any, ...]] = []
+def parse_command(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any, ...]]:
+    """Return a function that parses a command with the real command line."""
+    calls: list[tuple[Any, ...]] = []
 
-    def record(
-        source: Source,
-        settings: RunSettings,
-        tradeoff: TradeoffSettings | None = None,
-        **others: Any,
-    ) -> None:
-        several = () if tradeoff is None else (list(tradeoff.limits), tradeoff.cost)
-        found.append((settings, source, *several))
+    def record(source: Source, settings: RunSettings, *tradeoff: Any, **options: Any) -> None:
+        calls.append((settings, source, *tradeoff[:2]))
         raise ParsedError("as far as parsing goes")
 
     monkeypatch.setattr(Source, "plan", record)
@@ -127,28 +124,32 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any, ...]]:
     def parse(command: str) -> tuple[Any, ...]:
         if command.startswith("import subprocess"):
             with monkeypatch.context() as patched:
-                words: list[str] = []
-                patched.setattr(subprocess, "run", lambda given, check: words.extend(given))
+                arguments: list[str] = []
+                patched.setattr(
+                    subprocess, "run", lambda command_line, check: arguments.extend(command_line)
+                )
                 exec(command, {})
         else:
-            words = shlex.split(command.replace("\\\n", " "))
-        assert words[0] == "tabnas"
-        found.clear()
-        assert run([*words[1:], "--dry-run", "--quiet"]) == 2
-        assert found, command
-        return found[0]
+            arguments = shlex.split(command.replace("\\\n", " "))
+        assert arguments[0] == "tabnas"
+        calls.clear()
+        assert run([*arguments[1:], "--dry-run", "--quiet"]) == 2
+        assert calls, command
+        return calls[0]
 
     return parse
 
 
-def undefined_names(source: str) -> set[str]:
-    """Names that code reads and neither imports nor assigns."""
+def find_undefined_names(source: str) -> set[str]:
+    """Return the names that code reads and neither imports nor assigns."""
     nodes = list(ast.walk(ast.parse(source)))
     names = [node for node in nodes if isinstance(node, ast.Name)]
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    imported = {one.asname or one.name for node in nodes for one in getattr(node, "names", ())}
-    return read - made - imported - set(dir(builtins))
+    assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    imported = {
+        alias.asname or alias.name for node in nodes for alias in getattr(node, "names", ())
+    }
+    return read - assigned - imported - set(dir(builtins))
 
 
 COLUMN = st.text(
@@ -160,8 +161,8 @@ SHARES = st.floats(0.01, 0.5)
 
 
 @st.composite
-def settings_of_runs(draw: st.DrawFn) -> RunSettings:
-    """Settings that the command line can be asked for, and some that only Python can."""
+def run_settings(draw: st.DrawFn) -> RunSettings:
+    """Draw settings, of which some have no option on the command line."""
     numbers = st.one_of(st.integers(1, 10**15), st.floats(1e-9, 1e12))
     limits = draw(st.dictionaries(st.sampled_from(LIMIT_NAMES), numbers, min_size=1))
     limits |= draw(st.sampled_from([{}, {"bytes": 80_000}, {"bytes": 60e3}]))
@@ -195,48 +196,48 @@ def settings_of_runs(draw: st.DrawFn) -> RunSettings:
     )
 
 
-class Mine(Flops):
-    """A cost that has no option of its own."""
+class CustomCost(Flops):
+    """A cost without an option."""
 
     name = "mine"
 
 
 @pytest.fixture
-def own_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(COSTS, "mine", Mine())
+def custom_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(COSTS, "mine", CustomCost())
 
 
-@pytest.mark.usefixtures("own_cost")
+@pytest.mark.usefixtures("custom_cost")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(asked=settings_of_runs(), rows=st.sampled_from(["birds.csv", "-rf.csv", "a b\u202e.csv"]))
-def test_a_printed_command_asks_for_the_same_run(
-    asked: RunSettings, rows: str, parsed: Callable[[str], tuple[Any, ...]]
+@given(expected=run_settings(), rows=st.sampled_from(["birds.csv", "-rf.csv", "a b\u202e.csv"]))
+def test_a_printed_command_has_the_settings_of_the_run(
+    expected: RunSettings, rows: str, parse_command: Callable[[str], tuple[Any, ...]]
 ) -> None:
-    config = {"data": {"data": rows, "target": "bird"}, "settings": asked.to_dict()}
+    config = {"data": {"data": rows, "target": "bird"}, "settings": expected.to_dict()}
     again = repeat_run(decode_config(config), "bird")
     if again.startswith("from tabnas"):
-        assert not undefined_names(again)
+        assert not find_undefined_names(again)
         return
-    found, source = parsed(again)
-    assert found == asked
+    parsed, source = parse_command(again)
+    assert parsed == expected
     assert (Path(source.data), source.target) == (Path(rows), "bird")
 
 
-@pytest.mark.usefixtures("own_cost")
+@pytest.mark.usefixtures("custom_cost")
 @pytest.mark.parametrize("cost", ["parameters", "flops", "latency_us", "mine"])
 @pytest.mark.parametrize("limits", [[2_000, 5_000], [12.5, 80.0]])
-def test_a_printed_command_asks_for_the_same_tradeoff(
-    cost: str, limits: list[float], parsed: Callable[[str], tuple[Any, ...]]
+def test_a_printed_command_has_the_settings_of_the_tradeoff(
+    cost: str, limits: list[float], parse_command: Callable[[str], tuple[Any, ...]]
 ) -> None:
     config = make_config(limits={cost: limits[0], "bytes": 80_000}, candidates=4)
     config["tradeoff"] = {"cost": cost, "limits": limits}
-    asked, _, *several = parsed(repeat_run(decode_config(config), "bird"))
-    assert several == [limits, cost]
-    assert asked == RunSettings.from_dict(config["settings"])
+    parsed_settings, _, *limits_and_cost = parse_command(repeat_run(decode_config(config), "bird"))
+    assert limits_and_cost == [limits, cost]
+    assert parsed_settings == RunSettings.from_dict(config["settings"])
 
 
 @pytest.mark.parametrize(
-    ("given", "printed"),
+    ("options", "printed"),
     [
         (["--max", "flops=60k"], "--max-flops 60000"),
         (["--max", "flops=60000.5"], "--max flops=60000.5"),
@@ -245,15 +246,15 @@ def test_a_printed_command_asks_for_the_same_tradeoff(
         (["--max-bytes", "80kB"], "--max-bytes 80000"),
     ],
 )
-@pytest.mark.usefixtures("own_cost")
-def test_a_limit_is_printed_as_it_can_be_given(
-    given: list[str], printed: str, parsed: Callable[[str], tuple[Any, ...]]
+@pytest.mark.usefixtures("custom_cost")
+def test_a_printed_limit_can_be_parsed(
+    options: list[str], printed: str, parse_command: Callable[[str], tuple[Any, ...]]
 ) -> None:
-    asked, source = parsed(shlex.join(["tabnas", "search", "birds.csv", *given]))
-    config = {"data": source.to_dict(), "settings": asked.to_dict()}
+    parsed_settings, source = parse_command(shlex.join(["tabnas", "search", "birds.csv", *options]))
+    config = {"data": source.to_dict(), "settings": parsed_settings.to_dict()}
     again = repeat_run(decode_config(config), "bird")
     assert printed in again
-    assert parsed(again)[0] == asked
+    assert parse_command(again)[0] == parsed_settings
 
 
 def test_every_cost_with_an_option_is_known() -> None:
@@ -281,20 +282,20 @@ def test_every_cost_with_an_option_is_known() -> None:
         {"kinds": {"a": "boolean"}},
     ],
 )
-@pytest.mark.parametrize("several", [False, True])
-def test_what_the_command_line_cannot_say_is_said_in_python(
-    settings: dict[str, Any], several: bool
+@pytest.mark.parametrize("is_tradeoff", [False, True])
+def test_settings_without_an_option_are_printed_as_python(
+    settings: dict[str, Any], is_tradeoff: bool
 ) -> None:
     config = make_config(**settings)
-    if several:
+    if is_tradeoff:
         config["tradeoff"] = {"cost": "dense_parameters", "limits": [100, 200]}
     again = repeat_run(decode_config(config), "bird")
     assert again.startswith("from tabnas")
-    assert not undefined_names(again)
+    assert not find_undefined_names(again)
 
 
 @pytest.mark.parametrize("name", ["a" * 200, 'it\'s \\ "so"', "a\u202eb\x1b[31m\n", "```"])
-def test_the_code_names_the_target_as_the_table_does(name: str) -> None:
+def test_printed_code_names_the_target(name: str) -> None:
     config = make_config(baselines=False)
     result = make_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
     quoted = f"LabelledTable.from_table(table, {name!r})"
@@ -303,26 +304,26 @@ def test_the_code_names_the_target_as_the_table_does(name: str) -> None:
     assert quoted in unescape(make_report(result, config=config))
 
 
-def test_limits_on_latency_can_be_said() -> None:
+def test_limits_on_latency_are_printed() -> None:
     config = make_config(limits={"latency_us": 12.5}, latency_table="there.json")
-    said = repeat_run(decode_config(config), "bird")
-    assert "--max-latency-us 12.5" in said
-    assert "--latency-table there.json" in said
+    command = repeat_run(decode_config(config), "bird")
+    assert "--max-latency-us 12.5" in command
+    assert "--latency-table there.json" in command
 
 
-def test_nothing_escapes_from_a_quoted_word() -> None:
+def test_arguments_are_quoted() -> None:
     config = make_config(drop=["$(reboot)", "; ls"])
     config["data"] = {"data": "-rf", "target": "--x`id`"}
-    words = shlex.split(repeat_run(decode_config(config), "bird").replace("\\\n", " "))
-    assert words[2] == "./-rf"
-    assert "--target=--x`id`" in words
-    assert "$(reboot),; ls" in words
+    arguments = shlex.split(repeat_run(decode_config(config), "bird").replace("\\\n", " "))
+    assert arguments[2] == "./-rf"
+    assert "--target=--x`id`" in arguments
+    assert "$(reboot),; ls" in arguments
 
 
-def test_json_is_what_the_report_is_made_of(made: Path) -> None:
-    """The folder says the same as the page: nothing else went into it."""
-    before = (made / "report.html").read_text(encoding="utf-8")
-    result = json.loads((made / "result.json").read_text(encoding="utf-8"))
-    assert run(["report", str(made)]) == 0
-    assert (made / "report.html").read_text(encoding="utf-8") == before
+def test_the_report_can_be_rendered_again(finished_run: Path) -> None:
+    """The report can be rendered again from the files of the folder."""
+    before = (finished_run / "report.html").read_text(encoding="utf-8")
+    result = json.loads((finished_run / "result.json").read_text(encoding="utf-8"))
+    assert run(["report", str(finished_run)]) == 0
+    assert (finished_run / "report.html").read_text(encoding="utf-8") == before
     assert result["architecture"] in before

@@ -1,4 +1,4 @@
-"""The model card says what the report says, and names stay names in it."""
+"""The model card has the content of the report, and escapes names."""
 
 from __future__ import annotations
 
@@ -24,29 +24,31 @@ PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethroug
 ENTITY = re.compile(r"&#\d+;")
 
 
-def parsed(text: str) -> list[Token]:
-    """The blocks of a card, and what stands in their lines."""
-    found = PARSER.parse(text)
-    return [one for token in found for one in (token, *(token.children or []))]
+def parse(text: str) -> list[Token]:
+    """Return the tokens of a card and their children."""
+    tokens = PARSER.parse(text)
+    return [
+        token_or_child for token in tokens for token_or_child in (token, *(token.children or []))
+    ]
 
 
-def skeleton(text: str) -> list[tuple[str, str]]:
-    """The structure without its words."""
-    return [(t.type, t.tag) for t in parsed(text) if t.type not in ("text", "text_special")]
+def read_structure(text: str) -> list[tuple[str, str]]:
+    """Return the structure of a card without its texts."""
+    return [(t.type, t.tag) for t in parse(text) if t.type not in ("text", "text_special")]
 
 
-def words(text: str) -> str:
-    return "".join(t.content for t in parsed(text) if t.type in ("text", "text_special"))
+def read_text(text: str) -> str:
+    return "".join(t.content for t in parse(text) if t.type in ("text", "text_special"))
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_matter_is_on_the_card(task: str) -> None:
+def test_the_card_has_all_sections(task: str) -> None:
     text = make_card(make_result(task))
     assert re.findall("^## (.*)", text, re.M) == [
         "What it is", "Intended use", "Data", "Metrics", "What it relies on", "Limitations",
         "How it was trained", "How to use it", "How to repeat it", "Licence and contact",
     ]  # fmt: skip
-    for said in (
+    for expected in (
         "A network of 2 hidden layers, 16-8, with 480 of 500 parameters",
         "| parameters | 480 | 500 |",
         "from 2 columns: size and colour",
@@ -62,11 +64,11 @@ def test_every_matter_is_on_the_card(task: str) -> None:
         "--max-parameters 500",
         "Seed 0; tabnas 0.1.0, python 3.11.7.",
     ):
-        assert said in text
+        assert expected in text
     assert text.count("**To fill in:**") == 3
 
 
-def test_scores_stand_beside_those_of_others() -> None:
+def test_scores_are_compared_with_baselines() -> None:
     rows = [line for line in make_card().splitlines() if line.startswith("| accuracy")]
     assert [cell.replace("\N{NO-BREAK SPACE}", " ").strip() for cell in rows[0].split("|")] == [
         "", "accuracy (greater is better)", "80.0 % (75.0 % to 84.0 %)",
@@ -74,7 +76,7 @@ def test_scores_stand_beside_those_of_others() -> None:
     ]  # fmt: skip
 
 
-def test_what_speaks_against_the_model_is_said() -> None:
+def test_limitations_are_listed() -> None:
     columns = {
         "id": "dropped, as asked for",
         "one": "constant: dropped",
@@ -83,58 +85,58 @@ def test_what_speaks_against_the_model_is_said() -> None:
     result = make_result(columns=columns, trained_on_all_rows=True, metric="accuracy")
     result["diagnostics"]["confusion"]["counts"] = [[30, 0, 0], [0, 19, 0], [1, 0, 40]]
     text = make_card(result)
-    for said in (
+    for expected in (
         "does not use: id and one.", "rare categories it does not distinguish: city.",
         "fewer than 20 rows to test them on: emu.", "trained on all 490 rows",
         "Boosted trees, which have no limit, have the better accuracy",
     ):  # fmt: skip
-        assert said in text
+        assert expected in text
     assert "from 1 column: city" in text
 
 
 @pytest.mark.parametrize(
-    ("chosen_by", "refit", "test_rows", "learned", "judged"),
+    ("chosen_by", "refit", "test_rows", "n_learned", "n_scored"),
     [
         ("5-fold cross-validation", False, 90, 400, 400),
         ("5-fold cross-validation", True, 90, 490, 400),
-        ("5-fold cross-validation", True, 0, 400, 400),  # nothing was left to be added
+        ("5-fold cross-validation", True, 0, 400, 400),  # no further rows
         ("validation rows", False, 90, 300, 300),
         ("validation rows", True, 90, 490, 300),
     ],
 )
 def test_the_card_counts_the_rows_that_the_final_weights_learned_from(
-    chosen_by: str, refit: bool, test_rows: int, learned: int, judged: int
+    chosen_by: str, refit: bool, test_rows: int, n_learned: int, n_scored: int
 ) -> None:
     rows = {"training": 300, "validation": 100, "test": test_rows}
     result = make_result(chosen_by=chosen_by, trained_on_all_rows=refit, rows=rows)
     text = make_card(result if test_rows else result | {"scores": {}, "diagnostics": None})
-    assert f"It was trained on {learned} rows only." in text
-    assert f"The final weights were trained on {learned} rows." in text
-    refitted = learned > judged
+    assert f"It was trained on {n_learned} rows only." in text
+    assert f"The final weights were trained on {n_learned} rows." in text
+    refitted = n_learned > n_scored
     assert ("for the scores below only" in text) is not refitted
     assert (
         f"| {test_rows} | for the scores below; then for training the final" in text
     ) is refitted
-    assert (f"the scores are of weights trained on {judged} of them" in text) is refitted
+    assert (f"the scores are of weights trained on {n_scored} of them" in text) is refitted
 
 
-def test_a_broken_limit_is_not_hidden() -> None:
+def test_a_broken_limit_is_shown() -> None:
     text = make_card(make_result(costs={"parameters": {"value": 501, "limit": 500}}))
     assert "**A limit does not hold.**" in text
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_what_is_missing_is_not_made_up(task: str) -> None:
-    bare = make_result(
+def test_missing_values_are_left_out(task: str) -> None:
+    result = make_result(
         task, scores={}, diagnostics=None, candidates=[], wider_steps=[], limit_effects=[], notes=[]
     )
-    text = make_card(bare)
+    text = make_card(result)
     assert "No rows were kept for a test." in text
     assert "What it relies on" not in text
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "sentence"),
     [
         (
             {"order": "time", "order_column": "day"},
@@ -147,27 +149,27 @@ def test_what_is_missing_is_not_made_up(task: str) -> None:
         ({"order": "random"}, "split at random."),
     ],
 )
-def test_how_rows_were_split(settings: dict[str, str], said: str) -> None:
+def test_the_card_says_how_rows_were_split(settings: dict[str, str], sentence: str) -> None:
     config = make_config(**settings)
     config["data"]["test"] = "later.csv"
-    assert said in make_card(config=config)
+    assert sentence in make_card(config=config)
     assert "The test rows came as a separate file." in make_card(config=config)
 
 
-def test_the_same_facts_give_the_same_card() -> None:
+def test_the_card_is_reproducible() -> None:
     assert make_card() == make_card()
 
 
-def test_what_is_malformed_is_refused_by_name() -> None:
+def test_malformed_results_are_refused() -> None:
     with pytest.raises(TabNASError, match="costs must be an object of names and values"):
         make_card(make_result(costs=[]))
 
 
-# -- anything may stand in a file ----------------------------------------------------------------
+# -- malicious files ------------------------------------------------------------------------------
 
 
-def with_names(name: str, other: str = "plain") -> str:
-    """A card in which a name is everywhere that a file can bring one in."""
+def make_card_with_names(name: str, other: str = "plain") -> str:
+    """Make a card with a name in every field that a file can set."""
     result = make_result(
         columns={name: other, "b": name}, notes=[name], chosen_by=name, versions={name: name}
     )
@@ -179,39 +181,39 @@ def with_names(name: str, other: str = "plain") -> str:
     return make_card(result, config)
 
 
-def checked(text: str) -> None:
-    """The structure of the same card with harmless names, and nothing to be obeyed."""
-    found = skeleton(text)
-    assert not [t for t, _ in found if t in ("html_block", "html_inline", "link_open", "image")]
-    assert found == skeleton(with_names("name"))
+def check_structure(text: str) -> None:
+    """Assert that the card has the structure of one with harmless names, and no HTML."""
+    structure = read_structure(text)
+    assert not [t for t, _ in structure if t in ("html_block", "html_inline", "link_open", "image")]
+    assert structure == read_structure(make_card_with_names("name"))
     assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs")} - {"\n"}
     text.encode()
 
 
-def test_words_from_files_stay_words() -> None:
-    text = with_names(EVIL)
-    checked(text)
-    assert "<script>alert(1)</script>|a`b``c*d_e[f](http://g.h)" in words(text)
+def test_texts_of_files_are_escaped() -> None:
+    text = make_card_with_names(EVIL)
+    check_structure(text)
+    assert "<script>alert(1)</script>|a`b``c*d_e[f](http://g.h)" in read_text(text)
 
 
 @given(st.text(max_size=60) | st.text("|`<>\\*_[]()#!&~$@-+=\n\r\t :./w1", max_size=60))
-def test_no_name_changes_the_structure(name: str) -> None:
-    checked(with_names(name))
+def test_no_name_changes_the_structure_of_the_card(name: str) -> None:
+    check_structure(make_card_with_names(name))
 
 
 @given(st.text(max_size=60))
-def test_what_is_escaped_reads_as_it_was(text: str) -> None:
-    said = escape(text)
-    assert not set("|<>`") & set(ENTITY.sub("", said))
-    shown = words(f"x{said}x")[1:-1]
+def test_escaped_texts_are_rendered_unchanged(text: str) -> None:
+    escaped = escape(text)
+    assert not set("|<>`") & set(ENTITY.sub("", escaped))
+    rendered = read_text(f"x{escaped}x")[1:-1]
     odd = {"\N{REPLACEMENT CHARACTER}", "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"}
-    if not set(said) & odd and not set(text) & odd:
-        assert shown == text
+    if not set(escaped) & odd and not set(text) & odd:
+        assert rendered == text
 
 
 @given(st.lists(st.lists(st.text(max_size=20), min_size=3, max_size=3), max_size=5))
-def test_a_table_has_the_cells_that_it_was_given(rows: list[list[str]]) -> None:
-    types = [t.type for t in parsed(table(["a", "b", "c"], rows))]
+def test_a_table_has_the_given_cells(rows: list[list[str]]) -> None:
+    types = [t.type for t in parse(table(["a", "b", "c"], rows))]
     assert types.count("tr_open") == 1 + len(rows)
     assert types.count("td_open") == 3 * len(rows)
 
@@ -223,6 +225,6 @@ def test_nothing_closes_a_fence_from_within(text: str) -> None:
     assert blocks[0].content.rstrip() == text.rstrip()
 
 
-def test_many_names_are_cut() -> None:
-    assert join_names(["a"] * MAX_NAMES).count("a") == MAX_NAMES + 1  # of "and"
+def test_long_lists_of_names_are_truncated() -> None:
+    assert join_names(["a"] * MAX_NAMES).count("a") == MAX_NAMES + 1  # one in "and"
     assert join_names([str(k) for k in range(100)]).endswith("19 and 80 more")

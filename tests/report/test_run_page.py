@@ -13,15 +13,15 @@ from tabnas.errors import TabNASError
 from tabnas.report import render_report
 from tabnas.results import decode_result
 from tests.report.conftest import make_config, make_history, make_report, make_result
-from tests.report.pages import checked
+from tests.report.pages import check_page
 
 TASKS = ["binary", "multiclass", "regression"]
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{ 7*7 }}\x1b"
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_matter_is_on_the_page(task: str) -> None:
-    page = checked(make_report(make_result(task)))
+def test_the_page_has_all_sections(task: str) -> None:
+    page = check_page(make_report(make_result(task)))
     figures = ["limits", "network", "scores", "preferences", "feasible-probability", "quality"]
     figures += ["candidates", "estimates", "importance", "treatment", "use", "again"]
     figures += ["residuals"] if task == "regression" else ["confusion", "reliability"]
@@ -30,11 +30,11 @@ def test_every_matter_is_on_the_page(task: str) -> None:
     assert "A network of 2 hidden layers, 16-8, with 480 of 500 parameters (96 %)" in page.text
 
 
-def test_the_same_facts_give_the_same_page() -> None:
+def test_the_page_is_reproducible() -> None:
     assert make_report() == make_report()
 
 
-def test_nothing_but_copying_needs_the_script() -> None:
+def test_only_copying_needs_the_script() -> None:
     buttons = re.findall(r"<button[^>]*>", make_report())
     assert len(buttons) == 3
     assert all(button.endswith(" hidden>") for button in buttons)
@@ -47,27 +47,27 @@ def test_a_page_is_small() -> None:
     assert len(make_report(result, make_history(widths, 100)).encode()) < 300_000
 
 
-def test_which_limit_binds() -> None:
-    text = checked(make_report()).text
+def test_the_page_names_the_binding_limit() -> None:
+    text = check_page(make_report()).text
     assert (
         "the limit on parameters forbids 1 and the limit on operations a row forbids none" in text
     )
     assert "So parameters binds; operations a row could be tighter without a change." in text
 
 
-def test_a_broken_limit_is_not_hidden() -> None:
+def test_a_broken_limit_is_shown() -> None:
     costs = {"parameters": {"value": 501, "limit": 500}}
-    text = checked(make_report(make_result(costs=costs))).text
+    text = check_page(make_report(make_result(costs=costs))).text
     assert "A limit does not hold" in text
     assert "Every limit holds" not in text
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_what_is_missing_is_said(task: str) -> None:
-    bare = make_result(
+def test_missing_values_are_mentioned(task: str) -> None:
+    result = make_result(
         task, scores={}, diagnostics=None, candidates=[], wider_steps=[], limit_effects=[], notes=[]
     )
-    text = checked(make_report(bare, [])).text
+    text = check_page(make_report(result, [])).text
     assert "No rows were kept for a test" in text
     assert "There is no record of the search" in text
     assert "No rows were kept to" in text
@@ -79,10 +79,10 @@ def test_files_of_other_versions_are_refused(version: int, which: str) -> None:
         make_report(make_result(format=version))
 
 
-# -- anything may stand in a file ----------------------------------------------------------------
+# -- malicious files ------------------------------------------------------------------------------
 
 
-def test_words_from_files_stay_words() -> None:
+def test_texts_of_files_are_escaped() -> None:
     result = make_result(
         columns={EVIL: EVIL},
         notes=[EVIL],
@@ -94,23 +94,23 @@ def test_words_from_files_stay_words() -> None:
     result["diagnostics"]["importance"]["columns"] = {EVIL: {"increase": 1.0, "std": 0.0}}
     config = make_config(drop=[EVIL])
     config["data"] = {"data": EVIL, "target": EVIL}
-    page = checked(make_report(result, config=config))
+    page = check_page(make_report(result, config=config))
     assert "<script>alert(1)</script>" in page.text
     assert "{{ 7*7 }}" in page.text
     assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
 
 
-def test_texts_that_no_file_may_hold_are_made_harmless() -> None:
-    """The report at the end of a run is made of objects, whose texts are those of the table."""
+def test_invalid_texts_of_a_table_are_escaped() -> None:
+    """The report of a run is rendered from objects with texts of the table."""
     odd = EVIL + "\x00\ud800"
     result = replace(decode_result(make_result()), notes=(odd,), columns={odd: odd})
-    page = checked(render_report(result, (), make_config()))
+    page = check_page(render_report(result, (), make_config()))
     assert "<script>alert(1)</script>" in page.text
     assert not re.search("[\u202a-\u202e\x00\x1b]", page.text)
 
 
 @pytest.mark.parametrize("text", ["\x00", "\ud800"])
-def test_texts_that_are_no_texts_are_refused(text: str) -> None:
+def test_invalid_texts_of_files_are_refused(text: str) -> None:
     for changes in ({"notes": [text]}, {"columns": {text: "numeric"}}):
         with pytest.raises(TabNASError, match="must be a text without zero bytes or surrogates"):
             make_report(make_result(**changes))
@@ -130,7 +130,7 @@ def test_many_columns_and_long_names(columns: dict[str, str]) -> None:
         name: {"increase": k / 10, "std": 0.1} for k, name in enumerate(columns)
     }
     page = make_report(result)
-    checked(page)
+    check_page(page)
     assert len(page) < 500_000
 
 
@@ -145,7 +145,7 @@ def test_many_classes() -> None:
         "correct": 3,
         "counts": counts,
     }
-    assert "981 others" in checked(make_report(result)).text
+    assert "981 others" in check_page(make_report(result)).text
 
 
 def test_many_layers() -> None:
@@ -153,7 +153,7 @@ def test_many_layers() -> None:
     result = make_result(architecture="-".join(["16"] * 40))
     result["plan"] |= {"widths": widths, "architectures": 3**40, "feasible": None}
     page = make_report(result, make_history(widths, 100))
-    assert "36 further layers" in checked(page).text
+    assert "36 further layers" in check_page(page).text
     assert len(page) < 500_000
 
 
@@ -179,21 +179,21 @@ def test_many_layers() -> None:
         ("columns", {"a": 1}, "result.json: columns.a must be a text"),
     ],
 )
-def test_what_is_malformed_is_refused_by_name(key: str, value: Any, where: str) -> None:
+def test_malformed_files_are_refused(key: str, value: Any, where: str) -> None:
     with pytest.raises(TabNASError, match=where):
         make_report(make_result(**{key: value}))
 
 
-def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to everything inside a value."""
-    if way:
-        yield way
+def list_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path to every value inside a value."""
+    if path:
+        yield path
     if isinstance(value, dict):
         for key, inside in value.items():
-            yield from places(inside, (*way, key))
+            yield from list_paths(inside, (*path, key))
     elif isinstance(value, list):
         for k, inside in enumerate(value):
-            yield from places(inside, (*way, k))
+            yield from list_paths(inside, (*path, k))
 
 
 texts = st.one_of(st.text(), st.sampled_from([EVIL, "", "linear", "1-2", "9" * 5_000]))
@@ -212,39 +212,39 @@ anything = st.recursive(
 )
 
 
-def forge(data: st.DataObject, whole: Any) -> None:
-    """Replace or remove something, anywhere."""
-    *way, last = data.draw(st.sampled_from(list(places(whole))))
-    inside = whole
-    for step in way:
-        inside = inside[step]
-    if data.draw(st.booleans()) and isinstance(inside, dict):
-        inside[last] = data.draw(anything)
+def forge(data: st.DataObject, files: Any) -> None:
+    """Replace or remove a random value."""
+    *path, last = data.draw(st.sampled_from(list(list_paths(files))))
+    container = files
+    for step in path:
+        container = container[step]
+    if data.draw(st.booleans()) and isinstance(container, dict):
+        container[last] = data.draw(anything)
     elif data.draw(st.booleans()):
-        inside[last] = data.draw(numbers)
+        container[last] = data.draw(numbers)
     else:
-        del inside[last]
+        del container[last]
 
 
 @given(data=st.data(), task=st.sampled_from(TASKS))
 @settings(max_examples=80)
 def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) -> None:
-    whole = {
+    contents = {
         "result": make_result(task),
         "history": make_history(snapshots=5),
         "config": make_config(widths=[8, 16], order="time", order_column="day", drop=["a"]),
     }
     for _ in range(data.draw(st.integers(1, 3))):
-        forge(data, whole)
+        forge(data, contents)
     try:
-        page = make_report(*(whole.get(name, {}) for name in ("result", "history", "config")))
+        page = make_report(*(contents.get(name, {}) for name in ("result", "history", "config")))
     except TabNASError:
         return
-    checked(page)
+    check_page(page)
 
 
 @given(value=anything)
-def test_anything_instead_of_files(value: Any) -> None:
+def test_any_values_instead_of_files_give_a_page_or_an_error(value: Any) -> None:
     for files in (
         (value, [], {}),
         (make_result(), value, make_config()),
@@ -255,4 +255,4 @@ def test_anything_instead_of_files(value: Any) -> None:
             page = make_report(*files)
         except TabNASError:
             continue
-        checked(page)
+        check_page(page)

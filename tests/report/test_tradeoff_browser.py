@@ -11,7 +11,7 @@ import pytest
 from tests.report.conftest import make_config, make_tradeoff, make_tradeoff_page
 from tests.report.test_browser import (
     CONTRASTS,
-    LEAST_CONTRAST,
+    MIN_CONTRAST,
     OUTSIDE,
     PHONE,
     browser,
@@ -19,7 +19,7 @@ from tests.report.test_browser import (
     show,
 )
 
-__all__ = ["browser", "pytestmark"]  # pytest finds them here
+__all__ = ["browser", "pytestmark"]  # for pytest
 OVERLAPS = """
 const boxes = [...document.querySelectorAll('#tradeoff svg text')]
   .map(t => [t.textContent, t.getBoundingClientRect()]);
@@ -30,8 +30,8 @@ return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([b, q]) =>
 """
 
 
-def many() -> dict[str, Any]:
-    """Networks that lie close together, with long names."""
+def make_close_networks() -> dict[str, Any]:
+    """Return a trade-off of similar networks with long names."""
     models = []
     for k in range(20):
         model = deepcopy(make_tradeoff()["models"][1])
@@ -54,16 +54,16 @@ def many() -> dict[str, Any]:
 
 @pytest.fixture(scope="module", params=["few", "many"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    facts = many() if request.param == "many" else make_tradeoff()
+    tradeoff = make_close_networks() if request.param == "many" else make_tradeoff()
     config = make_config() | {"tradeoff": {"cost": "parameters", "limits": [500, 1_000, 2_000]}}
     path = tmp_path_factory.mktemp("page") / "tradeoff.html"
-    path.write_text(make_tradeoff_page(facts, config), encoding="utf-8")
+    path.write_text(make_tradeoff_page(tradeoff, config), encoding="utf-8")
     return path
 
 
-def test_the_page_draws_without_complaints(browser: Any, page: Path) -> None:
+def test_the_page_is_drawn_without_errors(browser: Any, page: Path) -> None:
     browser.get("about:blank")
-    browser.get_log("browser")  # of what was before
+    browser.get_log("browser")  # drop earlier entries
     show(browser, page)
     sizes = browser.execute_script(
         "return [...document.querySelectorAll('figure svg')]"
@@ -76,19 +76,19 @@ def test_the_page_draws_without_complaints(browser: Any, page: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [PHONE, 1_100])
-def test_no_words_lie_upon_others(browser: Any, page: Path, width: int) -> None:
+def test_no_texts_overlap(browser: Any, page: Path, width: int) -> None:
     show(browser, page, width=width)
     assert browser.execute_script(OVERLAPS) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_stands_out(browser: Any, page: Path, scheme: str) -> None:
+def test_every_text_has_enough_contrast(browser: Any, page: Path, scheme: str) -> None:
     show(browser, page, scheme=scheme)
-    found = browser.execute_script(CONTRASTS)
-    assert len(found) > 60
-    assert [words for contrast, words in found if contrast < LEAST_CONTRAST] == []
+    contrasts = browser.execute_script(CONTRASTS)
+    assert len(contrasts) > 60
+    assert [text for contrast, text in contrasts if contrast < MIN_CONTRAST] == []
 
 
-def test_a_phone_need_not_scroll_sideways(browser: Any, page: Path) -> None:
+def test_the_page_fits_the_width_of_a_phone(browser: Any, page: Path) -> None:
     show(browser, page, width=PHONE)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE
