@@ -61,7 +61,7 @@ def test_an_error_of_a_job_is_raised_unchanged(job_config: JobConfig) -> None:
 
 
 def test_an_error_that_cannot_be_pickled_is_replaced() -> None:
-    with pytest.raises(RuntimeError, match="PeculiarError: 7 and 7"):
+    with pytest.raises(RuntimeError, match="UnpicklableError: 7 and 7"):
         list(run_jobs(work.raise_unpicklable, [7], JobConfig(processes=2)))
 
 

@@ -358,7 +358,7 @@ def run_deaths(folder: str) -> None:
 @pytest.mark.slow
 def test_a_run_killed_while_it_writes_checkpoints_can_be_resumed(tmp_path: Path) -> None:
     """One run is killed at every stage of writing a checkpoint, once in each of its phases."""
-    call = f"from {__name__} import deaths; deaths({str(tmp_path)!r})"
+    call = f"from {__name__} import run_deaths; run_deaths({str(tmp_path)!r})"
     done = subprocess.run(
         [sys.executable, "-c", call], cwd=ROOT, capture_output=True, text=True, check=True
     )
