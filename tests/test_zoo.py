@@ -18,7 +18,7 @@ from tabnas.data import ClassTarget, DataWarning, Encoded, Table, TableEncoder, 
 from tabnas.export import export_onnx, onnx_inputs
 from tabnas.stores import encode_store
 from tests.conftest import BRIEF, patch_plan_constants
-from tests.export.strategies import untrained
+from tests.export.strategies import make_untrained_model
 from tests.zoo import NEW, ZOO, Animal, write_table
 
 QUICK = ("codes with leading zeros, declared", "dollars", "thousands in a file of decimal commas")
@@ -107,7 +107,7 @@ def test_stores_see_what_tables_see(animal: Animal, tmp_path: Path) -> None:
 @each
 def test_an_onnx_file_answers_alike(animal: Animal, tmp_path: Path) -> None:
     target = ClassTarget(name="y", classes=("no", "yes"))
-    model = untrained(fitted(animal, tmp_path), target, [4])
+    model = make_untrained_model(fitted(animal, tmp_path), target, [4])
     tables = new_tables(animal, tmp_path, model.encoder)
     rows = pa.concat_tables([_texts(t) for way, t in tables.items() if "frame" in way])
     export_onnx(model, tmp_path / "model.onnx", check=rows)

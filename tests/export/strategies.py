@@ -60,48 +60,50 @@ class RandomModel:
     """A model, the rows that its encoder was fitted on, and other rows."""
 
     model: Model
-    seen: Table
+    training_rows: Table
     other: Table
 
 
 @st.composite
 def columns(draw: st.DrawFn, kind: str) -> tuple[pa.Array, pa.Array]:
-    """Two columns of a kind, one to fit on and one that may hold anything, both with gaps."""
+    """Draw two columns of a kind with gaps, one to fit on and one with other values."""
     values, type_ = KINDS[kind]
-    some = st.lists(st.one_of(st.none(), values, values), min_size=ROWS, max_size=ROWS)
+    any_values = st.lists(st.one_of(st.none(), values, values), min_size=ROWS, max_size=ROWS)
     pool = draw(st.lists(values, min_size=2, max_size=4))
     repeated = st.lists(st.sampled_from([None, *pool]), min_size=ROWS, max_size=ROWS)
-    return pa.array(draw(repeated | some), type_), pa.array(draw(some | repeated), type_)
+    return pa.array(draw(repeated | any_values), type_), pa.array(
+        draw(any_values | repeated), type_
+    )
 
 
 @st.composite
 def models(draw: st.DrawFn) -> RandomModel:
-    """Models of every task over columns of every kind."""
+    """Draw models of every task with columns of every kind."""
     names = draw(st.lists(NAMES.filter(bool), min_size=1, max_size=5, unique=True))
     kinds = [draw(st.sampled_from(sorted(KINDS))) for _ in names]
     pairs = [draw(columns(kind)) for kind in kinds]
-    seen, other = (
+    training_rows, other = (
         Table(pa.table({n: pair[i] for n, pair in zip(names, pairs, strict=True)})) for i in (0, 1)
     )
-    forced = {
+    forced_kinds = {
         name: "categorical"
         for name, kind in zip(names, kinds, strict=True)
         if kind in ("text", "integers") or (kind == "boolean" and draw(st.booleans()))
     }
     encoder = TableEncoder.fit(
-        _with_one_sure_column(seen),
-        kinds=forced,
+        _add_varying_column(training_rows),
+        kinds=forced_kinds,
         scaling=draw(st.sampled_from(["robust", "standard", "none"])),
         min_count=draw(st.integers(1, 2)),
     )
-    model = untrained(
+    model = make_untrained_model(
         encoder,
         draw(targets()),
         draw(st.lists(st.integers(1, 9), max_size=3)),
         dimensions=[draw(st.integers(1, 3)) for _ in encoder.categories],
         seed=draw(st.integers(0, 100)),
     )
-    return RandomModel(model, _with_one_sure_column(seen), _with_one_sure_column(other))
+    return RandomModel(model, _add_varying_column(training_rows), _add_varying_column(other))
 
 
 @st.composite
@@ -112,7 +114,7 @@ def targets(draw: st.DrawFn) -> Target:
     return NumberTarget(name="answer", center=center, scale=scale)
 
 
-def untrained(
+def make_untrained_model(
     encoder: TableEncoder,
     target: Target,
     widths: list[int],
@@ -121,7 +123,7 @@ def untrained(
     seed: int = 0,
     **limits: float,
 ) -> Model:
-    """A model of random weights."""
+    """Make a model with random weights."""
     dimensions = [2] * len(encoder.categories) if dimensions is None else dimensions
     task = network_task(encoder, target, dimensions)
     architecture = Architecture(tuple(widths))
@@ -143,7 +145,7 @@ def untrained(
 
 
 def can_predict(model: Model, table: Table) -> bool:
-    """Return whether the model itself has finite outputs: without scaling it may not."""
+    """Return whether the model has finite outputs, which it may not have without scaling."""
     try:
         model.predict_raw(table)
     except TabNASError:
@@ -151,7 +153,7 @@ def can_predict(model: Model, table: Table) -> bool:
     return True
 
 
-def _with_one_sure_column(table: Table) -> Table:
-    """A column that is never constant, lest nothing be left to learn from."""
+def _add_varying_column(table: Table) -> Table:
+    """Add a column that is not constant, so that there is always a feature."""
     name = "sure" + "_" * max(map(len, table.names))
     return Table(table.arrow.append_column(name, pa.array(np.arange(ROWS) % 3 * 0.5)))

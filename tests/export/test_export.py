@@ -22,10 +22,10 @@ from tabnas.export._int8 import QuantizationResult
 from tabnas.export._network import Int8Array
 from tabnas.export._onnx_file import OnnxFile, build_file
 from tabnas.model import Model
-from tests.export.strategies import untrained
+from tests.export.strategies import make_untrained_model
 
 
-def table_of(rows: int = 400) -> Table:
+def make_table(rows: int = 400) -> Table:
     rng = np.random.default_rng(0)
     size = rng.normal(size=rows)
     return Table.from_data(
@@ -40,14 +40,14 @@ def table_of(rows: int = 400) -> Table:
 
 @pytest.fixture
 def model() -> Model:
-    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
+    encoder = TableEncoder.fit(make_table(), drop=["kind", "value"])
     target = ClassTarget(name="kind", classes=("high", "low"))
-    return untrained(encoder, target, [64, 32], parameters=4_000, latency_us=7.5)
+    return make_untrained_model(encoder, target, [64, 32], parameters=4_000, latency_us=7.5)
 
 
-def test_the_file_says_what_it_is(model: Model, tmp_path: Path) -> None:
+def test_the_file_has_metadata(model: Model, tmp_path: Path) -> None:
     path = tmp_path / "new" / "m.onnx"
-    exported = export_onnx(model, path, check=table_of())
+    exported = export_onnx(model, path, check=make_table())
     assert exported.path == path
     assert exported.bytes == path.stat().st_size
     assert exported.parameters == model.costs["parameters"]
@@ -76,7 +76,7 @@ def test_equal_models_give_equal_bytes(model: Model, tmp_path: Path) -> None:
 
 
 def test_weights_only_takes_encoded_rows(model: Model, tmp_path: Path) -> None:
-    exported = export_onnx(model, tmp_path / "m.onnx", check=table_of(), weights_only=True)
+    exported = export_onnx(model, tmp_path / "m.onnx", check=make_table(), weights_only=True)
     assert exported.inputs == {"numeric": "float32", "codes": "int64"}
     assert exported.outputs == {"raw": "float32", "probabilities": "float32"}
     data = (tmp_path / "m.onnx").read_bytes()
@@ -84,15 +84,15 @@ def test_weights_only_takes_encoded_rows(model: Model, tmp_path: Path) -> None:
     assert json.loads(metadata["tabnas.numeric_features"]) == ["size", "size is missing"]
     assert json.loads(metadata["tabnas.code_columns"]) == ["colour"]
     encoder = TableEncoder.from_dict(json.loads(metadata["tabnas.encoder"]))
-    encoded = encoder.encode(table_of())
+    encoded = encoder.encode(make_table())
     codes = encoded.categorical.astype(np.int64)
     outputs = OnnxSession(data).run({"numeric": encoded.numeric, "codes": codes})
-    np.testing.assert_allclose(outputs["raw"], model.predict_raw(table_of()), atol=1e-5)
+    np.testing.assert_allclose(outputs["raw"], model.predict_raw(make_table()), atol=1e-5)
 
 
-def test_weights_only_of_a_quantity_gives_values_too(tmp_path: Path) -> None:
-    encoder = TableEncoder.fit(table_of(), drop=["kind", "value", "colour"])
-    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [])
+def test_weights_only_of_a_numeric_target_also_outputs_values(tmp_path: Path) -> None:
+    encoder = TableEncoder.fit(make_table(), drop=["kind", "value", "colour"])
+    model = make_untrained_model(encoder, NumberTarget(name="value", center=100, scale=3), [])
     exported = export_onnx(model, tmp_path / "m.onnx", weights_only=True)
     assert exported.inputs == {"numeric": "float32"}
     assert exported.outputs == {"raw": "float32", "value": "float64"}
@@ -101,11 +101,11 @@ def test_weights_only_of_a_quantity_gives_values_too(tmp_path: Path) -> None:
 # -- errors --------------------------------------------------------------------------------------
 
 
-class Shifted(NumericColumn):
-    """Encodes otherwise than the file, which takes it for an ordinary one."""
+class ShiftedColumn(NumericColumn):
+    """A numeric column that encodes differently from the exported file."""
 
     @classmethod
-    def fit(cls, name: str, column: object) -> Shifted:
+    def fit(cls, name: str, column: object) -> ShiftedColumn:
         fitted = NumericColumn.fit(name, column)
         return cls.from_dict({key: v for key, v in fitted.to_dict().items() if key != "kind"})
 
@@ -115,15 +115,15 @@ class Shifted(NumericColumn):
 
 
 def test_a_file_that_disagrees_is_not_written(tmp_path: Path) -> None:
-    shifted = Shifted.fit("x", Table.from_data({"x": [1.0, 2.0, 5.0]}).column("x"))
+    shifted = ShiftedColumn.fit("x", Table.from_data({"x": [1.0, 2.0, 5.0]}).column("x"))
     encoder = TableEncoder((shifted,), (), (), ("x",), True)
-    model = untrained(encoder, NumberTarget(name="y", center=0, scale=1), [])
+    model = make_untrained_model(encoder, NumberTarget(name="y", center=0, scale=1), [])
     with pytest.raises(TabNASError, match=r"of the synthetic rows differs .*; nothing was written"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
 
 
-def test_an_existing_file_survives_an_error(model: Model, tmp_path: Path) -> None:
+def test_an_existing_file_is_kept_after_an_error(model: Model, tmp_path: Path) -> None:
     export_onnx(model, tmp_path / "m.onnx")
     before = (tmp_path / "m.onnx").read_bytes()
     with pytest.raises(TabNASError, match="int8 weights must be checked on rows with the target"):
@@ -133,8 +133,8 @@ def test_an_existing_file_survives_an_error(model: Model, tmp_path: Path) -> Non
 
 
 def test_measured_limits_are_marked(tmp_path: Path) -> None:
-    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
-    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [8])
+    encoder = TableEncoder.fit(make_table(), drop=["kind", "value"])
+    model = make_untrained_model(encoder, NumberTarget(name="value", center=100, scale=3), [8])
     export_onnx(model, tmp_path / "counted.onnx")
     metadata = {p.key: p.value for p in onnx.load(tmp_path / "counted.onnx").metadata_props}
     assert "tabnas.limits_measured" not in metadata
@@ -148,23 +148,23 @@ def test_measured_limits_are_marked(tmp_path: Path) -> None:
     assert "not checked again" in measured["latency_us"]
 
 
-def test_the_limit_is_checked_once_more(model: Model, tmp_path: Path) -> None:
+def test_the_limit_is_checked_again(model: Model, tmp_path: Path) -> None:
     object.__setattr__(model, "limits", MappingProxyType({"parameters": 10}))
     with pytest.raises(InfeasibleError, match="the limit on parameters is 10, but"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
 
 
-def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
-    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
-    model = untrained(encoder, ClassTarget(name="y", classes=(1, 2**63)), [])
+def test_classes_that_overflow_integers_are_refused(tmp_path: Path) -> None:
+    encoder = TableEncoder.fit(make_table(), drop=["kind", "value"])
+    model = make_untrained_model(encoder, ClassTarget(name="y", classes=(1, 2**63)), [])
     with pytest.raises(TabNASError, match="must fit into 64 bits"):
         export_onnx(model, tmp_path / "m.onnx")
     export_onnx(model, tmp_path / "m.onnx", weights_only=True)
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "sentence"),
+    ("name", "options", "message"),
     [
         ("m.pb", {}, "must end in .onnx, got 'm.pb'"),
         ("folder.onnx", {}, "is a folder"),
@@ -174,24 +174,24 @@ def test_classes_that_no_integer_holds(tmp_path: Path) -> None:
         ("m.onnx", {"metric": "rmse"}, "metric of a binary target"),
         ("m.onnx", {"runtime": "onnxruntme"}, "did you mean 'onnxruntime'"),
         ("m.onnx", {"check": {"size": [1.0]}}, "must have the column 'colour'"),
-        ("m.onnx", {"check": table_of(3), "y": ["high"]}, "for each of the 3 rows"),
+        ("m.onnx", {"check": make_table(3), "y": ["high"]}, "for each of the 3 rows"),
     ],
 )
-def test_invalid_arguments(
-    model: Model, tmp_path: Path, name: str, options: dict[str, object], sentence: str
+def test_invalid_arguments_are_refused(
+    model: Model, tmp_path: Path, name: str, options: dict[str, object], message: str
 ) -> None:
     (tmp_path / "folder.onnx").mkdir()
     (tmp_path / "file").touch()
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         export_onnx(model, tmp_path / name, **options)  # type: ignore[arg-type]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder.onnx"]
 
 
-def test_without_onnxruntime_the_reference_checks(
+def test_without_onnxruntime_the_reference_runtime_checks_the_file(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    exported = export_onnx(model, tmp_path / "m.onnx", check=table_of())
+    exported = export_onnx(model, tmp_path / "m.onnx", check=make_table())
     assert exported.parity.runtime.endswith("(reference)")
     with pytest.raises(TabNASError, match=r"pip install 'tabnas\[onnxruntime\]'"):
         export_onnx(model, tmp_path / "m.onnx", runtime="onnxruntime")
@@ -200,9 +200,9 @@ def test_without_onnxruntime_the_reference_checks(
 # -- int8 ----------------------------------------------------------------------------------------
 
 
-def test_int8_is_smaller_and_its_score_measured(model: Model, tmp_path: Path) -> None:
+def test_int8_is_smaller_and_its_score_is_measured(model: Model, tmp_path: Path) -> None:
     exported = export_onnx(
-        model, tmp_path / "m.onnx", check=table_of(), int8=True, margin=0.05, metric="log_loss"
+        model, tmp_path / "m.onnx", check=make_table(), int8=True, margin=0.05, metric="log_loss"
     )
     small = exported.int8
     assert small is not None
@@ -213,78 +213,80 @@ def test_int8_is_smaller_and_its_score_measured(model: Model, tmp_path: Path) ->
     assert abs(small.int8_score - small.float32_score) <= 0.05 * small.float32_score
     metadata = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
     assert metadata["tabnas.weights"] == "int8"
-    outputs = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(onnx_inputs(model, table_of()))
-    np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(table_of()), atol=0.05)
+    outputs = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(onnx_inputs(model, make_table()))
+    np.testing.assert_allclose(
+        outputs["probabilities"], model.predict_proba(make_table()), atol=0.05
+    )
 
 
 def test_an_int8_file_is_compared_with_the_dequantized_model(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def build_wrongly(model: Model, weights: dict[str, Any], *, weights_only: bool) -> OnnxFile:
+    def build_wrong_file(model: Model, weights: dict[str, Any], *, weights_only: bool) -> OnnxFile:
         head = weights["head.2.weight"]
         if isinstance(head, Int8Array):
             weights = weights | {"head.2.weight": replace(head, scale=1.1 * head.scale)}
         return build_file(model, weights, weights_only=weights_only)
 
-    monkeypatch.setattr("tabnas.export._export.build_file", build_wrongly)
+    monkeypatch.setattr("tabnas.export._export.build_file", build_wrong_file)
     with pytest.raises(TabNASError, match="the file must predict the same as the model"):
-        export_onnx(model, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
+        export_onnx(model, tmp_path / "m.onnx", check=make_table(), int8=True, margin=9.0)
     assert not list(tmp_path.iterdir())
 
 
 def test_int8_that_is_no_smaller_is_an_error(tmp_path: Path) -> None:
-    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
-    small = untrained(encoder, ClassTarget(name="kind", classes=("high", "low")), [2])
+    encoder = TableEncoder.fit(make_table(), drop=["kind", "value"])
+    small = make_untrained_model(encoder, ClassTarget(name="kind", classes=("high", "low")), [2])
     with pytest.raises(TabNASError, match="must make the file smaller, but"):
-        export_onnx(small, tmp_path / "m.onnx", check=table_of(), int8=True, margin=9.0)
+        export_onnx(small, tmp_path / "m.onnx", check=make_table(), int8=True, margin=9.0)
     assert not list(tmp_path.iterdir())
 
 
 def test_int8_with_a_separate_target(model: Model, tmp_path: Path) -> None:
-    table = table_of()
+    table = make_table()
     kinds = table.column("kind").to_pylist()
     apart, together = (
-        export_onnx(model, tmp_path / "m.onnx", int8=True, margin=9, check=rows, y=given).int8
-        for rows, given in ((table.drop(["kind"]), kinds), (table, None))
+        export_onnx(model, tmp_path / "m.onnx", int8=True, margin=9, check=rows, y=target).int8
+        for rows, target in ((table.drop(["kind"]), kinds), (table, None))
     )
     assert apart == together
 
 
 def test_int8_beyond_the_margin_is_an_error(tmp_path: Path) -> None:
-    encoder = TableEncoder.fit(table_of(), drop=["kind", "value"])
-    model = untrained(encoder, NumberTarget(name="value", center=100, scale=3), [64, 64])
-    # y is the prediction of the model, so that float32 has no error at all and int8 has some
-    y = model.predict(table_of())
+    encoder = TableEncoder.fit(make_table(), drop=["kind", "value"])
+    model = make_untrained_model(encoder, NumberTarget(name="value", center=100, scale=3), [64, 64])
+    # y is the prediction of the model, so float32 has no error and int8 has some
+    y = model.predict(make_table())
     with pytest.raises(TabNASError, match=r"must keep rmse within 1\.00% of .*, but it is"):
-        export_onnx(model, tmp_path / "m.onnx", check=table_of(), y=y, int8=True)
+        export_onnx(model, tmp_path / "m.onnx", check=make_table(), y=y, int8=True)
     assert not list(tmp_path.iterdir())
 
 
-def test_int8_may_lose_a_margin_of_what_is_better_when_greater(
+def test_the_margin_of_int8_applies_to_metrics_that_are_maximised(
     model: Model, tmp_path: Path
 ) -> None:
-    table = table_of()
+    table = make_table()
     likely = model.predict_proba(table)[:, 1]
-    labels = np.where(likely > np.median(likely), "low", "high")  # by which float32 ranks rightly
+    labels = np.where(likely > np.median(likely), "low", "high")  # float32 ranks them correctly
 
-    def exported(margin: float) -> QuantizationResult:
+    def export(margin: float) -> QuantizationResult:
         options = {"check": table, "y": labels, "metric": "auc", "margin": margin}
-        found = export_onnx(model, tmp_path / "m.onnx", int8=True, **options).int8  # type: ignore[arg-type]
-        assert found is not None
-        return found
+        result = export_onnx(model, tmp_path / "m.onnx", int8=True, **options).int8  # type: ignore[arg-type]
+        assert result is not None
+        return result
 
-    small = exported(0.1)
+    small = export(0.1)
     lost = small.float32_score - small.int8_score
     assert small.float32_score == 1.0
     assert 0 < lost < 0.1
-    assert exported(1.01 * lost).int8_score == small.int8_score
+    assert export(1.01 * lost).int8_score == small.int8_score
     with pytest.raises(TabNASError, match="must keep auc within"):
-        exported(0.99 * lost)
+        export(0.99 * lost)
 
 
-def test_int8_leaves_rows_without_a_target_out(model: Model, tmp_path: Path) -> None:
+def test_int8_leaves_out_rows_without_a_target(model: Model, tmp_path: Path) -> None:
     kinds = ["high", "low", None, ""] * 100
-    options = {"int8": True, "margin": 9.0, "check": table_of().drop(["kind"])}
+    options = {"int8": True, "margin": 9.0, "check": make_table().drop(["kind"])}
     exported = export_onnx(model, tmp_path / "m.onnx", y=kinds, **options)  # type: ignore[arg-type]
     assert exported.int8 is not None
     assert exported.int8.rows == 200
@@ -293,16 +295,18 @@ def test_int8_leaves_rows_without_a_target_out(model: Model, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "target"), [("adult", "income"), ("california_housing", None)])
-def test_real_tables(name: str, target: str | None, tmp_path: Path) -> None:
+def test_models_of_real_tables_can_be_exported(
+    name: str, target: str | None, tmp_path: Path
+) -> None:
     table = load_dataset(name).table
     target = target or table.names[-1]
     encoder = TableEncoder.fit(table, drop=[target], rows=np.arange(2_000))
-    found = (
+    fitted = (
         ClassTarget(name=target, classes=("<=50K", ">50K"))
         if name == "adult"
         else NumberTarget(name=target, center=2.0, scale=1.0)
     )
-    model = replace(untrained(encoder, found, [48, 24]), limits={"parameters": 20_000})
+    model = replace(make_untrained_model(encoder, fitted, [48, 24]), limits={"parameters": 20_000})
     for weights_only in (False, True):
         exported = export_onnx(model, tmp_path / "m.onnx", check=table, weights_only=weights_only)
         assert exported.parity.rows == 10_000

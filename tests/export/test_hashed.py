@@ -1,4 +1,4 @@
-"""Models with hashed columns: complete on disk, and in ONNX without preprocessing."""
+"""Models with hashed columns can be saved, and exported without preprocessing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tabnas import TabNASError
 from tabnas.data import ClassTarget, Table, TableEncoder
 from tabnas.export import export_onnx
 from tabnas.model import Model, load_model, save_model
-from tests.export.strategies import untrained
+from tests.export.strategies import make_untrained_model
 
 TABLE = Table.from_data(
     {
@@ -25,10 +25,10 @@ TABLE = Table.from_data(
 @pytest.fixture
 def model() -> Model:
     encoder = TableEncoder.fit(TABLE, kinds={"user": "hashed"}).with_max_categories(32)
-    return untrained(encoder, ClassTarget(name="answer", classes=("no", "yes")), [4])
+    return make_untrained_model(encoder, ClassTarget(name="answer", classes=("no", "yes")), [4])
 
 
-def test_a_hash_survives_saving(model: Model, tmp_path: Path) -> None:
+def test_a_model_with_hashed_columns_survives_a_round_trip(model: Model, tmp_path: Path) -> None:
     save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again.encoder.describe()["user"].startswith("hashed: 32 buckets")
@@ -39,7 +39,7 @@ def test_a_hash_survives_saving(model: Model, tmp_path: Path) -> None:
         assert (again.predict_proba(rows) == model.predict_proba(rows)).all()
 
 
-def test_onnx_has_no_such_hash(model: Model, tmp_path: Path) -> None:
+def test_preprocessing_with_hashed_columns_cannot_be_exported(model: Model, tmp_path: Path) -> None:
     with pytest.raises(
         TabNASError,
         match="'user' is hashed, and ONNX has no such hash; export the weights only",
@@ -48,6 +48,6 @@ def test_onnx_has_no_such_hash(model: Model, tmp_path: Path) -> None:
     assert not (tmp_path / "model.onnx").exists()
 
 
-def test_weights_alone_can_be_exported(model: Model, tmp_path: Path) -> None:
+def test_weights_only_can_be_exported(model: Model, tmp_path: Path) -> None:
     exported = export_onnx(model, tmp_path / "model.onnx", check=TABLE, weights_only=True)
     assert exported.parity.rows == len(TABLE)

@@ -1,4 +1,4 @@
-"""The inputs of a file for each kind of column, and how missing values are written."""
+"""The inputs of a file for each kind of column, and their missing values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tabnas.export import OnnxSession, export_onnx, onnx_inputs
 from tabnas.export._inputs import MISSING_INTEGER, column_input, parse_integer, takes_integers
 from tabnas.export._onnx_file import build_file
 from tabnas.model import Model
-from tests.export.strategies import untrained
+from tests.export.strategies import make_untrained_model
 
 YES_NO = ClassTarget(name="answer", classes=("no", "yes"))
 
 
-def everything() -> Table:
+def make_all_kinds() -> Table:
     return Table(
         pa.table(
             {
@@ -37,14 +37,14 @@ def everything() -> Table:
     )
 
 
-def model_of(table: Table, **options: object) -> Model:
+def make_model(table: Table, **options: object) -> Model:
     encoder = TableEncoder.fit(table, min_count=1, **options)  # type: ignore[arg-type]
-    return untrained(encoder, YES_NO, [5])
+    return make_untrained_model(encoder, YES_NO, [5])
 
 
-def test_one_input_a_column_with_its_name_type_and_words(tmp_path: Path) -> None:
-    model = model_of(everything(), kinds={"zone": "categorical"})
-    exported = export_onnx(model, tmp_path / "m.onnx", check=everything())
+def test_every_column_has_an_input_with_name_type_and_description(tmp_path: Path) -> None:
+    model = make_model(make_all_kinds(), kinds={"zone": "categorical"})
+    exported = export_onnx(model, tmp_path / "m.onnx", check=make_all_kinds())
     assert exported.inputs == {
         "age": "float64",
         "member": "float64",
@@ -53,10 +53,10 @@ def test_one_input_a_column_with_its_name_type_and_words(tmp_path: Path) -> None
         "since": "int64",
     }
     loaded = onnx.load(tmp_path / "m.onnx")
-    words = {value.name: value.doc_string for value in loaded.graph.input}
-    assert words["age"] == "numeric: a number; missing: NaN"
-    assert words["city"].endswith("missing: the empty text")
-    assert words["since"].endswith(f"missing: {MISSING_INTEGER}")
+    doc_strings = {value.name: value.doc_string for value in loaded.graph.input}
+    assert doc_strings["age"] == "numeric: a number; missing: NaN"
+    assert doc_strings["city"].endswith("missing: the empty text")
+    assert doc_strings["since"].endswith(f"missing: {MISSING_INTEGER}")
     for value in loaded.graph.input:
         rows, width = value.type.tensor_type.shape.dim
         assert (rows.dim_param, width.dim_value) == ("rows", 1)
@@ -65,57 +65,57 @@ def test_one_input_a_column_with_its_name_type_and_words(tmp_path: Path) -> None
     assert json.loads(metadata["tabnas.columns_ignored"]) == ["same"]
 
 
-def test_rows_of_a_table_as_a_file_takes_them() -> None:
-    model = model_of(everything(), kinds={"zone": "categorical"})
-    given = onnx_inputs(model, everything())
-    assert given["zone"].tolist() == [[4], [8], [MISSING_INTEGER], [4]]
-    assert given["since"].tolist() == [[0], [86_400], [MISSING_INTEGER], [10**9]]
-    assert given["city"].tolist() == [["Bern"], [""], ["Zürich"], ["Bern"]]
-    np.testing.assert_array_equal(given["member"][:, 0], [1, 0, np.nan, 1])
-    assert all(array.shape == (4, 1) for array in given.values())
+def test_rows_of_a_table_are_converted_to_inputs() -> None:
+    model = make_model(make_all_kinds(), kinds={"zone": "categorical"})
+    inputs = onnx_inputs(model, make_all_kinds())
+    assert inputs["zone"].tolist() == [[4], [8], [MISSING_INTEGER], [4]]
+    assert inputs["since"].tolist() == [[0], [86_400], [MISSING_INTEGER], [10**9]]
+    assert inputs["city"].tolist() == [["Bern"], [""], ["Zürich"], ["Bern"]]
+    np.testing.assert_array_equal(inputs["member"][:, 0], [1, 0, np.nan, 1])
+    assert all(array.shape == (4, 1) for array in inputs.values())
 
 
-def test_arrays_are_taken_by_position() -> None:
-    model = model_of(Table.from_data(np.array([[1.0, 2.0], [3.0, 5.0], [0.5, 4.0]])))
+def test_arrays_are_matched_by_position() -> None:
+    model = make_model(Table.from_data(np.array([[1.0, 2.0], [3.0, 5.0], [0.5, 4.0]])))
     assert onnx_inputs(model, np.array([[7.0, 8.0]]))["x1"].tolist() == [[8.0]]
     with pytest.raises(TabNASError, match="must have the 2 columns of the training table"):
         onnx_inputs(model, np.zeros((1, 3)))
 
 
-def test_an_unseen_category_is_any_other_integer_or_text() -> None:
-    model = model_of(everything(), kinds={"zone": "categorical"})
+def test_any_other_integer_or_text_is_an_unseen_category() -> None:
+    model = make_model(make_all_kinds(), kinds={"zone": "categorical"})
     rows = {"age": [30], "member": [True], "city": ["Bern"], "zone": [4], "since": ["2001-01-01"]}
     as_table = Table.from_data(rows | {"city": ["Olten"], "zone": ["centre"]})
-    given = onnx_inputs(model, as_table)
-    assert given["zone"][0, 0] not in (4, 8, MISSING_INTEGER)
+    inputs = onnx_inputs(model, as_table)
+    assert inputs["zone"][0, 0] not in (4, 8, MISSING_INTEGER)
     expected = model.predict_proba(as_table)
-    for zone in (given["zone"], np.array([[77]])):
-        outputs = _probabilities(model, given | {"zone": zone, "city": np.array([["?!"]], object)})
+    for zone in (inputs["zone"], np.array([[77]])):
+        outputs = _probabilities(model, inputs | {"zone": zone, "city": np.array([["?!"]], object)})
         np.testing.assert_allclose(outputs, expected, atol=1e-6)
 
 
-def test_marks_of_missing_texts_are_known_to_the_file() -> None:
-    model = model_of(everything())
-    given = onnx_inputs(model, everything())
+def test_marks_of_missing_texts_are_recognised_by_the_file() -> None:
+    model = make_model(make_all_kinds())
+    inputs = onnx_inputs(model, make_all_kinds())
     outputs = [
-        _probabilities(model, given | {"city": np.array([[mark]] * 4, object)})
+        _probabilities(model, inputs | {"city": np.array([[mark]] * 4, object)})
         for mark in ("", "?", "NA", "null")
     ]
     assert all((one == outputs[0]).all() for one in outputs)
 
 
-def test_infinite_numbers_act_as_the_largest() -> None:
-    model = model_of(everything())
-    given = onnx_inputs(model, everything())
+def test_infinite_numbers_count_as_the_largest() -> None:
+    model = make_model(make_all_kinds())
+    inputs = onnx_inputs(model, make_all_kinds())
     largest, infinite = (
-        _probabilities(model, given | {"age": np.full((4, 1), x)}) for x in (1.7e308, np.inf)
+        _probabilities(model, inputs | {"age": np.full((4, 1), x)}) for x in (1.7e308, np.inf)
     )
     np.testing.assert_array_equal(largest, infinite)
 
 
-def _probabilities(model: Model, given: dict[str, np.ndarray]) -> np.ndarray:
+def _probabilities(model: Model, inputs: dict[str, np.ndarray]) -> np.ndarray:
     file = build_file(model, model.weights, weights_only=False)
-    return OnnxSession(file.data).run(given)["probabilities"]
+    return OnnxSession(file.data).run(inputs)["probabilities"]
 
 
 @pytest.mark.parametrize(
@@ -139,15 +139,15 @@ def test_categories_are_integers_if_all_are(vocabulary: tuple[str, ...], integer
 
 
 @pytest.mark.parametrize("text", ["", "-", "+1", "1_0", "٣", "1e3", "-0", "9" * 30])
-def test_no_integers(text: str) -> None:
+def test_texts_that_are_not_integers(text: str) -> None:
     assert parse_integer(text) is None
 
 
-def test_names_of_columns_and_outputs_may_clash(tmp_path: Path) -> None:
+def test_outputs_are_renamed_if_columns_have_their_names(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = ["label", "probabilities", "label_", "layer.1.weight", "sub", "日本", "a b/c:0"]
     table = Table.from_data({name: rng.normal(size=9) for name in names})
-    exported = export_onnx(model_of(table), tmp_path / "m.onnx", check=table)
+    exported = export_onnx(make_model(table), tmp_path / "m.onnx", check=table)
     assert list(exported.inputs) == names
     assert list(exported.outputs) == ["label__", "probabilities_"]
     metadata = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
@@ -155,14 +155,14 @@ def test_names_of_columns_and_outputs_may_clash(tmp_path: Path) -> None:
     assert roles == {"label__": "label", "probabilities_": "probabilities"}
 
 
-def test_features_named_like_columns_stay_apart(tmp_path: Path) -> None:
+def test_features_named_like_columns_are_kept_apart(tmp_path: Path) -> None:
     table = Table.from_data({"a is missing": [0.0, 1.0, 2.0, 9.0], "a": [1.0, None, 3.0, 4.0]})
-    exported = export_onnx(model_of(table), tmp_path / "m.onnx", check=table)
+    exported = export_onnx(make_model(table), tmp_path / "m.onnx", check=table)
     assert exported.parity.rows == 4
 
 
-class Odd(EncodedColumn):
-    """A kind of column that no file knows."""
+class OddColumn(EncodedColumn):
+    """A kind of column that cannot be exported."""
 
     kind = Kind.NUMERIC
 
@@ -177,9 +177,9 @@ class Odd(EncodedColumn):
         return "odd"
 
 
-def test_a_kind_that_no_file_takes_is_refused_by_name(tmp_path: Path) -> None:
-    encoder = TableEncoder((Odd(name="odd"),), (), (), ("odd",), True)
-    model = untrained(encoder, YES_NO, [2])
+def test_a_kind_that_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    encoder = TableEncoder((OddColumn(name="odd"),), (), (), ("odd",), True)
+    model = make_untrained_model(encoder, YES_NO, [2])
     with pytest.raises(TabNASError, match="but 'odd' is numeric; export the weights only"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())

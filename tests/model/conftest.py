@@ -16,7 +16,7 @@ from tabnas.space import Architecture
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model, and what it was made of."""
+    """A model with its network, table, encoded rows and truth."""
 
     model: Model
     net: SuperNet
@@ -69,8 +69,8 @@ def diabetes() -> Fitted:
     return fit_dataset("diabetes", ())
 
 
-def mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
-    """Columns of every kind, with gaps."""
+def make_mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
+    """Return columns of every kind, with gaps."""
     rng = np.random.default_rng(seed)
     cities = ["Bern", "Basel", "Zug", None]
     days = np.datetime64("2024-01-01") + rng.integers(0, 500, rows)
@@ -85,8 +85,8 @@ def mixed_columns(rows: int, seed: int = 0) -> dict[str, list[object]]:
 
 @pytest.fixture(scope="session")
 def mixed() -> Fitted:
-    """Every kind of column; the labels are whole numbers."""
-    table = Table.from_data(mixed_columns(300))
+    """Fit a model to every kind of column, with integer labels."""
+    table = Table.from_data(make_mixed_columns(300))
     labels = np.random.default_rng(1).integers(0, 2, 300)
     column = Table.from_data({"y": labels * 3 + 2}).column("y")
     return fit(table, fit_target("y", column), column, (8,), parameters=2_000, latency_us=5.5)
@@ -94,12 +94,12 @@ def mixed() -> Fitted:
 
 @pytest.fixture(scope="session", params=["iris", "breast_cancer", "diabetes", "mixed"])
 def fitted(request: pytest.FixtureRequest) -> Fitted:
-    found: Fitted = request.getfixturevalue(request.param)
-    return found
+    fitted_model: Fitted = request.getfixturevalue(request.param)
+    return fitted_model
 
 
 @pytest.fixture
 def one_thread():
-    """Keep scikit-learn's trees to one core."""
+    """Limit scikit-learn's trees to one thread."""
     with threadpool_limits(limits=1):
         yield

@@ -25,21 +25,21 @@ NUMBER = NumberTarget(name="y", center=0.0, scale=1.0)
 THREE = ClassTarget(name="y", classes=("a", "b", "c"))
 
 
-def labelled(fitted: Fitted, rows: slice) -> TreeRows:
-    inputs = inputs_of(fitted).encode(fitted.table, np.arange(len(fitted.table))[rows])
+def make_tree_rows(fitted: Fitted, rows: slice) -> TreeRows:
+    inputs = make_tree_inputs(fitted).encode(fitted.table, np.arange(len(fitted.table))[rows])
     truth = fitted.truth[rows]
     if isinstance(fitted.model.target, NumberTarget):
         truth = fitted.model.target.decode(truth)
     return TreeRows(inputs=inputs, truth=truth)
 
 
-def inputs_of(fitted: Fitted) -> TreeInputs:
+def make_tree_inputs(fitted: Fitted) -> TreeInputs:
     return TreeInputs(fitted.model.encoder)
 
 
 def test_trivial_predictions():
-    found = trivial_prediction(THREE, [0, 0, 1], [1.0, 1.0, 2.0], 2)
-    np.testing.assert_allclose(found, [[0.5, 0.5, 0.0]] * 2)
+    prediction = trivial_prediction(THREE, [0, 0, 1], [1.0, 1.0, 2.0], 2)
+    np.testing.assert_allclose(prediction, [[0.5, 0.5, 0.0]] * 2)
     np.testing.assert_allclose(trivial_prediction(NUMBER, [1.0, 4.0], [2.0, 1.0], 3), [2.0] * 3)
     huge = trivial_prediction(NUMBER, [1.5e308, 1.7e308, -1e308], [1.0, 1.0, 2.0], 1)
     np.testing.assert_allclose(huge, [0.3e308])
@@ -48,34 +48,37 @@ def test_trivial_predictions():
 
 
 @pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "mixed", "iris"])
-def test_trees_beat_knowing_nothing_on_their_training_rows(name, request):
+def test_boosted_trees_beat_the_trivial_prediction_on_training_rows(name, request):
     fitted = request.getfixturevalue(name)
     target = fitted.model.target
-    train, held = labelled(fitted, slice(None, None, 2)), labelled(fitted, slice(1, None, 2))
-    found = fit_boosted_trees(
-        target,
-        inputs_of(fitted).is_category,
-        train,
-        [train.inputs, held.inputs],
-        validation=held,
+    train, validation = (
+        make_tree_rows(fitted, slice(None, None, 2)),
+        make_tree_rows(fitted, slice(1, None, 2)),
     )
-    nothing = trivial_prediction(target, train.truth, None, len(train.inputs))
+    boosted = fit_boosted_trees(
+        target,
+        make_tree_inputs(fitted).is_category,
+        train,
+        [train.inputs, validation.inputs],
+        validation=validation,
+    )
+    trivial = trivial_prediction(target, train.truth, None, len(train.inputs))
     metric = "r2" if isinstance(target, NumberTarget) else "log_loss"
     better, worse = (
         score(target, train.truth, prediction, resamples=10)[metric].value
-        for prediction in (found.predictions[0], nothing)
+        for prediction in (boosted.predictions[0], trivial)
     )
     assert (better > worse) == (metric == "r2")
-    assert len(found.predictions[1]) == len(held.inputs)
-    assert 0 < found.trees <= found.nodes
-    assert found.seconds > 0
+    assert len(boosted.predictions[1]) == len(validation.inputs)
+    assert 0 < boosted.trees <= boosted.nodes
+    assert boosted.seconds > 0
 
 
-def test_trees_are_scikit_learns(mixed: Fitted):
-    rows = labelled(mixed, slice(None))
+def test_boosted_trees_equal_those_of_scikit_learn(mixed: Fitted):
+    rows = make_tree_rows(mixed, slice(None))
     weight = np.linspace(0.1, 2.0, 300)
-    is_category = inputs_of(mixed).is_category
-    found = fit_boosted_trees(
+    is_category = make_tree_inputs(mixed).is_category
+    boosted = fit_boosted_trees(
         mixed.model.target,
         is_category,
         TreeRows(inputs=rows.inputs, truth=rows.truth, weight=weight),
@@ -86,63 +89,75 @@ def test_trees_are_scikit_learns(mixed: Fitted):
     trees = HistGradientBoostingClassifier(
         random_state=3, early_stopping=False, categorical_features=list(is_category)
     ).fit(matrix, rows.truth, weight)
-    np.testing.assert_array_equal(found.predictions[0], trees.predict_proba(matrix))
-    assert found.trees == 100
+    np.testing.assert_array_equal(boosted.predictions[0], trees.predict_proba(matrix))
+    assert boosted.trees == 100
 
 
-def test_validation_rows_stop_the_growth(diabetes: Fitted):
-    train, held = labelled(diabetes, slice(0, 300)), labelled(diabetes, slice(300, None))
+def test_validation_rows_stop_the_training_of_trees(diabetes: Fitted):
+    train, validation = (
+        make_tree_rows(diabetes, slice(0, 300)),
+        make_tree_rows(diabetes, slice(300, None)),
+    )
     grown = fit_boosted_trees(diabetes.model.target, (), train, [])
-    stopped = fit_boosted_trees(diabetes.model.target, (), train, [], validation=held)
+    stopped = fit_boosted_trees(diabetes.model.target, (), train, [], validation=validation)
     assert stopped.trees < grown.trees == 100
     assert stopped.nodes < grown.nodes
 
 
-def test_validation_rows_that_weigh_next_to_nothing_do_not_stop_it(diabetes: Fitted):
-    train, held = labelled(diabetes, slice(0, 300)), labelled(diabetes, slice(300, None))
-    rows = len(held.inputs)
-    both = np.concatenate([held.inputs, held.inputs])
+def test_validation_rows_of_tiny_weight_do_not_stop_the_training_of_trees(diabetes: Fitted):
+    train, validation = (
+        make_tree_rows(diabetes, slice(0, 300)),
+        make_tree_rows(diabetes, slice(300, None)),
+    )
+    rows = len(validation.inputs)
+    both = np.concatenate([validation.inputs, validation.inputs])
     noisy = TreeRows(
         inputs=both,
-        truth=np.concatenate([held.truth, np.random.default_rng(0).permutation(held.truth)]),
+        truth=np.concatenate(
+            [validation.truth, np.random.default_rng(0).permutation(validation.truth)]
+        ),
         weight=np.repeat([1.0, 1e-9], rows),
     )
     target = diabetes.model.target
-    expected, found, unweighted = (
-        fit_boosted_trees(target, (), train, [], validation=validation).trees
-        for validation in (held, noisy, TreeRows(inputs=both, truth=noisy.truth))
+    expected, weighted, unweighted = (
+        fit_boosted_trees(target, (), train, [], validation=held_out).trees
+        for held_out in (validation, noisy, TreeRows(inputs=both, truth=noisy.truth))
     )
-    assert found == expected != unweighted
+    assert weighted == expected != unweighted
 
 
-def codes(values: list[int]) -> np.ndarray:
+def make_codes(values: list[int]) -> np.ndarray:
     return np.stack([np.linspace(0, 1, len(values)), values], axis=1).astype(np.float32)
 
 
-def test_classes_that_training_or_validation_lacks():
-    rows = codes([0, 1] * 50)
+def test_classes_may_be_missing_in_training_or_validation_rows():
+    rows = make_codes([0, 1] * 50)
     train = TreeRows(inputs=rows, truth=np.array([0, 2] * 50))
-    unseen = TreeRows(inputs=codes([0, 1]), truth=np.array([1, 1]))
-    found = fit_boosted_trees(THREE, [False, True], train, [rows, codes([])], validation=unseen)
-    assert found.predictions[0].shape == (100, 3)
-    assert (found.predictions[0][:, 1] == 0).all()
-    assert (found.predictions[0].argmax(axis=1) == train.truth).all()
-    assert found.predictions[1].shape == (0, 3)
-    weight = np.array([1.0, 0.0] * 50)  # now only one class weighs something
+    unseen = TreeRows(inputs=make_codes([0, 1]), truth=np.array([1, 1]))
+    boosted = fit_boosted_trees(
+        THREE, [False, True], train, [rows, make_codes([])], validation=unseen
+    )
+    assert boosted.predictions[0].shape == (100, 3)
+    assert (boosted.predictions[0][:, 1] == 0).all()
+    assert (boosted.predictions[0].argmax(axis=1) == train.truth).all()
+    assert boosted.predictions[1].shape == (0, 3)
+    weight = np.array([1.0, 0.0] * 50)  # only one class has a weight
     single = TreeRows(inputs=rows, truth=train.truth, weight=weight)
-    lonely = fit_boosted_trees(THREE, [False, True], single, [codes([0])])
+    lonely = fit_boosted_trees(THREE, [False, True], single, [make_codes([0])])
     assert lonely.predictions[0].tolist() == [[1.0, 0.0, 0.0]]
     assert (lonely.trees, lonely.nodes) == (0, 0)
 
 
-def test_with_a_scikit_learn_that_hides_its_trees_their_nodes_are_not_counted() -> None:
+def test_nodes_are_unknown_if_scikit_learn_hides_its_trees() -> None:
     for trees in (object(), SimpleNamespace(_predictors=None)):
         assert _baselines._count_nodes(trees) is None
 
 
 def test_truth_must_match_the_rows():
     with pytest.raises(TabNASError, match="truth must have the 2 rows of the inputs"):
-        fit_boosted_trees(NUMBER, [False, True], TreeRows(inputs=codes([0, 1]), truth=[1.0]), [])
+        fit_boosted_trees(
+            NUMBER, [False, True], TreeRows(inputs=make_codes([0, 1]), truth=[1.0]), []
+        )
 
 
 def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,14 +166,14 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_baselines, "CHUNK_ROWS", 7)
     rng = np.random.default_rng(0)
     numeric = rng.normal(size=(200, 3)).astype(np.float32)
-    numeric[:, 0].sort()  # one class comes first, so that the first rows would not do
+    numeric[:, 0].sort()  # sorted, so that the first rows have one class only
     truth = (numeric[:, 0] > 0).astype(np.int64)
     rows = TreeRows(inputs=numeric, truth=truth, weight=(np.arange(200) % 2).astype(float))
     target = ClassTarget(name="y", classes=("a", "b"))
-    found, again = (
+    boosted, again = (
         fit_boosted_trees(target, (), rows, [numeric], validation=rows, seed=1) for _ in range(2)
     )
-    assert found.rows == 60
-    assert found.predictions[0].shape == (200, 2)
-    assert (found.predictions[0].argmax(axis=1) == truth).mean() > 0.9
-    np.testing.assert_array_equal(found.predictions[0], again.predictions[0])
+    assert boosted.rows == 60
+    assert boosted.predictions[0].shape == (200, 2)
+    assert (boosted.predictions[0].argmax(axis=1) == truth).mean() > 0.9
+    np.testing.assert_array_equal(boosted.predictions[0], again.predictions[0])

@@ -11,7 +11,7 @@ from tabnas.model import apply_temperature, fit_temperature, probabilities
 
 
 def sample_rows(seed: int, rows: int, outputs: int, temperature: float):
-    """Logits, and labels sampled from their probabilities at temperature `temperature`."""
+    """Return logits, and labels sampled from their probabilities at a temperature."""
     rng = np.random.default_rng(seed)
     logits = 3 * rng.standard_normal((rows, outputs)).astype(np.float32)
     proba = probabilities(logits / temperature)
@@ -21,27 +21,27 @@ def sample_rows(seed: int, rows: int, outputs: int, temperature: float):
 
 @pytest.mark.parametrize("outputs", [1, 3, 10])
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0, 5.0])
-def test_finds_the_temperature_that_the_labels_were_sampled_at(outputs, temperature) -> None:
+def test_the_temperature_of_sampled_labels_is_recovered(outputs, temperature) -> None:
     logits, labels = sample_rows(0, 20_000, outputs, temperature)
     assert fit_temperature(logits, labels) == pytest.approx(temperature, rel=0.1)
 
 
 @given(st.integers(0, 1_000), st.integers(1, 60), st.integers(1, 5), st.floats(0.3, 8))
-def test_no_other_temperature_is_more_probable(seed, rows, outputs, temperature) -> None:
+def test_the_temperature_minimises_the_loss(seed, rows, outputs, temperature) -> None:
     logits, labels = sample_rows(seed, rows, outputs, temperature)
     weight = np.random.default_rng(seed + 1).random(rows) + 0.01
 
-    def badness(log_t: float) -> float:
+    def loss(log_t: float) -> float:
         log_proba = np.log(np.maximum(probabilities(logits / np.exp(log_t)), 1e-300))
         losses = log_proba[np.arange(rows), labels] + 0.5 / rows * log_proba.mean(axis=1)
         return -(weight / weight.mean()) @ losses + log_t**2 / 2
 
-    found = np.log(fit_temperature(logits, labels, weight))
+    log_temperature = np.log(fit_temperature(logits, labels, weight))
     grid = np.linspace(-2.9, 2.9, 300)
-    assert badness(found) <= min(map(badness, grid)) + 1e-6
+    assert loss(log_temperature) <= min(map(loss, grid)) + 1e-6
 
 
-def test_weights_count_like_repeated_rows_where_rows_are_many() -> None:
+def test_weights_of_many_rows_count_like_repeated_rows() -> None:
     logits, labels = sample_rows(3, 5_000, 4, 2.0)
     counts = np.random.default_rng(0).integers(0, 4, len(labels))
     repeated = np.repeat(np.arange(len(labels)), counts)
@@ -49,7 +49,7 @@ def test_weights_count_like_repeated_rows_where_rows_are_many() -> None:
     assert weighted == pytest.approx(fit_temperature(logits[repeated], labels[repeated]), rel=0.01)
 
 
-def test_perfect_rows_are_no_evidence_for_more_certainty_than_their_number() -> None:
+def test_few_correct_rows_do_not_raise_the_confidence() -> None:
     """A few correct rows do not make a network more confident; many do."""
     logits = np.array([[6.0], [-6.0]] * 20, np.float32)
     assert 1 < fit_temperature(logits, [1, 0] * 20) < 2
@@ -58,7 +58,7 @@ def test_perfect_rows_are_no_evidence_for_more_certainty_than_their_number() -> 
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-30, 1e30])
-def test_is_finite_whatever_the_logits(size) -> None:
+def test_the_temperature_is_finite_for_any_logits(size) -> None:
     logits = np.array([[size, -size, 0.0]] * 4, np.float32)
     for labels in ([0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 2, 0]):
         assert 0.04 < fit_temperature(logits, labels) < 21

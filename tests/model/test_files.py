@@ -20,13 +20,13 @@ from tabnas.data import ClassTarget
 from tabnas.model import Model, _files, load_model, save_model
 from tabnas.model._document import digest, render_document
 from tabnas.model._files import DOCUMENT, WEIGHTS
-from tests.model.conftest import Fitted, mixed_columns
-from tests.model.test_model import with_changes
+from tests.model.conftest import Fitted, make_mixed_columns
+from tests.model.test_model import change_model
 
 FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def bytes_of(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -39,7 +39,7 @@ def saved(mixed: Fitted, tmp_path: Path) -> Path:
 # -- round trips ---------------------------------------------------------------------------------
 
 
-def test_a_loaded_model_answers_bit_for_bit(fitted: Fitted, tmp_path: Path):
+def test_a_loaded_model_predicts_the_same_bits(fitted: Fitted, tmp_path: Path):
     save_model(fitted.model, tmp_path / "deep" / "model")
     loaded = load_model(tmp_path / "deep" / "model")
     np.testing.assert_array_equal(
@@ -52,18 +52,18 @@ def test_a_loaded_model_answers_bit_for_bit(fitted: Fitted, tmp_path: Path):
         assert getattr(loaded, name) == getattr(fitted.model, name)
 
 
-def test_equal_models_are_equal_files(fitted: Fitted, tmp_path: Path):
+def test_equal_models_give_equal_files(fitted: Fitted, tmp_path: Path):
     save_model(fitted.model, tmp_path / "first")
     backwards = dict(reversed(fitted.model.weights.items()))
-    save_model(with_changes(fitted.model, weights=backwards), tmp_path / "second")
+    save_model(change_model(fitted.model, weights=backwards), tmp_path / "second")
     save_model(load_model(tmp_path / "first"), tmp_path / "third")
-    assert bytes_of(tmp_path / "first") == bytes_of(tmp_path / "second")
-    assert bytes_of(tmp_path / "first") == bytes_of(tmp_path / "third")
+    assert read_files(tmp_path / "first") == read_files(tmp_path / "second")
+    assert read_files(tmp_path / "first") == read_files(tmp_path / "third")
 
 
-def test_the_files_are_the_documented_ones(saved: Path):
+def test_the_format_of_the_files_is_as_documented(saved: Path):
     document = json.loads((saved / DOCUMENT).read_text())
-    assert set(bytes_of(saved)) == {"model.json", "weights.safetensors"}
+    assert set(read_files(saved)) == {"model.json", "weights.safetensors"}
     assert document["format"] == 1
     assert document["architecture"] == "8"
     assert document["limits"] == {"latency_us": 5.5, "parameters": 2000}
@@ -77,16 +77,16 @@ def test_the_files_are_the_documented_ones(saved: Path):
 
 
 def test_models_are_replaced_only_with_overwrite(saved: Path, iris: Fitted):
-    before = bytes_of(saved)
+    before = read_files(saved)
     with pytest.raises(TabNASError, match="holds a model already; choose another folder or set"):
         save_model(iris.model, saved)
-    assert bytes_of(saved) == before
+    assert read_files(saved) == before
     save_model(iris.model, saved, overwrite=True)
     assert load_model(saved).classes == iris.model.classes
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
 
-def test_other_folders_are_never_replaced(iris: Fitted, tmp_path: Path, saved: Path):
+def test_folders_that_are_not_models_are_never_replaced(iris: Fitted, tmp_path: Path, saved: Path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("years of work")
     (saved / "mine.txt").write_text("beside a model")
@@ -101,10 +101,10 @@ def test_other_folders_are_never_replaced(iris: Fitted, tmp_path: Path, saved: P
 
 
 @pytest.mark.parametrize("failing", ["fsync", "rename"])
-def test_a_failed_save_leaves_what_was_there(
+def test_a_failed_save_keeps_the_existing_model(
     saved: Path, iris: Fitted, monkeypatch: pytest.MonkeyPatch, failing: str
 ):
-    before = bytes_of(saved)
+    before = read_files(saved)
 
     def fail(*_: object) -> None:
         raise OSError("disk full")
@@ -118,15 +118,15 @@ def test_a_failed_save_leaves_what_was_there(
         )
     with pytest.raises(TabNASError, match=r"cannot be written to .*disk full"):
         save_model(iris.model, saved, overwrite=True)
-    assert bytes_of(saved) == before
+    assert read_files(saved) == before
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
 
-def test_labels_that_json_cannot_hold(iris: Fitted, tmp_path: Path):
+def test_labels_that_json_cannot_store_are_refused(iris: Fitted, tmp_path: Path):
     import datetime
 
     days = tuple(datetime.date(2024, 1, day) for day in (1, 2, 3))
-    model = with_changes(iris.model, target=ClassTarget(name="day", classes=days))
+    model = change_model(iris.model, target=ClassTarget(name="day", classes=days))
     with pytest.raises(TabNASError, match="only be saved if it holds texts, numbers and booleans"):
         save_model(model, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
@@ -144,7 +144,7 @@ def test_a_document_too_large_to_read_is_not_written(
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the document and compute its digest again."""
+    """Change the document and update its digest."""
     document = json.loads((folder / DOCUMENT).read_text())
     del document["sha256"], document["kind"]
     change(document)
@@ -152,7 +152,7 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
         ({"kind": "another"}, "kind must be one of 'tabnas model', got 'another'"),
         ({"format": 2}, "written by a newer tabnas"),
@@ -181,12 +181,12 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         ({"weights": {}}, "weights.sha256 is missing"),
     ],
 )
-def test_fields_are_checked(saved: Path, change: dict[str, Any], sentence: str | None):
+def test_fields_are_checked(saved: Path, change: dict[str, Any], message: str | None):
     rewrite(saved, lambda document: document.update(change))
-    if sentence is None:
+    if message is None:
         load_model(saved)
         return
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         load_model(saved)
 
 
@@ -196,14 +196,14 @@ def test_limits_are_checked_on_loading(saved: Path):
         load_model(saved)
 
 
-def test_a_missing_field(saved: Path):
+def test_a_missing_field_is_refused(saved: Path):
     rewrite(saved, lambda document: document.pop("limits"))
     with pytest.raises(TabNASError, match=r"model\.json: limits is missing"):
         load_model(saved)
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "message"),
     [
         (b"", "cannot be read as JSON"),
         (b"\xff\xfe", "cannot be read as JSON"),
@@ -219,9 +219,9 @@ def test_a_missing_field(saved: Path):
         (b'{"a": ' + b"9" * 5000 + b"}", "cannot be read as JSON"),
     ],
 )
-def test_documents_are_checked(saved: Path, content: bytes, sentence: str):
+def test_documents_are_checked(saved: Path, content: bytes, message: str):
     (saved / DOCUMENT).write_bytes(content)
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         load_model(saved)
 
 
@@ -233,7 +233,7 @@ def test_whitespace_does_not_matter(saved: Path, mixed: Fitted):
     )
 
 
-def test_other_folders_are_errors(tmp_path: Path, saved: Path):
+def test_folders_that_are_not_models_are_refused(tmp_path: Path, saved: Path):
     for folder in (tmp_path, tmp_path / "absent", saved / DOCUMENT, "\0"):
         with pytest.raises(TabNASError, match="must be the folder of a model"):
             load_model(folder)
@@ -244,7 +244,7 @@ def test_other_folders_are_errors(tmp_path: Path, saved: Path):
 
 
 @pytest.mark.parametrize("name", [DOCUMENT, WEIGHTS])
-def test_links_out_of_the_folder(saved: Path, tmp_path: Path, name: str):
+def test_links_out_of_the_folder_are_refused(saved: Path, tmp_path: Path, name: str):
     (saved / name).rename(tmp_path / "elsewhere")
     (saved / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(TabNASError, match=f"{name} must be a file of the model's folder"):
@@ -255,7 +255,7 @@ def test_links_out_of_the_folder(saved: Path, tmp_path: Path, name: str):
     load_model(saved)
 
 
-def test_a_link_in_a_circle(saved: Path):
+def test_a_circular_link_is_refused(saved: Path):
     (saved / DOCUMENT).unlink()
     (saved / DOCUMENT).symlink_to(DOCUMENT)
     with pytest.raises(TabNASError, match="cannot be read"):
@@ -272,7 +272,7 @@ def test_a_fifo_does_not_hang(saved: Path):
 # -- weights -------------------------------------------------------------------------------------
 
 
-def header_of(data: bytes) -> tuple[dict[str, Any], bytes]:
+def read_header(data: bytes) -> tuple[dict[str, Any], bytes]:
     length = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + length]), data[8 + length :]
 
@@ -287,9 +287,9 @@ def replace_weights(folder: Path, data: bytes) -> None:
     rewrite(folder, lambda document: document["weights"].update(sha256=digest(data)))
 
 
-def changed_header(change: Callable[[dict[str, Any]], None]) -> Callable[[bytes], bytes]:
+def make_header_change(change: Callable[[dict[str, Any]], None]) -> Callable[[bytes], bytes]:
     def changed(data: bytes) -> bytes:
-        header, body = header_of(data)
+        header, body = read_header(data)
         change(header)
         return with_header(header, body)
 
@@ -300,35 +300,35 @@ HEADERS = {
     "a huge length": (lambda data: (10**10).to_bytes(8, "little") + data[8:], "claims 10,000,000"),
     "no length": (lambda data: bytes(8) + data[8:], "claims 0"),
     "no JSON": (
-        lambda data: with_header(b"x" * 50, header_of(data)[1]),
+        lambda data: with_header(b"x" * 50, read_header(data)[1]),
         "header of weights.safetensors cannot be read as JSON",
     ),
     "no object": (
-        lambda data: with_header([1], header_of(data)[1]),
+        lambda data: with_header([1], read_header(data)[1]),
         "header of weights.safetensors must be an object",
     ),
     "another type": (
-        changed_header(lambda header: header["head.1.bias"].update(dtype="I32")),
+        make_header_change(lambda header: header["head.1.bias"].update(dtype="I32")),
         "head.1.bias.dtype must be one of 'F32', got 'I32'",
     ),
     "another shape": (
-        changed_header(lambda header: header["head.1.bias"].update(shape=[10**10])),
+        make_header_change(lambda header: header["head.1.bias"].update(shape=[10**10])),
         r"the shape of head.1.bias must be \(1,\), got \(10000000000,\)",
     ),
     "another name": (
-        changed_header(lambda header: header.update(other=header.pop("head.1.bias"))),
+        make_header_change(lambda header: header.update(other=header.pop("head.1.bias"))),
         "head.1.bias, other are missing or unknown",
     ),
     "a malformed entry": (
-        changed_header(lambda header: header.update({"head.1.bias": 3})),
+        make_header_change(lambda header: header.update({"head.1.bias": 3})),
         "head.1.bias must be an object of names and values, got 3",
     ),
     "odd offsets": (
-        changed_header(lambda header: header["head.1.bias"].update(data_offsets=["a", None])),
+        make_header_change(lambda header: header["head.1.bias"].update(data_offsets=["a", None])),
         r"data_offsets\[0\] must be an integer, got 'a'",
     ),
     "shared bytes": (
-        changed_header(
+        make_header_change(
             lambda header: header["layer.1.bias"].update(
                 data_offsets=header["layer.1.shift"]["data_offsets"]
             )
@@ -341,9 +341,9 @@ HEADERS = {
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers_are_checked(saved: Path, name: str):
-    change, sentence = HEADERS[name]
+    change, message = HEADERS[name]
     replace_weights(saved, change((saved / WEIGHTS).read_bytes()))
-    with pytest.raises(TabNASError, match=sentence):
+    with pytest.raises(TabNASError, match=message):
         load_model(saved)
 
 
@@ -358,7 +358,7 @@ def test_weights_must_be_finite_and_undamaged(saved: Path):
         load_model(saved)
 
 
-def test_small_files_cannot_claim_much_memory(saved: Path):
+def test_small_files_cannot_allocate_much_memory(saved: Path):
     def claim(document: dict[str, Any]) -> None:
         document["architecture"] = "50000-50000"  # 10 GB
         width = document["weights"]["shapes"]["layer.1.weight"][0]
@@ -387,7 +387,7 @@ def test_small_files_cannot_claim_much_memory(saved: Path):
 def original(mixed: Fitted, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("fuzz") / "model"
     save_model(mixed.model, folder)
-    return bytes_of(folder)
+    return read_files(folder)
 
 
 def attempt(folder: Path, files: dict[str, bytes]) -> Model | None:
@@ -403,19 +403,19 @@ def attempt(folder: Path, files: dict[str, bytes]) -> Model | None:
 
 @FUZZ
 @given(data=st.data(), name=st.sampled_from([DOCUMENT, WEIGHTS]))
-def test_damage_is_an_error_or_harmless(data, name, original, mixed, tmp_path):
+def test_damaged_files_are_refused_or_harmless(data, name, original, mixed, tmp_path):
     content = bytearray(original[name])
     kind = data.draw(st.sampled_from(["cut", "flip", "overwrite", "insert"]))
-    at = data.draw(st.integers(0, len(content) - 1))
+    position = data.draw(st.integers(0, len(content) - 1))
     if kind == "cut":
-        del content[at:]
+        del content[position:]
     elif kind == "flip":
-        content[at] ^= 1 << data.draw(st.integers(0, 7))
+        content[position] ^= 1 << data.draw(st.integers(0, 7))
     elif kind == "overwrite":
         piece = data.draw(st.binary(min_size=1, max_size=8))
-        content[at : at + len(piece)] = piece
+        content[position : position + len(piece)] = piece
     else:
-        content[at:at] = data.draw(st.binary(min_size=1, max_size=8))
+        content[position:position] = data.draw(st.binary(min_size=1, max_size=8))
     model = attempt(tmp_path / "model", original | {name: bytes(content)})
     if model is not None:
         np.testing.assert_array_equal(
@@ -423,8 +423,8 @@ def test_damage_is_an_error_or_harmless(data, name, original, mixed, tmp_path):
         )
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths to every value inside a JSON value."""
+def list_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the path to every value inside a JSON value."""
     inside = (
         value.items()
         if isinstance(value, dict)
@@ -432,7 +432,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         if isinstance(value, list)
         else ()
     )
-    return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
+    return [path, *(place for key, item in inside for place in list_paths(item, (*path, key)))]
 
 
 ODD = st.one_of(
@@ -448,10 +448,10 @@ ODD = st.one_of(
 
 @FUZZ
 @given(data=st.data())
-def test_signed_edits_give_an_error_or_a_model(data, original, tmp_path):
+def test_edits_with_a_valid_digest_give_an_error_or_a_model(data, original, tmp_path):
     document = json.loads(original[DOCUMENT])
     del document["sha256"], document["kind"]
-    where = data.draw(st.sampled_from([place for place in places(document) if place]))
+    where = data.draw(st.sampled_from([place for place in list_paths(document) if place]))
     parent: Any = document
     for key in where[:-1]:
         parent = parent[key]
@@ -462,23 +462,23 @@ def test_signed_edits_give_an_error_or_a_model(data, original, tmp_path):
     model = attempt(tmp_path / "model", original | {DOCUMENT: render_document(document)})
     if model is not None:
         with np.errstate(all="ignore"), suppress(TabNASError):
-            assert len(model.predict_proba(mixed_columns(5))) == 5
+            assert len(model.predict_proba(make_mixed_columns(5))) == 5
 
 
 @FUZZ
 @given(data=st.data())
-def test_signed_weights_give_an_error_or_a_model(data, original, tmp_path):
+def test_changed_weights_with_a_valid_digest_give_an_error_or_a_model(data, original, tmp_path):
     content = bytearray(original[WEIGHTS])
     length = int.from_bytes(content[:8], "little") + 8
     for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, length + 40))
-        content[at] = data.draw(st.integers(0, 255))
+        position = data.draw(st.integers(0, length + 40))
+        content[position] = data.draw(st.integers(0, 255))
     document = json.loads(original[DOCUMENT])
     del document["sha256"], document["kind"]
     document["weights"]["sha256"] = digest(bytes(content))
     files = {DOCUMENT: render_document(document), WEIGHTS: bytes(content)}
     model = attempt(tmp_path / "model", files)
-    if model is not None:  # the weights are others, and nothing else is
+    if model is not None:  # only the weights have changed
         assert {n: a.shape for n, a in model.weights.items()} == {
             name: tuple(shape) for name, shape in document["weights"]["shapes"].items()
         }

@@ -17,18 +17,18 @@ from tabnas.model import Model, _model, make_examples
 from tabnas.model._weights import weight_shapes
 from tabnas.nets import SuperNet
 from tabnas.space import COSTS, Architecture
-from tests.model.conftest import Fitted, mixed_columns
+from tests.model.conftest import Fitted, make_mixed_columns
 
 
-def with_changes(model: Model, **changes: object) -> Model:
-    given = {field.name: getattr(model, field.name) for field in fields(model)}
-    return Model(**(given | changes))
+def change_model(model: Model, **changes: object) -> Model:
+    values = {field.name: getattr(model, field.name) for field in fields(model)}
+    return Model(**(values | changes))
 
 
 # -- predictions ---------------------------------------------------------------------------------
 
 
-def test_raw_predictions_are_the_networks_outputs(fitted: Fitted):
+def test_raw_predictions_equal_the_outputs_of_the_network(fitted: Fitted):
     rows = make_examples(fitted.model.task, fitted.encoded)
     expected = fitted.net.logits(fitted.model.architecture, rows)
     raw = fitted.model.predict_raw(fitted.table)
@@ -43,16 +43,16 @@ def test_probabilities_and_labels_agree(fitted: Fitted):
     raw = model.predict_raw(fitted.table).astype(np.float64)
     logits = np.hstack([np.zeros_like(raw), raw]) if raw.shape[1] == 1 else raw
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    found = model.predict_proba(fitted.table)
-    assert found.dtype == np.float64
-    assert found.shape == (len(fitted.table), len(model.classes))
-    np.testing.assert_allclose(found, shares, rtol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15)
+    predicted = model.predict_proba(fitted.table)
+    assert predicted.dtype == np.float64
+    assert predicted.shape == (len(fitted.table), len(model.classes))
+    np.testing.assert_allclose(predicted, shares, rtol=1e-12)
+    np.testing.assert_allclose(predicted.sum(axis=1), 1, rtol=1e-15)
     labels = model.predict(fitted.table)
-    assert labels.tolist() == [model.classes[i] for i in found.argmax(axis=1)]
+    assert labels.tolist() == [model.classes[i] for i in predicted.argmax(axis=1)]
 
 
-def test_encoded_rows_are_predicted_as_the_rows_are(fitted: Fitted):
+def test_encoded_rows_give_the_same_predictions(fitted: Fitted):
     model, rows = fitted.model, fitted.table
     expected = model.predict_proba(rows) if model.classes else model.predict(rows)
     assert np.array_equal(model.predict_encoded(model.encoder.encode(rows)), expected)
@@ -65,7 +65,7 @@ def test_labels_keep_their_type(iris: Fitted, mixed: Fitted):
     assert set(labels.tolist()) <= {2, 5} == set(mixed.model.classes)
 
 
-def test_quantities_come_in_their_own_units(diabetes: Fitted):
+def test_numeric_predictions_are_in_the_units_of_the_target(diabetes: Fitted):
     model = diabetes.model
     values = model.predict(diabetes.table)
     assert values.dtype == np.float64
@@ -86,7 +86,9 @@ def test_extreme_logits_give_no_warning():
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64])
-def test_chunks_do_not_show(fitted: Fitted, chunk: int, monkeypatch: pytest.MonkeyPatch):
+def test_predictions_do_not_depend_on_chunks(
+    fitted: Fitted, chunk: int, monkeypatch: pytest.MonkeyPatch
+):
     model, table = fitted.model, fitted.table.take(np.arange(130))
     expected = model.predict_raw(table), model.predict(table)
     shares = model.predict_proba(table) if model.classes else None
@@ -97,7 +99,7 @@ def test_chunks_do_not_show(fitted: Fitted, chunk: int, monkeypatch: pytest.Monk
         np.testing.assert_array_equal(model.predict_proba(table), shares)
 
 
-def test_outputs_come_in_pieces(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
+def test_outputs_are_computed_in_chunks(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
     model, table = fitted.model, fitted.table.take(np.arange(130))
     expected = model.predict_raw(table)
     monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", 50)
@@ -106,13 +108,13 @@ def test_outputs_come_in_pieces(fitted: Fitted, monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_array_equal(np.concatenate(pieces), expected)
 
 
-def test_pieces_of_wide_tables_have_fewer_rows():
+def test_chunks_of_wide_tables_have_fewer_rows():
     assert _model.chunk_rows(1) == _model.chunk_rows(32) == 65_536
     assert _model.chunk_rows(1_024) == 2_048
     assert _model.chunk_rows(100_000) == 1_024
 
 
-def test_errors_name_the_row_of_the_whole_table(iris: Fitted, monkeypatch: pytest.MonkeyPatch):
+def test_errors_name_the_row_of_the_table(iris: Fitted, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", 4)
     array = np.ones((10, 4))
     array[9, 2] = np.inf
@@ -120,7 +122,7 @@ def test_errors_name_the_row_of_the_whole_table(iris: Fitted, monkeypatch: pytes
         iris.model.predict(array)
 
 
-def test_no_rows_give_no_answers(fitted: Fitted):
+def test_an_empty_table_gives_empty_predictions(fitted: Fitted):
     empty = fitted.table.take(np.zeros(0, np.int64))
     model = fitted.model
     assert model.predict_raw(empty).shape == (0, model.target.outputs)
@@ -130,10 +132,10 @@ def test_no_rows_give_no_answers(fitted: Fitted):
         assert model.predict_proba(empty).shape == (0, len(model.classes))
 
 
-def test_tables_of_other_kinds(mixed: Fitted):
+def test_data_frames_and_other_orders_of_columns(mixed: Fitted):
     import pandas as pd
 
-    columns = mixed_columns(40, seed=5)
+    columns = make_mixed_columns(40, seed=5)
     expected = mixed.model.predict_proba(columns)
     shuffled = pd.DataFrame(columns)[["since", "color", "age", "member", "city"]]
     np.testing.assert_array_equal(mixed.model.predict_proba(shuffled), expected)
@@ -144,7 +146,7 @@ def test_tables_of_other_kinds(mixed: Fitted):
 def test_outputs_beyond_float32_are_refused(diabetes: Fitted):
     weights = dict(diabetes.model.weights)
     weights["head.0.weight"] = np.full_like(weights["head.0.weight"], 3e38)
-    model = with_changes(diabetes.model, weights=weights)
+    model = change_model(diabetes.model, weights=weights)
     with pytest.raises(TabNASError, match="outputs must be finite, but those of row"):
         model.predict(np.full((2, 10), 1e3))
 
@@ -152,7 +154,7 @@ def test_outputs_beyond_float32_are_refused(diabetes: Fitted):
 # -- limits and weights --------------------------------------------------------------------------
 
 
-def test_costs_are_those_of_the_space(fitted: Fitted):
+def test_costs_equal_those_of_the_space(fitted: Fitted):
     model = fitted.model
     assert set(model.costs) == set(COSTS)
     assert model.costs["parameters"] == sum(array.size for array in model.weights.values())
@@ -162,18 +164,18 @@ def test_costs_are_those_of_the_space(fitted: Fitted):
 @pytest.mark.parametrize("cost", sorted(COSTS))
 def test_a_model_beyond_its_limit_cannot_be_created(fitted: Fitted, cost: str):
     needs = fitted.model.costs[cost]
-    assert with_changes(fitted.model, limits={cost: needs}).limits == {cost: needs}
+    assert change_model(fitted.model, limits={cost: needs}).limits == {cost: needs}
     with pytest.raises(InfeasibleError, match=f"the limit on {cost} is"):
-        with_changes(fitted.model, limits={cost: needs - 1})
+        change_model(fitted.model, limits={cost: needs - 1})
 
 
 def test_a_limit_on_an_unknown_cost_is_an_error(fitted: Fitted, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(TabNASError, match="the limit on units cannot be checked"):
-        with_changes(fitted.model, limits={"units": 10_000})
+        change_model(fitted.model, limits={"units": 10_000})
     monkeypatch.setitem(COSTS, "units", COSTS["parameters"])
-    assert with_changes(fitted.model, limits={"units": 10_000}).limits == {"units": 10_000}
+    assert change_model(fitted.model, limits={"units": 10_000}).limits == {"units": 10_000}
     with pytest.raises(InfeasibleError, match="the limit on units is 1, but the architecture"):
-        with_changes(fitted.model, limits={"units": 1})
+        change_model(fitted.model, limits={"units": 1})
 
 
 def test_measured_limits_are_stored(mixed: Fitted):
@@ -181,26 +183,26 @@ def test_measured_limits_are_stored(mixed: Fitted):
 
 
 @pytest.mark.parametrize("upper", [-1, float("nan"), float("inf"), True, "20", None])
-def test_limits_are_numbers(iris: Fitted, upper: object):
+def test_limits_must_be_numbers(iris: Fitted, upper: object):
     with pytest.raises(TabNASError, match="the limit on parameters must be a number"):
-        with_changes(iris.model, limits={"parameters": upper})
+        change_model(iris.model, limits={"parameters": upper})
 
 
-def test_weights_must_fit(iris: Fitted):
+def test_weights_must_fit_the_architecture(iris: Fitted):
     weights = dict(iris.model.weights)
     with pytest.raises(TabNASError, match=r"of the architecture, but head\.2\.bias is missing"):
-        with_changes(iris.model, weights={k: v for k, v in weights.items() if k != "head.2.bias"})
+        change_model(iris.model, weights={k: v for k, v in weights.items() if k != "head.2.bias"})
     with pytest.raises(TabNASError, match=r"head\.2\.bias must be floats of the shape \(3,\)"):
-        with_changes(iris.model, weights=weights | {"head.2.bias": np.zeros(4, np.float32)})
+        change_model(iris.model, weights=weights | {"head.2.bias": np.zeros(4, np.float32)})
     with pytest.raises(TabNASError, match=r"head\.2\.bias must be finite"):
-        with_changes(iris.model, weights=weights | {"head.2.bias": np.array([0, np.nan, 0])})
+        change_model(iris.model, weights=weights | {"head.2.bias": np.array([0, np.nan, 0])})
     with pytest.raises(TabNASError, match=r"head\.2\.bias must be finite float32"):
-        with_changes(iris.model, weights=weights | {"head.2.bias": np.array([0, 1e39, 0])})
+        change_model(iris.model, weights=weights | {"head.2.bias": np.array([0, 1e39, 0])})
 
 
-def test_the_target_must_be_one(iris: Fitted):
+def test_the_target_must_be_a_target(iris: Fitted):
     with pytest.raises(TabNASError, match="must be a ClassTarget or a NumberTarget"):
-        with_changes(iris.model, target="species")
+        change_model(iris.model, target="species")
 
 
 def test_weights_cannot_be_changed(iris: Fitted):
@@ -208,13 +210,13 @@ def test_weights_cannot_be_changed(iris: Fitted):
         iris.model.weights["head.2.bias"][0] = 1
 
 
-def test_shapes_are_those_of_networks(fitted: Fitted):
+def test_weight_shapes_equal_those_of_the_network(fitted: Fitted):
     task = fitted.model.task
     for widths in ((), (5,), (3, 7, 2)):
         architecture = Architecture(widths)
         net = SuperNet.standalone(architecture, task)
-        found = {name: array.shape for name, array in net.weights().items()}
-        assert weight_shapes(task, architecture) == found
+        shapes = {name: array.shape for name, array in net.weights().items()}
+        assert weight_shapes(task, architecture) == shapes
 
 
 def test_repr_and_properties(iris: Fitted, diabetes: Fitted):
@@ -244,9 +246,9 @@ def test_copies_predict_the_same(fitted: Fitted, tmp_path):
         assert not other.weights[next(iter(other.weights))].flags.writeable
 
 
-def test_threads_share_a_model(iris: Fitted):
+def test_threads_can_share_a_model(iris: Fitted):
     model = copy.deepcopy(iris.model)  # without its network yet
     expected = iris.model.predict_raw(iris.table)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: model.predict_raw(iris.table), range(40)):
-            np.testing.assert_array_equal(found, expected)
+        for raw in pool.map(lambda _: model.predict_raw(iris.table), range(40)):
+            np.testing.assert_array_equal(raw, expected)

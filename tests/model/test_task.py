@@ -1,4 +1,4 @@
-"""The network task of an encoder and a target."""
+"""The task of a network follows from the encoder and the target."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_categorical_columns_become_embeddings(mixed: Fitted):
         network_task(mixed.model.encoder, mixed.model.target, [3, 0])
 
 
-def test_examples_carry_everything(mixed: Fitted):
+def test_examples_have_inputs_target_and_weights(mixed: Fitted):
     weight = np.linspace(0, 1, len(mixed.truth))
     rows = make_examples(mixed.model.task, mixed.encoded, mixed.truth, weight)
     np.testing.assert_array_equal(rows.numeric, mixed.encoded.numeric)
