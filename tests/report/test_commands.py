@@ -115,8 +115,14 @@ def parse_command(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any,
     """Return a function that parses a command with the real command line."""
     calls: list[tuple[Any, ...]] = []
 
-    def record(source: Source, settings: RunSettings, *tradeoff: Any, **options: Any) -> None:
-        calls.append((settings, source, *tradeoff[:2]))
+    def record(
+        source: Source,
+        settings: RunSettings,
+        tradeoff: TradeoffSettings | None = None,
+        **options: Any,
+    ) -> None:
+        several = () if tradeoff is None else (list(tradeoff.limits), tradeoff.cost)
+        calls.append((settings, source, *several))
         raise ParsedError("as far as parsing goes")
 
     monkeypatch.setattr(Source, "plan", record)

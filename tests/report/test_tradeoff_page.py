@@ -282,7 +282,14 @@ def test_the_command_of_a_tradeoff_on_another_cost() -> None:
 
 def test_the_command_of_a_tradeoff_with_a_latency_table_and_a_refit() -> None:
     command = repeat_run(
-        decode_config(make_tradeoff_config(refit=True, latency_table="a.json")), "bird"
+        decode_config(
+            make_tradeoff_config(
+                refit=True,
+                latency_table="a.json",
+                limits={"parameters": 500, "latency_us": 50},
+            )
+        ),
+        "bird",
     )
     command = command.replace(" \\\n   ", "")
     assert command.startswith("tabnas tradeoff ")
@@ -293,4 +300,4 @@ def test_the_command_of_a_tradeoff_with_a_latency_table_and_a_refit() -> None:
 @pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])
 def test_settings_without_an_option_are_printed_as_python(settings: dict[str, Any]) -> None:
     command = repeat_run(decode_config(make_tradeoff_config(**settings)), "bird")
-    assert "plan_tradeoff(LabelledTable.from_table(table, 'bird'), settings, **config" in command
+    assert "plan_tradeoff(data, settings, **config" in command

@@ -162,7 +162,7 @@ def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> 
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
-        result = folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
+        result = folder.finish_all(tradeoff, outcomes)
     assert load_tradeoff(path) == result
     for limit, model in zip(tradeoff.limits, result.models, strict=True):
         assert model.costs["parameters"].limit == limit
@@ -193,7 +193,7 @@ def test_the_code_on_the_page_reproduces_the_tradeoff(
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
-        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     page = (path / "tradeoff.html").read_text(encoding="utf-8")
     code = re.search(r'<pre id="again-code".*?<code>(.*?)</code>', page, flags=re.S)
     monkeypatch.chdir(path)
@@ -207,14 +207,14 @@ def test_a_tradeoff_killed_between_two_runs_can_be_resumed(tradeoff, outcomes, t
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
         folder.checkpoint.mkdir()
-        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     (path / "tradeoff.json").unlink()
     (path / "limit-400" / "result.json").unlink()
     before_its_report = path / folder_name(60)
     (before_its_report / "report.html").unlink()
     (before_its_report / ".lock").touch()
     with TradeoffFolder(path, resume=True) as folder:
-        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     assert load_result(path / "limit-400").architecture
     assert (before_its_report / "report.html").exists()
     assert not (before_its_report / ".lock").exists()
@@ -226,7 +226,7 @@ def test_resume_writes_the_page_of_a_tradeoff_that_was_killed_before_it(
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
-        folder.finish_all(tradeoff, outcomes, make_config(tradeoff))
+        folder.finish_all(tradeoff, outcomes)
     files = {file.name for file in path.iterdir()}
     (path / "tradeoff.html").unlink()
     (path / ".lock").touch()

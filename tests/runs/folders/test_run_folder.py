@@ -36,7 +36,7 @@ def test_a_folder_that_can_be_resumed_is_kept(tmp_path: Path) -> None:
         folder.write_config({"settings": {}})
         write_checkpoint(folder.checkpoint, {}, {})
     assert (path / "config.toml").exists()
-    with pytest.raises(TabNASError, match="not finished; go on with tabnas resume"):
+    with pytest.raises(TabNASError, match="not finished; continue with tabnas resume"):
         RunFolder(path)
     with RunFolder(path, resume=True) as folder, pytest.raises(TabNASError, match="another proc"):
         RunFolder(path, resume=True)

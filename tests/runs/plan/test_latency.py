@@ -22,6 +22,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.plan._latency import REFERENCE_NETWORKS, REPEATS
+from tabnas.space import MEASURED_COSTS
 from tests.latency.conftest import TERMS, make_latency_table
 from tests.runs.helpers import (
     LATENCY_LIMITS,
