@@ -21,13 +21,13 @@ def test_an_experiment_on_dask_gives_the_same_result(
 ) -> None:
     pytest.importorskip("matplotlib")
     # figures are drawn here, not on the cluster, and would take most of the time
-    monkeypatch.setattr(ToyExperiment, "draw", lambda *details: None)
+    monkeypatch.setattr(ToyExperiment, "plot", lambda *details: None)
     there = ["--backend", "dask", "--address", dask_address]
     assert run(["paper", "toy", "--quick", "--out", str(tmp_path), *there]) == 0
     assert json.loads((tmp_path / "summary.json").read_text())["optimum"] == "4-2"
     jobs = ToyExperiment(read_definition("toy", quick=True)).jobs()
     rows = pq.read_table(tmp_path / "rows.parquet").to_pylist()
-    names = ("part", "title", "reward", "average")
+    names = ("part", "title", "reward", "baseline_update")
     on_cluster, expected = (
         {tuple(one.get(name) for name in names) for one in ones} for ones in (rows, jobs)
     )

@@ -411,7 +411,7 @@ def _wait_for_checkpoint(fork_server: ForkServer, folder: Path) -> bool:
 
 
 def test_sigterm_while_boosted_trees_are_fitted_stops_at_once(tmp_path, monkeypatch) -> None:
-    wanted = collect_bits(plan_short_run(300, baselines=True).execute())
+    expected = collect_bits(plan_short_run(300, baselines=True).execute())
 
     def settings(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGTERM)
@@ -425,4 +425,4 @@ def test_sigterm_while_boosted_trees_are_fitted_stops_at_once(tmp_path, monkeypa
     again = plan_short_run(300, baselines=True)
     checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
     assert {"search", "candidate 1", "candidate 2", "refit"} <= set(checkpoint._results)
-    assert collect_bits(again.execute(checkpoint=checkpoint)) == wanted
+    assert collect_bits(again.execute(checkpoint=checkpoint)) == expected

@@ -58,7 +58,7 @@ def test_folders_that_cannot_be_created_are_refused(place: str, tmp_path: Path) 
 def test_a_run_without_a_checkpoint_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is left even if the first checkpoint was begun."""
+    """Nothing is left even if writing the first checkpoint has started."""
     (tmp_path / "empty").mkdir()
     for name in ("new", "empty"):
         with RunFolder(tmp_path / name) as folder:
