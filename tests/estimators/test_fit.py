@@ -21,7 +21,7 @@ from tests.estimators.conftest import SMALL
 # -- what is learned -------------------------------------------------------------------------------
 
 
-def test_codes_are_the_same_whatever_their_type() -> None:
+def test_the_category_of_a_code_does_not_depend_on_its_type() -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(1, 5, 80)
     answers = np.where(codes > 2, "yes", "no")
@@ -56,7 +56,7 @@ def test_classes_are_told_apart(default_trainings: None) -> None:
     assert classifier.score(features[1::2], truth[1::2]) > 0.93
 
 
-def test_a_quantity_is_predicted_in_its_units(default_trainings: None) -> None:
+def test_numeric_predictions_are_in_the_units_of_the_target(default_trainings: None) -> None:
     features, truth = load_diabetes(return_X_y=True)
     regressor = TabNASRegressor(**SMALL)
     regressor.fit(features[::2], truth[::2])
@@ -183,7 +183,7 @@ def test_columns_named_by_numbers_go_by_position(birds: Any) -> None:
     ],
     ids=lambda labels: f"{labels.dtype}-{labels[0]}",
 )
-def test_labels_come_back_as_they_were(labels: np.ndarray) -> None:
+def test_predicted_labels_have_their_original_type(labels: np.ndarray) -> None:
     rng = np.random.default_rng(0)
     codes = np.arange(60) % len(labels)
     features = np.c_[codes, rng.normal(size=60)]

@@ -43,7 +43,7 @@ def test_limits_hold_and_are_shown(kind: type, device: Path) -> None:
         clone(estimator).set_params(max_latency_us=20).fit(FEATURES, ANSWERS)
 
 
-def test_a_loaded_one_remembers_its_limits(device: Path, tmp_path: Path) -> None:
+def test_a_loaded_estimator_keeps_its_limits(device: Path, tmp_path: Path) -> None:
     given = {"max_latency_us": 30.5, "latency_table": str(device)}
     fitted = TabNASClassifier(**given, candidates=1, time=0.1, random_state=0)
     fitted.fit(FEATURES, ANSWERS).save(tmp_path / "model")

@@ -60,13 +60,13 @@ def test_a_saved_regressor_predicts_as_before(birds: Any, tmp_path: Path) -> Non
         TabNASClassifier.load(tmp_path / "model")
 
 
-def test_a_model_of_classes_is_no_regressor(birds: Any, tmp_path: Path) -> None:
+def test_a_classification_model_is_not_loaded_as_a_regressor(birds: Any, tmp_path: Path) -> None:
     TabNASClassifier(**SMALL).fit(*birds).save(tmp_path / "model")
     with pytest.raises(TabNASError, match=r"use TabNASClassifier\.load"):
         TabNASRegressor.load(tmp_path / "model")
 
 
-def test_spaces_around_names_are_no_part_of_them(birds: Any, tmp_path: Path) -> None:
+def test_spaces_around_column_names_are_ignored(birds: Any, tmp_path: Path) -> None:
     frame = pd.DataFrame(birds[0]).rename(columns={"food": " food"})
     classifier = TabNASClassifier(**SMALL).fit(frame, birds[1])
     classifier.save(tmp_path / "model")

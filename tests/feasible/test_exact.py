@@ -47,7 +47,7 @@ def test_probability_and_marginals(case: tuple[FeasibleSet, np.ndarray, BruteFor
 
 
 @given(cases(spread=400.0))
-def test_tiny_probabilities_need_no_luck(
+def test_tiny_probabilities_are_exact(
     case: tuple[FeasibleSet, np.ndarray, BruteForce],
 ) -> None:
     feasible, logits, truth = case
@@ -116,7 +116,7 @@ def test_most_likely(case: tuple[FeasibleSet, np.ndarray, BruteForce], n: int) -
 
 
 @given(cases())
-def test_cheapest_and_dearest(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
+def test_cheapest_and_most_expensive(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
     feasible, _, truth = case
     space = feasible.space
     members = [space.architecture(choices) for choices in truth.choices]

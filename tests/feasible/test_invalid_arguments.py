@@ -120,7 +120,7 @@ def test_limits_that_exclude_each_other() -> None:
         (np.zeros((0, 2, 3)), "one per candidate"),
     ],
 )
-def test_bad_logits(logits: object, message: str) -> None:
+def test_invalid_logits_are_refused(logits: object, message: str) -> None:
     with pytest.raises(TabNASError, match=message):
         FeasibleSet(SPACE, Budget(parameters=1_000)).probability(logits)
 

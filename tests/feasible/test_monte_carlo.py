@@ -90,7 +90,7 @@ def test_monte_carlo_on_request() -> None:
         iter(sampled)
 
 
-def test_a_cost_of_ones_own_in_a_huge_space_warns() -> None:
+def test_a_custom_cost_in_a_huge_space_gives_a_warning() -> None:
     space = SearchSpace.uniform(layers=8, inputs=11, outputs=2)
     with pytest.warns(InexactWarning, match="is not a sum over layers"):
         feasible = FeasibleSet(space, Budget(Limit(lambda a: max(a.widths), 64)), samples=2_000)
@@ -137,7 +137,7 @@ def test_large_batches_are_sampled_in_chunks(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-def test_chunks_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_add_up_to_the_full_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same samples, weighed together or a few at a time: later ones may weigh much more."""
     feasible = FeasibleSet(SPACE, BUDGET)
     steep = 5 * LOGITS
@@ -157,7 +157,7 @@ def test_samples_must_be_a_number(samples: int) -> None:
         FeasibleSet(SPACE, BUDGET).estimate(samples=samples)
 
 
-def test_rare_sets_end_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_sets_end_with_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tabnas.feasible._monte_carlo.MAX_DRAWS", 10_000)
     space = SearchSpace.uniform(layers=3, inputs=11, outputs=2)
     feasible = FeasibleSet(space, Budget(parameters=306), method="monte carlo", samples=100)

@@ -87,7 +87,7 @@ def test_the_bound_on_edges_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
             FeasibleSet(space, budget, method="chain")
 
 
-def test_no_limit_is_the_whole_space() -> None:
+def test_without_a_limit_the_space_is_feasible() -> None:
     space = SearchSpace([[0, 8, 16], [0, 8], [0, 4]], inputs=3, outputs=1)
     feasible = FeasibleSet(space, Budget())
     assert feasible.count() == space.size == 1 + 2 + 2 + 2

@@ -26,7 +26,7 @@ def collapsed(choices: tuple[int, int], size: float) -> Policy:
 
 
 @pytest.mark.parametrize("size", [1e3, 1e4, 1e150])
-def test_a_sure_policy_is_a_certainty(size: float) -> None:
+def test_a_deterministic_policy_has_probability_one(size: float) -> None:
     policy = collapsed((2, 0), size)
     assert policy.probabilities.tolist() == [[0, 0, 1], [1, 0, 0]]
     assert policy.entropy == 0

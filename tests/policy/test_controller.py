@@ -128,13 +128,13 @@ def test_a_quality_that_counts_must_be_finite() -> None:
 
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"decay": 1.0}, {"decay": -0.1}])
-def test_bad_options(options: dict[str, float]) -> None:
+def test_invalid_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(TabNASError, match=next(iter(options))):
         Controller(Rejection(TOY), rng=0, **options)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
-def test_bad_rates(rate: float) -> None:
+def test_invalid_learning_rates_are_refused(rate: float) -> None:
     with pytest.raises(TabNASError, match="`learning_rate` must be positive"):
         Adam(learning_rate=rate)
 
@@ -155,7 +155,7 @@ def test_updates_of_another_shape(choices: object, quality: object, message: str
         Controller(Rejection(TOY), rng=0).update(choices, quality)
 
 
-def test_lists_are_welcome() -> None:
+def test_lists_are_accepted() -> None:
     assert Controller(Rejection(TOY), rng=0).update([[0, 0]], [0.5]).applied
 
 
@@ -191,7 +191,7 @@ def test_infinite_rewards_are_refused() -> None:
 
 
 @pytest.mark.parametrize("options", [{"beta1": 1.0}, {"beta2": 1.0}, {"epsilon": 0.0}])
-def test_bad_adam(options: dict[str, float]) -> None:
+def test_invalid_settings_of_adam_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(TabNASError, match="the betas of Adam"):
         Adam(**options)
 

@@ -175,6 +175,6 @@ def test_exact_rejection_differentiates_the_conditional() -> None:
         ),
     ],
 )
-def test_bad_options(make: Callable[[], Reward], message: str) -> None:
+def test_invalid_options_are_refused(make: Callable[[], Reward], message: str) -> None:
     with pytest.raises(TabNASError, match=message):
         make()

@@ -89,7 +89,7 @@ def test_a_limit_binds_if_it_forbids_a_wider_network() -> None:
     assert result.binding_limits == {"parameters"}
 
 
-def test_latencies_are_told_from_times() -> None:
+def test_latencies_are_separated_from_other_timings() -> None:
     result = decode_result(make_result(timings={"search": 1.5, "measured latency_us": 12.0}))
     assert result.phase_seconds == {"search": 1.5}
     assert result.measured_latencies == {"latency_us": 12.0}
@@ -145,7 +145,7 @@ def test_numbers_that_cannot_be_drawn_are_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["", "8-", "0", "8-0", "1_6", "9" * 5_000, "10000001", "8-" * 9_999]
 )
-def test_architectures_that_are_none_are_refused(text: str) -> None:
+def test_malformed_architectures_are_refused(text: str) -> None:
     with pytest.raises(DecodeError, match="architecture"):
         decode_result(make_result(architecture=text))
     many = "-".join(["8"] * 1_001)

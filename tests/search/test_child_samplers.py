@@ -58,7 +58,7 @@ def test_feasible_children_follow_the_policy_or_do_not() -> None:
     assert (follows[:, 0] == 0).mean() > 0.95
 
 
-def test_depths_come_alike_and_their_members_too() -> None:
+def test_depths_and_their_members_are_sampled_uniformly() -> None:
     choices = drawn(FeasibleSampler(FEASIBLE, warmup=WARMUP, by="depth"), 0.5, n=6_000)
     assert FEASIBLE.contains(choices).all()
     found = [SPACE.architecture(row) for row in choices]
@@ -82,7 +82,7 @@ def test_the_linear_model_is_none_of_the_depths() -> None:
     assert depths.count(1) / len(depths) == pytest.approx(0.5, abs=0.05)
 
 
-def test_where_only_the_linear_model_fits_it_is_drawn() -> None:
+def test_if_only_the_linear_model_fits_it_is_sampled() -> None:
     space = SearchSpace([[0, 64], [0, 64]], inputs=10, outputs=2)
     only = FeasibleSet(space, Budget(parameters=22))
     assert (
@@ -111,14 +111,14 @@ def test_the_limit_falls_geometrically() -> None:
         assert largest == loads[loads <= kappa].max()
 
 
-def test_depths_come_in_no_order() -> None:
+def test_depths_are_sampled_in_random_order() -> None:
     """Children of a step are drawn together, but none has a place of its own."""
     choices = drawn(FeasibleSampler(FEASIBLE, warmup=WARMUP, by="depth"), 0.5)
     depths = [SPACE.architecture(row).depth for row in choices]
     assert abs(np.corrcoef(depths, np.arange(len(depths)))[0, 1]) < 0.1
 
 
-def test_several_limits_come_by_turns() -> None:
+def test_several_limits_take_turns() -> None:
     tight = FeasibleSet(SPACE, Budget(parameters=120))
     choices = drawn(
         SeveralLimitsSampler(FEASIBLE, warmup=WARMUP, others=[tight], by="uniform"), 0.9

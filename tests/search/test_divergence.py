@@ -51,7 +51,7 @@ def finite(done: Search) -> bool:
 
 @pytest.mark.parametrize("target", [OVERFLOWS, EXPLODES], ids=["loss", "gradient"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_bad_row_costs_the_steps_it_is_in_and_nothing_else(target: float, workers: int) -> None:
+def test_a_bad_row_only_skips_the_steps_it_is_in(target: float, workers: int) -> None:
     done = search(examples(0, {7: target}), workers=workers)
     done.run()
     assert done.step == done.steps
@@ -111,7 +111,7 @@ def test_the_worst_is_of_this_evaluation_and_all_before(monkeypatch: pytest.Monk
     assert found == [[0.5, 0.5, 0.75], [0.25, 0.25, 1.0], [0.25, 0.25, 0.25]]
 
 
-def test_evaluations_without_a_finite_one_teach_nothing() -> None:
+def test_evaluations_without_a_finite_one_are_ignored() -> None:
     done = search(examples(0), examples(1, dict.fromkeys(range(400), OVERFLOWS)))
     done.run()
     assert np.isnan(np.concatenate([one.quality for one in done.history.evaluations])).all()

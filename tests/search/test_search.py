@@ -188,7 +188,7 @@ def test_the_paper_settings() -> None:
         ({"evaluations_per_step": 0}, "evaluations_per_step must be"),
     ],
 )
-def test_bad_settings(settings: dict[str, object], message: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(TabNASError, match=message):
         search(**settings)
 

@@ -119,7 +119,7 @@ def test_unknown_rules_are_refused(finished: Search) -> None:
         select(finished, 0)
 
 
-def test_additive_worths_are_found_under_levels_that_move() -> None:
+def test_the_additive_model_is_recovered_while_the_level_of_qualities_moves() -> None:
     """Qualities that are additive, plus another level for every step, are explained exactly."""
     rng = np.random.default_rng(1)
     truth = [rng.normal(size=3), rng.normal(size=4)]
@@ -158,7 +158,7 @@ def test_the_ridge_is_relative_to_what_evaluations_weigh() -> None:
     assert second - first == pytest.approx(1 / (1 + 1 / 2))
 
 
-def test_without_evaluations_nothing_is_worth_more() -> None:
+def test_without_evaluations_all_architectures_are_equal() -> None:
     assert not fit_additive_model(SPACE, History()).any()
     unseen = History([Evaluation(0, np.zeros((2, 2), np.int64), np.full(2, np.nan))])
     assert not fit_additive_model(SPACE, unseen).any()

@@ -32,7 +32,7 @@ def test_numpy_integers_are_integers() -> None:
     assert SearchSpace([np.array([8, 16])], inputs=np.int64(3), outputs=1).inputs == 3
 
 
-def test_no_layer_at_all_is_linear() -> None:
+def test_an_architecture_without_layers_is_linear() -> None:
     space = SearchSpace([[0, 8]], inputs=3, outputs=1)
     assert str(space.architecture([0])) == "linear"
     assert space.choices("linear") == (0,)
@@ -51,7 +51,7 @@ def test_no_layer_at_all_is_linear() -> None:
         ([[8]] * 1_001, "at most 1,000 layers, got 1,001"),
     ],
 )
-def test_bad_candidates_are_refused(candidates: list[list[int]], message: str) -> None:
+def test_invalid_candidates_are_refused(candidates: list[list[int]], message: str) -> None:
     with pytest.raises(TabNASError, match=message):
         SearchSpace(candidates, inputs=4, outputs=1)
 

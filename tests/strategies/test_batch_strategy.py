@@ -18,7 +18,7 @@ class _Fixed(BatchStrategy):
         return np.array([[0, 0], [1, 0], [0, 0], [0, 1]])
 
 
-def test_what_was_not_evaluated_is_suggested_again() -> None:
+def test_suggestions_without_an_evaluation_are_repeated() -> None:
     strategy = _Fixed(FeasibleSet(SPACE, Budget(dense_parameters=25)), rng=0)
     assert strategy.suggest().tolist() == strategy.suggest().tolist()
     strategy.update(strategy.suggest(), np.array([1.0, np.nan, np.nan, 2.0]))
@@ -31,7 +31,7 @@ def test_what_was_not_evaluated_is_suggested_again() -> None:
     assert strategy.plans == 2
 
 
-def test_suggestions_are_the_callers_own() -> None:
+def test_suggestions_are_copies() -> None:
     strategy = _Fixed(FeasibleSet(SPACE, Budget(dense_parameters=25)), rng=0)
     strategy.suggest()[:] = 9
     assert strategy.suggest().max() == 1

@@ -101,7 +101,7 @@ def test_evaluations_of_others_are_learned_from() -> None:
     assert len(strategy.suggest()) == strategy.batch
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     with pytest.raises(TabNASError, match="`length_scale` must be positive or None"):
         BayesianOptimization(LISTED, rng=0, length_scale=0.0)
     with pytest.raises(TabNASError, match="`noise` must be at least 1e-06 or None"):

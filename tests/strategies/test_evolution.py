@@ -65,7 +65,7 @@ def test_all_of_it_is_feasible_and_new(
         strategy.update(choices, narrow(choices))
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     with pytest.raises(TabNASError, match="`mutation` must be in"):
         Evolution(FEASIBLE, rng=0, mutation=0.0)
     with pytest.raises(TabNASError, match="population must be an integer of at least 2"):

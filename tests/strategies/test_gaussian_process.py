@@ -25,7 +25,7 @@ def process(choices: IntArray, quality: FloatArray) -> GaussianProcess:
 
 
 @pytest.mark.parametrize("batches", [[40], [1] * 40, [7, 1, 20, 12]])
-def test_believes_what_scikit_learn_believes(batches: list[int]) -> None:
+def test_the_posterior_equals_that_of_scikit_learn(batches: list[int]) -> None:
     choices, quality = observe(40)
     candidates, _ = observe(60, seed=1)
     ours = GaussianProcess(length_scale=2.0, noise=0.1, layers=3)
@@ -73,7 +73,7 @@ def test_mean_and_scale_are_the_most_likely_ones() -> None:
         assert likelihood(made.mean, factor * made.scale) < most
 
 
-def test_equal_qualities_are_no_trouble() -> None:
+def test_equal_qualities_are_handled() -> None:
     made = process(observe(10)[0], np.full(10, 0.1))
     made.set_candidates(observe(5, seed=1)[0])
     mean, deviation = made.predict()

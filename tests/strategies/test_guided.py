@@ -120,7 +120,7 @@ def test_what_is_over_the_limit_is_learned_from_and_never_named() -> None:
     assert all(one in FEASIBLE for one in strategy.recommend(10))
 
 
-def test_qualities_that_are_all_the_same_are_no_obstacle() -> None:
+def test_constant_qualities_are_handled() -> None:
     strategy = Guided(FEASIBLE, rng=0)
     optimize(strategy, lambda choices: np.full(len(choices), 0.7), 40)
     assert len(strategy.recommend(3)) == 3

@@ -16,7 +16,7 @@ def peak(choices: IntArray) -> FloatArray:
     return -((choices - [1.0, 4.0, 2.0, 6.0]) ** 2).sum(axis=1)
 
 
-def test_begins_with_every_candidate_of_the_first_layer() -> None:
+def test_the_search_starts_with_every_candidate_of_the_first_layer() -> None:
     first = Layerwise(FEASIBLE, rng=0).suggest()
     assert first[:, 0].tolist() == list(range(8))
     assert FEASIBLE.contains(first).all()
@@ -109,6 +109,6 @@ def test_a_sampled_set_is_searched_as_well_as_a_known_one() -> None:
     assert found[0] >= found[1] - 1
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     with pytest.raises(TabNASError, match="buckets must be an integer of at least 1"):
         Layerwise(FEASIBLE, rng=0, buckets=0)

@@ -74,7 +74,7 @@ def test_monte_carlo_where_the_set_is_not_exact() -> None:
     assert PolicyGradient(feasible, rng=0).controller.reward.name == "rejection_monte_carlo"
 
 
-def test_what_is_not_known_is_refused() -> None:
+def test_unknown_options_are_refused() -> None:
     with pytest.raises(TabNASError, match="did you mean 'rejection'"):
         PolicyGradient(TOY, rng=0, reward="rejektion")
     with pytest.raises(TabNASError, match="`recommend_by` must be"):

@@ -6,7 +6,7 @@ from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.strategies import RandomSearch, optimize
 
 
-def test_every_member_is_drawn_alike() -> None:
+def test_every_member_is_sampled_with_equal_probability() -> None:
     space = SearchSpace([[2, 3, 4], [2, 3, 4]], inputs=2, outputs=1)
     feasible = FeasibleSet(space, Budget(dense_parameters=25))
     strategy = RandomSearch(feasible, rng=0)

@@ -22,13 +22,13 @@ def test_recommends_by_the_mean_of_the_evaluations() -> None:
     assert strategy.n_evaluations == 3
 
 
-def test_what_is_infeasible_is_not_recommended_however_good() -> None:
+def test_infeasible_architectures_are_never_recommended() -> None:
     strategy = RandomSearch(TOY, rng=0)
     strategy.update(np.array([[2, 2], [0, 1]]), np.array([9.0, 0.0]))
     assert strategy.recommend(5) == [Architecture((2, 3))]
 
 
-def test_nothing_seen_is_nothing_recommended() -> None:
+def test_without_evaluations_nothing_is_recommended() -> None:
     assert RandomSearch(TOY, rng=0).recommend() == []
 
 

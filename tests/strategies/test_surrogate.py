@@ -51,7 +51,9 @@ def prior_variance(of: FloatArray) -> FloatArray:
 
 
 @given(numbers, st.integers(0, 100))
-def test_beliefs_are_those_of_the_joint_normal_distribution(of: FloatArray, seed: int) -> None:
+def test_the_posterior_equals_that_of_the_joint_normal_distribution(
+    of: FloatArray, seed: int
+) -> None:
     observed, place, quality = seen(seed)
     others = BASIS.terms(FEASIBLE.members)[:5]
     terms = np.concatenate([observed.terms, others])
@@ -85,14 +87,14 @@ def test_neg_log_posterior_is_that_of_the_evaluations_and_the_numbers(
 
 
 @given(numbers, st.integers(0, 100))
-def test_the_gradient_is_that_of_the_surprise(of: FloatArray, seed: int) -> None:
+def test_the_gradient_is_that_of_the_negative_log_posterior(of: FloatArray, seed: int) -> None:
     observed, _, _ = seen(seed)
     gradient = neg_log_posterior(of, BASIS.degrees, observed)[1]
     near = approx_fprime(of, lambda x: neg_log_posterior(x, BASIS.degrees, observed)[0], 1e-6)
     assert gradient == pytest.approx(near, rel=1e-3, abs=1e-2)
 
 
-def test_evaluations_that_repeat_exactly_are_believed() -> None:
+def test_evaluations_that_repeat_exactly_are_taken_as_noiseless() -> None:
     rng = np.random.default_rng(0)
     terms = BASIS.terms(FEASIBLE.members)
     number = np.full(len(terms), 2)

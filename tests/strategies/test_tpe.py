@@ -34,7 +34,7 @@ def test_infeasible_trials_are_pruned_and_cost_no_evaluation(ordered: bool) -> N
     assert FEASIBLE.contains(strategy.mean_qualities()[0]).all()
 
 
-def test_optuna_is_told_what_was_found() -> None:
+def test_optuna_receives_the_qualities() -> None:
     pytest.importorskip("optuna")
     strategy = TPE(FEASIBLE, rng=0)
     optimize(strategy, lambda choices: choices @ [1.0, 0.3], 30)
@@ -57,7 +57,7 @@ def test_nothing_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert optuna.logging.get_verbosity() == verbosity
 
 
-def test_it_says_when_it_finds_nothing_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_raised_if_nothing_feasible_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("optuna")
     monkeypatch.setattr(_tpe, "MAX_INFEASIBLE", 50)
     space = SearchSpace.uniform(layers=8, widths=range(4, 84, 4), inputs=10, outputs=1)
@@ -68,7 +68,7 @@ def test_it_says_when_it_finds_nothing_feasible(monkeypatch: pytest.MonkeyPatch)
     assert strategy.recommend() == []
 
 
-def test_evaluations_of_others_are_no_trouble() -> None:
+def test_evaluations_of_other_architectures_are_accepted() -> None:
     pytest.importorskip("optuna")
     strategy = TPE(FEASIBLE, rng=0)
     strategy.update(np.array([[0, 1], [2, 3]]), np.array([1.0, np.nan]))

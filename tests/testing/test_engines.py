@@ -144,7 +144,7 @@ def test_the_suite_finds_what_is_broken(engine: EngineFactory, complaint: str) -
         check_engine(engine)
 
 
-def test_an_engine_of_ones_own_has_a_name_once_it_is_entered(
+def test_a_custom_engine_has_a_name_once_it_is_registered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     task = Task(inputs=Inputs(numeric=2), loss="logistic")
