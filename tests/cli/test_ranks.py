@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 torch = pytest.importorskip("torch")
 LOST = 3
-TIMEOUT = 300.0  # seconds, for what takes a few: a guard against hanging
+TIMEOUT = 300.0  # seconds; usually a few are enough
 SETTINGS = RunSettings(
     limits={"parameters": 800}, engine="torch", workers=2, baselines=False, candidates=1
 )
@@ -283,8 +283,8 @@ def test_all_ranks_stop_if_one_is_stopped(
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (["other.parquet"], "rank 1 has another: the table is "),
-        (["t.parquet", "--seed", "1"], "rank 1 has another: the setting seed is 1 there, and 0 on"),
+        (["other.parquet"], "but on rank 1 the table is "),
+        (["t.parquet", "--seed", "1"], "but on rank 1 the setting seed is 1, and 0 on rank 0"),
         (["none.parquet"], "rank 1: "),
     ],
 )
@@ -331,5 +331,5 @@ def test_a_run_of_the_compiled_engine_is_resumed_in_one_process(
     settings = RunSettings.from_dict(SETTINGS.to_dict() | {"engine": "compiled"})
     make_started_run(place / "alone", place / "t.parquet", settings, PLAN)
     assert company.run(*[["resume", "alone", "--quiet"]] * 2) == [USAGE_ERROR, USAGE_ERROR]
-    assert "go on in one process" in company.said(0)
+    assert "resume it in one process" in company.said(0)
     assert company.said(1) == ""
