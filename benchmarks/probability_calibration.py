@@ -69,8 +69,8 @@ def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
     }
     for kind, raw in (("with", logits), ("without", logits * np.float32(temperature))):
         chances = probabilities(raw)
-        facts[f"log loss {kind}"] = score(run.data.target, test.truth, chances)["log_loss"].value
-        facts[f"error {kind}"] = calibration_error(chances, test.truth)
+        facts[f"log loss {kind}"] = score(run.data.target, test.y, chances)["log_loss"].value
+        facts[f"error {kind}"] = calibration_error(chances, test.y)
     return facts
 
 

@@ -66,20 +66,18 @@ def fit_mlp(run, parameters: int):
         max_iter=run.plan.training.epochs,
         random_state=0,
     )
-    truth = prepared.development.truth
-    if not classes:
-        truth = prepared.target.scale_values(truth)
+    y = prepared.target.scale_values(prepared.development.y)
     began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        network.fit(train, truth)
+        network.fit(train, y)
     seconds = perf_counter() - began
     if classes:
         shares = np.zeros((len(test), len(prepared.target.classes)))
         shares[:, network.classes_] = network.predict_proba(test).astype(np.float64)
         shares /= shares.sum(axis=1, keepdims=True)
     else:
-        shares = prepared.target.decode(network.predict(test))
+        shares = prepared.target.unscale_values(network.predict(test))
     size = sum(w.size for w in network.coefs_) + sum(b.size for b in network.intercepts_)
     return shares, {"parameters": size, "width": width, "seconds": seconds}
 
@@ -99,7 +97,7 @@ def main() -> None:
         test = run.data.test
         predicted, facts = fit_mlp(run, int(found.model.costs["parameters"]))
         scores = {kind: encode(scores) for kind, scores in found.scores.items()}
-        scores["scikit-learn MLP"] = encode(score(run.data.target, test.truth, predicted))
+        scores["scikit-learn MLP"] = encode(score(run.data.target, test.y, predicted))
         rows.append(
             {
                 "table": name,

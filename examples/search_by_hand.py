@@ -38,7 +38,7 @@ def watch(record: StepRecord) -> None:
         inside = np.exp(policy.conditional.log_probability)
         print(
             f"  step {record.step:3}: training loss {record.loss:.3f}, P(V) {inside:.2f}, "
-            f"favourite {policy.most_likely()[0]}"
+            f"most likely {policy.most_likely()[0]}"
         )
 
 

@@ -21,7 +21,7 @@ from tabnas.model import METRICS
 from tabnas.space import COSTS, MEASURED_COSTS
 
 
-def test_every_metric_and_cost_has_words() -> None:
+def test_every_metric_and_cost_has_a_label() -> None:
     directions = {name: greater for name, (_, greater) in NAMED_METRICS.items()}
     assert directions == {name: metric.greater_is_better for name, metric in METRICS.items()}
     assert cost_label("flops") == "operations a row"
@@ -29,29 +29,29 @@ def test_every_metric_and_cost_has_words() -> None:
 
 
 @given(st.floats(-1e300, 1e300) | st.sampled_from([nan, inf, -inf]))
-def test_numbers_are_close_to_what_they_say(value: float) -> None:
-    said = format_number(value)
+def test_formatted_numbers_are_close(value: float) -> None:
+    text = format_number(value)
     if not isfinite(value):
-        assert said in ("not a number", "infinite", "-infinite")
+        assert text in ("not a number", "infinite", "-infinite")
         return
-    assert abs(float(said.replace(",", "")) - value) <= 0.006 * abs(value)
+    assert abs(float(text.replace(",", "")) - value) <= 0.006 * abs(value)
 
 
 @given(st.floats(0, 1))
 def test_no_share_is_rounded_to_all_or_nothing(share: float) -> None:
-    said = float(format_percent(share).split("\N{NO-BREAK SPACE}")[0])
-    assert abs(said / 100 - share) <= 0.01
-    assert said < 100 or share > 0.99999
+    percent = float(format_percent(share).split("\N{NO-BREAK SPACE}")[0])
+    assert abs(percent / 100 - share) <= 0.01
+    assert percent < 100 or share > 0.99999
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12))
 def test_ends_of_an_interval_are_in_order(value: float) -> None:
     ends = format_interval("rmse", value, value - abs(value) / 7, value + abs(value) / 5)
-    said, low, high = (float(end.replace(",", "")) for end in ends)
-    assert low <= said <= high
+    middle, low, high = (float(end.replace(",", "")) for end in ends)
+    assert low <= middle <= high
 
 
-def test_intervals_of_what_is_no_number() -> None:
+def test_intervals_that_are_not_numbers() -> None:
     assert format_interval("rmse", nan, -inf, inf) == ("not a number", "-infinite", "infinite")
 
 

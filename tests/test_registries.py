@@ -59,7 +59,7 @@ def test_every_dataset_of_every_file_is_known() -> None:
     for name, dataset in DATASETS.items():
         assert dataset.name == name
         assert dataset.source
-        assert dataset.about
+        assert dataset.description
 
 
 def test_every_engine_can_be_imported_by_its_name() -> None:

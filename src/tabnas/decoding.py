@@ -1,4 +1,4 @@
-"""Decode JSON and TOML that anybody may have written into dataclasses, and check every field.
+"""Decode untrusted JSON and TOML into dataclasses, and check every field.
 
 The type hints of a dataclass are the schema of its file. A field without a default must be there,
 and a field that the dataclass does not have is an error. `Annotated` adds bounds:
@@ -29,13 +29,12 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tabnas.errors import TabNASError, did_you_mean
+from tabnas.formatting import is_utf8, shorten
 
 T = TypeVar("T")
 
 MAX_COUNT = 2**53
 """No count is larger; far from where 64-bit integers turn negative."""
-MAX_SHOWN = 80
-"""Characters of a wrong value that an error shows."""
 
 
 class DecodeError(TabNASError):
@@ -183,13 +182,12 @@ def encode(value: Any) -> Any:
     return value
 
 
-def describe_value(value: object, *, max_length: int = MAX_SHOWN) -> str:
+def describe_value(value: object) -> str:
     """Return the representation of a value, cut if it is long."""
     try:
-        text = repr(value)
+        return shorten(repr(value))
     except ValueError:  # an integer of more digits than Python prints
-        text = "a very large number"
-    return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
+        return "a very large number"
 
 
 class _Decoder:
@@ -316,7 +314,7 @@ class _Decoder:
             except OverflowError:
                 raise self._wrong(where, "a number", value) from None
         if kind in (str, Path) and isinstance(value, str):
-            if "\0" in value or not _is_unicode(value):
+            if "\0" in value or not is_utf8(value):
                 raise self._wrong(where, "a text without zero bytes or surrogates", value)
             return kind(value)
         if kind in (bool, int, NoneType) and type(value) is kind:
@@ -360,14 +358,4 @@ def _name(kind: Any) -> str:
 
 
 def _join(where: str, name: str) -> str:
-    shown = name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 3]}..."
-    return f"{where}.{shown}" if where else shown
-
-
-def _is_unicode(text: str) -> bool:
-    """Return whether a text can be written as UTF-8: half of a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return f"{where}.{shorten(name)}" if where else shorten(name)

@@ -83,6 +83,17 @@ def atomic_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
+def sync_folder(folder: Path) -> None:
+    """Flush a folder, and so the renames in it, to disk; Windows cannot open folders."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def is_temporary(path: Path, *names: str) -> bool:
     """Return whether a killed process has left this file or folder while it wrote one of the names.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from math import floor, isfinite, isnan, log10
 from typing import Any, TypeVar
@@ -39,12 +40,17 @@ COSTS = {  # whose key does not say enough
 # --- texts ----------------------------------------------------------------------------------------
 
 
-def sanitize(text: str) -> str:
+def sanitize(text: object, *, max_length: int | None = None) -> str:
     r"""Replace every character that a browser, terminal or editor would obey instead of showing.
 
-    >>> sanitize("a\u202eb\x00c")
-    'a�b�c'
+    A text of more than `max_length` characters is cut.
+
+    >>> sanitize("a\u202eb\x1b[31mc"), sanitize("architecture", max_length=6)
+    ('a�b�[31mc', 'archi…')
     """
+    text = str(text)
+    if max_length is not None and len(text) > max_length:
+        text = text[: max_length - 1] + "…"
     if text.isascii() and text.isprintable():
         return text
     return "".join(REPLACEMENT if _is_control(c) else c for c in text)
@@ -56,15 +62,30 @@ def _is_control(character: str) -> bool:
     return is_noncharacter or unicodedata.category(character) in CONTROL_CATEGORIES
 
 
-def shorten(text: str, max_length: int = MAX_NAME) -> str:
-    """Cut a text to so many characters, and sanitize it."""
-    return sanitize(text if len(text) <= max_length else text[: max_length - 1] + "…")
+def shorten(text: object, max_length: int = MAX_NAME) -> str:
+    """Sanitize a text, and cut it to the length of a name unless another length is given."""
+    return sanitize(text, max_length=max_length)
+
+
+def is_utf8(text: str) -> bool:
+    r"""Return whether a text can be encoded as UTF-8: half of a surrogate pair cannot.
+
+    The names of files can hold such halves, for bytes that are not UTF-8.
+
+    >>> is_utf8("caf\u00e9"), is_utf8("caf\udce9")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def sanitize_texts(value: T) -> T:
     """Return a copy of a dataclass in which every text is sanitized, and cut if it is long.
 
-    Whatever shows a result that may come from somebody else's file shows such a copy.
+    Reports and tables are made from such a copy, since a result may come from an untrusted file.
     """
     clean: Any = _sanitize_texts(value)
     return clean  # type: ignore[no-any-return]
@@ -83,7 +104,7 @@ def _sanitize_texts(value: Any) -> Any:
             },
         )
     if isinstance(value, Mapping):
-        return {shorten(str(key)): _sanitize_texts(one) for key, one in value.items()}
+        return {shorten(key): _sanitize_texts(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_sanitize_texts(one) for one in value)
     return value
@@ -132,6 +153,16 @@ def capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def count_column_kinds(descriptions: Iterable[str]) -> str:
+    """Count the columns of each kind, from the descriptions of an encoder.
+
+    >>> count_column_kinds(["numeric: 2 features", "numeric", "categorical, 5 categories"])
+    '2 numeric, 1 categorical'
+    """
+    kinds = Counter(text.partition(":")[0].partition(",")[0] for text in descriptions)
+    return ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+
+
 # --- numbers --------------------------------------------------------------------------------------
 
 
@@ -163,6 +194,18 @@ def format_count(count: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if count == 1 else plural or noun + 's'}"
 
 
+def format_bytes(count: int) -> str:
+    """Format a number of bytes.
+
+    >>> format_bytes(208_000_000), format_bytes(1_500), format_bytes(12)
+    ('208 MB', '1.5 kB', '12 bytes')
+    """
+    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.{0 if count >= 10 * factor else 1}f} {unit}"
+    return f"{count} bytes"
+
+
 def format_percent(share: float) -> str:
     """Format a share in percent, with more decimals where it is close to 0 % or 100 %.
 
@@ -180,17 +223,52 @@ def format_percent(share: float) -> str:
     return f"{f'{100 * share:.{decimals}f}'.removesuffix('.0')}{PERCENT}"
 
 
-def format_fixed(values: Sequence[float], decimals: int) -> list[str]:
-    """Format values with the same number of decimals, or in powers of ten if they are too many."""
+def format_fixed(value: float, decimals: int) -> str:
+    """Format a number with so many decimals, or in powers of ten if it gets long."""
+    return format_all_fixed([value], decimals)[0]
+
+
+def format_all_fixed(values: Sequence[float], decimals: int) -> list[str]:
+    """Format numbers with the same decimals, or all in powers of ten if one gets long."""
     largest = max(map(abs, values), default=0.0)
     if decimals > MAX_DECIMALS or largest >= MAX_FIXED:
         return [f"{value:.3g}" for value in values]
-    return [f"{round(value, decimals) + 0.0:,.{decimals}f}" for value in values]
+    return [f"{round(value, decimals) + 0.0:,.{decimals}f}" for value in values]  # never -0
+
+
+def format_fixed_percent(share: float, decimals: int = 0) -> str:
+    """Format a share in percent with so many decimals; empty if it is absurdly large.
+
+    >>> format_fixed_percent(0.25), format_fixed_percent(0.0123, 1)
+    ('25 %', '1.2 %')
+    """
+    return f"{100 * share:.{decimals}f} %" if abs(share) < 1e6 else ""
+
+
+def format_fixed_interval(value: float, low: float, high: float, decimals: int) -> str:
+    """Format a value and its interval with so many decimals.
+
+    >>> format_fixed_interval(0.862, 0.84, 0.88, 3), format_fixed_interval(0.1, -0.2, 0.3, 1)
+    ('0.862 (0.840-0.880)', '0.1 (-0.2 to 0.3)')
+    """
+    middle, first, last = (format_fixed(number, decimals) for number in (value, low, high))
+    return f"{middle} ({first}-{last})" if low >= 0 else f"{middle} ({first} to {last})"
 
 
 def count_decimals(value: float, digits: int) -> int:
     """Return how many decimals give a number so many significant digits."""
     return max(0, digits - 1 - floor(log10(abs(value)))) if value else 0
+
+
+def choose_decimals(value: float) -> int:
+    """Return how many decimals suit a column of values like this one: about three digits.
+
+    >>> [choose_decimals(value) for value in (0.862, 0.041, 0.00034, 31.4, 62_000)]
+    [3, 3, 5, 1, 0]
+    """
+    if value == 0 or 0.01 <= abs(value) <= 1:
+        return 3
+    return count_decimals(value, 3 if abs(value) > 1 else 2)
 
 
 def format_duration(seconds: float) -> str:
@@ -204,6 +282,17 @@ def format_duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.{2 if seconds < 1 else 1 if seconds < 10 else 0}f} s"
     return f"{seconds / 60:,.0f} min"
+
+
+def format_clock(seconds: float) -> str:
+    """Format a duration as a clock shows it.
+
+    >>> format_clock(75.4), format_clock(7_325)
+    ('1:15', '2:02:05')
+    """
+    minutes, rest = divmod(int(max(0.0, min(seconds, 1e9))), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 # --- metrics and costs ----------------------------------------------------------------------------
@@ -228,6 +317,24 @@ def cost_label(cost: str) -> str:
     return COSTS.get(cost, cost.replace("_", " "))
 
 
+def format_cost(cost: float) -> str:
+    """Format a cost: a count, or a measured value with one decimal.
+
+    >>> format_cost(20_000), format_cost(61.3203125)
+    ('20,000', '61.3')
+    """
+    return f"{cost:,}" if isinstance(cost, int) else f"{cost:,.1f}"
+
+
+def format_limits(limits: Mapping[str, float]) -> str:
+    """Format limits by the name of their cost.
+
+    >>> format_limits({"parameters": 20_000, "bytes": 40_000})
+    'parameters <= 20,000 and bytes <= 40,000'
+    """
+    return " and ".join(f"{name} <= {upper:,}" for name, upper in limits.items())
+
+
 def format_score(metric: str, value: float) -> str:
     """Format the value of a metric: some in percent, the others as numbers."""
     return format_percent(value) if metric in PERCENT_METRICS else format_number(value)
@@ -246,7 +353,7 @@ def format_interval(metric: str, value: float, low: float, high: float) -> tuple
     if all(map(isfinite, values)):
         largest = max(map(abs, values))
         decimals = max(count_decimals(largest, 3), count_decimals(values[2] - values[1], 2))
-        texts = [f"{text}{unit}" for text in format_fixed(values, decimals)]
+        texts = [f"{text}{unit}" for text in format_all_fixed(values, decimals)]
     else:
         texts = [format_score(metric, v) for v in (value, low, high)]
     return texts[0], texts[1], texts[2]

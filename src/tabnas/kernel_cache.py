@@ -10,9 +10,9 @@ these folders, and writes new code to the first of them that is writable:
 3. the user's cache folder (`XDG_CACHE_HOME`, `~/.cache`, or that of the system);
 4. a private folder among the temporary files.
 
-Machine code is code, and Numba wraps it in a pickle. Everybody who can write to such a folder can
+Machine code is code, and Numba wraps it in a pickle. Any user who can write to such a folder can
 run code, and digests detect damage, not malice. So 3 and 4 are used only if they belong to the user
-and nobody else can write there; `__pycache__` is as safe as the sources beside it.
+and no other user can write there; `__pycache__` is as safe as the sources beside it.
 """
 
 from __future__ import annotations

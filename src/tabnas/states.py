@@ -1,6 +1,6 @@
 """State dictionaries of arrays, and functions that check what is read from them.
 
-A state may come from a file that anybody can have written, and compiled code indexes with parts of
+A state may come from an untrusted file, and compiled code indexes with parts of
 it. So `load_state_dict` methods read every array with these functions, which check type and shape.
 """
 

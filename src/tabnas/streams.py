@@ -14,7 +14,7 @@ LOW_MASK = (1 << HALF_BITS) - 1
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """Return the generator that is determined by `seed` and `name` alone.
+    """Return the generator that only `seed` and `name` determine.
 
     >>> float(stream(0, "shuffle/1").random()) == float(stream(0, "shuffle/1").random())
     True

@@ -180,7 +180,7 @@ def encode_values(fitted: CategoricalColumn, values: list[Any]) -> list[int]:
 def test_leading_zeros_matter_if_they_do_in_training() -> None:
     fitted = CategoricalColumn.fit("x", make_column(["01", "01", "01", "1", "1", "2"]))
     assert fitted.vocabulary == ("01", "1", "2")
-    assert "leading zeros told apart" in fitted.describe()
+    assert "leading zeros distinguished" in fitted.describe()
     assert encode_values(fitted, ["01", "1", "02"]) == [1, 2, 0]
     assert encode_values(fitted, [1, 2]) == [2, 3]
 
@@ -285,7 +285,7 @@ def test_marks_of_missing_values_may_be_labels() -> None:
     assert find_labelled_rows(make_column(["yes", "-", "none"]), other).tolist() == [0]
     signs = make_column(["+", "-", "+", None])
     assert find_labelled_rows(signs).tolist() == [0, 1, 2]
-    assert fit_target("y", signs).truth(make_column(["-", "+"])).tolist() == [1, 0]
+    assert fit_target("y", signs).encode(make_column(["-", "+"])).tolist() == [1, 0]
 
 
 def test_numeric_targets_with_marks_and_units() -> None:
@@ -293,11 +293,11 @@ def test_numeric_targets_with_marks_and_units() -> None:
     assert find_labelled_rows(values).tolist() == [0, 2]
     target = fit_target("y", values.take([0, 2]), task="regression")
     assert isinstance(target, NumberTarget)
-    assert target.truth(make_column(["$5", "1,000"])).tolist() == [5, 1000]
+    assert target.encode(make_column(["$5", "1,000"])).tolist() == [5, 1000]
     assert target.unit == "$"
 
 
 @pytest.mark.parametrize("labels", [[1, 2, 1], [1.0, 2.0, 1.0]])
 def test_numeric_labels_may_be_written_as_texts(labels: list[Any]) -> None:
     target = ClassTarget.fit("y", make_column(labels))
-    assert target.truth(make_column(["1.0", "02", "2"])).tolist() == [0, 1, 1]
+    assert target.encode(make_column(["1.0", "02", "2"])).tolist() == [0, 1, 1]

@@ -65,7 +65,7 @@ def test_groups_are_distinguished_like_categories(column: pa.ChunkedArray) -> No
     ],
 )
 def test_a_missing_group_is_refused(column: pa.ChunkedArray) -> None:
-    with pytest.raises(TabNASError, match=r"row 3 is missing; fill it in, with a name of its own"):
+    with pytest.raises(TabNASError, match=r"row 3 is missing; fill it in, with a unique name"):
         to_group_ids("g", column)
 
 

@@ -50,22 +50,22 @@ def test_columns_keep_their_order_as_scikit_learn_has_it(
 
 
 def test_classes_are_told_apart(default_trainings: None) -> None:
-    features, truth = load_breast_cancer(return_X_y=True)
+    features, y = load_breast_cancer(return_X_y=True)
     classifier = TabNASClassifier(2_000, candidates=1, random_state=0)
-    classifier.fit(features[::2], truth[::2])
-    assert classifier.score(features[1::2], truth[1::2]) > 0.93
+    classifier.fit(features[::2], y[::2])
+    assert classifier.score(features[1::2], y[1::2]) > 0.93
 
 
 def test_numeric_predictions_are_in_the_units_of_the_target(default_trainings: None) -> None:
-    features, truth = load_diabetes(return_X_y=True)
+    features, y = load_diabetes(return_X_y=True)
     regressor = TabNASRegressor(**SMALL)
-    regressor.fit(features[::2], truth[::2])
-    assert regressor.score(features[1::2], truth[1::2]) > 0.3
+    regressor.fit(features[::2], y[::2])
+    assert regressor.score(features[1::2], y[1::2]) > 0.3
 
 
 def test_fitted_attributes() -> None:
-    features, truth = load_iris(return_X_y=True, as_frame=True)
-    classifier = TabNASClassifier(300, candidates=2, random_state=0).fit(features, truth)
+    features, y = load_iris(return_X_y=True, as_frame=True)
+    classifier = TabNASClassifier(300, candidates=2, random_state=0).fit(features, y)
     assert classifier.architecture_ == classifier.result_.architecture
     assert classifier.costs_ == classifier.model_.costs
     assert classifier.costs_["parameters"] <= 300
@@ -130,9 +130,9 @@ def test_workers_follow_n_jobs() -> None:
 def test_with_refit_all_rows_are_learned_from() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(3_100, 2))  # more than are cross-validated
-    truth = features.sum(axis=1) > 0
+    y = features.sum(axis=1) > 0
     not_refitted, refitted = (
-        TabNASClassifier(**SMALL | {"max_parameters": 20}, refit=refit).fit(features, truth)
+        TabNASClassifier(**SMALL | {"max_parameters": 20}, refit=refit).fit(features, y)
         for refit in (False, True)
     )
     assert not_refitted.n_iter_ == refitted.n_iter_
@@ -214,13 +214,13 @@ def test_codes_can_be_called_categories(birds: Any) -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(10, size=200)
     frame = pd.DataFrame({"noise": rng.normal(size=200), "code": codes})
-    truth = np.sin(7.0 * codes)
+    y = np.sin(7.0 * codes)
     for given in (["code"], [1], [False, True]):
-        regressor = TabNASRegressor(**SMALL, categorical_features=given).fit(frame, truth)
+        regressor = TabNASRegressor(**SMALL, categorical_features=given).fit(frame, y)
         assert regressor.model_.encoder.describe()["code"].startswith("categorical")
     for given in (["cod"], [2], [True]):
         with pytest.raises(TabNASError, match="column"):
-            TabNASRegressor(**SMALL, categorical_features=given).fit(frame, truth)
+            TabNASRegressor(**SMALL, categorical_features=given).fit(frame, y)
 
 
 def test_a_class_of_one_row_is_learned_from() -> None:

@@ -101,7 +101,7 @@ def test_an_inconsistent_cost_raises_an_error() -> None:
 def test_limits_that_exclude_each_other() -> None:
     narrow = Limit(CallableCost(lambda a: a.widths[0], name="narrow"), 8)
     wide = Limit(CallableCost(lambda a: 24 - a.widths[0], name="wide"), 8)
-    with pytest.raises(InfeasibleError, match="together, though each limit alone can be met"):
+    with pytest.raises(InfeasibleError, match="together, though each single limit can be met"):
         FeasibleSet(SPACE, Budget(narrow, wide))
 
 

@@ -16,26 +16,26 @@ from tabnas.space import Architecture
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model with its network, table, encoded rows and truth."""
+    """A model with its network, table, encoded rows and target values."""
 
     model: Model
     net: SuperNet
     table: Table  # inputs only
     encoded: Encoded
-    truth: np.ndarray  # as the target encodes it
+    y: np.ndarray
 
 
 def fit(
     table: Table, target: Target, column: object, widths: tuple[int, ...], **limits: float
 ) -> Fitted:
     encoder = TableEncoder.fit(table, min_count=1)
-    encoded, truth = encoder.encode(table), target.encode(column)
+    encoded, y = encoder.encode(table), target.encode(column)
     dimensions = (3,) * len(encoder.categories)
     task = network_task(encoder, target, dimensions)
     architecture = Architecture(widths)
     net = SuperNet.standalone(architecture, task)
     training = TrainingSettings(epochs=5, batch_size=32, schedule=Cosine(0.02))
-    train(net, architecture, make_examples(task, encoded, truth), training)
+    train(net, architecture, make_examples(task, encoded, target.scale_values(y)), training)
     model = Model(
         encoder=encoder,
         target=target,
@@ -44,7 +44,7 @@ def fit(
         weights=net.weights(),
         limits=limits,
     )
-    return Fitted(model, net, table, encoded, truth)
+    return Fitted(model, net, table, encoded, y)
 
 
 def fit_dataset(name: str, widths: tuple[int, ...]) -> Fitted:

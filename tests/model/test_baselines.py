@@ -27,10 +27,10 @@ THREE = ClassTarget(name="y", classes=("a", "b", "c"))
 
 def make_tree_rows(fitted: Fitted, rows: slice) -> TreeRows:
     inputs = make_tree_inputs(fitted).encode(fitted.table, np.arange(len(fitted.table))[rows])
-    truth = fitted.truth[rows]
+    y = fitted.y[rows]
     if isinstance(fitted.model.target, NumberTarget):
-        truth = fitted.model.target.decode(truth)
-    return TreeRows(inputs=inputs, truth=truth)
+        y = fitted.model.target.decode(y)
+    return TreeRows(inputs=inputs, y=y)
 
 
 def make_tree_inputs(fitted: Fitted) -> TreeInputs:
@@ -62,10 +62,10 @@ def test_boosted_trees_beat_the_trivial_prediction_on_training_rows(name, reques
         [train.inputs, validation.inputs],
         validation=validation,
     )
-    trivial = trivial_prediction(target, train.truth, None, len(train.inputs))
+    trivial = trivial_prediction(target, train.y, None, len(train.inputs))
     metric = "r2" if isinstance(target, NumberTarget) else "log_loss"
     better, worse = (
-        score(target, train.truth, prediction, resamples=10)[metric].value
+        score(target, train.y, prediction, resamples=10)[metric].value
         for prediction in (boosted.predictions[0], trivial)
     )
     assert (better > worse) == (metric == "r2")
@@ -81,14 +81,14 @@ def test_boosted_trees_equal_those_of_scikit_learn(mixed: Fitted):
     boosted = fit_boosted_trees(
         mixed.model.target,
         is_category,
-        TreeRows(inputs=rows.inputs, truth=rows.truth, weight=weight),
+        TreeRows(inputs=rows.inputs, y=rows.y, weight=weight),
         [rows.inputs],
         seed=3,
     )
     matrix = rows.inputs.astype(float)
     trees = HistGradientBoostingClassifier(
         random_state=3, early_stopping=False, categorical_features=list(is_category)
-    ).fit(matrix, rows.truth, weight)
+    ).fit(matrix, rows.y, weight)
     np.testing.assert_array_equal(boosted.predictions[0], trees.predict_proba(matrix))
     assert boosted.trees == 100
 
@@ -113,15 +113,13 @@ def test_validation_rows_of_tiny_weight_do_not_stop_the_training_of_trees(diabet
     both = np.concatenate([validation.inputs, validation.inputs])
     noisy = TreeRows(
         inputs=both,
-        truth=np.concatenate(
-            [validation.truth, np.random.default_rng(0).permutation(validation.truth)]
-        ),
+        y=np.concatenate([validation.y, np.random.default_rng(0).permutation(validation.y)]),
         weight=np.repeat([1.0, 1e-9], rows),
     )
     target = diabetes.model.target
     expected, weighted, unweighted = (
         fit_boosted_trees(target, (), train, [], validation=held_out).trees
-        for held_out in (validation, noisy, TreeRows(inputs=both, truth=noisy.truth))
+        for held_out in (validation, noisy, TreeRows(inputs=both, y=noisy.y))
     )
     assert weighted == expected != unweighted
 
@@ -132,17 +130,17 @@ def make_codes(values: list[int]) -> np.ndarray:
 
 def test_classes_may_be_missing_in_training_or_validation_rows():
     rows = make_codes([0, 1] * 50)
-    train = TreeRows(inputs=rows, truth=np.array([0, 2] * 50))
-    unseen = TreeRows(inputs=make_codes([0, 1]), truth=np.array([1, 1]))
+    train = TreeRows(inputs=rows, y=np.array([0, 2] * 50))
+    unseen = TreeRows(inputs=make_codes([0, 1]), y=np.array([1, 1]))
     boosted = fit_boosted_trees(
         THREE, [False, True], train, [rows, make_codes([])], validation=unseen
     )
     assert boosted.predictions[0].shape == (100, 3)
     assert (boosted.predictions[0][:, 1] == 0).all()
-    assert (boosted.predictions[0].argmax(axis=1) == train.truth).all()
+    assert (boosted.predictions[0].argmax(axis=1) == train.y).all()
     assert boosted.predictions[1].shape == (0, 3)
     weight = np.array([1.0, 0.0] * 50)  # only one class has a weight
-    single = TreeRows(inputs=rows, truth=train.truth, weight=weight)
+    single = TreeRows(inputs=rows, y=train.y, weight=weight)
     lonely = fit_boosted_trees(THREE, [False, True], single, [make_codes([0])])
     assert lonely.predictions[0].tolist() == [[1.0, 0.0, 0.0]]
     assert (lonely.trees, lonely.nodes) == (0, 0)
@@ -154,10 +152,8 @@ def test_nodes_are_unknown_if_scikit_learn_hides_its_trees() -> None:
 
 
 def test_truth_must_match_the_rows():
-    with pytest.raises(TabNASError, match="truth must have the 2 rows of the inputs"):
-        fit_boosted_trees(
-            NUMBER, [False, True], TreeRows(inputs=make_codes([0, 1]), truth=[1.0]), []
-        )
+    with pytest.raises(TabNASError, match="y must have the 2 rows of the inputs"):
+        fit_boosted_trees(NUMBER, [False, True], TreeRows(inputs=make_codes([0, 1]), y=[1.0]), [])
 
 
 def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,13 +163,13 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     numeric = rng.normal(size=(200, 3)).astype(np.float32)
     numeric[:, 0].sort()  # sorted, so that the first rows have one class only
-    truth = (numeric[:, 0] > 0).astype(np.int64)
-    rows = TreeRows(inputs=numeric, truth=truth, weight=(np.arange(200) % 2).astype(float))
+    y = (numeric[:, 0] > 0).astype(np.int64)
+    rows = TreeRows(inputs=numeric, y=y, weight=(np.arange(200) % 2).astype(float))
     target = ClassTarget(name="y", classes=("a", "b"))
     boosted, again = (
         fit_boosted_trees(target, (), rows, [numeric], validation=rows, seed=1) for _ in range(2)
     )
     assert boosted.rows == 60
     assert boosted.predictions[0].shape == (200, 2)
-    assert (boosted.predictions[0].argmax(axis=1) == truth).mean() > 0.9
+    assert (boosted.predictions[0].argmax(axis=1) == y).mean() > 0.9
     np.testing.assert_array_equal(boosted.predictions[0], again.predictions[0])

@@ -176,7 +176,7 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         ({"encoder": {}}, "encoder: "),
         ({"encoder": []}, "encoder must be an object"),
         ({"target": {}}, "target: "),
-        ({"target": {"form": "classes"}}, "target: "),
+        ({"target": {"kind": "classes"}}, "target: "),
         ({"target": None}, "target must be an object"),
         ({"weights": {}}, "weights.sha256 is missing"),
     ],

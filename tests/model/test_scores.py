@@ -24,40 +24,38 @@ def make_class_target(classes: int) -> ClassTarget:
 
 
 def make_random_classes(rows: int, classes: int, seed: int, *, ties: bool = False):
-    """Return truth and informative probabilities; with ties, they have few different values."""
+    """Return y and informative probabilities; with ties, they have few different values."""
     rng = np.random.default_rng(seed)
-    truth = rng.integers(0, classes, rows)
+    y = rng.integers(0, classes, rows)
     logits = rng.normal(size=(rows, classes))
-    logits[np.arange(rows), truth] += 1.0
+    logits[np.arange(rows), y] += 1.0
     if ties:
         logits = logits.round()
     shares = np.exp(logits)
-    return truth, shares / shares.sum(axis=1, keepdims=True)
+    return y, shares / shares.sum(axis=1, keepdims=True)
 
 
-def compute_expected(truth, prediction, weight, classes) -> dict[str, float]:
+def compute_expected(y, prediction, weight, classes) -> dict[str, float]:
     labels = prediction.argmax(axis=1)
-    rows = np.arange(len(truth))
+    rows = np.arange(len(y))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # for classes that are predicted and do not occur
-        balanced = metrics.balanced_accuracy_score(truth, labels, sample_weight=weight)
-    eye = np.eye(classes)[truth]
+        balanced = metrics.balanced_accuracy_score(y, labels, sample_weight=weight)
+    eye = np.eye(classes)[y]
     expected = {
-        "accuracy": metrics.accuracy_score(truth, labels, sample_weight=weight),
+        "accuracy": metrics.accuracy_score(y, labels, sample_weight=weight),
         "balanced_error": 1 - balanced,
         "log_loss": np.average(
             [-np.log(np.clip(p @ t, 2.3e-16, 1)) for p, t in zip(prediction, eye, strict=True)],
             weights=weight,
         ),
     }
-    occurring = np.unique(truth[rows if weight is None else weight > 0])
+    occurring = np.unique(y[rows if weight is None else weight > 0])
     if len(occurring) == classes:
-        labelled = metrics.log_loss(truth, prediction, sample_weight=weight)
+        labelled = metrics.log_loss(y, prediction, sample_weight=weight)
         assert expected["log_loss"] == pytest.approx(labelled, rel=1e-9)
         scores = prediction[:, 1] if classes == 2 else prediction
-        expected["auc"] = metrics.roc_auc_score(
-            truth, scores, sample_weight=weight, multi_class="ovr"
-        )
+        expected["auc"] = metrics.roc_auc_score(y, scores, sample_weight=weight, multi_class="ovr")
     return expected
 
 
@@ -73,12 +71,12 @@ def read_values(scores: Scores) -> dict[str, float]:
     weighted=st.booleans(),
 )
 def test_scores_of_classes_agree_with_scikit_learn(rows, classes, seed, ties, weighted):
-    truth, prediction = make_random_classes(rows, classes, seed, ties=ties)
+    y, prediction = make_random_classes(rows, classes, seed, ties=ties)
     weight = np.random.default_rng(seed).integers(0, 3, rows) * 0.7 if weighted else None
     if weighted and not weight.any():
         weight[0] = 1.0
-    scores = score(make_class_target(classes), truth, prediction, weight, resamples=20)
-    expected = compute_expected(truth, prediction, weight, classes)
+    scores = score(make_class_target(classes), y, prediction, weight, resamples=20)
+    expected = compute_expected(y, prediction, weight, classes)
     assert read_values(scores) == pytest.approx(expected, rel=1e-9, abs=1e-12)
     for name, entry in scores.items():
         assert (
@@ -94,17 +92,17 @@ def test_scores_of_classes_agree_with_scikit_learn(rows, classes, seed, ties, we
 )
 def test_scores_of_numbers_agree_with_scikit_learn(rows, seed, weighted, size):
     rng = np.random.default_rng(seed)
-    truth = rng.normal(3.0, 2.0, rows).round(1)
-    prediction = truth + rng.normal(size=rows)
+    y = rng.normal(3.0, 2.0, rows).round(1)
+    prediction = y + rng.normal(size=rows)
     weight = rng.integers(1, 4, rows) * 0.3 if weighted else None
-    scores = score(NUMBER, truth * size, prediction * size, weight, resamples=20)
-    mean_squared = metrics.root_mean_squared_error(truth, prediction, sample_weight=weight)
+    scores = score(NUMBER, y * size, prediction * size, weight, resamples=20)
+    mean_squared = metrics.root_mean_squared_error(y, prediction, sample_weight=weight)
     expected = {
         "rmse": size * mean_squared,
-        "mae": size * metrics.mean_absolute_error(truth, prediction, sample_weight=weight),
+        "mae": size * metrics.mean_absolute_error(y, prediction, sample_weight=weight),
     }
-    if len(np.unique(truth)) > 1:
-        expected["r2"] = metrics.r2_score(truth, prediction, sample_weight=weight)
+    if len(np.unique(y)) > 1:
+        expected["r2"] = metrics.r2_score(y, prediction, sample_weight=weight)
     assert scores.keys() == expected.keys()
     for name, value in expected.items():
         assert scores[name].value == pytest.approx(value, rel=1e-9)
@@ -115,16 +113,16 @@ def test_scores_of_numbers_agree_with_scikit_learn(rows, seed, weighted, size):
 
 
 def make_class_case(classes: int, weighted: bool):
-    truth, prediction = make_random_classes(3_000, classes, 4)
+    y, prediction = make_random_classes(3_000, classes, 4)
     weight = np.random.default_rng(5).uniform(0.2, 2.0, 3_000) if weighted else None
-    return make_class_target(classes), truth, prediction, weight
+    return make_class_target(classes), y, prediction, weight
 
 
 def make_number_case(weighted: bool):
     rng = np.random.default_rng(6)
-    truth = rng.exponential(size=3_000)
+    y = rng.exponential(size=3_000)
     weight = rng.uniform(0.2, 2.0, 3_000) if weighted else None
-    return NUMBER, truth, truth * 0.8 + rng.normal(size=3_000) * 0.5, weight
+    return NUMBER, y, y * 0.8 + rng.normal(size=3_000) * 0.5, weight
 
 
 CASES = [
@@ -158,14 +156,14 @@ def test_the_interval_of_a_mean_is_the_normal_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_intervals_contain_the_value_and_only_possible_values(monkeypatch: pytest.MonkeyPatch):
-    truth, shares = np.zeros(10, np.int64), np.tile([0.99, 0.01], (10, 1))
+    y, shares = np.zeros(10, np.int64), np.tile([0.99, 0.01], (10, 1))
     shares[-1] = [0.01, 0.99]  # one confident error among ten
     for seed in range(8):  # half of these resamples lack a class and have no AUC
         pair = score(make_class_target(2), [0, 1], [[0.9, 0.1], [0.2, 0.8]], seed=seed, resamples=1)
         assert pair["auc"] == _scores.Score(1.0, 1.0, 1.0)
         assert pair["log_loss"].low <= pair["log_loss"].value <= pair["log_loss"].high
     monkeypatch.setattr(_scores, "MAX_BOOTSTRAP_ROWS", 0)
-    scores = score(make_class_target(2), truth, shares)
+    scores = score(make_class_target(2), y, shares)
     assert scores["accuracy"].high == 1.0
     assert 0.5 < scores["accuracy"].low < scores["accuracy"].value == 0.9
     assert scores["log_loss"].low == 0.0
@@ -173,26 +171,26 @@ def test_intervals_contain_the_value_and_only_possible_values(monkeypatch: pytes
 
 @pytest.mark.parametrize("case", CASES, ids=["binary", "weighted", "multiclass", "regression"])
 def test_the_influence_of_a_row_is_the_derivative_by_its_weight(case):
-    target, truth, prediction, weight = case
-    truth, prediction = truth[:50], prediction[:50]
+    target, y, prediction, weight = case
+    y, prediction = y[:50], prediction[:50]
     weight = np.ones(50) if weight is None else weight[:50]
     step = 1e-6
     for metric in _scores.metrics_for(target.task):
-        measure = metric.on_rows(truth, prediction)
+        measure = metric.on_rows(y, prediction)
         nudged = weight + step * weight[:, None] * np.eye(50)
         slopes = (measure.values(nudged) - measure.values(weight[None])) / step
         np.testing.assert_allclose(measure.influence(weight), slopes, rtol=1e-3, atol=1e-7)
 
 
 def test_intervals_agree_with_the_bootstrap():
-    truth, prediction = make_random_classes(150, 3, 8)
+    y, prediction = make_random_classes(150, 3, 8)
     target = make_class_target(3)
-    scores = score(target, truth, prediction, resamples=2_000)
+    scores = score(target, y, prediction, resamples=2_000)
     rng = np.random.default_rng(0)
     draws = [rng.integers(150, size=150) for _ in range(600)]
     for name in scores:
         resampled = [
-            METRICS[name].loss(primary_loss(name, target, truth[d], prediction[d])) for d in draws
+            METRICS[name].loss(primary_loss(name, target, y[d], prediction[d])) for d in draws
         ]
         low, high = np.quantile(resampled, [0.025, 0.975])
         width = scores[name].high - scores[name].low
@@ -201,30 +199,30 @@ def test_intervals_agree_with_the_bootstrap():
 
 
 def test_the_seed_determines_the_intervals(monkeypatch: pytest.MonkeyPatch):
-    truth, prediction = make_random_classes(100, 3, 1)
-    first = score(make_class_target(3), truth, prediction, seed=3)
-    other = score(make_class_target(3), truth, prediction, seed=4)
+    y, prediction = make_random_classes(100, 3, 1)
+    first = score(make_class_target(3), y, prediction, seed=3)
+    other = score(make_class_target(3), y, prediction, seed=4)
     assert first["log_loss"] != other["log_loss"]
     monkeypatch.setattr(_scores, "BLOCK_CELLS", 250)  # blocks make no difference
-    assert dict(score(make_class_target(3), truth, prediction, seed=3)) == dict(first)
+    assert dict(score(make_class_target(3), y, prediction, seed=3)) == dict(first)
 
 
 def test_rows_of_weight_zero_are_ignored():
-    truth, prediction = make_random_classes(80, 3, 2)
+    y, prediction = make_random_classes(80, 3, 2)
     weight = np.ones(80)
     weight[50:] = 0
-    scores = score(make_class_target(3), truth, prediction, weight)
-    assert dict(scores) == dict(score(make_class_target(3), truth[:50], prediction[:50]))
+    scores = score(make_class_target(3), y, prediction, weight)
+    assert dict(scores) == dict(score(make_class_target(3), y[:50], prediction[:50]))
     assert scores.rows == 50
 
 
 def test_large_arrays_are_ranked_without_a_cache(monkeypatch: pytest.MonkeyPatch):
     from tabnas.model import _weighted_metrics
 
-    truth, prediction = make_random_classes(200, 4, 3)
-    expected = score(make_class_target(4), truth, prediction)
+    y, prediction = make_random_classes(200, 4, 3)
+    expected = score(make_class_target(4), y, prediction)
     monkeypatch.setattr(_weighted_metrics, "MAX_CACHED_CELLS", 0)
-    assert dict(score(make_class_target(4), truth, prediction)) == dict(expected)
+    assert dict(score(make_class_target(4), y, prediction)) == dict(expected)
 
 
 # -- undefined metrics and validation --------------------------------------------------------------
@@ -252,17 +250,15 @@ def test_confident_errors_are_not_infinite():
 
 
 def test_primary_loss_orders_candidates():
-    truth, good = make_random_classes(200, 3, 7)
+    y, good = make_random_classes(200, 3, 7)
     poor = 0.5 * good + 0.5 * np.roll(good, 1, axis=1)
     for metric in _scores.metrics_for("multiclass"):
         target = make_class_target(3)
-        assert primary_loss(metric, target, truth, good) < primary_loss(
-            metric.name, target, truth, poor
-        )
+        assert primary_loss(metric, target, y, good) < primary_loss(metric.name, target, y, poor)
 
 
 @pytest.mark.parametrize(
-    ("truth", "prediction", "weight", "message"),
+    ("y", "prediction", "weight", "message"),
     [
         ([0, 1], [0.2, 0.8], None, r"y_pred of a binary target \(2, 2\), got"),
         ([0, 2], [[0.5, 0.5]] * 2, None, "class numbers from 0 to 1"),
@@ -276,9 +272,9 @@ def test_primary_loss_orders_candidates():
         ([], np.zeros((0, 2)), None, "class numbers|at least one row"),
     ],
 )
-def test_invalid_arguments_are_refused(truth, prediction, weight, message):
+def test_invalid_arguments_are_refused(y, prediction, weight, message):
     with pytest.raises(TabNASError, match=message):
-        score(make_class_target(2), truth, prediction, weight)
+        score(make_class_target(2), y, prediction, weight)
 
 
 def test_differences_that_overflow_are_refused():
@@ -289,8 +285,8 @@ def test_differences_that_overflow_are_refused():
 
 
 def test_scores_as_json():
-    truth, prediction = make_random_classes(50, 2, 0)
-    scores = score(make_class_target(2), truth, prediction)
+    y, prediction = make_random_classes(50, 2, 0)
+    scores = score(make_class_target(2), y, prediction)
     assert json.loads(json.dumps(encode(scores)))["metrics"]["auc"]["value"] == scores["auc"].value
     assert repr(scores).startswith("<Scores on 50 rows: accuracy 0.")
     assert len(scores) == 4

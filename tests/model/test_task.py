@@ -35,8 +35,8 @@ def test_categorical_columns_become_embeddings(mixed: Fitted):
 
 
 def test_examples_have_inputs_target_and_weights(mixed: Fitted):
-    weight = np.linspace(0, 1, len(mixed.truth))
-    rows = make_examples(mixed.model.task, mixed.encoded, mixed.truth, weight)
+    weight = np.linspace(0, 1, len(mixed.y))
+    rows = make_examples(mixed.model.task, mixed.encoded, mixed.y, weight)
     np.testing.assert_array_equal(rows.numeric, mixed.encoded.numeric)
     np.testing.assert_array_equal(rows.categorical, mixed.encoded.categorical)
     assert rows.has_target

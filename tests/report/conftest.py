@@ -205,8 +205,8 @@ def make_history(widths: list[list[int]] = WIDTHS, snapshots: int = 20) -> list[
                 "quality": None if k < snapshots // 4 else 0.5 + k / 100,
                 "feasible_probability": 0.3 + k / 100,
                 "entropy": 2.0,
-                "favourite": "16-8",
-                "favourite_cost": 480,
+                "most_likely": "16-8",
+                "most_likely_cost": 480,
                 "probabilities": [np.round(layer, 6).tolist() for layer in probabilities],
             }
         )

@@ -131,7 +131,7 @@ def test_missing_values_are_left_out(task: str) -> None:
         task, scores={}, diagnostics=None, candidates=[], wider_steps=[], limit_effects=[], notes=[]
     )
     text = make_card(result)
-    assert "No rows were kept for a test." in text
+    assert "No rows were held out for a test." in text
     assert "What it relies on" not in text
 
 

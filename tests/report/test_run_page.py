@@ -68,9 +68,9 @@ def test_missing_values_are_mentioned(task: str) -> None:
         task, scores={}, diagnostics=None, candidates=[], wider_steps=[], limit_effects=[], notes=[]
     )
     text = check_page(make_report(result, [])).text
-    assert "No rows were kept for a test" in text
+    assert "No rows were held out for a test" in text
     assert "There is no record of the search" in text
-    assert "No rows were kept to" in text
+    assert "No rows were held out to" in text
 
 
 @pytest.mark.parametrize(("version", "which"), [(1, "an older"), (3, "a newer")])

@@ -155,7 +155,7 @@ def test_the_page_mentions_missing_test_rows() -> None:
     for model in models:
         model["scores"] = None
     text = check_page(render_page(models=models, references={})).text
-    assert "on validation rows. No rows were kept for a test" in text
+    assert "on validation rows. No rows were held out for a test" in text
     assert "nothing tells which differences are chance" in text
     assert "95 % interval" not in text.replace("\N{NO-BREAK SPACE}", " ")
 

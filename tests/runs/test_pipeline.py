@@ -81,7 +81,7 @@ def test_candidates_come_best_first(small: Outcome, large: Outcome) -> None:
 
 def test_the_reported_score_is_that_of_the_model_on_test_rows(large: Outcome) -> None:
     test = large.data.test
-    again = score(large.model.target, test.truth, _predict(large, test))
+    again = score(large.model.target, test.y, _predict(large, test))
     assert again == large.scores["network"]
 
 
@@ -112,7 +112,7 @@ def test_every_phase_is_reported() -> None:
         assert shares[-1] == pytest.approx(1)
     last = [report for report in reports if report.snapshot][-1].snapshot
     assert 0 < last.feasible_probability <= 1
-    assert last.favourite_cost <= 1_000
+    assert last.most_likely_cost <= 1_000
     assert [sum(layer) for layer in last.probabilities] == pytest.approx([1, 1, 1], abs=1e-4)
 
 
@@ -169,7 +169,7 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
         RunSettings(limits=load_config(path)["settings"]["limits"]).budget == small.settings.budget
     )
     for line in (path / "history.jsonl").read_text().splitlines():
-        assert json.loads(line)["favourite_cost"] <= 1_500
+        assert json.loads(line)["most_likely_cost"] <= 1_500
     rows = make_table(20, seed=9)
     np.testing.assert_array_equal(
         load_run_model(path).predict_proba(rows), small.model.predict_proba(rows)
@@ -225,15 +225,15 @@ def test_the_model_does_not_depend_on_the_test_rows(target: str, rows: int) -> N
     sizes = table.arrow.column("size").to_numpy()
     is_test = np.isin(sizes.astype(np.float32), test_sizes)
     assert is_test.sum() == len(run.data.test)
-    truth = data.truth.copy()
+    y = data.y.copy()
     if target == "value":  # changed classes would change the split, which is stratified
-        truth[is_test] *= -3
+        y[is_test] *= -3
     arrow = data.features.arrow.set_column(
         0, "size", pa.array(np.where(is_test, 9.0 - 100 * sizes, sizes))
     )
     colours = np.where(is_test, "never seen", np.array(arrow.column("colour").to_pylist()))
     arrow = arrow.set_column(arrow.column_names.index("colour"), "colour", pa.array(colours))
-    other = plan_run(LabelledTable(Table(arrow), data.target, truth), settings, resolved=resolved)
+    other = plan_run(LabelledTable(Table(arrow), data.target, y), settings, resolved=resolved)
     first, second = run.execute(), other.execute()
     assert first.scores != second.scores
     assert first.model.architecture == second.model.architecture
@@ -280,7 +280,7 @@ def test_balanced_classes_are_calibrated_with_training_weights() -> None:
     chances = probabilities(net.logits(outcome.model.architecture, test.examples))
     # with balanced weights, predicted and true shares agree
     weight = test.training_weight
-    share = np.average(test.truth == 0, weights=weight)
+    share = np.average(test.y == 0, weights=weight)
     assert np.average(chances[:, 0], weights=weight) == pytest.approx(share, abs=0.05)
     assert 0.5 < outcome.chosen.temperature < 2
     assert any("equally frequent" in note for note in outcome.notes)

@@ -117,7 +117,7 @@ def test_each_limit_has_its_own_snapshots(tradeoff, outcomes) -> None:
         cost = outcome.plan.feasible.budget.limits[-1].cost
         space = outcome.plan.feasible.space
         for snapshot in outcome.snapshots:
-            assert cost(space, Architecture.parse(snapshot.favourite)) <= limit
+            assert cost(space, Architecture.parse(snapshot.most_likely)) <= limit
 
 
 def test_a_resumed_tradeoff_ends_with_the_same_bits(tradeoff, outcomes, tmp_path) -> None:

@@ -74,18 +74,18 @@ def encode_in_memory(
     encoder = TableEncoder.fit(features, rows=present[parts == TRAIN], **options)
     number = target == "value"
     fitted = (NumberTarget if number else ClassTarget).fit(target, column.take(present))
-    truth = fitted.truth(column.take(present))
+    y = fitted.encode(column.take(present))
     arrays = {}
     for i, part in enumerate(PARTS):
         encoded = encoder.encode(features, rows=present[parts == i])
-        arrays[part] = (encoded.numeric, encoded.categorical, truth[parts == i])
+        arrays[part] = (encoded.numeric, encoded.categorical, y[parts == i])
     return encoder, arrays
 
 
 def assert_holds(store: Store, arrays: Mapping[str, tuple[np.ndarray, ...]]) -> None:
     """Assert that the store has these rows, to the bit."""
-    for part, (numeric, categorical, truth) in arrays.items():
+    for part, (numeric, categorical, y) in arrays.items():
         rows = store.read(part, 0, store.rows[part])
         assert rows.encoded.numeric.tobytes() == numeric.tobytes()
         assert rows.encoded.categorical.tobytes() == categorical.tobytes()
-        assert rows.truth.tobytes() == truth.tobytes()
+        assert rows.y.tobytes() == y.tobytes()

@@ -57,7 +57,7 @@ def test_an_interrupted_encoding_is_resumed(
     uninterrupted = encode_store(paths, tmp_path / "uninterrupted", target="kind")
     with pytest.raises(Interruption):
         encode_store(paths, tmp_path / "store", target="kind", callback=interrupt(phase, after))
-    with pytest.raises(TabNASError, match=r"go on with: tabnas encode .*--target kind --out"):
+    with pytest.raises(TabNASError, match=r"continue with: tabnas encode .*--target kind --out"):
         open_store(tmp_path / "store")
     reports: list[EncodingProgress] = []
     store = encode_store(paths, tmp_path / "store", target="kind", callback=reports.append)
@@ -189,11 +189,11 @@ def test_a_file_that_changes_while_it_is_encoded_is_refused(
 def test_damaged_summaries_are_refused(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
         encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("fitting", 12))
-    (data,) = (tmp_path / "store").glob("learned-*.arrow")
+    (data,) = (tmp_path / "store").glob("first_pass-*.arrow")
     content = bytearray(data.read_bytes())
     content[len(content) // 2] ^= 1
     data.write_bytes(content)
-    with pytest.raises(TabNASError, match=r"learned-.*must be as it was written"):
+    with pytest.raises(TabNASError, match=r"first_pass-.*must be as it was written"):
         encode_store(paths, tmp_path / "store", target="kind")
 
 

@@ -51,7 +51,7 @@ def test_any_rows_can_be_read(shared_store: Store, data: st.DataObject) -> None:
     all_rows, selected = shared_store.read(part, 0, total), shared_store.read(part, start, stop)
     assert (selected.encoded.numeric == all_rows.encoded.numeric[start:stop]).all()
     assert (selected.encoded.categorical == all_rows.encoded.categorical[start:stop]).all()
-    assert (selected.truth == all_rows.truth[start:stop]).all()
+    assert (selected.y == all_rows.y[start:stop]).all()
 
 
 @given(st.data())
@@ -67,19 +67,19 @@ def test_blocks_are_returned_in_the_requested_order(
     read = shared_store.read_blocks("train", blocks, rows)
     assert (read.encoded.numeric == all_rows.encoded.numeric[numbers]).all()
     assert (read.encoded.categorical == all_rows.encoded.categorical[numbers]).all()
-    assert (read.truth == all_rows.truth[numbers]).all()
+    assert (read.y == all_rows.y[numbers]).all()
 
 
 def test_classes_are_counted_over_all_pieces(shared_store: Store) -> None:
-    truth = shared_store.read("train", 0, shared_store.rows["train"]).truth
-    assert shared_store.class_counts.tolist() == np.bincount(truth, minlength=2).tolist()
+    y = shared_store.read("train", 0, shared_store.rows["train"]).y
+    assert shared_store.class_counts.tolist() == np.bincount(y, minlength=2).tolist()
 
 
 def test_types_are_those_of_a_table_in_memory(shared_store: Store) -> None:
     rows = shared_store.read("train", 3, 9)
     assert rows.encoded.numeric.dtype == np.float32
     assert rows.encoded.categorical.dtype == np.int32
-    assert rows.truth.dtype == np.int32
+    assert rows.y.dtype == np.int32
     assert rows.encoded.numeric.flags.writeable
     assert rows.encoded.categorical.max() < max(shared_store.encoder.categories)
     nothing = shared_store.read("test", 0, 0)
@@ -146,7 +146,7 @@ def test_folders_that_are_not_complete_stores_are_refused(tmp_path: Path, copy: 
         open_store(tmp_path / "nothing")
     (copy / "store.json").unlink()
     with pytest.raises(
-        TabNASError, match=r"must be complete.* go on with: tabnas encode .*table\.csv"
+        TabNASError, match=r"must be complete.* continue with: tabnas encode .*table\.csv"
     ):
         open_store(copy)
     document = json.loads((copy / "plan.json").read_text()) | {"format": 3}
@@ -172,4 +172,4 @@ def test_damaged_stores_are_refused_or_readable(seed: int, copy: Path) -> None:
     except TabNASError:
         return
     for part, rows in store.rows.items():
-        assert len(store.read(part, 0, rows).truth) == rows
+        assert len(store.read(part, 0, rows).y) == rows

@@ -132,7 +132,7 @@ class _Sorts(ReferenceEngine):
         (_Reckless, "a step that is not finite must move nothing"),
         (_Weightless, "loss must raise TabNASError"),
         (_Shares, "a state must not change"),
-        (_Forgets, "must go on with the same bits"),
+        (_Forgets, "must continue with the same bits"),
         (_Leaks, "beside broken weights"),
         (_Moody, "the same"),
         (_Wraps, "logits must raise TabNASError"),

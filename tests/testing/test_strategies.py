@@ -105,8 +105,8 @@ class _Gullible(_Own):
     [
         (_Reckless, "must be feasible"),
         (_Repetitive, "none may be recommended twice"),
-        (_Moody, "must depend on evaluations and rng alone"),
-        (_Curious, "must depend on evaluations and rng alone"),
+        (_Moody, "must depend only on evaluations and rng"),
+        (_Curious, "must depend only on evaluations and rng"),
         (_Forgetful, "there must be 13 evaluations"),
         (_Gullible, "NaN must not count as an evaluation"),
     ],

@@ -15,8 +15,9 @@ from rich.console import Console
 from tabnas.cli._errors import INTERRUPTED, RANK_LOST, TERMINATED, CommandExitError
 from tabnas.cli._ranks import recovery_advice, resume_command
 from tabnas.cli._source import Source
-from tabnas.cli.display._formatting import make_console, sanitize
+from tabnas.cli.display._formatting import make_console
 from tabnas.decoding import encode
+from tabnas.formatting import sanitize
 
 if TYPE_CHECKING:
     from tabnas.jobs import JobConfig

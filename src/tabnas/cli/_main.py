@@ -41,8 +41,8 @@ from tabnas.cli.commands._resume import resume
 from tabnas.cli.commands._search import search
 from tabnas.cli.commands._tradeoff import tradeoff
 from tabnas.cli.commands._watch import watch
-from tabnas.cli.display._formatting import is_utf8, sanitize
 from tabnas.errors import TabNASError
+from tabnas.formatting import is_utf8, shorten
 
 MAX_MESSAGE_LENGTH = 2_000
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -121,7 +121,7 @@ def run(arguments: Sequence[str]) -> int:
     for argument in arguments:
         if not is_utf8(argument):
             print_error(
-                f"names and values must be UTF-8, got other bytes in {sanitize(argument)!r}; "
+                f"names and values must be UTF-8, got other bytes in {shorten(argument)!r}; "
                 "rename the file"
             )
             return USAGE_ERROR
@@ -183,6 +183,6 @@ def print_error(message: str) -> None:
     """
     if get_rank_and_size()[0]:
         return
-    line = sanitize(" ".join(message.splitlines()), max_length=MAX_MESSAGE_LENGTH)
+    line = shorten(" ".join(message.splitlines()), MAX_MESSAGE_LENGTH)
     with suppress(OSError):  # the exit code remains
         print(f"tabnas: {line}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -12,10 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from tabnas.cli.display._formatting import sanitize
 from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_file
+from tabnas.formatting import sanitize
 from tabnas.model import Model
 
 
@@ -101,16 +100,12 @@ def print_predictions(pieces: Iterator[pa.Table], out: BinaryIO) -> None:
 def _sanitize_table(piece: pa.Table) -> pa.Table:
     """Return the table with names and texts that are safe to print."""
     columns = [
-        pa.chunked_array([[_sanitize(text) for text in column.to_pylist()]], pa.string())
+        pa.chunked_array([[sanitize(text) for text in column.to_pylist()]], pa.string())
         if pa.types.is_string(column.type)
         else column
         for column in piece.columns
     ]
-    return pa.table(columns, [_sanitize(name) for name in piece.column_names])
-
-
-def _sanitize(text: str) -> str:
-    return sanitize(text, max_length=sys.maxsize)
+    return pa.table(columns, [sanitize(name) for name in piece.column_names])
 
 
 def _write(open_writer: Callable[[BinaryIO, pa.Schema], Any], sink: BinaryIO, pieces: Any) -> None:

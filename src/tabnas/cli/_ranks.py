@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabnas.cli._errors import USAGE_ERROR, CommandExitError
-from tabnas.cli.display._formatting import sanitize
 from tabnas.errors import TabNASError
+from tabnas.formatting import shorten
 
 if TYPE_CHECKING:
     from tabnas.runs import Ranks
@@ -52,16 +52,14 @@ def join_ranks() -> Iterator[Ranks]:
             if ranks.is_reporter():
                 rank = "" if ranks.is_first else f"rank {ranks.rank}: "
                 message = " ".join(f"{rank}{error}".splitlines())
-                print(
-                    f"tabnas: {sanitize(message, max_length=MAX_MESSAGE_LENGTH)}", file=sys.stderr
-                )
+                print(f"tabnas: {shorten(message, MAX_MESSAGE_LENGTH)}", file=sys.stderr)
             raise CommandExitError(USAGE_ERROR) from None
 
 
 def resume_command(folder: str, ranks: Ranks) -> str:
     """Return the command that resumes a run."""
     prefix = "tabnas" if ranks.size == 1 else "torchrun ... -m tabnas"
-    return f"{prefix} resume {sanitize(folder)}"
+    return f"{prefix} resume {shorten(folder)}"
 
 
 def recovery_advice(folder: str, ranks: Ranks) -> str:

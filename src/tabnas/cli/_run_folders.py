@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tabnas.cli.display._formatting import sanitize
 from tabnas.cli.options._completion import (
     list_finished_runs,
     list_reportable_runs,
@@ -12,6 +11,7 @@ from tabnas.cli.options._completion import (
     list_stopped_runs,
 )
 from tabnas.errors import TabNASError, find_nearest
+from tabnas.formatting import shorten
 
 RESULT_FILES = ("result.json", "tradeoff.json")
 MAX_PATH_LENGTH = 200
@@ -66,8 +66,8 @@ def _explain_unfinished(run: Path, tradeoff: bool) -> str:
     if (run / "config.toml").exists():
         return (
             "the run has not ended; follow it with: tabnas watch "
-            f"{sanitize(run, max_length=MAX_PATH_LENGTH)}, or if it was stopped, go on with: "
-            f"tabnas resume {sanitize(run, max_length=MAX_PATH_LENGTH)}"
+            f"{shorten(run, MAX_PATH_LENGTH)}, or if it was stopped, continue with: "
+            f"tabnas resume {shorten(run, MAX_PATH_LENGTH)}"
         )
     inside = [str(path.parent) for path in run.glob("*/result.json")]
     return f"it has no model; {_suggest(str(run), inside or near)}"
@@ -79,10 +79,10 @@ def _suggest(name: str, runs: list[str]) -> str:
         return "name one that a search has written: its --out, or runs/NAME"
     near = find_nearest(name, runs, cutoff=0.8) if name else None
     if near is not None:
-        return f"did you mean {sanitize(near)!r}?"
-    examples = ", ".join(repr(sanitize(run)) for run in sorted(runs)[:MAX_SUGGESTIONS])
+        return f"did you mean {shorten(near)!r}?"
+    examples = ", ".join(repr(shorten(run)) for run in sorted(runs)[:MAX_SUGGESTIONS])
     return f"name one like {examples}"
 
 
 def _quote(run: Path) -> str:
-    return repr(sanitize(run, max_length=MAX_PATH_LENGTH))
+    return repr(shorten(run, MAX_PATH_LENGTH))

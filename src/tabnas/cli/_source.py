@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabnas.cli._tables import DASH, input_path, load_table
-from tabnas.cli.display._formatting import is_utf8, sanitize
 from tabnas.decoding import decode
 from tabnas.errors import TabNASError
+from tabnas.formatting import is_utf8, shorten
 
 if TYPE_CHECKING:
     from tabnas.data import Table
@@ -188,7 +188,7 @@ class Source:
             if not is_utf8(values.get(name, "")):  # a parent folder may have other bytes
                 raise TabNASError(
                     "the path of a table must be UTF-8 to be written to config.toml, got other "
-                    f"bytes in {sanitize(values[name], max_length=200)!r}; rename the folder"
+                    f"bytes in {shorten(values[name], 200)!r}; rename the folder"
                 )
         return values
 

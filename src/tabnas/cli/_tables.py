@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tabnas.cli.display._formatting import sanitize
 from tabnas.cli.options._completion import TABLE_SUFFIXES, read_column_names
 from tabnas.errors import TabNASError, find_nearest
+from tabnas.formatting import shorten
 
 if TYPE_CHECKING:
     from tabnas.data import Table
@@ -108,7 +108,7 @@ def _tables_by_stem() -> dict[str, str]:
 def _list_columns(path: Path) -> str:
     """Return the columns of a file for an error message; empty if they cannot be read."""
     try:
-        names = [sanitize(name) for name in read_column_names(path)]
+        names = [shorten(name) for name in read_column_names(path)]
     except (OSError, ValueError):
         return ""
     hidden = len(names) - MAX_COLUMNS_LISTED

@@ -100,7 +100,7 @@ def _load_store_rows(
         if data.test is None:
             return CheckRows(rows=None, description="the run's store has no test rows")
         if data.encoder.categories == categories:
-            rows = LabelledRows(encoded=data.test.encoded, truth=data.test.truth)
+            rows = LabelledRows(encoded=data.test.encoded, y=data.test.y)
             return CheckRows(rows=rows, description="encoded test rows of the run's store")
     return None
 

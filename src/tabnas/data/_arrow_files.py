@@ -97,7 +97,7 @@ def read_feather(path: Path) -> Table:
     if not is_large(path.stat().st_size, rows, len(schema)):
         with source:
             return validate_table(feather.read_table(path, memory_map=True))
-    kept = [i for i, name in enumerate(schema.names) if not PANDAS_INDEX.fullmatch(name)]
+    positions = [i for i, name in enumerate(schema.names) if not PANDAS_INDEX.fullmatch(name)]
 
     def tables(places: Sequence[int]) -> Iterator[pa.Table]:
         for batch in _read_batches(source, sorted(places)):
@@ -105,14 +105,14 @@ def read_feather(path: Path) -> Table:
             yield pa.Table.from_batches([batch]).select([schema.names[i] for i in places])
 
     def load(number: int) -> pa.ChunkedArray:
-        with _translate_errors(f"the column {schema.names[kept[number]]!r} of {path.name!r}"):
-            return pa.concat_tables(tables([kept[number]])).column(0)
+        with _translate_errors(f"the column {schema.names[positions[number]]!r} of {path.name!r}"):
+            return pa.concat_tables(tables([positions[number]])).column(0)
 
     def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
         with _translate_errors(repr(path.name)):
-            yield from regroup_rows(tables([kept[number] for number in numbers]), rows)
+            yield from regroup_rows(tables([positions[number] for number in numbers]), rows)
 
-    return Table.lazy([schema.names[i] for i in kept], rows, load, scan=scan)
+    return Table.lazy([schema.names[i] for i in positions], rows, load, scan=scan)
 
 
 def _read_batches(source: Any, places: Sequence[int]) -> Iterator[Any]:

@@ -32,16 +32,16 @@ def detect_csv_format(path: Path, *, separator: str, names: Sequence[str] = ()) 
     if names:
         return CsvFormat(separator=separator, header=tuple(names), skip=0, allows_newlines=False)
     lines = _read_first_lines(path)
-    told = SEPARATOR_LINE.fullmatch(_decode(lines[0]).strip())
-    lines = lines[1:] if told and len(lines) > 1 else lines
-    separator = told[1] if told else detect_separator(list(map(_decode, lines)), separator)
+    declared = SEPARATOR_LINE.fullmatch(_decode(lines[0]).strip())
+    lines = lines[1:] if declared and len(lines) > 1 else lines
+    separator = declared[1] if declared else detect_separator(list(map(_decode, lines)), separator)
     header, length = _parse_first_records(list(map(_decode, lines)), separator)[0]
     try:
         b"".join(lines[:length]).decode()
     except UnicodeDecodeError:
         raise TabNASError(describe_encoding_error(path, "its first line")) from None
     header = check_names(repr(path.name), [" ".join(name.split()) for name in header])
-    skip = length + bool(told)
+    skip = length + bool(declared)
     return CsvFormat(separator=separator, header=tuple(header), skip=skip, allows_newlines=True)
 
 

@@ -112,7 +112,7 @@ def sample_types(path: Path, csv_format: CsvFormat) -> tuple[dict[str, pa.DataTy
     try:
         types = {column.name: column.type for column in start.parse(csv_format).schema}
         zeros = start.find_leading_zeros(csv_format, types)
-    except pa.ArrowInvalid:  # reading the whole file raises an error that says what is wrong
+    except pa.ArrowInvalid:  # reading all of the file raises an error that says what is wrong
         return dict(csv_format.types), set()
     return types | dict.fromkeys(zeros, pa.string()), zeros
 
@@ -215,11 +215,11 @@ def next_type(csv_format: CsvFormat, kind: str, value: str) -> pa.DataType:
     It is the value's own type if that comes later in Arrow's order. If not, that type was tried
     before and did not fit other values, and only text is left.
     """
-    alone = CsvFormat(
+    single = CsvFormat(
         separator=csv_format.separator, header=("value",), skip=0, allows_newlines=True
     )
     quoted = '"' + value.replace('"', '""') + '"\n'
-    own = csv.read_csv(pa.BufferReader(quoted.encode()), **alone.options()).schema.field(0).type
+    own = csv.read_csv(pa.BufferReader(quoted.encode()), **single.options()).schema.field(0).type
     later = RANKS.get(str(own), -1) > RANKS.get(kind, len(TYPES))
     ambiguous = is_european(csv_format) and pa.types.is_floating(own)
     return own if later and not ambiguous else pa.string()

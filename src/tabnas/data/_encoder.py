@@ -230,10 +230,10 @@ class TableEncoder:
 
     def describe(self) -> dict[str, str]:
         """Describe what is done to each column."""
-        said = {column.name: f"{column.kind}: {column.describe()}" for column in self.columns}
-        said |= dict.fromkeys(self.constant, "constant: dropped")
-        said |= dict.fromkeys(self.ignored, "dropped, as asked for")
-        return {name: said[name] for name in self.names}
+        texts = {column.name: f"{column.kind}: {column.describe()}" for column in self.columns}
+        texts |= dict.fromkeys(self.constant, "constant: dropped")
+        texts |= dict.fromkeys(self.ignored, "dropped, as asked for")
+        return {name: texts[name] for name in self.names}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder, for JSON."""

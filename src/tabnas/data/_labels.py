@@ -40,8 +40,8 @@ def find_labels(name: str, column: pa.ChunkedArray) -> tuple[Label, ...]:
         return tuple(sorted(v for v in column.unique().to_pylist() if v is not None))
     if is_numeric(column.type):
         values = np.unique(to_numbers(name, column)[~is_missing(column)])
-        whole = bool(((values % 1 == 0) & (np.abs(values) < 2.0**63)).all())
-        return tuple(int(value) if whole else float(value) for value in values)
+        is_integral = bool(((values % 1 == 0) & (np.abs(values) < 2.0**63)).all())
+        return tuple(int(value) if is_integral else float(value) for value in values)
     return tuple(sorted(v for v in to_texts(column).unique().to_pylist() if v is not None))
 
 

@@ -51,12 +51,12 @@ def find_number_format(
     if not len(disguised):
         return number_format, ()
     shown = disguised[0]
-    settled = ""
+    hint = ""
     if len(marks) > 1 and marked:
-        settled = f" with the decimal mark {number_format.decimal!r}; give another with --decimal"
+        hint = f" with the decimal mark {number_format.decimal!r}; give another with --decimal"
     note = (
         f"texts of the column {name!r} are read as numbers, "
-        f"{shown.as_py()!r} as {_read(shown, number_format)}{settled}"
+        f"{shown.as_py()!r} as {_read(shown, number_format)}{hint}"
     )
     return number_format, (note,)
 

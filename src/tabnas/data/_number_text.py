@@ -32,8 +32,8 @@ SPACES = "[\u00a0\u2009\u202f]"  # that do not break a line
 
 def _grammar(decimal: str, group: str) -> str:
     groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in (group, " ", "'"))
-    whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:{groups}))"
-    return rf"(?i)^[+-]?(?:{whole}(?:{decimal}\d*)?|{decimal}\d+)(?:e[+-]?\d+)?$"
+    integer = rf"(?:\d+|[1-9]\d{{0,2}}(?:{groups}))"
+    return rf"(?i)^[+-]?(?:{integer}(?:{decimal}\d*)?|{decimal}\d+)(?:e[+-]?\d+)?$"
 
 
 GRAMMARS = {".": rf"{_grammar('[.]', ',')}|{NUMBER}", ",": _grammar(",", "[.]")}
@@ -67,7 +67,7 @@ DEFAULT_NUMBER_FORMAT = NumberFormat()
 class DecimalContext:
     """The decimal mark of a table, for columns that do not show it themselves."""
 
-    mark: str | None = None  # that the user has said, or other columns show
+    mark: str | None = None  # given by the user, or shown by other columns
     default: str | None = "."  # where there is none; None: ambiguous columns are refused
     by_column: Mapping[str, str] = field(
         default_factory=dict

@@ -197,7 +197,7 @@ def to_group_ids(name: str, column: pa.ChunkedArray) -> IntArray:
         raise RowError(
             f"the column {name!r} must name a group for each row, but",
             int(missing.argmax()),
-            "is missing; fill it in, with a name of its own if the row belongs to no group, or "
+            "is missing; fill it in, with a unique name if the row belongs to no group, or "
             "leave the row out",
         )
     return groups

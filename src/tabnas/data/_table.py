@@ -87,7 +87,7 @@ class Table:
 
     def _with(self, names: Sequence[str], numbers: Iterable[int], **changes: Any) -> Table:
         table = Table.__new__(Table)
-        kept: dict[str, Any] = {
+        state: dict[str, Any] = {
             "rows": self._rows,
             "load": self._load,
             "scan": self._scan,
@@ -96,7 +96,7 @@ class Table:
             "origin": self._origin or self,
             "is_separated": self._is_separated,
         }
-        table._set(names, numbers, **(kept | changes))
+        table._set(names, numbers, **(state | changes))
         return table
 
     @classmethod
@@ -215,13 +215,13 @@ class Table:
     def drop(self, names: Sequence[str]) -> Table:
         """Return the table without some columns."""
         gone = {self.resolve_name(name) for name in names}
-        kept = {name: number for name, number in self._number.items() if name not in gone}
-        return self._with(list(kept), kept.values())
+        numbers = {name: number for name, number in self._number.items() if name not in gone}
+        return self._with(list(numbers), numbers.values())
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the table with only these columns, in this order."""
-        kept = {known: self._number[known] for known in map(self.resolve_name, names)}
-        return self._with(list(kept), kept.values())
+        numbers = {known: self._number[known] for known in map(self.resolve_name, names)}
+        return self._with(list(numbers), numbers.values())
 
     def rename(self, names: Sequence[str], *, named: bool) -> Table:
         """Return the table with other column names."""

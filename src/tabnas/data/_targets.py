@@ -62,7 +62,7 @@ class Target(ABC):
     """A fitted target column; its state is plain data."""
 
     name: Text
-    form: ClassVar[str]
+    kind: ClassVar[str]
 
     @property
     @abstractmethod
@@ -75,15 +75,16 @@ class Target(ABC):
         """The number of outputs that a network has for it."""
 
     @abstractmethod
-    def encode(self, column: Any) -> NDArray[Any]:
-        """Return what a network is trained on, [rows]; missing and unknown values are an error."""
+    def encode(self, column: Any, decimal: str | None = None) -> NDArray[Any]:
+        """Return `y`, [rows]: class indices, or numbers in their original units.
 
-    @abstractmethod
-    def truth(self, column: Any, decimal: str | None = None) -> NDArray[Any]:
-        """Return the true values, [rows]: class indices, or values in their original units.
-
-        `decimal` is the decimal mark of numbers that come as texts, if their table shows one.
+        Missing and unknown values are an error. `decimal` is the decimal mark of numbers that come
+        as texts, if their table shows one.
         """
+
+    def scale_values(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return what a network is trained on: class indices, or standardized numbers."""
+        return y
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +122,7 @@ class ClassTarget(Target):
     (('auk', 'owl'), 'binary')
     """
 
-    form = "classes"
+    kind = "classes"
     classes: Annotated[tuple[Label, ...], DecodeWith(_read_labels)]
 
     @classmethod
@@ -144,7 +145,7 @@ class ClassTarget(Target):
     def outputs(self) -> int:
         return 1 if len(self.classes) == 2 else len(self.classes)
 
-    def encode(self, column: Any) -> NDArray[np.int32]:
+    def encode(self, column: Any, decimal: str | None = None) -> NDArray[np.int32]:
         codes = encode_labels(self.name, self.classes, column)
         if codes.null_count:
             row = int(codes.is_null().to_numpy().argmax())
@@ -157,22 +158,19 @@ class ClassTarget(Target):
             raise RowError(f"the target {self.name!r} in", row, problem)
         return np.asarray(codes.to_numpy(), np.int32)
 
-    def truth(self, column: Any, decimal: str | None = None) -> NDArray[np.int32]:
-        return self.encode(column)
-
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Return the labels of class indices, in their original type."""
         return np.asarray(np.array(self.classes)[codes])
 
     def to_dict(self) -> dict[str, Any]:
-        return {"form": self.form, "name": self.name, "classes": list(self.classes)}
+        return {"kind": self.kind, "name": self.name, "classes": list(self.classes)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberTarget(Target):
     """A quantity, standardized for training and decoded to its original units."""
 
-    form = "number"
+    kind = "number"
     center: FiniteFloat
     scale: PositiveFloat
     decimal: DecimalMark = DEFAULT_NUMBER_FORMAT.decimal  # of numbers that come as texts
@@ -214,7 +212,7 @@ class NumberTarget(Target):
     def outputs(self) -> int:
         return 1
 
-    def truth(self, column: Any, decimal: str | None = None) -> FloatArray:
+    def encode(self, column: Any, decimal: str | None = None) -> FloatArray:
         number_format = NumberFormat(decimal or self.decimal, self.unit)
         values = to_numbers(self.name, column, number_format)
         missing = np.isnan(values)
@@ -222,16 +220,12 @@ class NumberTarget(Target):
             raise RowError(f"the target {self.name!r} in", int(missing.argmax()), "is missing")
         return values
 
-    def encode(self, column: Any) -> NDArray[np.float32]:
-        return self.scale_values(self.truth(column))
-
-    def scale_values(self, values: FloatArray) -> NDArray[np.float32]:
-        """Standardize values in the target's original units."""
+    def scale_values(self, y: NDArray[Any]) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
-            scaled = (values / 2 - self.center / 2) / self.scale * 2
+            scaled = (y / 2 - self.center / 2) / self.scale * 2
         return np.clip(scaled, -MAX_SCALED, MAX_SCALED).astype(np.float32)
 
-    def decode(self, values: NDArray[np.floating[Any]]) -> FloatArray:
+    def unscale_values(self, values: NDArray[np.floating[Any]]) -> FloatArray:
         """Return standardized values in the target's original units."""
         largest = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
@@ -240,7 +234,7 @@ class NumberTarget(Target):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "form": self.form,
+            "kind": self.kind,
             "name": self.name,
             "center": self.center,
             "scale": self.scale,
@@ -290,8 +284,8 @@ def holds_classes(name: str, column: Any, decimals: DecimalContext = DEFAULT_DEC
         check_number_labels(name, to_texts(column))
         return True
     values = to_numbers(name, column, fit_number_format(name, column, decimals)[0])
-    whole = bool((values[~np.isnan(values)] % 1 == 0).all())
-    return whole and count_distinct(pa.array(values, from_pandas=True)) <= MAX_INTEGER_CLASSES
+    is_integral = bool((values[~np.isnan(values)] % 1 == 0).all())
+    return is_integral and count_distinct(pa.array(values, from_pandas=True)) <= MAX_INTEGER_CLASSES
 
 
 def check_class_counts(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> None:
@@ -301,20 +295,22 @@ def check_class_counts(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> 
         others = f", as have {len(lonely) - 1} others" if len(lonely) > 1 else ""
         raise TabNASError(
             f"the class {target.classes[lonely[0]]!r} of the target {target.name!r} has only one "
-            f"row{others}, but learning and judging it takes at least two; remove it or merge "
+            f"row{others}, but training and evaluation need at least two; remove it or merge "
             "it with another"
         )
 
 
 def target_from_dict(state: Mapping[str, Any]) -> Target:
     """Return the target of a state that `to_dict` gave; raise an error if it is malformed."""
-    form = state.get("form") if isinstance(state, Mapping) else None
+    kind = state.get("kind") if isinstance(state, Mapping) else None
     known: tuple[type[Target], ...] = (ClassTarget, NumberTarget)
-    for kind in known:
-        if form == kind.form:
-            fields = {key: value for key, value in state.items() if key != "form"}
-            return decode(kind, fields, source="the target")
-    raise DecodeError(f"the target must be of classes or a number, got {describe_value(form)}")
+    for target in known:
+        if kind == target.kind:
+            fields = {key: value for key, value in state.items() if key != "kind"}
+            return decode(target, fields, source="the target")
+    raise DecodeError(
+        f"the target must be of kind 'classes' or 'number', got {describe_value(kind)}"
+    )
 
 
 # --- rows with a target ---------------------------------------------------------------------------

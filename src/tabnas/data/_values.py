@@ -141,8 +141,8 @@ def _widen_indices(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _format_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return floats as texts, integral ones without a point: Arrow would write 1e+15."""
-    whole = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), 2.0**63))
-    integers = pc.if_else(whole, column, pa.scalar(None, column.type)).cast(pa.int64())
+    is_integral = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), 2.0**63))
+    integers = pc.if_else(is_integral, column, pa.scalar(None, column.type)).cast(pa.int64())
     return pc.coalesce(integers.cast(pa.string()), column.cast(pa.string()))
 
 

@@ -103,7 +103,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
     n_iter_ : int
         Epochs of the final training.
     candidates_ : list of CandidateResult
-        The architectures that were trained alone, best first.
+        The architectures that were trained stand-alone, best first.
     history_ : list of Snapshot
         The course of the search.
     result_ : RunResult
@@ -200,7 +200,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         weight = check_sample_weight(sample_weight, len(table))
         weight = self._apply_class_weight(weight, labels)
         data = label_rows(table, target, codes.astype(np.int32), weight)
-        present = np.unique(data.truth)
+        present = np.unique(data.y)
         if len(present) < 2:
             raise TabNASError(
                 "at least two classes must have a positive weight, but one class has all the "

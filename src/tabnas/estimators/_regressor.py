@@ -95,7 +95,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
     n_iter_ : int
         Epochs of the final training.
     candidates_ : list of CandidateResult
-        The architectures that were trained alone, best first.
+        The architectures that were trained stand-alone, best first.
     history_ : list of Snapshot
         The course of the search.
     result_ : RunResult

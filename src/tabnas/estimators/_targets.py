@@ -101,12 +101,12 @@ def check_sample_weight(sample_weight: Any, rows: int) -> FloatArray | None:
 
 
 def label_rows(
-    table: Table, target: Target, truth: NDArray[Any], weight: FloatArray | None
+    table: Table, target: Target, y: NDArray[Any], weight: FloatArray | None
 ) -> LabelledTable:
     """Return the rows with their targets and weights, without rows of weight 0."""
     if weight is None or weight.all():
-        return LabelledTable(table, target, truth, weight)
-    kept = np.nonzero(weight)[0]
+        return LabelledTable(table, target, y, weight)
+    rows = np.nonzero(weight)[0]
     return LabelledTable(
-        table.take(kept), target, truth[kept], check_sample_weight(weight[kept], len(kept))
+        table.take(rows), target, y[rows], check_sample_weight(weight[rows], len(rows))
     )

@@ -75,7 +75,7 @@ def export_onnx(
     check : table or LabelledRows, optional
         Real rows to compare the file with the model on, in addition to synthetic rows of every
         category, missing and unseen values and extremes. Encoded rows, for instance of a store, are
-        compared on the network alone.
+        compared on the network only.
     y : array-like, optional
         The target of these rows, if the table has no column of its name. Only int8 needs it.
     weights_only : bool
@@ -117,9 +117,9 @@ def export_onnx(
         check_smaller(file, loaded_int8[0])
         expected = dequantize(model, quantized)
         parity = check_parity(expected, *loaded_int8, rows, network=scored_int8)
-        labelled, truth = _get_labelled_rows(model, check, rows, column)
+        labelled, y = _get_labelled_rows(model, check, rows, column)
         quantization = compare_scores(
-            model, score_metric, labelled, truth, scored, scored_int8, margin, len(file.data)
+            model, score_metric, labelled, y, scored, scored_int8, margin, len(file.data)
         )
         file = loaded_int8[0]
     _write(path, file.data)
@@ -152,7 +152,7 @@ def _get_labelled_rows(
 ) -> tuple[Table | Encoded, NDArray[Any]]:
     """Return the rows whose target is known, and its values."""
     if isinstance(check, LabelledRows):
-        return check.encoded, np.asarray(check.truth)
+        return check.encoded, np.asarray(check.y)
     assert not isinstance(rows, Encoded)
     return select_labelled_rows(model, rows, column)
 

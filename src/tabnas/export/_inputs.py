@@ -122,7 +122,7 @@ def onnx_inputs(model: Model, table: Any) -> dict[str, NDArray[Any]]:
 
 
 def encoder_inputs(encoder: TableEncoder, table: Table) -> dict[str, NDArray[Any]]:
-    """Return the inputs for the rows of a table from the encoder alone."""
+    """Return the inputs for the rows of a table, for which only the encoder is needed."""
     table = encoder.match_columns(table)
     inputs = {}
     for column in encoder.columns:

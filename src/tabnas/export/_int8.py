@@ -77,14 +77,14 @@ def select_labelled_rows(model: Model, rows: Table | None, y: Any) -> tuple[Tabl
             f"int8 weights must be checked on rows with the target {model.target.name!r}, got "
             "none; pass a table that has it as `check`"
         )
-    return rows.take(known), model.target.truth(y.take(known))
+    return rows.take(known), model.target.encode(y.take(known))
 
 
 def compare_scores(
     model: Model,
     metric: Metric,
     rows: Table | Encoded,
-    truth: NDArray[Any],
+    y: NDArray[Any],
     float32: tuple[OnnxFile, OnnxSession],
     int8: tuple[OnnxFile, OnnxSession],
     margin: float,
@@ -94,7 +94,7 @@ def compare_scores(
     losses = []
     for file, session in (float32, int8):
         y_pred = get_prediction(model, file, session.run(make_inputs(model, file, rows)))
-        losses.append(primary_loss(metric, model.target, truth, y_pred))
+        losses.append(primary_loss(metric, model.target, y, y_pred))
     before, after = (metric.loss(loss) for loss in losses)  # `loss` is its own inverse
     if losses[1] - losses[0] > margin * abs(losses[0]):
         raise TabNASError(

@@ -149,11 +149,11 @@ class FeasibleSet:
                 "raise the limit, or set `samples` higher"
             )
         raise InfeasibleError(
-            f"no architecture meets {self.budget} together, though each limit alone can be met"
+            f"no architecture meets {self.budget} together, though each single limit can be met"
         )
 
     def _check_each_limit(self) -> None:
-        """Raise an error with the cheapest architecture if a single limit cannot be kept."""
+        """Raise an error with the cheapest architecture if a single limit cannot be met."""
         everything = FeasibleSet(self.space, Budget())
         for limit in self.budget.limits:
             try:
@@ -162,7 +162,7 @@ class FeasibleSet:
                 continue
             cost = limit.cost(self.space, cheapest)
             if cost > limit.upper:
-                # rounded up, so that the number in the message is a limit that can be kept
+                # rounded up, so that the number in the message is a limit that can be met
                 shown = cost if cost == int(cost) or cost < 1 else ceil(10 * cost) / 10
                 raise InfeasibleError(
                     f"no architecture meets {limit}: the cheapest, {cheapest}, has {shown:,}"

@@ -93,7 +93,7 @@ _function: RemoteFunction | None = None
 def _begin(function: RemoteFunction, parent: int) -> None:
     global _function
     _function = function
-    # without a parent, nobody waits for the result of a job
+    # without a parent, no process waits for the result of a job
     watch_parent(parent, lambda: os._exit(1))
     # Ctrl-C reaches all processes of a terminal; the parent ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)

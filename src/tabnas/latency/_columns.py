@@ -1,7 +1,7 @@
 """The latency of preprocessing a table's columns by their kinds, for models on other machines.
 
 On this machine it is measured on rows of the table, which is more accurate. For another device only
-its latency table is at hand, which contains these terms.
+its latency table is available, which contains these terms.
 """
 
 from __future__ import annotations

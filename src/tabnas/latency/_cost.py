@@ -28,7 +28,7 @@ class LatencyCost(ChainCost):
     name: str
     terms: LatencyTerms
     overhead_us: float | None = None
-    """What a call takes besides its layers, including preprocessing; None: `terms.call_us`."""
+    """What a call takes beyond its layers, including preprocessing; None: `terms.call_us`."""
 
     def __post_init__(self) -> None:
         if self.name not in MEASURED_COSTS:

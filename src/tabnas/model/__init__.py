@@ -12,7 +12,7 @@ from tabnas.model._baselines import (
 from tabnas.model._calibration import apply_temperature, fit_temperature, smoothed_log_loss
 from tabnas.model._files import load_model, save_model
 from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
-from tabnas.model._model import Model, probabilities
+from tabnas.model._model import Model, decode_outputs, probabilities
 from tabnas.model._scores import primary_loss, score
 from tabnas.model._task import make_examples, network_task
 from tabnas.model._tree_inputs import EncodedTreeMatrix, TreeInputs, TreeMatrix
@@ -32,6 +32,7 @@ __all__ = [
     "TreeMatrix",
     "TreeRows",
     "apply_temperature",
+    "decode_outputs",
     "default_metric",
     "fit_boosted_trees",
     "fit_temperature",

@@ -51,7 +51,7 @@ class LabelledRows:
     """Encoded rows with their true values, as `score` takes them, and weights."""
 
     encoded: Encoded
-    truth: ArrayLike
+    y: ArrayLike
     weight: ArrayLike | None = None
 
 
@@ -60,7 +60,7 @@ class TreeRows:
     """Inputs of trees with their true values, as `score` takes them, and weights."""
 
     inputs: TreeMatrix
-    truth: ArrayLike
+    y: ArrayLike
     weight: ArrayLike | None = None
 
 
@@ -114,11 +114,11 @@ def fit_boosted_trees(
         else HistGradientBoostingRegressor
     )
     rng = stream(check_int("seed", seed, minimum=0), "trees")
-    truth, weight, sample = _sample(train, MAX_TRAIN_ROWS, rng)
-    if isinstance(target, ClassTarget) and len(np.unique(truth)) == 1:
-        constant = tuple(trivial_prediction(target, truth, None, len(part)) for part in parts)
-        return BoostedTrees(predictions=constant, rows=len(truth), seconds=0.0, trees=0, nodes=0)
-    stopping = _early_stopping(kind, target, truth, validation, rng)
+    y, weight, sample = _sample(train, MAX_TRAIN_ROWS, rng)
+    if isinstance(target, ClassTarget) and len(np.unique(y)) == 1:
+        constant = tuple(trivial_prediction(target, y, None, len(part)) for part in parts)
+        return BoostedTrees(predictions=constant, rows=len(y), seconds=0.0, trees=0, nodes=0)
+    stopping = _early_stopping(kind, target, y, validation, rng)
     trees = kind(
         random_state=seed,
         early_stopping=bool(stopping),
@@ -128,7 +128,7 @@ def fit_boosted_trees(
     start = perf_counter()
     # on few rows, threads wait longer than they work
     with threadpool_limits(1 if len(matrix) < MIN_ROWS_FOR_THREADS else None, user_api="openmp"):
-        trees.fit(matrix, _scale_target(target, truth), sample_weight=weight, **stopping)
+        trees.fit(matrix, target.scale_values(y), sample_weight=weight, **stopping)
         seconds = perf_counter() - start
         predictions = tuple(_predict(trees, target, part) for part in parts)
     return BoostedTrees(
@@ -154,21 +154,21 @@ def _count_nodes(trees: Any) -> int | None:
 def _early_stopping(
     kind: Any,
     target: Target,
-    train_truth: NDArray[Any],
+    train_y: NDArray[Any],
     validation: TreeRows | None,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Return the validation rows as arguments of `fit`, if there are any that it can use."""
     if validation is None or "X_val" not in signature(kind.fit).parameters:
         return {}
-    truth, weight, sample = _sample(validation, MAX_VALIDATION_ROWS, rng)
+    y, weight, sample = _sample(validation, MAX_VALIDATION_ROWS, rng)
     matrix = _matrix(validation.inputs, sample)
     if isinstance(target, ClassTarget):  # scikit-learn refuses classes that training lacks
-        known = np.isin(truth, train_truth)
-        truth, weight, matrix = truth[known], weight[known], matrix[known]
-    if not len(truth):
+        known = np.isin(y, train_y)
+        y, weight, matrix = y[known], weight[known], matrix[known]
+    if not len(y):
         return {}
-    return {"X_val": matrix, "y_val": _scale_target(target, truth), "sample_weight_val": weight}
+    return {"X_val": matrix, "y_val": target.scale_values(y), "sample_weight_val": weight}
 
 
 def _predict(trees: Any, target: Target, part: TreeMatrix) -> FloatArray:
@@ -180,12 +180,7 @@ def _predict(trees: Any, target: Target, part: TreeMatrix) -> FloatArray:
             y_pred[rows, trees.classes_] = trees.predict_proba(_matrix(part, rows))
         else:
             y_pred[rows] = trees.predict(_matrix(part, rows))
-    return target.decode(y_pred) if isinstance(target, NumberTarget) else y_pred
-
-
-def _scale_target(target: Target, truth: NDArray[Any]) -> NDArray[Any]:
-    """Standardize numbers, as networks do: squares of huge ones would overflow."""
-    return target.scale_values(truth) if isinstance(target, NumberTarget) else truth
+    return target.unscale_values(y_pred) if isinstance(target, NumberTarget) else y_pred
 
 
 def _matrix(inputs: TreeMatrix, rows: slice | IntArray) -> FloatArray:
@@ -195,16 +190,14 @@ def _matrix(inputs: TreeMatrix, rows: slice | IntArray) -> FloatArray:
 def _sample(
     rows: TreeRows, max_rows: int, rng: np.random.Generator
 ) -> tuple[NDArray[Any], FloatArray, slice | IntArray]:
-    """Return truth, weight and numbers of up to `max_rows` rows with a positive weight."""
-    truth = np.asarray(rows.truth)
-    if len(truth) != len(rows.inputs):
-        raise TabNASError(
-            f"truth must have the {len(rows.inputs)} rows of the inputs, got {len(truth)}"
-        )
-    weight = check_sample_weight(rows.weight, len(truth))
-    if len(truth) <= max_rows and (weight > 0).all():
-        return truth, weight, slice(None)
+    """Return y, weight and numbers of up to `max_rows` rows with a positive weight."""
+    y = np.asarray(rows.y)
+    if len(y) != len(rows.inputs):
+        raise TabNASError(f"y must have the {len(rows.inputs)} rows of the inputs, got {len(y)}")
+    weight = check_sample_weight(rows.weight, len(y))
+    if len(y) <= max_rows and (weight > 0).all():
+        return y, weight, slice(None)
     sample = np.nonzero(weight > 0)[0]
     if len(sample) > max_rows:
         sample = np.sort(rng.choice(sample, max_rows, replace=False))
-    return truth[sample], weight[sample], sample
+    return y[sample], weight[sample], sample

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from tabnas.data import TableEncoder, target_from_dict
 from tabnas.errors import InfeasibleError, TabNASError
-from tabnas.files import read_file
+from tabnas.files import read_file, sync_folder
 from tabnas.model._document import WeightsEntry, digest, parse_document, render_document
 from tabnas.model._model import Model
 from tabnas.model._task import Float32Array, network_task
@@ -101,7 +101,7 @@ def _write_folder(final: Path, files: Mapping[str, bytes]) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        _sync(fresh)
+        sync_folder(fresh)
         if final.exists():
             final.rename(old)
         try:
@@ -110,21 +110,10 @@ def _write_folder(final: Path, files: Mapping[str, bytes]) -> None:
             if old.exists():
                 old.rename(final)
             raise
-        _sync(final.parent)
+        sync_folder(final.parent)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    """Flush a folder to disk, where folders can be opened (they cannot on Windows)."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -188,9 +188,7 @@ class Model:
 
     def decode(self, raw: Float32Array) -> FloatArray:
         """Convert the network's outputs to probabilities [rows, classes] or values [rows]."""
-        if isinstance(self.target, NumberTarget):
-            return self.target.decode(raw[:, 0])
-        return probabilities(raw)
+        return decode_outputs(self.target, raw)
 
     def _fill(
         self,
@@ -238,6 +236,13 @@ def chunk_rows(columns: int) -> int:
 
 def _rebuild(values: dict[str, Any]) -> Model:
     return Model(**values)
+
+
+def decode_outputs(target: Target, raw: Float32Array) -> FloatArray:
+    """Convert network outputs to probabilities [rows, classes] or values of the target [rows]."""
+    if isinstance(target, NumberTarget):
+        return target.unscale_values(raw[:, 0])
+    return probabilities(raw)
 
 
 def probabilities(raw: FloatArray | Float32Array) -> FloatArray:

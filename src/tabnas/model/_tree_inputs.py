@@ -21,7 +21,7 @@ from tabnas.model._task import Float32Array
 from tabnas.types import FloatArray, IntArray
 
 MAX_TREE_CATEGORIES = 255
-"""Categories that a column of scikit-learn's trees can have, besides missing values."""
+"""Categories that a column of scikit-learn's trees can have, in addition to missing values."""
 
 
 class TreeMatrix(Protocol):

@@ -19,8 +19,9 @@ def init_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:
 
     fan_in is that of the SuperNet's array, not of a child's block. A stand-alone network is a
     SuperNet of one architecture, so the same widths have the same distribution in both. A narrow
-    child of a wide SuperNet begins with smaller pre-activations than it would alone: in hidden
-    layers LayerNorm removes the factor; at the head, predictions start closer to uninformed ones.
+    child of a wide SuperNet begins with smaller pre-activations than it would stand-alone: in
+    hidden layers LayerNorm removes the factor; at the head, predictions start closer to
+    uninformed ones.
     """
     weights = {
         name: _uniform(seed, name, size, 1.0 / sqrt(size[1]))

@@ -3,8 +3,8 @@
 g is the gradient of one element, w the element itself, lr the learning rate of the step. Only the
 elements that some worker's child uses move in a step, and only their moments are updated.
 
-NOTE[DIFF]: a dense optimizer moves every element in every step: momentum goes on moving, and
-Adam's moments go on decaying, for weights that the sampled child does not even have. That would
+NOTE[DIFF]: a dense optimizer moves every element in every step: momentum keeps moving, and
+Adam's moments keep decaying, for weights that the sampled child does not even have. That would
 train a wide layer on the gradients of earlier children, and every step would cost as much as one
 of the largest network. Here unused elements and their moments do not change. For Adam, the bias
 correction therefore counts the steps *of the element*, n, not of the network: with the global

@@ -240,7 +240,7 @@ class SuperNet:
     # -- checks ----------------------------------------------------------------------------------
 
     def _resolve(self, child: ChildLike) -> Child:
-        # a hash of the widths alone is several times faster than the architecture's own
+        # a hash of only the widths is several times faster than the architecture's own
         key = child.widths if isinstance(child, Architecture) else (CHOICES, *child)
         cached = self._children.get(key)
         if cached is not None:

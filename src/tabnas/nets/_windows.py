@@ -27,8 +27,8 @@ class WindowedBatches:
     shuffled one (tests/runs/test_stored.py).
 
     The blocks of a window are divided among the workers, so that each of several processes reads
-    only those of its `local_workers`. The last batch of a window may be smaller. Seed and step
-    alone determine what is read when.
+    only those of its `local_workers`. The last batch of a window may be smaller. What is
+    read when depends only on seed and step.
     """
 
     def __init__(

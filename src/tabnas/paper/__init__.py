@@ -1,4 +1,4 @@
-"""The experiments of the paper, and the ground truth that searches are judged by."""
+"""The experiments of the paper, and the ground truth that searches are evaluated by."""
 
 from __future__ import annotations
 

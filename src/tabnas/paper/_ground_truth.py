@@ -1,4 +1,4 @@
-"""Ground truth: every architecture of a space trained alone, to judge searches by."""
+"""Ground truth: every architecture of a space trained stand-alone, to evaluate searches."""
 
 from __future__ import annotations
 

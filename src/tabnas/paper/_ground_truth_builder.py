@@ -1,4 +1,4 @@
-"""Builds a ground truth: trains every architecture of a space alone, with several seeds."""
+"""Builds a ground truth: trains every architecture of a space stand-alone, with several seeds."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class GroundTruthBuilder:
 
 
 def _train(name: str, data: Path | None, job: Job) -> Row:
-    """Train one architecture alone and return its results."""
+    """Train one architecture stand-alone and return its results."""
     architecture, seed = Architecture.parse(job[0]), job[1]
     run = _plan_run(name, data)
     parts, plan = run.data, run.plan
@@ -141,9 +141,7 @@ def _train(name: str, data: Path | None, job: Job) -> Row:
         outputs = net.logits(architecture, part.examples)
         row[f"{where}_loss"] = float(net.loss(architecture, part.examples))
         if parts.target.task != "regression":
-            scores = score(
-                parts.target, part.truth, probabilities(outputs), part.weight, resamples=1
-            )
+            scores = score(parts.target, part.y, probabilities(outputs), part.weight, resamples=1)
             row[f"{where}_balanced_error"] = scores["balanced_error"].value
     return row
 

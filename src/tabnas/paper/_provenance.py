@@ -11,7 +11,7 @@ from tabnas.latency import processor_name
 
 
 def collect_provenance(command: str) -> dict[str, object]:
-    """Return what is written beside measured numbers, so that they can be judged and repeated."""
+    """Return what is written beside measured numbers, so that they can be assessed and repeated."""
     return {
         "command": command,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),

@@ -73,13 +73,13 @@ class PaperTable:
         )
         path = locate_file(self.file, folder, remedy=remedy if self.openml else "")
         data = LabelledTable.from_table(sample_rows(path, self.rows, name="paper"), self.target)
-        split = split_stratified(data.truth, SPLIT, stream(0, "split"))
+        split = split_stratified(data.y, SPLIT, stream(0, "split"))
         encoder = TableEncoder.fit(data.features, scaling=self.scaling, rows=split.train)
         if self.max_categories:
             encoder = encoder.with_max_categories(self.max_categories)
         task = network_task(encoder, data.target, (self.embedding,) * len(encoder.categories))
         training, validation = (
-            make_examples(task, encoder.encode(data.features, rows=part), data.truth[part])
+            make_examples(task, encoder.encode(data.features, rows=part), data.y[part])
             for part in (split.train, split.validation)
         )
         return PreparedTable(
@@ -88,7 +88,7 @@ class PaperTable:
             task=task,
             training=training,
             validation=validation,
-            truth=data.truth[split.validation],
+            y=data.y[split.validation],
         )
 
 
@@ -101,7 +101,7 @@ class PreparedTable:
     task: Task
     training: Examples
     validation: Examples
-    truth: NDArray[Any]  # of the validation rows
+    y: NDArray[Any]  # of the validation rows
 
     @cached_property
     def space(self) -> SearchSpace:
@@ -145,7 +145,7 @@ class PreparedTable:
         return Search(self.feasible, self.training, self.validation, settings)
 
     def train(self, architecture: Architecture, *, seed: int) -> TrainingResult:
-        """Train an architecture alone, and evaluate it after its last epoch."""
+        """Train an architecture stand-alone, and evaluate it after its last epoch."""
         config = self.config
         net = SuperNet.standalone(
             architecture, self.task, optimizer=OPTIMIZERS[config.optimizer], seed=seed
@@ -157,7 +157,7 @@ class PreparedTable:
         train(net, architecture, self.training, settings)
         loss = float(net.loss(architecture, self.validation))
         predicted = probabilities(net.logits(architecture, self.validation))
-        scores = score(self.target, self.truth, predicted, None, resamples=1)
+        scores = score(self.target, self.y, predicted, None, resamples=1)
         return TrainingResult(loss=loss, balanced_error=scores["balanced_error"].value)
 
     def losses(self, architecture: Architecture, trainings: int) -> list[float]:

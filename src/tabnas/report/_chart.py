@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
-from tabnas.formatting import MAX_DECIMALS, PERCENT, format_fixed, format_number
+from tabnas.formatting import MAX_DECIMALS, PERCENT, format_all_fixed, format_number
 from tabnas.report._svg import Drawing
 
 WIDTH = 400
@@ -48,13 +48,13 @@ class Scale:
         finite = [value for value in values if isfinite(value)] or [0.0, 1.0]
         low, high = min(finite), max(finite)
         if log and low > MIN_LOG and min_log_ratio < high / low < MAX_LOG_RATIO:
-            room = (high / low) ** margin
-            return cls(low / room, high * room, start, end, logarithmic=True)
+            padding = (high / low) ** margin
+            return cls(low / padding, high * padding, start, end, logarithmic=True)
         if high - low <= MIN_DIFFERENCE * max(abs(low), abs(high)):
             half = abs(high) / 10 or 0.5
             low, high = low - half, high + half
-        room = margin * (high - low)
-        return cls(low - room, high + room, start, end)
+        padding = margin * (high - low)
+        return cls(low - padding, high + padding, start, end)
 
     def __call__(self, value: float) -> float:
         low, high = self.low, self.high
@@ -88,7 +88,7 @@ def tick_labels(scale: Scale, about: int, *, percent: bool = False) -> list[tupl
     if scale.logarithmic:
         texts = [format_number(value) for value in shown]
     else:
-        texts = format_fixed(shown, max((_decimals(value) for value in shown), default=0))
+        texts = format_all_fixed(shown, max((_decimals(value) for value in shown), default=0))
     return [(scale(value), text + unit) for value, text in zip(ticks, texts, strict=True)]
 
 

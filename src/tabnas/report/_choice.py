@@ -120,8 +120,8 @@ def _compare_with_best(result: TradeoffResult, best: TradeoffModel, chosen: Trad
     name = f"{format_network(best)} (limit {format_number(best.limit)}, {metric} {value})"
     if not result.is_tested:
         return (
-            "No rows were kept for a test. The values are those of the rows that also chose the "
-            "networks, so they are a little too good, and nothing tells which differences are "
+            "No rows were held out for a test. The values are those of the rows that also chose "
+            "the networks, so they are a little too good, and nothing tells which differences are "
             f"chance. The best there is {name}."
         )
     if len(result.networks) == 1:

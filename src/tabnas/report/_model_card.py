@@ -38,7 +38,7 @@ TASKS = {
 def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
     """Return the model card of a run as Markdown.
 
-    The texts of the result and of `config.toml` may be anybody's: they are sanitized and escaped
+    The texts of the result and of `config.toml` are untrusted: they are sanitized and escaped
     here. What only people know is left to them, in lines that are marked.
     """
     source, target = decode_config(config), result.target.name
@@ -96,7 +96,7 @@ def _describe_use(result: RunResult) -> str:
         f"from {format_count(len(used), 'column')}: {join_names(used)}.",
     ]
     if result.target.classes:
-        classes = join_names([shorten(str(label)) for label in result.target.classes])
+        classes = join_names([shorten(label) for label in result.target.classes])
         items.append(f"Its predictions are {classes}, with a probability for each.")
     items += [
         "It is meant for rows like those of the table below. It was not tested on others.",
@@ -145,7 +145,7 @@ def _split_purposes(result: RunResult) -> dict[str, str]:
 def _describe_split(source: RunConfig) -> str:
     """Return how the rows were split."""
     order, column = (source.settings.get(name) for name in ("order", "order_column"))
-    by = escape(shorten(str(column)))
+    by = escape(shorten(column))
     own = [
         split
         for split in ("validation", "test")
@@ -167,7 +167,7 @@ def _describe_split(source: RunConfig) -> str:
 def _describe_metrics(result: RunResult) -> str:
     metric = escape(metric_label(result.metric))
     if not result.scores:
-        text = "No rows were kept for a test."
+        text = "No rows were held out for a test."
         if not result.candidates:
             return text
         score = format_score(result.metric, result.candidates[0].score)
@@ -258,7 +258,7 @@ def _describe_training(result: RunResult) -> str:
         f"{format_count(plan.search_epochs, 'epoch')} together with a policy over widths, which "
         "learned where good networks within the limits are. The "
         f"{format_count(n_candidates, 'candidate')} of the search "
-        f"{'was' if n_candidates == 1 else 'were'} trained alone for up to "
+        f"{'was' if n_candidates == 1 else 'were'} trained stand-alone for up to "
         f"{format_count(plan.epochs, 'epoch')}, and the best by {escape(result.chosen_by)} is the "
         "model."
     )

@@ -48,7 +48,7 @@ def render_report(result: RunResult, history: Sequence[Snapshot], config: Mappin
     Parameters
     ----------
     result
-        The result of the run. Its texts may be anybody's: they are sanitized and escaped here.
+        The result of the run. Its texts are untrusted: they are sanitized and escaped here.
     history
         The snapshots of the search.
     config
@@ -147,10 +147,10 @@ def format_main_scores(result: RunResult) -> str:
     if result.candidates:
         score = format_score(result.metric, result.candidates[0].score)
         return (
-            f"No rows were kept for a test. By {isolate(result.chosen_by)}, which also chose it, "
-            f"its {metric_label(result.metric)} is {score}."
+            f"No rows were held out for a test. By {isolate(result.chosen_by)}, which also chose "
+            f"it, its {metric_label(result.metric)} is {score}."
         )
-    return "No rows were kept for a test."
+    return "No rows were held out for a test."
 
 
 def _with_interval(metric: str, score: Score) -> str:

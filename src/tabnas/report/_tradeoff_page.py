@@ -47,7 +47,7 @@ CONTENTS = [
 def render_tradeoff(result: TradeoffResult, config: Mapping[str, Any]) -> str:
     """Return the page of a trade-off, which links to the reports of its runs and nothing else.
 
-    As for `render_report`, the texts of the result may be anybody's.
+    As for `render_report`, the texts of the result are untrusted.
     """
     source, target = decode_config(config), result.target.name
     result = sanitize_texts(result)

@@ -83,7 +83,7 @@ def format_value(result: TradeoffResult, value: float) -> str:
     if not isfinite(value):
         return format_number(value)
     factor, unit = _unit(result)
-    return f"{format_fixed([factor * value], _decimals(result))[0]}{unit}"
+    return f"{format_fixed(factor * value, _decimals(result))}{unit}"
 
 
 def format_difference(result: TradeoffResult, difference: float) -> str:
@@ -91,7 +91,7 @@ def format_difference(result: TradeoffResult, difference: float) -> str:
     if not isfinite(difference):
         return "unknown"
     factor, unit = _unit(result)
-    (text,) = format_fixed([factor * abs(difference)], _decimals(result))
+    text = format_fixed(factor * abs(difference), _decimals(result))
     return _add_sign(f"{text} points" if unit else text, difference)
 
 

@@ -2,7 +2,7 @@
 
 Runs build these objects and write them with `tabnas.decoding.encode`; reports, the command line and
 TensorBoard read them. `decode_result`, `decode_history` and `decode_tradeoff` turn the contents of
-the files, which anybody may have written, into the same objects.
+the untrusted files into the same objects.
 """
 
 from __future__ import annotations

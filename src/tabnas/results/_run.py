@@ -40,13 +40,9 @@ class Snapshot:
     quality: Real | None  # mean of the last evaluations; None while the policy is frozen
     feasible_probability: Real  # P(V) of the policy
     entropy: Real
-    favourite: str  # the most likely feasible architecture
-    favourite_cost: Real  # by the first limit
-    probabilities: list[list[Real]]  # of every candidate width, by layer
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values that JSON can hold."""
-        return dict(vars(self))
+    most_likely: str  # of the feasible architectures
+    most_likely_cost: Real  # by the first limit
+    probabilities: tuple[tuple[Real, ...], ...]  # of every candidate width, by layer
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class BoostedTreesSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateResult:
-    """An architecture that was trained alone."""
+    """An architecture that was trained stand-alone."""
 
     architecture: Architecture
     costs: Mapping[str, Amount]

@@ -1,4 +1,4 @@
-"""A run: from a table and a limit to a model, with everything said about how it was found."""
+"""A run: from a table and a limit to a model, with a report on how it was found."""
 
 from __future__ import annotations
 

@@ -186,8 +186,8 @@ def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
     task = data.target.task
     metric = get_metric(settings.metric, task) if settings.metric else default_metric(task)
     rows = data.development if data.folds else data.validation
-    guess = trivial_prediction(data.target, rows.truth, rows.weight, len(rows))
-    primary_loss(metric, data.target, rows.truth, guess, rows.weight)
+    guess = trivial_prediction(data.target, rows.y, rows.weight, len(rows))
+    primary_loss(metric, data.target, rows.y, guess, rows.weight)
     return metric
 
 

@@ -13,6 +13,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tabnas.errors import TabNASError
+from tabnas.formatting import shorten
 from tabnas.nets import MissingTorchError, RankError
 from tabnas.processes import watch_parent
 from tabnas.states import Arrays, pack, unpack
@@ -71,8 +72,8 @@ class Ranks:
                 if identities[0].get(name) != other.get(name):
                     raise TabNASError(
                         "all processes must execute the same run, but on rank "
-                        f"{rank} {name} is {_shorten(other.get(name))}, and "
-                        f"{_shorten(identities[0].get(name))} on rank 0"
+                        f"{rank} {name} is {shorten(other.get(name))}, and "
+                        f"{shorten(identities[0].get(name))} on rank 0"
                     )
 
 
@@ -155,9 +156,9 @@ def connect_ranks() -> Iterator[Ranks]:
             timeout=TIMEOUT,
         )
     except (RuntimeError, ValueError, OSError) as error:
+        reason = shorten(" ".join(str(error).split()), 200)
         raise RankError(
-            f"the processes of this run cannot be connected ({_shorten(error, 200)}); start them "
-            "with torchrun"
+            f"the processes of this run cannot be connected ({reason}); start them with torchrun"
         ) from None
     try:
         ranks = DistributedRanks(Group(), store)
@@ -195,8 +196,3 @@ def _wait_until(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         sleep(POLL_SECONDS)
     return True
-
-
-def _shorten(value: Any, max_length: int = 60) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= max_length else text[: max_length - 3] + "..."

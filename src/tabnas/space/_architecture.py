@@ -43,7 +43,7 @@ class Architecture:
         text = text.strip()
         if text == LINEAR:
             return cls(())
-        # int() alone would also accept "1_6", "+16" and digits of other scripts
+        # int() would also accept "1_6", "+16" and digits of other scripts
         parts = text.split("-")
         if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
             raise TabNASError(

@@ -22,8 +22,8 @@ from tabnas.stores._sketches import Counts, Sample
 from tabnas.stores._summary import ColumnSummary, Summary
 from tabnas.stores._target_stats import LabelStats, TargetStats
 
-NAME = "learned.json"
-DATA = "learned.arrow"
+NAME = "first_pass.json"
+DATA = "first_pass.arrow"
 """The Arrow file's name also holds a part of its digest, so that a file in use is never
 overwritten."""
 
@@ -90,7 +90,7 @@ def remove_first_pass(folder: Path) -> None:
 def _data_name(digest: str) -> str:
     if not re.fullmatch("[0-9a-f]{64}", digest):
         raise damaged_error(NAME)
-    return f"learned-{digest[:16]}.arrow"
+    return f"first_pass-{digest[:16]}.arrow"
 
 
 def _write_data(folder: Path, summary: Summary) -> str:
@@ -112,7 +112,7 @@ def _write_data(folder: Path, summary: Summary) -> str:
 
 
 def _remove_data(folder: Path, *, but: str = "") -> None:
-    for path in folder.glob("learned-*.arrow"):
+    for path in folder.glob("first_pass-*.arrow"):
         if path.name != but:
             path.unlink()
 

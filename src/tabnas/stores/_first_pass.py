@@ -50,7 +50,7 @@ def summarize_pieces(
     """Yield the pieces after the known ones, with the summary of their rows.
 
     Small pieces come together until they are as large as one, since merging and saving summaries
-    takes time. Which pieces come together depends on bytes alone, so it is the same after an
+    takes time. Which pieces come together depends only on bytes, so it is the same after an
     interruption.
     """
     number, offset, row, first = _find_next_row(known)

@@ -1,4 +1,4 @@
-"""The first rows of all files, typed as in a table that is read as a whole."""
+"""The first rows of all files, typed as in a table that is read at once."""
 
 from __future__ import annotations
 
@@ -243,10 +243,10 @@ def _read_first_rows(chunks: Iterator[Chunk], rows: int, size: int) -> tuple[lis
     for chunk in chunks:  # at least one is read, since its columns are checked
         table = chunk.table.arrow
         fitting = ceil(size * table.num_rows / max(table.nbytes, 1))
-        kept = max(0, min(rows, table.num_rows, fitting))
-        tables.append(table.take(np.arange(kept)))  # a slice would hold the chunk in memory
-        on_disk += chunk.bytes * kept / table.num_rows
-        rows -= kept
+        count = max(0, min(rows, table.num_rows, fitting))
+        tables.append(table.take(np.arange(count)))  # a slice would hold the chunk in memory
+        on_disk += chunk.bytes * count / table.num_rows
+        rows -= count
         size -= tables[-1].nbytes
         if rows <= 0 or size <= 0:
             break

@@ -39,7 +39,7 @@ class Layout:
 
     names: tuple[str, ...]  # of all columns but the target, in order
     kinds: Mapping[str, Kind | None]  # of those in use; None: texts of which too little was seen
-    declared: tuple[str, ...]  # columns whose kind a user has told
+    declared: tuple[str, ...]  # columns whose kind the user has declared
     ignored: tuple[str, ...]
     target: str
     labels: pa.DataType | None  # the type of the target's classes; None: a quantity

@@ -154,12 +154,12 @@ def _encode_chunk(
     rows = None if answered.all() else np.nonzero(answered)[0]
     # with the decimal marks of the first rows, not those that a chunk may show
     encoded = encoder.encode(chunk.table.with_decimals(DecimalContext()), rows)
-    truth = target.truth(column if rows is None else column.take(rows))
+    y = target.encode(column if rows is None else column.take(rows))
     kind = "<f8" if target.task == "regression" else "<i4"
     arrays = (
         encoded.numeric.astype("<f4", copy=False),
         encoded.categorical.astype("<i4", copy=False),
-        truth.astype(kind, copy=False),
+        y.astype(kind, copy=False),
     )
     return answered, arrays
 

@@ -110,14 +110,14 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, callback: ProgressCallback)
     if not known.complete or not all(folder.exists() for folder in folders):
         job = _spool_text(job, out, meter)
     seconds = {"reading": round(meter.seconds, 3)}
-    learned = _run_first_pass(job, known, out, Meter("fitting", total, callback))
-    assert learned.summary is not None
-    encoder, target = fit_encoder(job.layout, learned.summary, job.settings)
+    first_pass = _run_first_pass(job, known, out, Meter("fitting", total, callback))
+    assert first_pass.summary is not None
+    encoder, target = fit_encoder(job.layout, first_pass.summary, job.settings)
     meter = Meter("encoding", total, callback)
     (out / PIECES).mkdir(exist_ok=True)
     written = []
     encoding_seconds = 0.0
-    for number, piece in enumerate(learned.pieces):
+    for number, piece in enumerate(first_pass.pieces):
         folder = out / PIECES / piece_name(number)
         if folder.exists():
             meter.skip(piece.rows, piece.bytes)
@@ -127,7 +127,7 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, callback: ProgressCallback)
         one, took = read_piece(folder, piece)
         written.append(one)
         encoding_seconds += took
-    seconds["fitting"] = round(learned.seconds, 3)
+    seconds["fitting"] = round(first_pass.seconds, 3)
     seconds["encoding"] = round(encoding_seconds, 3)
     remove_spool(out)
     save_store(
@@ -138,7 +138,7 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, callback: ProgressCallback)
             settings=asdict(plan.settings),
             shares=job.shares,
             sources=plan.sources,
-            facts=_make_facts(learned.summary)
+            facts=_make_facts(first_pass.summary)
             | {"seconds": seconds, "notes": [*job.layout.notes, *describe_labels(target)]},
             digest=content_digest(encoder, target, written),
             pieces=tuple(written),
@@ -174,11 +174,11 @@ def _run_first_pass(
         pa.default_memory_pool().release_unused()  # merging is over for a while
     if summary is None:
         raise TabNASError("the files must have rows, but they have none")
-    learned = FirstPassState(
+    first_pass = FirstPassState(
         pieces=pieces, summary=summary, seconds=before + meter.seconds, complete=True
     )
-    learned.save(out)
-    return learned
+    first_pass.save(out)
+    return first_pass
 
 
 def _make_facts(summary: Summary) -> dict[str, Any]:

@@ -41,9 +41,9 @@ class Counts:
         ordered = self.table.sort_by([("count", "descending"), ("value", "ascending")])
         lengths = pc.binary_length(ordered.column("value")).to_numpy()
         filled = np.cumsum(lengths.astype(np.int64) + ENTRY)
-        kept = max(1, int(np.searchsorted(filled, self.capacity // 2, side="right")))
-        lost = ordered.column("count")[kept].as_py() if kept < len(ordered) else 0
-        return Counts(self.capacity, ordered.slice(0, kept).combine_chunks(), self.bound + lost)
+        selected = max(1, int(np.searchsorted(filled, self.capacity // 2, side="right")))
+        lost = ordered.column("count")[selected].as_py() if selected < len(ordered) else 0
+        return Counts(self.capacity, ordered.slice(0, selected).combine_chunks(), self.bound + lost)
 
     @property
     def is_exact(self) -> bool:
@@ -94,7 +94,7 @@ def _bytes(table: Any) -> int:
 
 # --- a uniform sample ----------------------------------------------------------------------------
 
-SLACK = 1.25  # so many times the rows that are kept are held, at most
+SLACK = 1.25  # at most so many times the rows of the sample are held
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +121,12 @@ class Sample:
 
     def truncate(self) -> Sample:
         """Return only the rows with the smallest keys, in the order of their numbers."""
-        kept = np.lexsort((self.rows, self.keys))[: self.max_rows]
-        kept = kept[np.argsort(self.rows[kept])]
+        selected = np.lexsort((self.rows, self.keys))[: self.max_rows]
+        selected = selected[np.argsort(self.rows[selected])]
         values = self.values
         if values.num_columns:  # without any, a table has no rows, either
-            values = values.take(pa.array(kept)).combine_chunks()
-        return Sample(self.max_rows, self.keys[kept], self.rows[kept], values)
+            values = values.take(pa.array(selected)).combine_chunks()
+        return Sample(self.max_rows, self.keys[selected], self.rows[selected], values)
 
 
 class Sampler:
@@ -152,13 +152,13 @@ class Sampler:
     def sample(self) -> Sample:
         """Return the sample so far; `add` must have been called, perhaps with no rows."""
         parts = self._parts
-        whole = Sample(
+        merged = Sample(
             self._max_rows,
             np.concatenate([part.keys for part in parts]),
             np.concatenate([part.rows for part in parts]),
             pa.concat_tables([part.values for part in parts]),
         ).truncate()
-        self._parts, self._held = [whole], len(whole.keys)
+        self._parts, self._held = [merged], len(merged.keys)
         if self._held == self._max_rows:
-            self._highest = whole.keys.max()
-        return whole
+            self._highest = merged.keys.max()
+        return merged

@@ -1,4 +1,4 @@
-"""The part of a row, which depends on the row's number alone."""
+"""The part of a row, which depends only on the row's number."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def limit_shares(
 def draw_parts(seed: int, first: int, count: int, shares: tuple[float, float]) -> NDArray[np.uint8]:
     """Return the part of each of `count` rows, the first of which has the number `first`.
 
-    >>> whole = draw_parts(0, 0, 10, (0.2, 0.2))
-    >>> whole.tolist() == [*draw_parts(0, 0, 4, (0.2, 0.2)), *draw_parts(0, 4, 6, (0.2, 0.2))]
+    >>> together = draw_parts(0, 0, 10, (0.2, 0.2))
+    >>> together.tolist() == [*draw_parts(0, 0, 4, (0.2, 0.2)), *draw_parts(0, 4, 6, (0.2, 0.2))]
     True
     """
     validation, test = shares

@@ -1,7 +1,7 @@
 """Copies of text files in Arrow's format, which both passes read instead of the text.
 
 CSV can only be read from its start. So a file of separated text is parsed once, with the types that
-the first rows have settled, and written to the folder of the store in record batches of about one
+the first rows have, and written to the folder of the store in record batches of about one
 chunk each. These can be read in any order, and work that was interrupted resumes at one of them.
 The copies are removed when the store is complete.
 """

@@ -32,12 +32,12 @@ class Rows(NamedTuple):
     """Rows of a store: the inputs of a network, and the true values of the target."""
 
     encoded: Encoded
-    truth: NDArray[Any]  # class numbers (int32), or values in their own units (float64)
+    y: NDArray[Any]  # class numbers (int32), or values in their own units (float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Store:
-    """Encoded rows on disk. Nothing is kept in memory, and any number of threads may read."""
+    """Encoded rows on disk. Nothing is held in memory, and any number of threads may read."""
 
     path: Path
     encoder: TableEncoder
@@ -110,10 +110,10 @@ class Store:
         classes = getattr(self.target, "classes", ())
         counts = np.zeros(len(classes), np.int64)
         for piece, begin in enumerate(self._begins["train"][:-1].tolist()):
-            truth = np.empty(int(self._begins["train"][piece + 1]) - begin, np.dtype("<i4"))
-            if classes and len(truth):
-                self._read_into(piece, file_name("train", ARRAYS[-1]), 0, truth)
-                counts += np.bincount(truth, minlength=len(classes))
+            y = np.empty(int(self._begins["train"][piece + 1]) - begin, np.dtype("<i4"))
+            if classes and len(y):
+                self._read_into(piece, file_name("train", ARRAYS[-1]), 0, y)
+                counts += np.bincount(y, minlength=len(classes))
         return counts
 
     def verify(self, tell: Callable[[int], None] = lambda read: None) -> None:
@@ -145,18 +145,18 @@ class Store:
         )
 
     def _empty(self, rows: int) -> Rows:
-        numeric, categorical, truth = (np.zeros((rows, w), kind) for kind, w in self.shapes)
-        return Rows(Encoded(numeric, categorical), truth[:, 0])
+        numeric, categorical, y = (np.zeros((rows, w), kind) for kind, w in self.shapes)
+        return Rows(Encoded(numeric, categorical), y[:, 0])
 
     def _fill(self, part: str, start: int, rows: Rows) -> None:
         """Read into arrays, from as many pieces as it takes."""
         begins = self._begins[part]
         piece = int(np.searchsorted(begins, start, side="right")) - 1
         filled = 0
-        while filled < len(rows.truth):
-            count = min(int(begins[piece + 1]) - start, len(rows.truth) - filled)
+        while filled < len(rows.y):
+            count = min(int(begins[piece + 1]) - start, len(rows.y) - filled)
             here = _slice(rows, filled, filled + count)
-            arrays = (here.encoded.numeric, here.encoded.categorical, here.truth)
+            arrays = (here.encoded.numeric, here.encoded.categorical, here.y)
             for array, into in zip(ARRAYS, arrays, strict=True):
                 if into.size:
                     self._read_into(piece, file_name(part, array), start - int(begins[piece]), into)
@@ -183,13 +183,13 @@ def _translate_read_errors(name: str) -> Iterator[None]:
     except OSError as error:
         raise TabNASError(
             f"{name} must be there for as long as its store is in use, but it cannot be read "
-            f"({error.strerror or error}); bring it back, and go on with the same command"
+            f"({error.strerror or error}); bring it back, and run the same command again"
         ) from None
 
 
 def _slice(rows: Rows, start: int, stop: int) -> Rows:
     encoded = Encoded(rows.encoded.numeric[start:stop], rows.encoded.categorical[start:stop])
-    return Rows(encoded, rows.truth[start:stop])
+    return Rows(encoded, rows.y[start:stop])
 
 
 def _check_part(part: str) -> str:
@@ -258,8 +258,8 @@ def open_store(path: str | Path) -> Store:
                 "tabnas encode"
             )
         raise TabNASError(
-            f"the store {str(path)!r} must be complete, but its encoding has not come to an "
-            f"end; go on with: {find_encode_command(path)}"
+            f"the store {str(path)!r} must be complete, but its encoding has not "
+            f"finished; continue with: {find_encode_command(path)}"
         )
     document = read_document(path, DOCUMENT, _Document)
     encoder = TableEncoder.from_dict(document.encoder)

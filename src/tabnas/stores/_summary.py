@@ -88,7 +88,7 @@ class Accumulator(ABC):
     """The summary of a column so far."""
 
     sampled: pa.DataType | None = None
-    """The type in which rows of the sample are kept; None if none are needed."""
+    """The type in which rows of the sample are stored; None if none are needed."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -193,8 +193,8 @@ def count_texts(column: Any) -> tuple[Any, IntArray, int]:
     values, rows = factorize_texts(column)
     counts = np.bincount(rows, minlength=len(values))
     here = values.is_valid()
-    kept = counts[here.to_numpy(zero_copy_only=False)]
-    return values.filter(here), kept, len(rows) - int(kept.sum())
+    counts = counts[here.to_numpy(zero_copy_only=False)]
+    return values.filter(here), counts, len(rows) - int(counts.sum())
 
 
 def make_accumulator(

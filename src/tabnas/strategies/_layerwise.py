@@ -115,9 +115,9 @@ class Layerwise(BatchStrategy):
     def _select_prefixes(self, known: dict[Prefix, float]) -> list[Prefix]:
         """Return the best prefixes of each bucket; buckets are equal ranges of the cost ratio."""
         prefixes = [*self._completions]
-        alone = np.zeros((len(prefixes), self.feasible.space.depth), np.int64)
-        alone[:, : len(prefixes[0])] = prefixes  # all other layers are as narrow as possible
-        ratios = self.feasible.cost_ratio(alone)
+        narrow = np.zeros((len(prefixes), self.feasible.space.depth), np.int64)
+        narrow[:, : len(prefixes[0])] = prefixes  # all other layers are as narrow as possible
+        ratios = self.feasible.cost_ratio(narrow)
         span = float(np.ptp(ratios)) or 1.0
         bucket = np.minimum((ratios - ratios.min()) / span * self.buckets, self.buckets - 1)
         by_bucket: dict[int, list[Prefix]] = {}

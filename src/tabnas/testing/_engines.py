@@ -130,8 +130,8 @@ def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
             assert_close(ours.loss(child, examples, rows), expected, f"the {loss} loss")
             gradients = ours.gradients(child, examples, rows)
             assert_all_close(gradients, theirs.gradients(child, examples, rows), "gradients")
-    alone = [ours.loss(child, examples) for child in CHILDREN]
-    assert_close(ours.losses(CHILDREN, examples), alone, "losses of several children")
+    single = [ours.loss(child, examples) for child in CHILDREN]
+    assert_close(ours.losses(CHILDREN, examples), single, "losses of several children")
     assert_identical(before, ours.state_dict(), "evaluation must change nothing")
 
 
@@ -224,7 +224,7 @@ def check_states(networks: NetworkFactory) -> None:
         each.train_step(Architecture((8, 16)), examples, slice(3, 20), 0.01)
     assert_identical(expected, saved, "a state must not change with the network it was taken from")
     assert_identical(
-        net.state_dict(), copy.state_dict(), "a loaded state must go on with the same bits"
+        net.state_dict(), copy.state_dict(), "a loaded state must continue with the same bits"
     )
     assert_all_close(net.state_dict(), reference.state_dict(), "the state after another engine's")
     net.load_state_dict(reference.state_dict())

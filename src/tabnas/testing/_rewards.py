@@ -53,7 +53,7 @@ def check_samples(reward: Reward) -> None:
         policy = _policy(reward, batch)
         sampled, again = (reward.sample(policy, 7, np.random.default_rng(5)) for _ in range(2))
         assert sampled.shape == (*batch, 7, space.depth), "samples must be [..., n, layers]"
-        assert (sampled == again).all(), "samples must depend on the policy and the rng alone"
+        assert (sampled == again).all(), "samples must depend only on the policy and the rng"
         evaluated = reward.needs_evaluation(sampled)
         assert evaluated.shape == (*batch, 7), "needs_evaluation must be [..., n]"
         assert evaluated.dtype == np.bool_, "needs_evaluation must be boolean"

@@ -26,7 +26,7 @@ def strategy_problems(*, inexact: bool = True) -> Iterator[FeasibleSet]:
     ragged = SearchSpace([[2, 5, 9], [3, 4, 8, 12]], inputs=11, outputs=2)
     optional = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
     widest = CallableCost(lambda a: max(a.widths), name="widest")
-    yield FeasibleSet(ragged, Budget(Limit(widest, 3)))  # 2-3 alone
+    yield FeasibleSet(ragged, Budget(Limit(widest, 3)))  # only 2-3
     yield FeasibleSet(ragged, Budget(dense_parameters=100))
     yield FeasibleSet(optional, Budget(parameters=200))
     yield FeasibleSet(optional, Budget(parameters=300, flops=350))
@@ -70,9 +70,7 @@ def check_suggestions(make: MakeStrategy, feasible: FeasibleSet) -> None:
         assert choices.shape[1] == feasible.space.depth, "suggestions must be [n, layers]"
         assert len(choices) >= 1, "there must be at least one suggestion"
         assert choices.dtype.kind == "i", "suggestions must be choices, which are integers"
-        assert np.array_equal(choices, again), (
-            "suggestions must depend on evaluations and rng alone"
-        )
+        assert np.array_equal(choices, again), "suggestions must depend only on evaluations and rng"
         evaluated = one.needs_evaluation(choices)
         assert evaluated.shape == (len(choices),), "needs_evaluation must be [n]"
         assert evaluated.dtype == np.bool_, "needs_evaluation must be boolean"
@@ -86,7 +84,7 @@ def check_suggestions(make: MakeStrategy, feasible: FeasibleSet) -> None:
 
 
 def check_evaluation_count(make: MakeStrategy, feasible: FeasibleSet) -> None:
-    """Check that every quality counts as an evaluation, NaN does not, and the limit is kept."""
+    """Check that every quality counts as an evaluation, NaN does not, and the limit is met."""
     strategy = make(feasible, 1)
     assert strategy.n_evaluations == 0, "a new strategy must have no evaluations"
     choices = strategy.suggest()

@@ -52,9 +52,9 @@ def make_status(**changes: Any) -> RunStatus:
         quality=0.712,
         feasible_probability=0.25,
         entropy=3.14,
-        favourite="64-16",
-        favourite_cost=18_904,
-        probabilities=[[0.1, 0.6, 0.3], [0.5, 0.25, 0.25]],
+        most_likely="64-16",
+        most_likely_cost=18_904,
+        probabilities=((0.1, 0.6, 0.3), (0.5, 0.25, 0.25)),
     )
     said = {
         "pid": 1,
@@ -110,7 +110,7 @@ def test_the_status_fits_80_columns_and_24_lines() -> None:
 def test_many_layers_still_fit() -> None:
     snapshot = make_status().snapshot
     assert snapshot is not None
-    now = Snapshot(**(vars(snapshot) | {"probabilities": [[1.0]] * 40}))
+    now = Snapshot(**(vars(snapshot) | {"probabilities": ((1.0,),) * 40}))
     said = drawn(make_status(widths=[[8]] * 40, snapshot=now))
     assert "and 30 more" in said
     assert len(said.splitlines()) <= 24
@@ -140,7 +140,7 @@ def test_any_number_can_be_drawn(number: float) -> None:
         **(
             vars(now)
             | dict.fromkeys(("quality", "feasible_probability", "entropy"), number)
-            | {"favourite_cost": number, "probabilities": [[number] * 3] * 2}
+            | {"most_likely_cost": number, "probabilities": ((number,) * 3,) * 2}
         )
     )
     stand = make_status(
@@ -154,7 +154,7 @@ def test_any_number_can_be_drawn(number: float) -> None:
 def test_texts_from_files_are_sanitized() -> None:
     snapshot = make_status().snapshot
     assert snapshot is not None
-    odd = Snapshot(**(vars(snapshot) | {"favourite": EVIL}))
+    odd = Snapshot(**(vars(snapshot) | {"most_likely": EVIL}))
     stand = make_status(phase=EVIL, note=EVIL, target=EVIL, cost=EVIL, snapshot=odd)
     for said in (drawn(stand), summarize_status(stand)):
         assert "[31m" in said
@@ -179,7 +179,7 @@ def test_a_stopped_run_prints_how_to_continue(
     (here / "run" / ".lock").touch()
     assert run(["watch", "run"]) == STOPPED
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("search 50 %, favourite 64-16")
+    assert said[0].startswith("search 50 %, most likely 64-16")
     assert said[1] == "stopped; continue with: tabnas resume run"
     assert run(["watch", "run", "--once"]) == 0
 
@@ -195,11 +195,11 @@ def test_the_state_of_a_run_once(here: Path, capsys: pytest.CaptureFixture[str])
     before = sorted(path.name for path in (here / "run").iterdir())
     lock = FolderLock(here / "run")
     assert run(["watch", "run", "--once"]) == 0
-    assert "favourite" in capsys.readouterr().out
+    assert "most likely" in capsys.readouterr().out
     assert run(["watch", "run", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["state"] == "running"
-    assert said["snapshot"]["favourite"] == "64-16"
+    assert said["snapshot"]["most_likely"] == "64-16"
     lock.release()
     assert sorted(path.name for path in (here / "run").iterdir()) == [".lock", *before]
 
@@ -310,7 +310,7 @@ def test_markup_in_the_status_of_a_run_is_printed_as_text() -> None:
     evil = MARKUP.format("x")
     snapshot = make_status().snapshot
     assert snapshot is not None
-    odd = Snapshot(**(vars(snapshot) | {"favourite": evil}))
+    odd = Snapshot(**(vars(snapshot) | {"most_likely": evil}))
     console = Console(file=io.StringIO(), width=80, color_system="truecolor", force_terminal=True)
     for stand in (
         make_status(phase=evil, note=evil, target=evil, cost=evil, snapshot=odd),

@@ -15,9 +15,9 @@ SNAPSHOT = Snapshot(
     quality=0.7,
     feasible_probability=0.25,
     entropy=3.1,
-    favourite="512-512-512",
-    favourite_cost=123_456_789,
-    probabilities=[],
+    most_likely="512-512-512",
+    most_likely_cost=123_456_789,
+    probabilities=(),
 )
 COURSE = (
     Progress("search", 0.5, SNAPSHOT, epoch=12.0, rows_per_second=1_234_567.0),
@@ -44,7 +44,7 @@ def test_bars_fit_80_columns() -> None:
     said = shown(terminal=True)
     for words in (
         "reading", "epoch 12, 1,234,567 rows/s", "quality 0.700", "P(V) 0.25", "entropy 3.1",
-        "favourite 512-512-512", "[bold]64-64", "boosted trees",
+        "most likely 512-512-512", "[bold]64-64", "boosted trees",
     ):  # fmt: skip
         assert words in said
     plain_lines = said.replace("\x1b[2K", "").replace("\x1b[1A", "").splitlines()

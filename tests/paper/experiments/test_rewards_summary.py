@@ -61,4 +61,4 @@ def test_architectures_over_the_limit_are_counted_but_not_compared() -> None:
     ]
     [within, over] = summarize_totals(summarize_searches(rows, {}))
     assert (within["over"], within["lowest"], within["worse"]) == (0, ["criteo"], [])
-    assert (over["over"], over["judged"], over["lowest"]) == (1, 0, [])
+    assert (over["over"], over["compared"], over["lowest"]) == (1, 0, [])

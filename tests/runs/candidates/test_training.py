@@ -29,7 +29,7 @@ SETTINGS = RunSettings(limits={"parameters": 500}, drop=("day", "house"), class_
 def make_weighted_rows(rows: int = 60) -> LabelledTable:
     """Return rows with increasing weights."""
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
-    return LabelledTable(data.features, data.target, data.truth, np.linspace(0.1, 3.0, rows))
+    return LabelledTable(data.features, data.target, data.y, np.linspace(0.1, 3.0, rows))
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "auc"])
@@ -45,16 +45,16 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
     outputs = training.state_dict()["outputs"][candidate.stop_after - 1]
     training_weight = development.examples.weight
     assert not np.allclose(training_weight, development.weight)  # classes are balanced
-    assert candidate.temperature == fit_temperature(outputs, development.truth, training_weight)
+    assert candidate.temperature == fit_temperature(outputs, development.y, training_weight)
     assert isinstance(prepared.target, ClassTarget)
-    truth = (
+    arguments = (
         metric,
         prepared.target,
-        development.truth,
+        development.y,
         nested_predictions(training, prepared, plan),
     )
-    assert candidate.loss == primary_loss(*truth, development.weight)
-    assert candidate.loss != primary_loss(*truth)
+    assert candidate.loss == primary_loss(*arguments, development.weight)
+    assert candidate.loss != primary_loss(*arguments)
 
 
 def nested_predictions(training: CrossValidation, prepared: PreparedData, plan: Plan) -> np.ndarray:
@@ -62,16 +62,16 @@ def nested_predictions(training: CrossValidation, prepared: PreparedData, plan: 
     all_outputs, rows = training.state_dict()["outputs"], prepared.development
     nested = np.empty_like(all_outputs[0])
     for inside, outside in split_folds(prepared, plan):
-        truth, weight = rows.truth[inside], rows.examples.weight[inside]
+        y, weight = rows.y[inside], rows.examples.weight[inside]
         losses = []
         for outputs in all_outputs[:, inside]:
             negative_log = -np.log(prepared.target_prediction(outputs))
-            true_class = negative_log[np.arange(len(inside)), truth]
+            true_class = negative_log[np.arange(len(inside)), y]
             losses.append(
                 np.average(true_class + 0.5 / len(rows) * negative_log.mean(axis=1), weights=weight)
             )
         best = int(np.argmin(losses))
-        temperature = np.float32(fit_temperature(all_outputs[best, inside], truth, weight))
+        temperature = np.float32(fit_temperature(all_outputs[best, inside], y, weight))
         nested[outside] = all_outputs[best, outside] / temperature
     return prepared.target_prediction(nested)
 
@@ -91,7 +91,7 @@ def test_no_row_is_scored_by_an_epoch_that_it_has_chosen() -> None:
     training._trainer.training = replace(plan.training, epochs=1)
     candidate = training.run()
     chosen = training._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
-    seen = primary_loss("log_loss", prepared.target, prepared.development.truth,
+    seen = primary_loss("log_loss", prepared.target, prepared.development.y,
                         prepared.target_prediction(chosen))  # fmt: skip
     assert seen < np.log(2)  # seemingly better than chance
     assert candidate.loss > np.log(2)
@@ -138,10 +138,10 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
     assert net.loss(candidate.architecture, validation.examples) == pytest.approx(losses.min())
     outputs = net.logits(candidate.architecture, validation.examples)
     training_weight = validation.examples.weight
-    assert candidate.temperature == fit_temperature(outputs, validation.truth, training_weight)
+    assert candidate.temperature == fit_temperature(outputs, validation.y, training_weight)
     predictions = prepared.target_prediction(outputs / np.float32(candidate.temperature))
     expected = primary_loss(
-        "log_loss", prepared.target, validation.truth, predictions, validation.weight
+        "log_loss", prepared.target, validation.y, predictions, validation.weight
     )
     assert candidate.loss == expected
     final = make_final_trainer(candidate, prepared.development.examples, plan)
@@ -171,5 +171,5 @@ def test_folds_are_stratified(seed: int) -> None:
     )
     held_out = [outside for _, outside in split_folds(prepared, make_plan(prepared, settings))]
     assert sorted(np.concatenate(held_out)) == list(range(len(prepared.development)))
-    counts = np.array([np.bincount(prepared.development.truth[rows]) for rows in held_out])
+    counts = np.array([np.bincount(prepared.development.y[rows]) for rows in held_out])
     assert np.ptp(counts, axis=0).max() <= 1

@@ -114,7 +114,7 @@ def test_importance_uses_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatch
     net = SuperNet.standalone(linear, prepared.task)
     diagnose(net, linear, prepared, run.plan, run.metric, 0)
     prediction = prepared.target_prediction(net.logits(linear, test.examples))
-    expected = primary_loss(run.metric, prepared.target, test.truth, prediction, test.weight)
+    expected = primary_loss(run.metric, prepared.target, test.y, prediction, test.weight)
     assert actual == [expected]
 
 
@@ -130,39 +130,35 @@ def test_without_test_rows_validation_rows_are_used_if_there_are_any() -> None:
 
 def test_confusion_equals_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
-    truth, predicted = rng.integers(5, size=(2, 300))
-    actual = count_confusion(truth, predicted, tuple("abcde"))
-    np.testing.assert_array_equal(
-        actual.counts, confusion_matrix(truth, predicted, labels=range(5))
-    )
+    y, predicted = rng.integers(5, size=(2, 300))
+    actual = count_confusion(y, predicted, tuple("abcde"))
+    np.testing.assert_array_equal(actual.counts, confusion_matrix(y, predicted, labels=range(5)))
     assert actual.pooled_classes == 0
 
 
 def test_the_rarest_classes_are_pooled() -> None:
     rng = np.random.default_rng(0)
-    truth = np.minimum(rng.geometric(0.05, size=5_000) - 1, 49)
-    predicted = rng.permutation(truth)
-    actual = count_confusion(truth, predicted, tuple(range(50)))
+    y = np.minimum(rng.geometric(0.05, size=5_000) - 1, 49)
+    predicted = rng.permutation(y)
+    actual = count_confusion(y, predicted, tuple(range(50)))
     counts = np.array(actual.counts)
     assert counts.shape == (MAX_CLASSES, MAX_CLASSES)
     assert counts.sum() == 5_000
     assert len(actual.classes) + actual.pooled_classes == 50
-    assert counts[:-1].sum(axis=1).tolist() == [int((truth == c).sum()) for c in actual.classes]
-    assert actual.correct == int((truth == predicted).sum())
+    assert counts[:-1].sum(axis=1).tolist() == [int((y == c).sum()) for c in actual.classes]
+    assert actual.correct == int((y == predicted).sum())
 
 
 def test_calibrated_probabilities_lie_within_their_intervals() -> None:
     rng = np.random.default_rng(0)
     chance = rng.random(20_000)
-    truth = (rng.random(20_000) < chance).astype(np.int64)
-    actual = measure_reliability(truth, np.stack([1 - chance, chance], axis=1), ("no", "yes"))
+    y = (rng.random(20_000) < chance).astype(np.int64)
+    actual = measure_reliability(y, np.stack([1 - chance, chance], axis=1), ("no", "yes"))
     assert actual.probability_of == "second class"
     assert actual.calibration_error < 0.02
     inside = [one.observed_low <= one.predicted <= one.observed_high for one in actual.bins]
     assert sum(inside) >= 9
-    overconfident = measure_reliability(
-        truth, np.stack([truth == 1, truth == 0], axis=1) * 1.0, ("no", "yes")
-    )
+    overconfident = measure_reliability(y, np.stack([y == 1, y == 0], axis=1) * 1.0, ("no", "yes"))
     assert overconfident.calibration_error == 1.0
 
 
@@ -176,10 +172,10 @@ def test_an_interval_holds_its_share(share: float, rows: int) -> None:
 
 def test_many_rows_are_sampled_reproducibly() -> None:
     rng = np.random.default_rng(0)
-    truth, predicted = rng.normal(size=(2, 3_000))
-    actual = summarize_residuals(truth, predicted, seed=1)
-    assert actual == summarize_residuals(truth, predicted, seed=1)
-    assert actual.y_true != summarize_residuals(truth, predicted, seed=2).y_true
+    y, predicted = rng.normal(size=(2, 3_000))
+    actual = summarize_residuals(y, predicted, seed=1)
+    assert actual == summarize_residuals(y, predicted, seed=1)
+    assert actual.y_true != summarize_residuals(y, predicted, seed=2).y_true
     assert len(actual.y_true) == len(actual.y_pred) == 500
     assert sum(actual.histogram.counts) == 3_000
 

@@ -22,7 +22,7 @@ def make_weighted_rows() -> LabelledTable:
     data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
     rng = np.random.default_rng(0)
     weight, wrong = rng.uniform(0.1, 3.0, 200), rng.random(200) < 0.3
-    return replace(data, truth=data.truth ^ wrong, weight=weight)
+    return replace(data, y=data.y ^ wrong, weight=weight)
 
 
 def make_run(**options: object) -> PlannedRun:
@@ -39,7 +39,7 @@ def fit_expected_trees(run: PlannedRun):
 
     def rows(numbers: np.ndarray, weight: np.ndarray) -> TreeRows:
         matrix = inputs.encode(data.features, numbers)
-        return TreeRows(inputs=matrix, truth=data.truth[numbers], weight=weight)
+        return TreeRows(inputs=matrix, y=data.y[numbers], weight=weight)
 
     test_inputs = [inputs.encode(data.features, split.test)]
     if run.plan.folds:
@@ -70,12 +70,12 @@ def test_with_folds_references_learn_from_all_development_rows(class_weight: str
     boosted = fit_expected_trees(run)
     np.testing.assert_array_equal(scored.boosted.predictions[0], boosted.predictions[0])
     trivial = trivial_prediction(
-        prepared.target, development_rows.truth, development_rows.weight, len(test)
+        prepared.target, development_rows.y, development_rows.weight, len(test)
     )
     for name, prediction in (("trivial", trivial), ("boosted trees", boosted.predictions[0])):
-        expected = score(prepared.target, test.truth, prediction, test.weight, seed=0)
+        expected = score(prepared.target, test.y, prediction, test.weight, seed=0)
         assert scored.scores[name] == expected
-        assert expected != score(prepared.target, test.truth, prediction, seed=0)  # weights matter
+        assert expected != score(prepared.target, test.y, prediction, seed=0)  # weights matter
 
 
 def test_without_folds_references_learn_from_training_rows_and_stop_by_validation_rows(
@@ -93,11 +93,9 @@ def test_without_folds_references_learn_from_training_rows_and_stop_by_validatio
     assert scored.boosted.trees == boosted.trees < 100
     np.testing.assert_array_equal(scored.boosted.predictions[0], boosted.predictions[0])
     trivial = trivial_prediction(
-        prepared.target, prepared.train_in_memory.truth, prepared.train_in_memory.weight, len(test)
+        prepared.target, prepared.train_in_memory.y, prepared.train_in_memory.weight, len(test)
     )
-    assert scored.scores["trivial"] == score(
-        prepared.target, test.truth, trivial, test.weight, seed=0
-    )
+    assert scored.scores["trivial"] == score(prepared.target, test.y, trivial, test.weight, seed=0)
 
 
 def test_the_score_of_the_network_is_weighted() -> None:
@@ -119,7 +117,7 @@ def test_the_score_of_the_network_is_weighted() -> None:
     logits = 0.3 * (test.encoded.numeric.sum(axis=1) + width - test.encoded.numeric.shape[1])
     chance = 1 / (1 + np.exp(-logits.astype(np.float64)))
     prediction = np.stack([1 - chance, chance], axis=1)
-    expected = score(run.data.target, test.truth, prediction, test.weight, seed=0)
+    expected = score(run.data.target, test.y, prediction, test.weight, seed=0)
     assert not notes
     assert scores["network"]["log_loss"].value == pytest.approx(expected["log_loss"].value)
     assert scores["network"]["accuracy"] == expected["accuracy"]
@@ -166,7 +164,7 @@ def test_boosted_trees_match_those_fitted_on_the_raw_table() -> None:
     matrix = np.stack([shop, data.features.column("x").to_numpy()], axis=1)
     trees = HistGradientBoostingRegressor(
         random_state=0, categorical_features=[True, False], early_stopping=False
-    ).fit(matrix[development_rows], data.truth[development_rows])
-    errors = trees.predict(matrix[split.test]) - data.truth[split.test]
+    ).fit(matrix[development_rows], data.y[development_rows])
+    errors = trees.predict(matrix[split.test]) - data.y[split.test]
     scored = score_references(run, ignore_progress).scores["boosted trees"]["rmse"].value
     assert scored == pytest.approx(float(np.sqrt((errors**2).mean())), rel=0.05)

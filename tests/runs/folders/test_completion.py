@@ -141,7 +141,7 @@ def test_a_half_written_model_is_replaced_by_the_next_process(
 
     with monkeypatch.context() as patched:
         patched.setattr(_files.shutil, "rmtree", lambda *args, **kwargs: None)
-        patched.setattr(_files, "_sync", raise_killed)
+        patched.setattr(_files, "sync_folder", raise_killed)
         with pytest.raises(Killed):
             cli.run(["resume", str(folder), "--quiet"])
     (unfinished,) = folder.glob(".model.*.new")
@@ -160,13 +160,13 @@ from tabnas.runs.folders import _run_folder
 def die(*given, **named):
     os.kill(os.getpid(), signal.SIGKILL)
 
-setattr({"_sync": _files}.get(sys.argv[1], _run_folder), sys.argv[1], die)
+setattr({"sync_folder": _files}.get(sys.argv[1], _run_folder), sys.argv[1], die)
 run(sys.argv[2:])
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["_sync", "remove_progress", "write_pages"])
+@pytest.mark.parametrize("moment", ["sync_folder", "remove_progress", "write_pages"])
 def test_killed_processes_are_completed(moment: str, finished: Path, tmp_path: Path) -> None:
     folder = make_started_run(tmp_path / "run", finished.parent / "table.parquet", SETTINGS, SHORT)
     often = ["--quiet", "--checkpoint-seconds", "0.001"]

@@ -38,9 +38,9 @@ def make_snapshot(progress: float, quality: float | None = 0.5) -> Snapshot:
         quality=quality,
         feasible_probability=0.25,
         entropy=3.0,
-        favourite="8-16",
-        favourite_cost=200,
-        probabilities=[[0.25, 0.75], [0.5, 0.5]],
+        most_likely="8-16",
+        most_likely_cost=200,
+        probabilities=((0.25, 0.75), (0.5, 0.5)),
     )
 
 

@@ -61,9 +61,9 @@ def make_progress(
         quality=quality,
         feasible_probability=0.25,
         entropy=3.0,
-        favourite="8",
-        favourite_cost=200,
-        probabilities=[[1 / len(layer)] * len(layer) for layer in widths],
+        most_likely="8",
+        most_likely_cost=200,
+        probabilities=tuple((1 / len(layer),) * len(layer) for layer in widths),
     )
     return Progress("search", snapshot.progress, snapshot)
 
@@ -82,7 +82,7 @@ def test_progress_is_passed_on_and_its_events_can_be_read(
     loss = read_scalars(log, "search/training_loss")
     assert loss == pytest.approx({step: 1 / (1 + step) for step in range(10)})
     assert list(read_scalars(log, "search/quality")) == list(range(3, 10))
-    assert set(read_scalars(log, "search/favourite_parameters").values()) == {200}
+    assert set(read_scalars(log, "search/most_likely_parameters").values()) == {200}
     widths = planned_run.plan.feasible.space.candidates
     for k, layer in enumerate(widths, start=1):
         histogram = log.Histograms(f"widths/layer_{k}")[-1].histogram_value

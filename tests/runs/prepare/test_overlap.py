@@ -78,7 +78,7 @@ def test_validation_rows_as_test_rows_are_refused() -> None:
 
 def test_rows_with_another_target_are_different_rows() -> None:
     data, part_rows = make_overlapping(100, 0)
-    assert overlap_notes(data, test=replace(part_rows, truth=1 - part_rows.truth)) == []
+    assert overlap_notes(data, test=replace(part_rows, y=1 - part_rows.y)) == []
 
 
 @pytest.mark.parametrize("distinct", [4, 30, 200])

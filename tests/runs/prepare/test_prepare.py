@@ -181,9 +181,9 @@ def test_large_groups_leave_rows_to_every_part() -> None:
 
 def test_balanced_classes_have_the_same_total_weight(table: Table) -> None:
     prepared = prepare_data(make_labelled(table), make_settings(class_weight="balanced"))
-    weight, truth = prepared.train.examples.weight, prepared.train.truth
-    assert weight[truth == 0].sum() == pytest.approx(weight[truth == 1].sum(), rel=1e-5)
-    assert weight.sum() == pytest.approx(len(truth), rel=1e-5)
+    weight, y = prepared.train.examples.weight, prepared.train.y
+    assert weight[y == 0].sum() == pytest.approx(weight[y == 1].sum(), rel=1e-5)
+    assert weight.sum() == pytest.approx(len(y), rel=1e-5)
     assert prepared.test is not None
     assert prepared.test.weight is None  # scores use no class weights
     with pytest.raises(TabNASError, match="is numeric"):
@@ -197,9 +197,9 @@ def test_a_very_rare_class_gets_less_than_a_balanced_weight() -> None:
         Table.from_data({"x": rng.normal(size=388), "kind": kinds}), "kind"
     )
     prepared = prepare_data(labelled, make_settings(class_weight="balanced"))
-    weight, truth = prepared.train_in_memory.examples.weight, prepared.train_in_memory.truth
-    rows = np.bincount(truth)
-    totals = np.bincount(truth, weight)
+    weight, y = prepared.train_in_memory.examples.weight, prepared.train_in_memory.y
+    rows = np.bincount(y)
+    totals = np.bincount(y, weight)
     assert (rows[2:] < 10).all()
     np.testing.assert_allclose(totals[1], totals[0], rtol=1e-5)
     np.testing.assert_allclose(totals[2:], totals[0] * rows[2:] / 10, rtol=1e-5)
@@ -212,15 +212,15 @@ def test_a_very_rare_class_gets_less_than_a_balanced_weight() -> None:
 
 def test_balanced_classes_keep_the_users_weights_within_a_class(table: Table) -> None:
     data = make_labelled(table)
-    weight = np.where(data.truth == 0, 0.5, 2.0) * np.linspace(0.5, 1.5, 400)
+    weight = np.where(data.y == 0, 0.5, 2.0) * np.linspace(0.5, 1.5, 400)
     prepared = prepare_data(replace(data, weight=weight), make_settings(class_weight="balanced"))
     for part in (prepared.train_in_memory, prepared.validation, prepared.test):
         assert part is not None
         ratio = part.examples.weight / part.weight
         for label in (0, 1):  # within a class, the user's weights count
-            np.testing.assert_allclose(ratio[part.truth == label], ratio[part.truth == label][0])
-    training, truth = prepared.train_in_memory.examples.weight, prepared.train_in_memory.truth
-    assert training[truth == 0].sum() == pytest.approx(training[truth == 1].sum(), rel=1e-5)
+            np.testing.assert_allclose(ratio[part.y == label], ratio[part.y == label][0])
+    training, y = prepared.train_in_memory.examples.weight, prepared.train_in_memory.y
+    assert training[y == 0].sum() == pytest.approx(training[y == 1].sum(), rel=1e-5)
     sizes = [len(prepared.train), len(prepared.validation), len(prepared.test)]
     weights = [prepared.train_in_memory.weight, prepared.validation.weight, prepared.test.weight]
     assert [len(weight) for weight in weights] == sizes
@@ -262,7 +262,7 @@ def test_given_validation_and_test_rows_replace_the_shares() -> None:
 
 def test_given_rows_must_fit_the_table() -> None:
     train = make_labelled(make_table(300), "kind")
-    nothing = LabelledTable(train.features.take(np.arange(0)), train.target, train.truth[:0])
+    nothing = LabelledTable(train.features.take(np.arange(0)), train.target, train.y[:0])
     with pytest.raises(TabNASError, match="the test part must have rows"):
         prepare_data(train, make_settings(), test=nothing)
     other = LabelledTable.from_table(make_table(50).drop(["kind"]), "value")
@@ -273,7 +273,7 @@ def test_given_rows_must_fit_the_table() -> None:
 def test_weights_of_one_part_are_kept_where_another_has_none() -> None:
     train, validation = (make_labelled(make_table(n, n), "kind") for n in (300, 100))
     weight = np.linspace(0.0, 2.0, 300)
-    weighted = LabelledTable(train.features, train.target, train.truth, weight)
+    weighted = LabelledTable(train.features, train.target, train.y, weight)
     prepared = prepare_data(weighted, make_settings(shares=Shares(test=0.0)), validation=validation)
     assert len(prepared.train) == 299  # the row of weight zero is left out
     np.testing.assert_allclose(prepared.train.examples.weight, weight[1:], rtol=1e-6)
@@ -294,7 +294,7 @@ def test_regression_targets_are_scaled_for_training_and_scored_in_their_units(ta
     assert values.mean() == pytest.approx(0, abs=1e-4)
     assert values.std() == pytest.approx(1, abs=1e-4)
     np.testing.assert_allclose(
-        prepared.target_prediction(prepared.test.examples.values), prepared.test.truth, rtol=1e-5
+        prepared.target_prediction(prepared.test.examples.values), prepared.test.y, rtol=1e-5
     )
 
 
@@ -302,7 +302,7 @@ def test_rows_without_a_target_are_left_out() -> None:
     table = Table.from_data({"x": range(40), "y": [None, "?", "a", "b"] * 10})
     rows = LabelledTable.from_table(table, "y")
     assert len(rows) == 20
-    assert set(rows.truth) == {0, 1}
+    assert set(rows.y) == {0, 1}
     assert len(rows.features) == 20
     prepared = prepare_data(rows, RunSettings(limits={"parameters": 50}))
     assert prepared.notes == ("20 rows without a value of 'y', the target, left out",)

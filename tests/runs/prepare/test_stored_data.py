@@ -87,8 +87,8 @@ def test_boosted_trees_see_all_categories_of_a_store(store: Store, limit: int) -
         ("test", trees.test, prepared.test),
     ):
         stored = store.read(name, 0, store.rows[name])
-        assert len(inputs) == len(rows) == len(stored.truth)
-        np.testing.assert_array_equal(rows.truth, stored.truth)
+        assert len(inputs) == len(rows) == len(stored.y)
+        np.testing.assert_array_equal(rows.y, stored.y)
         city = trees.inputs.columns.index("city")
         codes = stored.encoded.categorical[:, 0]
         is_frequent = codes < 255

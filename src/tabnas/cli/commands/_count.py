@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from tabnas.cli.display._formatting import format_limits, make_console, make_two_column_table
+from tabnas.cli.display._formatting import make_console, make_two_column_table
 from tabnas.cli.options._parsers import add_named_limits, parse_int, parse_widths, require_limits
 from tabnas.cli.options._shared import (
     Json,
@@ -18,6 +18,7 @@ from tabnas.cli.options._shared import (
     MaxNamed,
     MaxParameters,
 )
+from tabnas.formatting import format_limits
 
 if TYPE_CHECKING:
     from tabnas.feasible import FeasibleSet

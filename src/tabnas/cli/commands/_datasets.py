@@ -46,8 +46,8 @@ def datasets(
         typer.echo(json.dumps([asdict(listing) for listing in listings], indent=2))
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("name", "from", "about"):
+    for heading in ("name", "from", "description"):
         table.add_column(heading)
     for listing in listings:
-        table.add_row(listing.name, listing.source, listing.about)
+        table.add_row(listing.name, listing.source, listing.description)
     make_console().print(table)

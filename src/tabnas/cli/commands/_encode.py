@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tabnas.cli._errors import INTERRUPTED, TERMINATED, CommandExitError
 from tabnas.cli._ranks import check_single_process
-from tabnas.cli.display._formatting import make_console, sanitize
+from tabnas.cli.display._formatting import make_console
 from tabnas.cli.display._progress import encoding_progress
 from tabnas.cli.display._store_summary import (
     describe_store,
@@ -35,6 +35,7 @@ from tabnas.cli.options._parsers import (
 from tabnas.cli.options._settings import SETTINGS, make_option
 from tabnas.cli.options._shared import COLUMNS, GIGABYTE, ROWS, WORK
 from tabnas.errors import TabNASError
+from tabnas.formatting import shorten
 
 MAX_COMMAND_LENGTH = 2_000
 
@@ -123,7 +124,7 @@ def encode(
     max_categories: Annotated[
         int,
         typer.Option(
-            help="Maximum number of categories of a column; the most frequent are kept.",
+            help="Maximum number of categories of a column; the most frequent remain.",
             metavar="N",
             parser=at_least(1, parse_int),
             rich_help_panel=COLUMNS,
@@ -224,7 +225,7 @@ def report_interruption(console: Console, out: Path) -> Iterator[None]:
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED
         if not (out / "plan.json").exists():
             raise
-        command = sanitize(find_encode_command(out), max_length=MAX_COMMAND_LENGTH)
+        command = shorten(find_encode_command(out), MAX_COMMAND_LENGTH)
         console.print(f"tabnas: stopped; continue with: {command}", markup=False, soft_wrap=True)
         raise CommandExitError(code) from None
 

@@ -11,10 +11,11 @@ import typer
 
 from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import configure_arrow, input_path
-from tabnas.cli.display._formatting import format_count, make_console
+from tabnas.cli.display._formatting import make_console
 from tabnas.cli.options._shared import FinishedRun, Json
 from tabnas.decoding import encode
 from tabnas.errors import TabNASError
+from tabnas.formatting import format_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def evaluate(
     a target are left out.
 
     The file can be larger than memory: at most 65,536 rows are read at a time. Only targets and
-    predictions are kept in memory.
+    predictions are held in memory.
 
     For example:
 
@@ -61,18 +62,18 @@ def evaluate(
     configure_arrow()
     model = load_run_model(check_finished(run))
     with input_path(file) as file, row_progress("evaluating") as progress:
-        truth, prediction = _predict_with_truth(model, file, progress)
+        y, prediction = _predict_file(model, file, progress)
         pa.default_memory_pool().release_unused()  # memory of reading, which scoring can use
-        scores = score(model.target, truth, prediction)
+        scores = score(model.target, y, prediction)
     if as_json:
         typer.echo(json.dumps(encode(scores), indent=2))
         return
     print_scores(
-        make_console(), {"network": scores}, f"{format_count(len(truth), 'row')} of {file.name}"
+        make_console(), {"network": scores}, f"{format_count(len(y), 'row')} of {file.name}"
     )
 
 
-def _predict_with_truth(
+def _predict_file(
     model: Model, file: Path, progress: RowProgress
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the true and the predicted target of every row that has one.
@@ -91,7 +92,7 @@ def _predict_with_truth(
             f"{file.name!r} must have the target column {target.name!r}, but it has no such "
             "column; use tabnas predict for rows without a target"
         )
-    truth = np.empty(len(table), np.int32 if model.classes else np.float64)
+    y = np.empty(len(table), np.int32 if model.classes else np.float64)
     shape = (len(table), len(model.classes)) if model.classes else len(table)
     prediction = np.empty(shape)
     read = count = 0
@@ -104,7 +105,7 @@ def _predict_with_truth(
         here = slice(count, count + len(present))
         rows = piece if len(present) == len(piece) else piece.take(present)
         with rename_rows(read + present):
-            truth[here] = target.truth(rows.column(target.name), mark)
+            y[here] = target.encode(rows.column(target.name), mark)
             raw = model.predict_raw(rows.drop([target.name]), unseen=unseen)
             prediction[here] = model.decode(raw)
         read, count = read + len(piece), here.stop
@@ -116,4 +117,4 @@ def _predict_with_truth(
         )
     for note in unseen.notes():
         warnings.warn(note, DataWarning, stacklevel=2)
-    return truth[:count], prediction[:count]
+    return y[:count], prediction[:count]

@@ -10,10 +10,11 @@ import typer
 
 from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import configure_arrow, input_path
-from tabnas.cli.display._formatting import make_console, make_two_column_table, safe_text, sanitize
+from tabnas.cli.display._formatting import make_console, make_two_column_table, safe_text
 from tabnas.cli.options._parsers import at_least, parse_float
 from tabnas.cli.options._shared import FinishedRun, Json, flag
 from tabnas.errors import TabNASError
+from tabnas.formatting import shorten
 
 if TYPE_CHECKING:
     from tabnas.cli._test_rows import CheckRows
@@ -103,7 +104,7 @@ def export(
         check_rows = CheckRows(rows=rows, description=f"rows of {checked.name}")
     if int8 and check_rows.rows is None:
         raise TabNASError(
-            f"--int8 must have rows with the target {sanitize(model.target.name)!r} to measure the "
+            f"--int8 must have rows with the target {shorten(model.target.name)!r} to measure the "
             f"score on, but there are none: {check_rows.description}; name some with --check FILE"
         )
     exported = export_onnx(
@@ -129,7 +130,7 @@ def _choose_path(file: Path | None, out: Path | None) -> Path:
     """Return the file to write, from the argument or from --out."""
     if file is not None and out is not None:
         raise TabNASError(
-            f"one file must be given, got both {sanitize(file)!r} and --out {sanitize(out)!r}; "
+            f"one file must be given, got both {shorten(file)!r} and --out {shorten(out)!r}; "
             "remove one"
         )
     path = file or out
@@ -143,7 +144,7 @@ def _choose_path(file: Path | None, out: Path | None) -> Path:
 def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only: bool) -> None:
     table = make_two_column_table()
     size = f"{exported.bytes:,} bytes, {exported.parameters:,} parameters"
-    table.add_row("file", safe_text(f"{sanitize(exported.path, max_length=200)}: {size}"))
+    table.add_row("file", safe_text(f"{shorten(exported.path, 200)}: {size}"))
     table.add_row("inputs", safe_text(_format_fields(exported.inputs), max_length=400))
     table.add_row("outputs", safe_text(_format_fields(exported.outputs), max_length=400))
     table.add_row("opset", ", ".join(f"{name} {n}" for name, n in exported.opsets.items()))
@@ -170,7 +171,7 @@ def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only
 
 def _format_fields(fields: dict[str, str]) -> str:
     texts = [
-        f"{sanitize(name)} ({dtype})" for name, dtype in list(fields.items())[:MAX_FIELDS_LISTED]
+        f"{shorten(name)} ({dtype})" for name, dtype in list(fields.items())[:MAX_FIELDS_LISTED]
     ]
     left = len(fields) - len(texts)
     return ", ".join(texts) + (f", and {left:,} more" if left else "")

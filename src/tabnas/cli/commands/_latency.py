@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tabnas.cli.display._formatting import make_console, safe_text, sanitize
+from tabnas.cli.display._formatting import make_console, safe_text
 from tabnas.cli.options._parsers import at_least
 from tabnas.cli.options._parsers import parse_seconds as seconds_of
 from tabnas.cli.options._shared import Json
 from tabnas.errors import TabNASError
+from tabnas.formatting import format_fixed, format_fixed_percent, shorten
 
 if TYPE_CHECKING:
     from tabnas.latency import CallTable, LatencyTable
@@ -119,30 +120,22 @@ def print_latency_table(console: Console, table: LatencyTable, path: str) -> Non
             "note: calls took much longer in some rounds than in others, so the machine was busy; "
             "measure again when it is idle"
         )
-    name = sanitize(path, max_length=MAX_TEXT_LENGTH)
+    name = shorten(path, MAX_TEXT_LENGTH)
     console.print(f"Measured {table.measured}, stored in {name}", soft_wrap=True, markup=False)
 
 
-def _format_us(value: float) -> str:
-    return f"{value:,.1f}"
-
-
-def _format_percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
 TABLE_LINES: dict[str, Callable[[CallTable], str]] = {
-    "the call itself": lambda call: _format_us(call.terms.call_us),
-    "each hidden layer": lambda call: _format_us(call.terms.layer_us),
-    "100 hidden units": lambda call: _format_us(100 * call.terms.unit_us),
-    "10,000 weights": lambda call: _format_us(10_000 * call.terms.weight_us),
-    "columns of numbers": lambda call: _format_us(call.columns.quantities_us),
-    "each column of numbers": lambda call: _format_us(call.columns.quantity_us),
-    "each column of categories": lambda call: _format_us(call.columns.category_us),
-    "columns of dates": lambda call: _format_us(call.columns.moments_us),
-    "each column of dates": lambda call: _format_us(call.columns.moment_us),
-    "median error, network": lambda call: _format_percent(call.median_error),
-    "90th percentile, network": lambda call: _format_percent(call.p90_error),
-    "median error, complete file": lambda call: _format_percent(call.tables_median_error),
-    "slowdown in busy rounds": lambda call: _format_percent(call.spread),
+    "the call itself": lambda call: format_fixed(call.terms.call_us, 1),
+    "each hidden layer": lambda call: format_fixed(call.terms.layer_us, 1),
+    "100 hidden units": lambda call: format_fixed(100 * call.terms.unit_us, 1),
+    "10,000 weights": lambda call: format_fixed(10_000 * call.terms.weight_us, 1),
+    "columns of numbers": lambda call: format_fixed(call.columns.quantities_us, 1),
+    "each column of numbers": lambda call: format_fixed(call.columns.quantity_us, 1),
+    "each column of categories": lambda call: format_fixed(call.columns.category_us, 1),
+    "columns of dates": lambda call: format_fixed(call.columns.moments_us, 1),
+    "each column of dates": lambda call: format_fixed(call.columns.moment_us, 1),
+    "median error, network": lambda call: format_fixed_percent(call.median_error, 1),
+    "90th percentile, network": lambda call: format_fixed_percent(call.p90_error, 1),
+    "median error, complete file": lambda call: format_fixed_percent(call.tables_median_error, 1),
+    "slowdown in busy rounds": lambda call: format_fixed_percent(call.spread, 1),
 }

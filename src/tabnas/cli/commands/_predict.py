@@ -13,8 +13,8 @@ import typer
 from tabnas.cli._errors import INTERRUPTED, CommandExitError
 from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import DASH, configure_arrow, input_path
-from tabnas.cli.display._formatting import sanitize
 from tabnas.cli.options._shared import FinishedRun
+from tabnas.formatting import shorten
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +93,7 @@ def predict(
             with _report_interruption():
                 print_predictions(pieces, sys.stdout.buffer)
     if out is not None:
-        typer.echo(f"{len(table):,} predictions written to {sanitize(out)}", err=True)
+        typer.echo(f"{len(table):,} predictions written to {shorten(out)}", err=True)
 
 
 def _count_rows(

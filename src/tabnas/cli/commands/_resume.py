@@ -10,7 +10,6 @@ import typer
 
 from tabnas.cli._ranks import check_single_process, join_ranks
 from tabnas.cli._run_folders import check_resumable, is_finished
-from tabnas.cli.display._formatting import sanitize
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import (
     Address,
@@ -22,6 +21,7 @@ from tabnas.cli.options._shared import (
     make_job_config,
 )
 from tabnas.errors import TabNASError
+from tabnas.formatting import sanitize
 
 if TYPE_CHECKING:
     from tabnas.cli._execution import OutputOptions

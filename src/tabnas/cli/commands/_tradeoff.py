@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from tabnas.cli.options._parsers import parse_limits
 from tabnas.cli.options._search_options import SearchOptions, with_search_options
 from tabnas.cli.options._shared import LIMITS, Address, Backend, Processes, make_job_config
 from tabnas.errors import TabNASError
-
-if TYPE_CHECKING:
-    pass
 
 
 @with_search_options("tradeoff")

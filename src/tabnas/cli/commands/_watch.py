@@ -17,12 +17,12 @@ from rich.live import Live
 from tabnas.cli._errors import INTERRUPTED, CommandExitError
 from tabnas.cli._execution import OutputOptions
 from tabnas.cli._run_folders import suggest_run
-from tabnas.cli.display._formatting import make_console, safe_text, sanitize
+from tabnas.cli.display._formatting import make_console, safe_text
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import flag
 from tabnas.decoding import encode
 from tabnas.errors import TabNASError
-from tabnas.formatting import sanitize_texts
+from tabnas.formatting import sanitize_texts, shorten
 
 if TYPE_CHECKING:
     from tabnas.results import RunResult, TradeoffResult
@@ -72,7 +72,7 @@ def watch(
     state = read_state(run)
     if state.name == "gone":
         raise TabNASError(
-            f"{sanitize(run)!r} must be the folder of a run, but it is not; {suggest_run(run)}"
+            f"{shorten(run)!r} must be the folder of a run, but it is not; {suggest_run(run)}"
         )
     if as_json:
         typer.echo(json.dumps(_to_json(run, state), indent=2, allow_nan=False))
@@ -121,7 +121,7 @@ def _poll(run: Path, state: WatchState, show: Callable[[WatchState], None]) -> W
 
 
 def _status_lines(console: Console) -> Callable[[WatchState], None]:
-    """Print a line when the phase, the favourite or the tenth of the phase changes."""
+    """Print a line when the phase, its tenth or the most likely architecture changes."""
     from tabnas.cli.display._run_status import summarize_status
 
     before: tuple[Any, ...] = ()
@@ -131,8 +131,8 @@ def _status_lines(console: Console) -> Callable[[WatchState], None]:
         status = state.status
         if status is None:
             return
-        favourite = status.snapshot.favourite if status.snapshot else ""
-        now = (status.phase, favourite, int(10 * status.done) if isfinite(status.done) else 0)
+        most_likely = status.snapshot.most_likely if status.snapshot else ""
+        now = (status.phase, most_likely, int(10 * status.done) if isfinite(status.done) else 0)
         if now != before:
             before = now
             console.print(summarize_status(status), markup=False, highlight=False, soft_wrap=True)
@@ -145,7 +145,7 @@ def _draw(run: Path, state: WatchState) -> Any:
 
     if state.status is None:
         return safe_text(
-            f"{sanitize(run)}: running, but its status is not known yet", max_length=200
+            f"{shorten(run)}: running, but its status is not known yet", max_length=200
         )
     return draw_status(state.status, str(run), time() - state.status.started)
 
@@ -160,7 +160,7 @@ def _print_end(console: Console, run: Path, state: WatchState) -> None:
         return
     message = "stopped before there was anything to resume; start again with tabnas search"
     if state.is_resumable:
-        message = f"stopped; continue with: tabnas resume {sanitize(run, max_length=200)}"
+        message = f"stopped; continue with: tabnas resume {shorten(run, 200)}"
         if state.status is not None:
             from tabnas.cli.display._run_status import summarize_status
 

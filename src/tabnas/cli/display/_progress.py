@@ -12,7 +12,8 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from tabnas.cli.display._formatting import make_console, sanitize
+from tabnas.cli.display._formatting import make_console
+from tabnas.formatting import format_fixed_percent, shorten
 
 if TYPE_CHECKING:
     from tabnas.runs import Progress as RunProgress
@@ -89,7 +90,7 @@ class _RunBars:
         if progress.phase not in self._tasks:
             self._add(progress.phase)
         is_unmeasured = progress.phase in UNMEASURED_PHASES
-        share = "" if is_unmeasured else f"{progress.done:.0%}".replace("%", " %")
+        share = "" if is_unmeasured else format_fixed_percent(progress.done)
         self._bars.update(
             self._tasks[progress.phase],
             completed=progress.done,
@@ -99,20 +100,20 @@ class _RunBars:
         self._line.plain = self._format_snapshot(progress)
 
     def _format_snapshot(self, progress: RunProgress) -> str:
-        """Format quality, P(V), entropy, the favourite and its cost."""
+        """Format quality, P(V), entropy, the most likely architecture and its cost."""
         now = progress.snapshot
         if now is None:
             return ""
         quality = "" if now.quality is None else f"quality {now.quality:.3f}  "
         return (
             f"{quality}P(V) {now.feasible_probability:.2f}  entropy {now.entropy:.1f}  "
-            f"favourite {now.favourite} ({now.favourite_cost:,.0f} {self._cost})"
+            f"most likely {now.most_likely} ({now.most_likely_cost:,.0f} {self._cost})"
         )
 
 
 def _format_pace(progress: RunProgress) -> str:
     if progress.epoch is None or progress.rows_per_second is None:
-        return sanitize(progress.note, max_length=24)
+        return shorten(progress.note, 24)
     pace = f"epoch {progress.epoch:.0f}, {progress.rows_per_second:,.0f} rows/s"
     return f"{pace}, {progress.note}" if progress.note else pace
 

@@ -9,15 +9,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tabnas.cli.display._formatting import (
-    draw_bar,
-    draw_sparkline,
-    format_clock,
-    format_number,
-    format_percent,
-    sanitize,
-)
+from tabnas.cli.display._formatting import draw_bar, draw_sparkline
 from tabnas.cli.display._progress import UNMEASURED_PHASES
+from tabnas.formatting import format_clock, format_fixed, format_fixed_percent, shorten
 from tabnas.results import Snapshot
 from tabnas.runs import RunStatus
 
@@ -45,24 +39,24 @@ def draw_status(status: RunStatus, folder: str, seconds: float) -> RenderableTyp
 
 def summarize_status(status: RunStatus) -> str:
     """Return the status in one line, for logs."""
-    share = "" if status.phase in UNMEASURED_PHASES else f" {format_percent(status.done)}"
-    parts = [f"{sanitize(status.phase)}{share}"]
+    share = "" if status.phase in UNMEASURED_PHASES else f" {format_fixed_percent(status.done)}"
+    parts = [f"{shorten(status.phase)}{share}"]
     now = status.snapshot
     if status.phase == "search" and now is not None:
-        parts.append(f"favourite {_format_favourite(status, now)}")
-        parts.append(f"P(V) {format_number(now.feasible_probability, 2)}")
+        parts.append(f"most likely {_format_most_likely(status, now)}")
+        parts.append(f"P(V) {format_fixed(now.feasible_probability, 2)}")
         if now.quality is not None:
-            parts.append(f"quality {format_number(now.quality, 3)}")
+            parts.append(f"quality {format_fixed(now.quality, 3)}")
     elif status.note:
-        parts.append(sanitize(status.note))
+        parts.append(shorten(status.note))
     return ", ".join(parts)
 
 
 def _format_title(status: RunStatus, folder: str) -> str:
-    where = sanitize(folder, max_length=40)
+    where = shorten(folder, 40)
     if status.limit is None:
         return where
-    return f"{where}: {sanitize(status.target, max_length=20)} within {_format_limit(status)}"
+    return f"{where}: {shorten(status.target, 20)} within {_format_limit(status)}"
 
 
 def _draw_phase(status: RunStatus) -> Table:
@@ -70,9 +64,9 @@ def _draw_phase(status: RunStatus) -> Table:
     is_unmeasured = status.phase in UNMEASURED_PHASES
     done = min(1.0, max(0.0, status.done)) if isfinite(status.done) else 0.0
     bar = ProgressBar(total=1.0, completed=done, width=PROGRESS_BAR_WIDTH, pulse=is_unmeasured)
-    share = "" if is_unmeasured else format_percent(done)
+    share = "" if is_unmeasured else format_fixed_percent(done)
     grid.add_row(
-        Text(sanitize(status.phase, max_length=LABEL_WIDTH)),
+        Text(shorten(status.phase, LABEL_WIDTH)),
         bar,
         Text(share, justify="right"),
         Text(_format_note(status)),
@@ -83,16 +77,16 @@ def _draw_phase(status: RunStatus) -> Table:
 def _format_note(status: RunStatus) -> str:
     parts = []
     if status.epoch is not None:
-        parts.append(f"epoch {format_number(status.epoch, 0)}")
+        parts.append(f"epoch {format_fixed(status.epoch, 0)}")
     if status.rows_per_second is not None:
-        parts.append(f"{format_number(status.rows_per_second, 0)} rows/s")
-    return ", ".join([*parts, *filter(None, [sanitize(status.note, max_length=34)])])
+        parts.append(f"{format_fixed(status.rows_per_second, 0)} rows/s")
+    return ", ".join([*parts, *filter(None, [shorten(status.note, 34)])])
 
 
 def _draw_search(status: RunStatus, now: Snapshot) -> Table:
-    """Draw the favourite, and the course of quality, P(V) and entropy."""
-    favourite = _make_grid(LABEL_WIDTH)
-    favourite.add_row(Text("favourite", style="dim"), Text(_format_favourite(status, now)))
+    """Draw the most likely architecture, and the course of quality, P(V) and entropy."""
+    first = _make_grid(LABEL_WIDTH)
+    first.add_row(Text("most likely", style="dim"), Text(_format_most_likely(status, now)))
     grid = _make_grid(LABEL_WIDTH, VALUE_WIDTH)
     values = {
         "quality": (now.quality, 3),
@@ -101,11 +95,11 @@ def _draw_search(status: RunStatus, now: Snapshot) -> Table:
     }
     for index, (name, (value, decimals)) in enumerate(values.items(), start=1):
         course = [(point[0] or 0.0, point[index]) for point in status.curve]
-        text = "not yet" if value is None else format_number(value, decimals)
+        text = "not yet" if value is None else format_fixed(value, decimals)
         line = Text(draw_sparkline(course, SPARKLINE_WIDTH), style="cyan")
         grid.add_row(Text(name, style="dim"), text, line)
     both = Table.grid()
-    both.add_row(favourite)
+    both.add_row(first)
     both.add_row(grid)
     return both
 
@@ -131,22 +125,23 @@ def _draw_width(width: int, probability: float) -> Text:
     name = f"{width:>4}" if width else "none"
     bar = draw_bar(probability, PROBABILITY_BAR_WIDTH)
     return Text.assemble(
-        f"{name} ", (f"{bar:<{PROBABILITY_BAR_WIDTH}}", "cyan"), f"{format_percent(probability):>5}"
+        f"{name} ",
+        (f"{bar:<{PROBABILITY_BAR_WIDTH}}", "cyan"),
+        f"{format_fixed_percent(probability):>5}",
     )
 
 
-def _format_favourite(status: RunStatus, now: Snapshot) -> str:
-    favourite = sanitize(now.favourite, max_length=30)
-    if not status.limit or not isfinite(now.favourite_cost):
-        return favourite
-    share = format_percent(now.favourite_cost / status.limit)
-    return (
-        f"{favourite} ({format_number(now.favourite_cost, 0)} of {_format_limit(status)}, {share})"
-    )
+def _format_most_likely(status: RunStatus, now: Snapshot) -> str:
+    architecture = shorten(now.most_likely, 30)
+    if not status.limit or not isfinite(now.most_likely_cost):
+        return architecture
+    share = format_fixed_percent(now.most_likely_cost / status.limit)
+    cost = format_fixed(now.most_likely_cost, 0)
+    return f"{architecture} ({cost} of {_format_limit(status)}, {share})"
 
 
 def _format_limit(status: RunStatus) -> str:
-    return f"{format_number(status.limit or 0.0, 0)} {sanitize(status.cost, max_length=20)}"
+    return f"{format_fixed(status.limit or 0.0, 0)} {shorten(status.cost, 20)}"
 
 
 def _make_grid(*widths: int) -> Table:

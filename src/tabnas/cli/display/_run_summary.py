@@ -8,19 +8,19 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tabnas.cli.display._formatting import (
+from tabnas.cli.display._formatting import make_two_column_table, safe_text
+from tabnas.formatting import (
     choose_decimals,
     count_column_kinds,
     format_bytes,
     format_cost,
     format_count,
     format_duration,
-    format_interval,
+    format_fixed,
+    format_fixed_interval,
+    format_fixed_percent,
     format_limits,
-    format_number,
-    make_two_column_table,
-    safe_text,
-    sanitize,
+    shorten,
 )
 from tabnas.results import CostUse, RunResult, Scores
 from tabnas.runs import PlannedRun, PlannedTradeoff, estimate_network_bytes
@@ -148,7 +148,7 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
         f"{format_count(len(result.candidates), 'candidate')} trained in "
         f"{format_duration(seconds.get('candidates', 0.0))}"
     )
-    folder = sanitize(folder, max_length=200)
+    folder = shorten(folder, 200)
     files = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
     console.print(f"{folder}: {files}", markup=False)
     console.print(f"next: tabnas predict {folder} new.csv --out predictions.csv", markup=False)
@@ -159,7 +159,7 @@ def _format_limited_cost(name: str, cost: CostUse, result: RunResult) -> str:
     value, limit = cost.value, cost.limit
     if limit is None:
         return format_cost(value)
-    text = f"{format_cost(value)} of {limit:,} ({100 * cost.share:.0f} %)"
+    text = f"{format_cost(value)} of {limit:,} ({format_fixed_percent(cost.share)})"
     if name in result.binding_limits:
         text += ", binds"
     measured = result.measured_latencies.get(name)
@@ -175,7 +175,10 @@ def print_scores(console: Console, scores: Mapping[str, Scores], rows: str) -> N
     for metric, first in next(iter(scores.values())).items():
         values = [model.get(metric) for model in scores.values()]
         decimals = choose_decimals(first.value)
-        lines[metric] = ["" if v is None else format_interval(v, decimals) for v in values]
+        lines[metric] = [
+            "" if v is None else format_fixed_interval(v.value, v.low, v.high, decimals)
+            for v in values
+        ]
     is_wide = any(" to " in text for line in lines.values() for text in line)
     table = Table(box=None, padding=(0, 1 if is_wide else 2, 0, 0))  # three models in 80 columns
     table.add_column("")
@@ -200,7 +203,7 @@ def _print_candidates(console: Console, result: RunResult) -> None:
     for candidate in result.candidates:
         table.add_row(
             safe_text(candidate.architecture, max_length=MAX_ARCHITECTURE_LENGTH),
-            format_number(candidate.score, decimals),
+            format_fixed(candidate.score, decimals),
             format_cost(candidate.costs[limit]) if limit in candidate.costs else "",
         )
     console.print(table)
@@ -220,7 +223,7 @@ def _print_limit_effects(console: Console, result: RunResult) -> None:
     table.add_column("architecture")
     decimals = choose_decimals(effects[1.0].one_shot_loss)
     for factor, effect in effects.items():
-        loss = format_number(effect.one_shot_loss, decimals)
+        loss = format_fixed(effect.one_shot_loss, decimals)
         network = safe_text(effect.architecture, max_length=MAX_ARCHITECTURE_LENGTH)
         table.add_row(names.get(factor, f"{factor:g} times the limit"), loss, network)
     console.print(table)

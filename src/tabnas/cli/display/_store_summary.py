@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from tabnas.cli.display._formatting import (
-    count_column_kinds,
-    format_bytes,
-    format_count,
-    make_console,
-    make_two_column_table,
-    safe_text,
-    sanitize,
-)
+from tabnas.cli.display._formatting import make_console, make_two_column_table, safe_text
 from tabnas.cli.display._progress import make_progress_bars
+from tabnas.formatting import count_column_kinds, format_bytes, format_count, shorten
 
 if TYPE_CHECKING:
     from tabnas.stores import Store
@@ -43,7 +36,7 @@ def verify_store(path: Path, *, quiet: bool, as_json: bool) -> None:
         facts = {"store": str(path), "bytes": store.bytes, "digest": store.digest, "sound": True}
         typer.echo(json.dumps(facts, indent=2))
     elif not quiet:
-        name = sanitize(path, max_length=MAX_PATH_LENGTH)
+        name = shorten(path, MAX_PATH_LENGTH)
         make_console().print(f"{name}: {size}, all as it was written", markup=False)
 
 
@@ -93,7 +86,7 @@ def print_store(console: Console, facts: dict[str, Any]) -> None:
         columns = format_count(len(pooled), "column")
         table.add_row("categories", f"{known:,} in {columns}, {sum(pooled.values()):,} pooled")
         largest = max(pooled, key=lambda name: categories[name])
-        table.add_row("", safe_text(f"most in {sanitize(largest)}: {categories[largest]:,}"))
+        table.add_row("", safe_text(f"most in {shorten(largest)}: {categories[largest]:,}"))
     if hashed:
         columns = format_count(len(hashed), "column")
         table.add_row("hashed", f"{columns}, {sum(hashed.values()):,} buckets")
@@ -105,7 +98,7 @@ def print_store(console: Console, facts: dict[str, Any]) -> None:
         table.add_row("", "because of --memory; raise it, or use --hashed, which needs no counts")
     seconds = sum(facts["seconds"].values())
     table.add_row("time", f"{seconds:,.1f} s for two passes, {facts['rows_a_second']:,} rows/s")
-    path = sanitize(facts["store"], max_length=MAX_PATH_LENGTH)
+    path = shorten(facts["store"], MAX_PATH_LENGTH)
     size = format_bytes(facts["bytes"])
     table.add_row("store", safe_text(f"{path}: {size}", max_length=MAX_PATH_LENGTH))
     console.print(table)

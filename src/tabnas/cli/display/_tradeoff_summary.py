@@ -7,15 +7,15 @@ from itertools import pairwise
 from rich.console import Console
 from rich.table import Table
 
-from tabnas.cli.display._formatting import (
+from tabnas.cli.display._formatting import safe_text
+from tabnas.cli.display._run_summary import MAX_ARCHITECTURE_LENGTH
+from tabnas.formatting import (
     choose_decimals,
     format_cost,
-    format_interval,
-    format_number,
-    safe_text,
-    sanitize,
+    format_fixed,
+    format_fixed_interval,
+    shorten,
 )
-from tabnas.cli.display._run_summary import MAX_ARCHITECTURE_LENGTH
 from tabnas.report import choose_network
 from tabnas.results import TradeoffModel, TradeoffResult
 from tabnas.space import BOTTLENECK_DEFINITION
@@ -43,13 +43,19 @@ def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> Non
             f"{model.limit:,}",
             safe_text(f"{model.architecture}{star}", max_length=MAX_ARCHITECTURE_LENGTH),
             format_cost(result.used(model)),
-            format_interval(score, decimals)
+            format_fixed_interval(score.value, score.low, score.high, decimals)
             if result.is_tested
-            else format_number(score.value, decimals),
+            else format_fixed(score.value, decimals),
             step,
         )
     for name, score in result.reference_scores.items():
-        table.add_row("", safe_text(name, style="dim"), "", format_interval(score, decimals), "")
+        table.add_row(
+            "",
+            safe_text(name, style="dim"),
+            "",
+            format_fixed_interval(score.value, score.low, score.high, decimals),
+            "",
+        )
     console.print(table)
     if any(model.bottlenecks for model in result.models):
         console.print(f"* has a bottleneck, {BOTTLENECK_DEFINITION}", style="dim")
@@ -62,7 +68,7 @@ def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> Non
             safe_text(sentence.replace("\N{NO-BREAK SPACE}%", "%"), max_length=MAX_ADVICE_LENGTH)
         )
     console.print()
-    folder = sanitize(folder, max_length=200)
+    folder = shorten(folder, 200)
     console.print(f"{folder}: tradeoff.html, tradeoff.json, limit-*/, config.toml", markup=False)
     console.print(
         f"next: tabnas predict {folder}/{choice.model.folder} new.csv --out predictions.csv",
@@ -78,7 +84,7 @@ def _format_step(
     if before.architecture == after.architecture:
         return "same network"
     change = result.score(after).value - result.score(before).value
-    text = format_number(change, decimals)
+    text = format_fixed(change, decimals)
     text = text if change < 0 else f"+{text}"
     is_unclear = result.is_tested and not result.differs_clearly(before, after)
     return f"{text} {UNCLEAR}" if is_unclear else text

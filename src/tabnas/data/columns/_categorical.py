@@ -36,7 +36,7 @@ class CategoricalColumn(EncodedColumn):
     kind = Kind.CATEGORICAL
     vocabulary: DistinctTexts
     has_missing: bool
-    pooled: Count  # categories too rare for a code of their own
+    pooled: Count  # categories too rare for their own code
     spelling: Spelling = "plain"
 
     @classmethod
@@ -88,8 +88,10 @@ class CategoricalColumn(EncodedColumn):
 
     def with_max_categories(self, max_categories: int) -> CategoricalColumn:
         """Return the column with the most frequent categories only; the others are pooled."""
-        kept = self.vocabulary[: check_int("max_categories", max_categories, minimum=1)]
-        return replace(self, vocabulary=kept, pooled=self.pooled + len(self.vocabulary) - len(kept))
+        vocabulary = self.vocabulary[: check_int("max_categories", max_categories, minimum=1)]
+        return replace(
+            self, vocabulary=vocabulary, pooled=self.pooled + len(self.vocabulary) - len(vocabulary)
+        )
 
     def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.with_max_categories(max_categories)
@@ -120,11 +122,11 @@ class CategoricalColumn(EncodedColumn):
         return spell(to_texts(column), self.spelling)
 
     def describe(self) -> str:
-        said = f"{len(self.vocabulary)} categories"
+        text = f"{len(self.vocabulary)} categories"
         if self.pooled:
-            said += f", {self.pooled} rare {'one' if self.pooled == 1 else 'ones'} pooled"
+            text += f", {self.pooled} rare {'one' if self.pooled == 1 else 'ones'} pooled"
         if self.has_missing:
-            said += ", one for missing"
+            text += ", one for missing"
         if self.spelling == "exact":
-            said += ", leading zeros told apart"
-        return said + "; unseen ones count as other"
+            text += ", leading zeros distinguished"
+        return text + "; unseen ones count as other"

@@ -91,9 +91,9 @@ class DatetimeColumn(EncodedColumn):
         return waves
 
     def describe(self) -> str:
-        said = "the time, scaled"
+        text = "the time, scaled"
         if self.cycles:
-            said += f", and its phase in the {', '.join(self.cycles)}"
+            text += f", and its phase in the {', '.join(self.cycles)}"
         if self.marks_missing:
-            said += "; an indicator where missing"
-        return said
+            text += "; an indicator where missing"
+        return text

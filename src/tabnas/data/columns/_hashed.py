@@ -73,8 +73,8 @@ class HashedColumn(EncodedColumn):
         codes[:] = found[rows]
 
     def describe(self) -> str:
-        said = f"{self.buckets} buckets by the hash of the text"
-        return f"{said}, one for missing" if self.has_missing else said
+        text = f"{self.buckets} buckets by the hash of the text"
+        return f"{text}, one for missing" if self.has_missing else text
 
 
 def check_buckets(buckets: int) -> int:

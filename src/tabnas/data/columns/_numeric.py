@@ -104,19 +104,19 @@ class NumericColumn(EncodedColumn):
         return scaled
 
     def describe(self) -> str:
-        said = {
+        text = {
             "robust": f"centred on the median {self.center:g}, divided by {self.scale:g}, "
             f"bent towards ±{SMOOTH_LIMIT:g}",
             "standard": f"centred on the mean {self.center:g}, divided by {self.scale:g}",
             "none": "taken as it is",
         }[self.scaling]
         if self.decimal != DEFAULT_NUMBER_FORMAT.decimal:
-            said += f"; texts have {self.decimal!r} for a decimal point"
+            text += f"; texts have {self.decimal!r} for a decimal point"
         if self.unit:
-            said += f"; texts may have the unit {self.unit!r}"
+            text += f"; texts may have the unit {self.unit!r}"
         if self.marks_missing:
-            said += f"; missing values become the median {self.fill:g}, with an indicator"
-        return said
+            text += f"; missing values become the median {self.fill:g}, with an indicator"
+        return text
 
 
 def _center_and_scale(present: FloatArray, median: float, scaling: Scaling) -> tuple[float, float]:

@@ -12,9 +12,9 @@ from tabnas.data._values import normalize_categories
 Spelling = Literal["plain", "truths", "digits", "exact"]
 """What is one category: in plain spelling, 01, 1 and 1.0 are, and so are True and true. Where
 training had truth values, 1 and 0 are these ("truths"); where it had 1 and 0, truth values are
-those ("digits"). Where it had both 01 and 1, texts are told apart as they are written ("exact")."""
+those ("digits"). Where it had both 01 and 1, texts are distinguished as written ("exact")."""
 TRUTHS, DIGITS = pa.array(["false", "true"]), pa.array(["0", "1"])
-WHOLE = r"^(.+)\.0*$"  # a whole number as a float is written
+INTEGER = r"^(.+)\.0*$"  # an integer that is written as a float
 
 
 def infer_spelling(found: Any) -> Spelling:
@@ -33,7 +33,7 @@ def _without_case(found: Any) -> Any:
     lower = pc.utf8_lower(found)
     found = pc.if_else(pc.is_in(lower, value_set=TRUTHS), lower, found)
     number = pc.match_substring_regex(found, r"^[+-]?\d+\.0*$")
-    return pc.if_else(number, pc.replace_substring_regex(found, WHOLE, r"\1"), found)
+    return pc.if_else(number, pc.replace_substring_regex(found, INTEGER, r"\1"), found)
 
 
 def spell(texts: Any, spelling: Spelling) -> Any:

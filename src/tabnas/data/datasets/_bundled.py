@@ -32,6 +32,6 @@ def load_bundled(name: str) -> Dataset:
 
 
 DATASETS = [
-    NamedDataset(name, "tabnas", about, partial(load_bundled, name))
-    for name, (_, about) in COMPLETE.items()
+    NamedDataset(name, "tabnas", description, partial(load_bundled, name))
+    for name, (_, description) in COMPLETE.items()
 ]

@@ -23,12 +23,11 @@ class Listing:
 
     name: str
     source: str
-    about: str
+    description: str
 
 
 @dataclass(frozen=True)
 class NamedDataset(Listing):
-    """A dataset that can be loaded by its name alone; `fetched`: over the network."""
+    """A dataset that can be loaded by its name."""
 
     load: Callable[[], Dataset]
-    fetched: bool = False

@@ -32,6 +32,6 @@ def table_name(path: Path) -> str:
     >>> [table_name(Path(name)) for name in ("sales.2024.CSV.gz", "a.parquet", "notes.csv.bak")]
     ['sales.2024', 'a', 'notes.csv.bak']
     """
-    whole = path.name.lower().removesuffix(".gz")
-    ending = next((ending for ending in READERS if whole.endswith(ending)), None)
-    return path.name if ending is None else path.name[: len(whole) - len(ending)]
+    name = path.name.lower().removesuffix(".gz")
+    ending = next((ending for ending in READERS if name.endswith(ending)), None)
+    return path.name if ending is None else path.name[: len(name) - len(ending)]

@@ -39,8 +39,6 @@ def load_from_openml(name: str, number: int) -> Dataset:
 
 
 DATASETS = [
-    NamedDataset(
-        name, f"OpenML {number}", about, partial(load_from_openml, name, number), fetched=True
-    )
-    for name, (number, about) in PAPER.items()
+    NamedDataset(name, f"OpenML {number}", description, partial(load_from_openml, name, number))
+    for name, (number, description) in PAPER.items()
 ]

@@ -31,6 +31,6 @@ def load_from_sklearn(name: str) -> Dataset:
 
 
 DATASETS = [
-    NamedDataset(name, "scikit-learn", about, partial(load_from_sklearn, name))
-    for name, about in SHIPPED.items()
+    NamedDataset(name, "scikit-learn", description, partial(load_from_sklearn, name))
+    for name, description in SHIPPED.items()
 ]

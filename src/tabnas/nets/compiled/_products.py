@@ -2,8 +2,8 @@
 
 Vectors run along the columns of the result, so the number of columns is rounded up to full vectors:
 rows of B and C must have space for that, and what lands in C beyond the requested columns means
-nothing. Rows and the dimension summed over are exact. The sizes alone determine the order of every
-sum.
+nothing. Rows and the dimension summed over are exact. The order of every sum depends only on the
+sizes.
 """
 
 from __future__ import annotations

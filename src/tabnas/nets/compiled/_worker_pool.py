@@ -47,7 +47,7 @@ class WorkerPool:
             self._start()
         try:
             outcomes = self._run(job, workers)
-        except BaseException:  # an interrupt while waiting: no thread may go on writing after it
+        except BaseException:  # an interrupt while waiting: no thread may write after it
             self._stop()
             raise
         for outcome in outcomes:

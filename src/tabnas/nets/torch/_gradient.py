@@ -17,7 +17,7 @@ from tabnas.nets.torch._group import Group
 class StepGradient:
     """The sum of the workers' gradients, and the loss of each worker.
 
-    Dense gradients and losses lie in one array. Gradients of embeddings are kept per row of the
+    Dense gradients and losses lie in one array. Gradients of embeddings are stored per row of the
     batch, [rows, embedded units], with the categories of these rows: a batch uses few rows of a
     large table.
     """

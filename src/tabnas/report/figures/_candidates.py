@@ -105,7 +105,7 @@ def _describe(result: RunResult, n_front: int) -> list[str]:
         return ["There is no record of candidates."]
     networks = format_count(len(result.candidates), "network")
     return [
-        f"The search proposed {networks}; each was trained alone and scored by "
+        f"The search proposed {networks}; each was trained stand-alone and scored by "
         f"{result.chosen_by}. The {better}, the better. Number 1 became the model.",
         f"The line is the Pareto front: {format_count(n_front, 'network')} that nothing cheaper "
         "beats. The dashed line is the limit; all candidates lie to its left.",

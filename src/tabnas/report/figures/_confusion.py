@@ -25,7 +25,7 @@ def draw_confusion(result: RunResult) -> Figure:
     title = "Which classes are confused"
     confusion = result.diagnostics and result.diagnostics.confusion
     if not result.diagnostics or not confusion:
-        why = "No rows were kept to count mistakes on."
+        why = "No rows were held out to count mistakes on."
         return Figure(key="confusion", title=title, paragraphs=[why])
     names = [shorten(name) for name in confusion.names]
     mistakes = _list_mistakes(confusion, names)

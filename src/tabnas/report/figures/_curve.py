@@ -214,7 +214,7 @@ def _describe(
     where = (
         f"{format_count(result.rows.test, 'test row')}, with its 95{PERCENT} interval."
         if result.is_tested
-        else "validation rows. No rows were kept for a test, so there are no intervals."
+        else "validation rows. No rows were held out for a test, so there are no intervals."
     )
     scale = " The cost axis is logarithmic." if x.logarithmic else ""
     key = ["● joined by the line: nothing cheaper was as good on validation rows"]

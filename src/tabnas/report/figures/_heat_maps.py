@@ -163,7 +163,7 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
     if _differs_from_policy(result, snapshots[-1]):
         paragraphs.append(
             "Not every width of the model is the most likely one: candidates also come from the "
-            "qualities that were seen, and the best of them, trained alone, became the model."
+            "qualities that were seen, and the best of them, trained stand-alone, became the model."
         )
     if len(plan.widths) > MAX_DRAWN:
         paragraphs.append(f"Only the first {MAX_DRAWN} layers are drawn.")

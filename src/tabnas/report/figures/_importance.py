@@ -32,7 +32,7 @@ def draw_importance(result: RunResult) -> Figure:
     columns = importance.sorted_columns if importance else []
     columns = [item for item in columns if isfinite(item[1].increase) and isfinite(item[1].std)]
     if not diagnostics or not importance or not columns:
-        why = "No rows were kept to find out how much each column matters."
+        why = "No rows were held out to measure how much each column matters."
         return Figure(key="importance", title=title, paragraphs=[why])
     change = "falls" if greater_is_better(result.metric) else "rises"
     metric = metric_label(result.metric)

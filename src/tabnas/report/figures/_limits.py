@@ -21,7 +21,7 @@ MAX_OTHERS = 8
 
 
 def draw_limits(result: RunResult) -> Figure:
-    """Draw a bar for every limit, full if the whole limit is used."""
+    """Draw a bar for every limit, full if all of the limit is used."""
     limited = result.limited_costs
     others = [(n, cost) for n, cost in result.costs.items() if cost.limit is None][:MAX_OTHERS]
     height = len(limited) * ROW_HEIGHT + len(others) * LINE_HEIGHT + 12

@@ -19,7 +19,7 @@ MAX_COMPARED = 1_000
 
 
 def draw_one_shot_calibration(result: RunResult) -> Figure:
-    """Draw the one-shot loss of each candidate against its score when trained alone."""
+    """Draw the one-shot loss of each candidate against its score when trained stand-alone."""
     title = "Estimates of the search against the truth"
     points = [
         (nan if c.one_shot_loss is None else c.one_shot_loss, c.score) for c in result.candidates
@@ -33,16 +33,16 @@ def draw_one_shot_calibration(result: RunResult) -> Figure:
     agreeing, total = count_agreeing_pairs(finite, greater=greater_is_better(result.metric))
     pairs = format_count(total, "pair")
     drawing = Drawing(WIDTH, BOTTOM + 44, title, f"{agreeing} of {pairs} in the same order.")
-    x_label, y_label = "one-shot loss, in the search", f"{metric_label(result.metric)}, alone"
+    x_label, y_label = "one-shot loss, in the search", f"{metric_label(result.metric)}, stand-alone"
     percent = (False, result.metric in PERCENT_METRICS)
     draw_axes(drawing, x, y, x_label, y_label, percent=percent)
     draw_marks(drawing, result.candidates, points, x, y)
     paragraphs = [
         "During the search all networks share one set of weights, so the loss of each is known at "
-        "once, but only as a one-shot estimate. Training a network alone gives its true score. The "
-        "two have different units; what matters is whether they rank networks alike.",
+        "once, but only as a one-shot estimate. Training a network stand-alone gives its true "
+        "score. The two have different units; what matters is whether they rank networks alike.",
         f"Of {pairs} of candidates, {agreeing:,} {'is' if agreeing == 1 else 'are'} in the same "
-        "order in both. That is why candidates are trained alone before one of them is chosen.",
+        "order in both. That is why candidates are trained stand-alone before one is chosen.",
     ]
     left_out = len(points) - len(finite)
     if left_out:

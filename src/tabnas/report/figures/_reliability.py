@@ -18,13 +18,13 @@ def draw_reliability(result: RunResult) -> Figure:
     reliability = result.diagnostics and result.diagnostics.reliability
     bins = [one for one in reliability.bins if _is_drawable(one)] if reliability else []
     if not result.diagnostics or not reliability or not bins:
-        why = "No rows were kept to test probabilities on."
+        why = "No rows were held out to test probabilities on."
         return Figure(key="reliability", title=title, paragraphs=[why])
     error = format_percent(reliability.calibration_error)
     classes = result.target.classes or ()
     name = "its most likely class"
     if reliability.probability_of == "second class":
-        name = isolate(shorten(str(classes[1]))) if len(classes) > 1 else "the second class"
+        name = isolate(shorten(classes[1])) if len(classes) > 1 else "the second class"
     rows = [
         [
             format_percent(one.predicted),

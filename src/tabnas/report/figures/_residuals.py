@@ -20,7 +20,7 @@ def draw_residuals(result: RunResult) -> Figure:
     diagnostics = result.diagnostics
     residuals = diagnostics and diagnostics.residuals
     if not diagnostics or not residuals:
-        why = "No rows were kept to measure errors on."
+        why = "No rows were held out to measure errors on."
         return Figure(key="residuals", title=title, paragraphs=[why])
     n_drawn = len(residuals.y_true)
     sample = f" {format_count(n_drawn, 'row')} drawn at random are shown."

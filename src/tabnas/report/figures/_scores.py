@@ -66,7 +66,7 @@ def _draw_metric(drawing: Drawing, metric: str, scores: Mapping[str, Score], top
     better = "more is better" if greater_is_better(metric) else "less is better"
     drawing.text(0, top + 15, metric_label(metric), "strong")
     drawing.text(WIDTH, top + 15, better, "tick", "end")
-    # the trivial predictor is often so bad that the others could not be told apart
+    # the trivial predictor is often so bad that the others could not be distinguished
     near = [score for name, score in scores.items() if name != TRIVIAL] or list(scores.values())
     ends = [end for score in near for end in (score.low, score.value, score.high)]
     x = Scale.from_values(ends, LEFT, RIGHT, margin=0.15)
@@ -130,6 +130,6 @@ def _explain_absence(result: RunResult) -> str:
     if result.rows.test:
         return "The network could not be scored on the test rows."
     return (
-        "No rows were kept for a test, so there is no unbiased score. Candidates were chosen by "
-        f"{isolate(result.chosen_by)}; their scores there are a little too good."
+        "No rows were held out for a test, so there is no unbiased score. Candidates were chosen "
+        f"by {isolate(result.chosen_by)}; their scores there are a little too good."
     )

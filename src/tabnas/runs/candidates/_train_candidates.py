@@ -1,4 +1,4 @@
-"""Train every candidate of a run alone, and rank them."""
+"""Train every candidate of a run stand-alone, and rank them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tabnas.space import Architecture
 
 @dataclass(frozen=True)
 class CandidateRecord:
-    """What a checkpoint holds of a candidate, besides its weights."""
+    """What a checkpoint holds of a candidate, in addition to its weights."""
 
     loss: float
     stop_after: Count
@@ -41,7 +41,7 @@ def train_candidates(
     on_progress: ProgressCallback,
     checkpoint: StepStore,
 ) -> list[Candidate]:
-    """Train every architecture alone; only the best candidate keeps its weights."""
+    """Train every architecture stand-alone; only the best candidate keeps its weights."""
     candidates: list[Candidate] = []
     best = inf
     for k, architecture in enumerate(architectures):

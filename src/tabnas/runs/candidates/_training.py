@@ -40,7 +40,7 @@ FractionCallback = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Candidate:
-    """An architecture that was trained alone, once or once a fold."""
+    """An architecture that was trained stand-alone, once or once a fold."""
 
     architecture: Architecture
     loss: float  # by the metric, to be minimised; infinite if the training diverged
@@ -89,16 +89,16 @@ class CandidateTraining(ABC):
         if not isinstance(self.data.target, ClassTarget):
             return 1.0
         # weighted as in training, classes included: that is what the network has learned
-        return fit_temperature(outputs, rows.truth, rows.training_weight)
+        return fit_temperature(outputs, rows.y, rows.training_weight)
 
     def _loss(self, outputs: NDArray[np.float32], rows: EncodedRows) -> float:
         """Return the loss of calibrated outputs, by the metric."""
         prediction = self.data.target_prediction(outputs)
-        return primary_loss(self.metric, self.data.target, rows.truth, prediction, rows.weight)
+        return primary_loss(self.metric, self.data.target, rows.y, prediction, rows.weight)
 
     @abstractmethod
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
-        """Return the whole state as arrays."""
+        """Return the state as arrays."""
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -225,7 +225,7 @@ class CrossValidation(CandidateTraining):
         if not np.isfinite(outputs).all():
             return np.full(len(rows), inf)
         if isinstance(self.data.target, ClassTarget):
-            return smoothed_log_loss(self.data.target_prediction(outputs), rows.truth)
+            return smoothed_log_loss(self.data.target_prediction(outputs), rows.y)
         errors = (outputs[:, 0].astype(np.float64) - rows.examples.values[:, 0]) ** 2
         return np.asarray(errors)
 
@@ -247,7 +247,7 @@ def split_folds(data: PreparedData, plan: Recipe) -> Iterator[tuple[IntArray, In
     rng = stream(plan.training.seed, "folds")
     order = rng.permutation(len(development))
     if isinstance(data.target, ClassTarget):
-        order = order[np.argsort(development.truth[order], kind="stable")]
+        order = order[np.argsort(development.y[order], kind="stable")]
     fold = np.empty(len(development), np.int64)
     if data.groups is None:
         fold[order] = np.arange(len(development)) % plan.folds

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from safetensors import SafetensorError
 
 from tabnas.errors import TabNASError
-from tabnas.files import refuse_links
+from tabnas.files import atomic_file, refuse_links, sync_folder
 from tabnas.states import Arrays, pack, unpack
 
 MAGIC = b"tabnas checkpoint 1\n"
@@ -21,7 +19,7 @@ DIGEST = 32
 ENDING = ".checkpoint"
 NUMBER = re.compile("[0-9]{6,15}")
 MAX_CHECKPOINTS = 2
-"""The newest is kept, and the one before in case it is damaged."""
+"""The newest, and the one before in case it is damaged."""
 
 
 class DamagedCheckpointError(TabNASError):
@@ -35,18 +33,10 @@ def write_checkpoint(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str
     written = _existing(folder)
     number = 1 + (int(written[-1].stem) if written else 0)
     payload = pack(facts, arrays)
-    final = folder / f"{number:06d}{ENDING}"
-    temporary = folder / f".{final.name}.{uuid4().hex[:8]}"
-    try:
-        with temporary.open("wb") as file:
-            file.write(MAGIC + sha256(payload).digest())
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, final)
-        _sync_folder(folder)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_file(folder / f"{number:06d}{ENDING}") as file:
+        file.write(MAGIC + sha256(payload).digest())
+        file.write(payload)
+    sync_folder(folder)
     leftovers = folder.glob(f".*{ENDING}.*")  # of processes that were killed
     for old in (*_existing(folder)[:-MAX_CHECKPOINTS], *leftovers):
         old.unlink(missing_ok=True)
@@ -101,14 +91,3 @@ def _existing(folder: Path) -> list[Path]:
     return sorted(
         (p for p in found if p.is_file() and not p.is_symlink()), key=lambda path: int(path.stem)
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync the rename itself, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

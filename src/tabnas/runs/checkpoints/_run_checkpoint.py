@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tabnas.decoding import encode
 from tabnas.errors import TabNASError
+from tabnas.formatting import shorten
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.checkpoints._file import has_checkpoint, read_checkpoint, write_checkpoint
 from tabnas.states import Arrays, subtree
@@ -22,7 +23,7 @@ from tabnas.states import Arrays, subtree
 SAVE_EVERY = 60.0
 """Seconds from one checkpoint to the next."""
 SIGNAL_CHECK_STEPS = 8
-"""Steps after which the processes of a run ask each other whether one was told to stop."""
+"""Steps after which the processes of a run ask each other whether one has to stop."""
 MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError,
 )  # fmt: skip
@@ -65,7 +66,7 @@ class RunCheckpoint:
 
     A run is a sequence of named steps. `record` stores the result of a finished step, as JSON and
     arrays; a resumed run finds it and does not repeat the step. During a step, `on_step` saves
-    the checkpoint when it is due, or when the process was told to stop.
+    the checkpoint when it is due, or when the process has received a signal to stop.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class RunCheckpoint:
         Seconds between two checkpoints.
     ranks
         The processes of the run. The first reads and writes the folder and sends what it holds to
-        the others. If one is told to stop, all stop after the same step.
+        the others. If one receives a signal to stop, all stop after the same step.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class RunCheckpoint:
         self._arrays: Arrays = {}
         self._running: tuple[str, Resumable] | None = None
         self._unfinished: tuple[str, Arrays] | None = None  # the step that an earlier run left
-        self._signal = 0  # the signal that told the process to stop
+        self._signal = 0  # the signal to stop that the process has received
         self._can_interrupt = False  # whether nothing would be lost by stopping now
         self._last = monotonic()
         self.note = ""
@@ -141,7 +142,7 @@ class RunCheckpoint:
         self._running = (name, work)
 
     def on_step(self) -> None:
-        """Save the checkpoint if it is due; if the process was told to stop, save and stop.
+        """Save the checkpoint if it is due; after a signal to stop, save and stop.
 
         Steps call this often, at moments when their state is consistent.
         """
@@ -295,7 +296,7 @@ class ScopedCheckpoint:
 
 
 class RunStopped(KeyboardInterrupt):
-    """The run was told to stop by a signal, and can be resumed."""
+    """The run was stopped by a signal, and can be resumed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -314,7 +315,7 @@ def reject_malformed() -> Iterator[None]:
         problem = error if isinstance(error, TabNASError) else f"it is malformed, {error!r}"
         raise TabNASError(
             "the checkpoint must be one that this run has written, but it is not "
-            f"({_shorten(problem, 300)}); start a new run"
+            f"({shorten(problem, 300)}); start a new run"
         ) from None
 
 
@@ -323,11 +324,6 @@ def check_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     for name in sorted(set(then) | set(now)):
         if then.get(name) != now.get(name):
             raise TabNASError(
-                f"a run can be resumed only as it began, but {name} was {_shorten(then.get(name))} "
-                f"and is {_shorten(now.get(name))}; undo the change, or start a new run"
+                f"a run can be resumed only as it began, but {name} was {shorten(then.get(name))} "
+                f"and is {shorten(now.get(name))}; undo the change, or start a new run"
             )
-
-
-def _shorten(value: Any, max_length: int = 60) -> str:
-    text = str(value)
-    return text if len(text) <= max_length else text[: max_length - 3] + "..."

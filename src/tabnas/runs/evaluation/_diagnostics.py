@@ -71,11 +71,11 @@ def diagnose(
         raise TabNASError("rows and finite predictions are needed, but there are none")
     confusion = reliability = residuals = None
     if isinstance(target, ClassTarget):
-        codes = np.asarray(part.truth, np.int64)
+        codes = np.asarray(part.y, np.int64)
         confusion = count_confusion(codes, prediction.argmax(axis=1), target.classes)
         reliability = measure_reliability(codes, prediction, target.classes)
     else:
-        residuals = summarize_residuals(np.asarray(part.truth, np.float64), prediction, seed)
+        residuals = summarize_residuals(np.asarray(part.y, np.float64), prediction, seed)
     return Diagnostics(
         split="test" if data.test is not None else "validation",
         rows=len(part),
@@ -88,17 +88,17 @@ def diagnose(
 
 def count_confusion(y_true: IntArray, y_pred: IntArray, classes: tuple[Any, ...]) -> Confusion:
     """Return the confusion matrix; the rarest of many classes are pooled."""
-    kept = np.arange(len(classes))
+    shown = np.arange(len(classes))
     if len(classes) > MAX_CLASSES:
         frequent = np.argsort(-np.bincount(y_true, minlength=len(classes)), kind="stable")
-        kept = np.sort(frequent[: MAX_CLASSES - 1])
-    pooled = len(classes) - len(kept)
-    place = np.full(len(classes), len(kept))
-    place[kept] = np.arange(len(kept))
-    size = len(kept) + bool(pooled)
+        shown = np.sort(frequent[: MAX_CLASSES - 1])
+    pooled = len(classes) - len(shown)
+    place = np.full(len(classes), len(shown))
+    place[shown] = np.arange(len(shown))
+    size = len(shown) + bool(pooled)
     counts = np.bincount(size * place[y_true] + place[y_pred], minlength=size * size)
     return Confusion(
-        classes=tuple(classes[k] for k in kept),
+        classes=tuple(classes[k] for k in shown),
         pooled_classes=pooled,
         correct=int((y_true == y_pred).sum()),
         counts=tuple(map(tuple, counts.reshape(size, size).tolist())),
@@ -182,7 +182,7 @@ def _measure_importance(
         part = part.take(np.sort(drawn))
 
     def loss(encoded: Encoded) -> float:
-        return primary_loss(metric, data.target, part.truth, predict(encoded), part.weight)
+        return primary_loss(metric, data.target, part.y, predict(encoded), part.weight)
 
     try:
         columns = permutation_importance(part, data.encoder, loss, seed=seed)

@@ -36,7 +36,7 @@ class References:
 def score_references(run: RunContext, on_progress: ProgressCallback) -> References:
     """Score the trivial predictor and boosted trees, which know neither limit nor scaling.
 
-    What cannot be scored becomes a note: the run has its model and goes on.
+    What cannot be scored becomes a note: the run has its model and continues.
     """
     data, target, seed, test = run.data, run.data.target, run.settings.seed, run.data.test
     if test is None:
@@ -45,7 +45,7 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
     scores: dict[str, Scores] = {}
     notes: list[str] = []
     on_progress(Progress("comparison", 0.0, note="trivial predictor"))
-    guess = trivial_prediction(target, train.truth, train.weight, len(test))
+    guess = trivial_prediction(target, train.y, train.weight, len(test))
     _add_score(run, test, "trivial", lambda: guess, scores, notes)
     boosted: BoostedTrees | None = None
     trees = data.tree_data() if run.settings.baselines else None
@@ -93,7 +93,7 @@ def _add_score(
 ) -> None:
     try:
         scores[name] = score(
-            run.data.target, test.truth, predict(), test.weight, seed=run.settings.seed
+            run.data.target, test.y, predict(), test.weight, seed=run.settings.seed
         )
     except (TabNASError, MemoryError) as error:
         notes.append(f"the {name} could not be scored on the test rows: {error}")

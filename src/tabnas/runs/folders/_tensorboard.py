@@ -112,7 +112,7 @@ class EventLog:
             "quality": now.quality,
             "feasible_probability": now.feasible_probability,
             "entropy": now.entropy,
-            f"favourite_{self._cost}": now.favourite_cost,
+            f"most_likely_{self._cost}": now.most_likely_cost,
         }
         layers = enumerate(zip(self._widths, now.probabilities, strict=True), start=1)
         return [

@@ -171,7 +171,7 @@ def _is_this_machine(machine: str) -> bool:
 def _measure_overhead(
     terms: LatencyTerms, rows: int, data: PreparedData, measure: Measure
 ) -> float:
-    """Measure what a call takes besides the layers: the call itself and the table's columns."""
+    """Measure what a call takes beyond the layers: the call itself and the table's columns."""
     assert data.sample is not None
     models = [
         untrained_model(one, data.encoder, data.target, data.dimensions)

@@ -62,7 +62,7 @@ MIN_SPACE = 10
 """Architectures of the smallest space that a short time leads to."""
 TIMING_SECONDS = 0.15
 
-# How much longer a phase takes than its training steps alone; measured on five tables.
+# How much longer a phase takes than only its training steps; measured on five tables.
 SEARCH_OVERHEAD = 2.5  # children above the limit, and evaluations on validation rows
 VALIDATION_OVERHEAD = 1.25  # the validation loss after each epoch
 

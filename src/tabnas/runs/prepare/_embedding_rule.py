@@ -36,11 +36,11 @@ def choose_embeddings(
     allowed = share * _parameters_allowed(budget)
     max_categories = max(encoder.categories, default=1)
     for cap in DIMENSIONS:
-        kept = _largest_vocabulary(encoder, cap, allowed)
-        if kept >= min(MIN_CATEGORIES, max_categories):
+        vocabulary = _largest_vocabulary(encoder, cap, allowed)
+        if vocabulary >= min(MIN_CATEGORIES, max_categories):
             break
-    if kept < max_categories:
-        max_categories = max(1, kept)
+    if vocabulary < max_categories:
+        max_categories = max(1, vocabulary)
         encoder = encoder.with_max_categories(max_categories)
     return encoder, max_categories, _dimensions(encoder.categories, cap)
 
@@ -66,9 +66,9 @@ def _largest_vocabulary(encoder: TableEncoder, cap: int, allowed: float) -> int:
     """Return the most categories a column may keep so that all embeddings fit; 0 if none do."""
 
     def parameters(max_categories: int) -> int:
-        # unknown and missing values have two codes besides the vocabulary
-        kept = [min(count, max_categories + 2) for count in encoder.categories]
-        return sum(c * d for c, d in zip(kept, _dimensions(kept, cap), strict=True))
+        # unknown and missing values have two codes in addition to the vocabulary
+        categories = [min(count, max_categories + 2) for count in encoder.categories]
+        return sum(c * d for c, d in zip(categories, _dimensions(categories, cap), strict=True))
 
     low, high = 0, max(encoder.categories, default=0)
     while low < high:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, NumberTarget, TableEncoder, Target
+from tabnas.data import Encoded, TableEncoder, Target
 from tabnas.model import make_examples
 from tabnas.nets import Examples, Loss, Task
 from tabnas.types import FloatArray, IntArray
@@ -21,11 +21,11 @@ class EncodedRows:
 
     examples: Examples
     encoded: Encoded
-    truth: NDArray[Any]
+    y: NDArray[Any]
     weight: FloatArray | None  # sample weights, for scores; training may weigh classes, too
 
     def __len__(self) -> int:
-        return len(self.truth)
+        return len(self.y)
 
     @property
     def training_weight(self) -> FloatArray | None:
@@ -36,7 +36,7 @@ class EncodedRows:
     def training_target(self) -> NDArray[Any]:
         """Class indices, or values as scaled for training."""
         is_regression = self.examples.task.loss is Loss.SQUARED_ERROR
-        return self.examples.values[:, 0] if is_regression else self.truth
+        return self.examples.values[:, 0] if is_regression else self.y
 
     def recode(self, task: Task, encoder: TableEncoder, max_categories: int) -> EncodedRows:
         """Return the same rows with at most so many categories of each column.
@@ -50,7 +50,7 @@ class EncodedRows:
         target = before.labels if len(before.labels) else before.values
         weight = before.weight if len(before.weight) else None
         return EncodedRows(
-            make_examples(task, encoded, target, weight), encoded, self.truth, self.weight
+            make_examples(task, encoded, target, weight), encoded, self.y, self.weight
         )
 
     def take(self, rows: IntArray | slice) -> EncodedRows:
@@ -62,7 +62,7 @@ class EncodedRows:
         return EncodedRows(
             make_examples(before.task, encoded, target[rows], weight),
             encoded,
-            self.truth[rows],
+            self.y[rows],
             None if self.weight is None else self.weight[rows],
         )
 
@@ -71,21 +71,19 @@ def make_encoded_rows(
     task: Task,
     target: Target,
     encoded: Encoded,
-    truth: NDArray[Any],
+    y: NDArray[Any],
     *,
     weight: FloatArray | None = None,
     class_weight: FloatArray | None = None,
 ) -> EncodedRows:
     """Return encoded rows with their target values, sample weights and class weights."""
-    scaled = target.scale_values(truth) if isinstance(target, NumberTarget) else truth
     training_weight = weight
     if class_weight is not None:
-        training_weight = class_weight[truth]
+        training_weight = class_weight[y]
         if weight is not None:
             training_weight = weight * training_weight
-    return EncodedRows(
-        make_examples(task, encoded, scaled, training_weight), encoded, truth, weight
-    )
+    examples = make_examples(task, encoded, target.scale_values(y), training_weight)
+    return EncodedRows(examples, encoded, y, weight)
 
 
 def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
@@ -104,4 +102,4 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
     if first.weight is not None or second.weight is not None:
         weight = join(lambda r: np.ones(len(r)) if r.weight is None else r.weight)
     joined = make_examples(first.examples.task, encoded, target, training_weight)
-    return EncodedRows(joined, encoded, join(lambda r: r.truth), weight)
+    return EncodedRows(joined, encoded, join(lambda r: r.y), weight)

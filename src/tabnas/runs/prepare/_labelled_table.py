@@ -19,7 +19,7 @@ class LabelledTable:
 
     features: Table
     target: Target
-    truth: NDArray[Any]  # [rows]: class indices, or values in the units of the target
+    y: NDArray[Any]  # [rows]: class indices, or values in the units of the target
     weight: FloatArray | None = None  # [rows], sample weights
     without_target: int = 0  # rows of the table that were left out
     notes: tuple[str, ...] = ()  # for the user, on the target
@@ -44,8 +44,8 @@ class LabelledTable:
         else:
             notes = ()
         mark = decimals.mark if fitted is not None and is_text(column) else None
-        truth = target.truth(column, mark)
-        return cls(table.drop([name]), target, truth, without_target=missing, notes=notes)
+        y = target.encode(column, mark)
+        return cls(table.drop([name]), target, y, without_target=missing, notes=notes)
 
     def drop_zero_weights(self) -> LabelledTable:
         """Return the rows whose weight is not zero in float32, the precision of training."""
@@ -59,11 +59,11 @@ class LabelledTable:
     def take(self, rows: IntArray) -> LabelledTable:
         """Return some of the rows, by index."""
         weight = None if self.weight is None else self.weight[rows]
-        features, truth = self.features.take(rows), self.truth[rows]
-        return LabelledTable(features, self.target, truth, weight, self.without_target, self.notes)
+        features, y = self.features.take(rows), self.y[rows]
+        return LabelledTable(features, self.target, y, weight, self.without_target, self.notes)
 
     def __len__(self) -> int:
-        return len(self.truth)
+        return len(self.y)
 
 
 def _notes(target: Target, column: Any, decimals: DecimalContext) -> tuple[str, ...]:

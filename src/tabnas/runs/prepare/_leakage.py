@@ -1,4 +1,4 @@
-"""Leaking columns: those that alone predict the target of rows that were held out."""
+"""Leaking columns: a single one predicts the target of rows that were held out."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Half(NamedTuple):
     """Inputs of trees [rows, inputs], and class indices or scaled targets [rows]."""
 
     inputs: NDArray[np.float32]
-    truth: NDArray[Any]
+    y: NDArray[Any]
 
 
 def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) -> list[str]:
-    """Return the columns that alone predict each half of the rows from the other.
+    """Return the columns that each predict one half of the rows from the other.
 
     A number is predicted by its neighbours in the other half, a category by its rows there.
     """
     classes = len(target.classes) if isinstance(target, ClassTarget) else 0
     leaks: list[str] = []
-    if not len(first.truth) or not len(second.truth):
+    if not len(first.y) or not len(second.y):
         return leaks
     for k, (name, is_category) in enumerate(zip(inputs.columns, inputs.is_category, strict=True)):
         wrong, trivial = np.sum(
             [
                 _errors(
-                    Half(known.inputs[:, k], known.truth),
-                    Half(queries.inputs[:, k], queries.truth),
+                    Half(known.inputs[:, k], known.y),
+                    Half(queries.inputs[:, k], queries.y),
                     is_category=is_category,
                     classes=classes,
                 )
@@ -50,7 +50,7 @@ def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) ->
             ],
             axis=0,
         )
-        rows = trivial if classes else len(first.truth) + len(second.truth)
+        rows = trivial if classes else len(first.y) + len(second.y)
         if rows >= MIN_MISTAKES and trivial > 0 and wrong <= MAX_ERROR * trivial:
             leaks.append(name)
     return list(dict.fromkeys(leaks))
@@ -59,8 +59,8 @@ def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) ->
 def leak_notes(names: Sequence[str], target: str) -> tuple[str, ...]:
     """Return notes on leaking columns."""
     return tuple(
-        f"the column {name!r} alone predicts the target {target!r} of held-out rows; if its values "
-        "are not known before the target, drop it"
+        f"the single column {name!r} predicts the target {target!r} of held-out rows; if its "
+        "values are not known before the target, drop it"
         for name in names
     )
 
@@ -74,20 +74,20 @@ def _errors(known: Half, queries: Half, *, is_category: bool, classes: int) -> t
     place = np.where(wanted - values[below] < values[above] - wanted, below, above)
     if classes:
         counts = np.zeros((len(values), classes))
-        np.add.at(counts, (rows, known.truth), 1)
+        np.add.at(counts, (rows, known.y), 1)
         trivial = counts.sum(axis=0).argmax()
         predicted = counts.argmax(axis=1)[place]
         if is_category:
             predicted = np.where(values[place] == wanted, predicted, trivial)
-        return float((predicted != queries.truth).sum()), float((trivial != queries.truth).sum())
-    middle = np.median(known.truth)
-    means = np.bincount(rows, known.truth) / np.bincount(rows)
+        return float((predicted != queries.y).sum()), float((trivial != queries.y).sum())
+    middle = np.median(known.y)
+    means = np.bincount(rows, known.y) / np.bincount(rows)
     if is_category:
         found = np.where(values[place] == wanted, means[place], middle)
     else:
         found = np.interp(wanted, values, means)
     within = (wanted >= values[0]) & (wanted <= values[-1])  # beyond, nothing is known
-    errors, apart = np.abs(found - queries.truth), np.abs(middle - queries.truth)
+    errors, apart = np.abs(found - queries.y), np.abs(middle - queries.y)
     return float(errors[within].sum()), float(apart[within].sum())
 
 

@@ -95,9 +95,9 @@ def hash_rows(rows: EncodedRows) -> Hashes:
     """Return a hash of each row: of its encoded features and its target."""
     encoded = rows.encoded
     hashes = np.zeros(len(rows), np.uint64)
-    truth = rows.truth.astype(np.float64) + 0.0  # -0 is 0
+    y = rows.y.astype(np.float64) + 0.0  # -0 is 0
     numbers = ((column + np.float32(0)).view(np.uint32) for column in encoded.numeric.T)
-    for column in chain([truth.view(np.uint64)], numbers, encoded.categorical.T):
+    for column in chain([y.view(np.uint64)], numbers, encoded.categorical.T):
         hashes ^= column.astype(np.uint64)
         hashes *= MULTIPLIER
         hashes ^= hashes >> SHIFT

@@ -78,7 +78,7 @@ def prepare_unlimited(
     if validation is not None or test is not None:
         raise TabNASError(
             "the rows of a store were split when it was encoded, but validation or test rows are "
-            "given besides; leave them out"
+            "given too; leave them out"
         )
     return prepare_store(data, settings, ranks)
 
@@ -107,7 +107,7 @@ def prepare_table(
         )
     has_test = test is not None or settings.shares.test > 0
     if has_test and isinstance(data.target, ClassTarget):
-        check_class_counts(data.target, data.truth)
+        check_class_counts(data.target, data.y)
     split = split_rows(
         data, settings, has_validation=validation is not None, has_test=test is not None
     )
@@ -174,7 +174,7 @@ class _Fitted:
             network_task(self.encoder, self.target, self.dimensions),
             self.target,
             encoded,
-            taken.truth,
+            taken.y,
             weight=taken.weight,
             class_weight=self.class_weight,
         )
@@ -198,8 +198,8 @@ def _fit(data: LabelledTable, settings: RunSettings, split: Split) -> _Fitted:
     encoder, dimensions = fit_embeddings(encoder, Budget())
     target = data.target
     if isinstance(target, NumberTarget):
-        truth = pa.chunked_array([data.truth[rows]])
-        target = NumberTarget.fit(target.name, truth, target.written)
+        y = pa.chunked_array([data.y[rows]])
+        target = NumberTarget.fit(target.name, y, target.written)
     class_weight = compute_class_weights(data, split.train, settings)
     return _Fitted(rows, encoder, target, dimensions, class_weight)
 
@@ -247,7 +247,7 @@ def _note_rare_classes(
 ) -> tuple[str, ...]:
     if not isinstance(data.target, ClassTarget):
         return ()
-    rows = np.bincount(data.truth[train], minlength=len(data.target.classes))
+    rows = np.bincount(data.y[train], minlength=len(data.target.classes))
     return note_rare_classes(data.target, rows, settings)
 
 

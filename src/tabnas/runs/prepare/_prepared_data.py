@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import NumberTarget, Table, TableEncoder, Target
-from tabnas.model import TreeInputs, TreeMatrix, TreeRows, network_task, probabilities
+from tabnas.model import TreeInputs, TreeMatrix, TreeRows, decode_outputs, network_task
 from tabnas.nets import Task, TrainingRows
 from tabnas.runs.prepare._embedding_rule import choose_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
@@ -115,16 +115,14 @@ class PreparedData:
             return self.full_digest
         digest = sha256(json.dumps([self.encoder.to_dict(), self.target.to_dict()]).encode())
         for rows in (self.development, *filter(None, [self.test])):
-            for array in (*rows.examples.arrays, rows.truth):
+            for array in (*rows.examples.arrays, rows.y):
                 digest.update(np.ascontiguousarray(array).data)
         digest.update(str(self.train_rows).encode())
         return digest.hexdigest()[:16]
 
     def target_prediction(self, raw: NDArray[np.float32]) -> FloatArray:
         """Return probabilities, or values in the units of the target, from network outputs."""
-        if isinstance(self.target, NumberTarget):
-            return self.target.decode(raw[:, 0])
-        return probabilities(raw)
+        return decode_outputs(self.target, raw)
 
     def describe_largest_value(self) -> str:
         """Return a clause that names the column, or the target, with the largest scaled value.

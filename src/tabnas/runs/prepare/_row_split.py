@@ -49,7 +49,7 @@ def split_rows(
     elif name is not None:
         split = split_by_group(to_group_ids(name, data.features.column(name)), shares, rng)
     elif isinstance(data.target, ClassTarget):
-        split = split_stratified(data.truth, shares, rng)
+        split = split_stratified(data.y, shares, rng)
     else:
         split = split_random(len(data), shares, rng)
     if has_validation:
@@ -61,7 +61,7 @@ def split_rows(
 
 def _check_two_values(data: LabelledTable, train: IntArray) -> None:
     """Check that training rows have two values: a split by time or group can separate classes."""
-    if not len(train) or (data.truth[train] == data.truth[train[0]]).all():
+    if not len(train) or (data.y[train] == data.y[train[0]]).all():
         raise TabNASError(
             f"the training rows must show at least two values of the target {data.target.name!r}, "
             "but they show one; split otherwise, or give more rows"
@@ -76,8 +76,8 @@ def compute_class_weights(
         return None
     classes = require_classes(data.target)
     weight = None if data.weight is None else data.weight[train]
-    totals = np.bincount(data.truth[train], weight, minlength=len(classes))
-    return balance_classes(totals, np.bincount(data.truth[train], minlength=len(classes)))
+    totals = np.bincount(data.y[train], weight, minlength=len(classes))
+    return balance_classes(totals, np.bincount(data.y[train], minlength=len(classes)))
 
 
 def note_rare_classes(target: Target, rows: ArrayLike, settings: RunSettings) -> tuple[str, ...]:

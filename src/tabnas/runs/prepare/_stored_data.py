@@ -83,8 +83,8 @@ class StoredRows:
 
     def load(self, blocks: IntArray, wanted: BoolArray | None = None) -> EncodedRows:
         """Return the rows of some blocks; those that are not wanted are zeros, without memory."""
-        encoded, truth = self.store.read_blocks("train", blocks, self.block_rows, wanted)
-        return self._part(encoded, truth)
+        encoded, y = self.store.read_blocks("train", blocks, self.block_rows, wanted)
+        return self._part(encoded, y)
 
     def load_sample(self, part: PartName, max_rows: int, seed: int) -> EncodedRows:
         """Return all rows of a part, or a sample of about `max_rows` from all over the table."""
@@ -99,11 +99,11 @@ class StoredRows:
             chosen = np.sort(drawn)
         return self.store.read_blocks(part, chosen, self.block_rows)
 
-    def _part(self, encoded: Encoded, truth: IntArray | FloatArray) -> EncodedRows:
+    def _part(self, encoded: Encoded, y: IntArray | FloatArray) -> EncodedRows:
         if self.max_categories is not None:
             self.store.encoder.recode(encoded.categorical, self.max_categories)
         return make_encoded_rows(
-            self.task, self.store.target, encoded, truth, class_weight=self.class_weight
+            self.task, self.store.target, encoded, y, class_weight=self.class_weight
         )
 
 
@@ -123,8 +123,8 @@ class StoredData(PreparedData):
         limited = super().limit_embeddings(budget)
         if limited is self:
             return self
-        _, kept, _ = choose_embeddings(self.encoder, budget)
-        max_categories = None if limited.encoder is self.encoder else kept
+        _, vocabulary, _ = choose_embeddings(self.encoder, budget)
+        max_categories = None if limited.encoder is self.encoder else vocabulary
         stored = replace(self.stored, task=limited.task, max_categories=max_categories)
         return replace(limited, stored=stored)
 
@@ -139,7 +139,7 @@ class StoredData(PreparedData):
 
         def rows(name: PartName, part: EncodedRows) -> TreeRows:
             inputs = matrix(name, part)
-            return TreeRows(inputs=inputs, truth=part.truth, weight=part.training_weight)
+            return TreeRows(inputs=inputs, y=part.y, weight=part.training_weight)
 
         train, validation = rows("train", self.train_in_memory), rows("validation", self.validation)
         return TreeData(inputs, train, validation, matrix("test", self.test))
@@ -156,8 +156,8 @@ class StoredData(PreparedData):
     def digest(self) -> str:
         if self.full_digest is not None:
             return self.full_digest
-        said = [self.encoder.to_dict(), self.target.to_dict(), self.stored.store.digest]
-        return sha256(json.dumps(said).encode()).hexdigest()[:16]
+        content = [self.encoder.to_dict(), self.target.to_dict(), self.stored.store.digest]
+        return sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PROCESS) -> StoredData:
@@ -212,7 +212,7 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
 
 
 def _note_leaks(prepared: StoredData) -> tuple[str, ...]:
-    """Return notes on columns that alone predict the target, by some rows in memory."""
+    """Return notes on single columns that predict the target, by some rows in memory."""
     inputs = TreeInputs(prepared.encoder)
 
     def half(part: EncodedRows, name: str) -> Half:
@@ -252,11 +252,11 @@ def _weights(store: Store, settings: RunSettings) -> tuple[FloatArray | None, fl
 def _check_settings(settings: RunSettings) -> None:
     """Raise an error for settings that the store has fixed, or that need all rows in memory."""
     defaults = {each.name: each.default for each in fields(RunSettings)}
-    settled = {
+    fixed = {
         name: defaults[name] for name in ("drop", "scaling", "decimal", "order", "order_column")
     }
-    settled |= {"kinds": {}, "shares": Shares()}
-    for name, default in settled.items():
+    fixed |= {"kinds": {}, "shares": Shares()}
+    for name, default in fixed.items():
         if getattr(settings, name) != default:
             raise TabNASError(
                 f"{name} was set when the store was encoded, and cannot be set again; leave it "

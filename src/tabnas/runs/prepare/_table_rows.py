@@ -48,7 +48,7 @@ def make_tree_data(
         weight = encoded.training_weight
         return TreeRows(
             inputs=inputs.encode(rows.table, rows.rows[positions]),
-            truth=encoded.truth[positions],
+            y=encoded.y[positions],
             weight=None if weight is None else weight[positions],
         )
 
@@ -68,7 +68,7 @@ def make_tree_data(
 def note_leaks(
     prepared: PreparedData, train: TableRows, validation: TableRows, *, seed: int
 ) -> tuple[str, ...]:
-    """Return notes on columns that alone predict the target, by a sample of the rows."""
+    """Return notes on single columns that predict the target, by a sample of the rows."""
     inputs = TreeInputs(prepared.encoder)
 
     def half(rows: TableRows, encoded: EncodedRows, name: str) -> Half:

@@ -1,4 +1,4 @@
-"""The selection of candidates: architectures that are worth a training of their own."""
+"""The selection of candidates: architectures that are worth a stand-alone training."""
 
 from __future__ import annotations
 

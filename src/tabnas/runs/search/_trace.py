@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.decoding import decode
+from tabnas.decoding import decode, encode
 from tabnas.results import Snapshot
 from tabnas.search import PolicySearch, Search, StepRecord
 from tabnas.states import read_counts
@@ -52,7 +52,7 @@ class TracedSearch:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return the state of the search, and the snapshots as JSON in bytes."""
-        snapshots = json.dumps([snapshot.to_dict() for snapshot in self.trace.snapshots])
+        snapshots = json.dumps(encode(self.trace.snapshots))
         return self.search.state_dict() | {"snapshots": np.frombuffer(snapshots.encode(), np.uint8)}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -65,7 +65,7 @@ class TracedSearch:
 def take_snapshot(search: PolicySearch, record: StepRecord) -> Snapshot:
     """Describe a search after one of its steps."""
     policy, space = search.controller.policy, search.feasible.space
-    favourite = policy.most_likely()[0]
+    most_likely = policy.most_likely()[0]
     limit = search.feasible.budget.limits[0]
     quality = None
     if record.evaluation is not None and np.isfinite(record.evaluation.quality).any():
@@ -77,10 +77,10 @@ def take_snapshot(search: PolicySearch, record: StepRecord) -> Snapshot:
         quality=quality,
         feasible_probability=float(np.exp(policy.conditional.log_probability)),
         entropy=float(policy.entropy),
-        favourite=str(favourite),
-        favourite_cost=float(limit.cost(space, favourite)),
-        probabilities=[
-            np.round(layer[: len(widths)], DIGITS).tolist()
+        most_likely=str(most_likely),
+        most_likely_cost=float(limit.cost(space, most_likely)),
+        probabilities=tuple(
+            tuple(np.round(layer[: len(widths)], DIGITS).tolist())
             for layer, widths in zip(policy.probabilities, space.candidates, strict=True)
-        ],
+        ),
     )

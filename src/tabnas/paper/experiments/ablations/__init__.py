@@ -1,4 +1,4 @@
-"""Ablations: the effect of each part of a search, judged by the ground truth."""
+"""Ablations: the effect of each part of a search, evaluated by the ground truth."""
 
 from __future__ import annotations
 

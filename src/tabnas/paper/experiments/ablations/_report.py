@@ -35,7 +35,7 @@ so it is 0.05. Layers are optional in these spaces, unlike in the paper's.
 
 Without a gradient through P(V) the paper sees P(V) fall to 0: the feasible architectures that are \
 sampled do worse than the moving average. That is possible only if the average contains infeasible \
-architectures too; as Algorithm 2 is printed, it contains feasible ones alone, and half of those \
+architectures too; as Algorithm 2 is printed, it contains only feasible ones, and half of those \
 are above it. Both forms are in the table."""
 
 
@@ -43,7 +43,7 @@ def report(titles: Mapping[str, str], summary: Mapping[str, Any]) -> str:
     """Return the report: a section for each base, and one on P(V)."""
     parts = [_report_base(base, title, summary[base]) for base, title in titles.items()]
     return (
-        "Real searches on tables of which every architecture was trained alone. "
+        "Real searches on tables of which every architecture was trained stand-alone. "
         f"{REGRET_TEXT} *Difference*: to the unchanged search, run by run. {STATISTICS_TEXT} "
         "*Evaluations*: of the quality of an architecture. *Time*: of a core, relative to the "
         "unchanged search. *P(V)*: the probability of feasible architectures under the policy at "
@@ -81,7 +81,7 @@ def _report_base(base: str, title: str, summary: Mapping[str, Any]) -> str:
         f"{summary['seeds']} seeds each.\n\nWhat a run returns, the best of three candidates that "
         f"are trained once each:\n\n{returned}\n\n{describe_verdicts(variants[1:], _name)}\n\n"
         f"By table, validation rows:\n\n{by_table}\n\n"
-        f"The first candidate alone, by the rule that selects it:\n\n{first}\n\n"
+        f"Only the first candidate, by the rule that selects it:\n\n{first}\n\n"
         f"The cost of the searches:\n\n{cost}\n\n"
         f"![regret of each variant]({base}.png)"
     )

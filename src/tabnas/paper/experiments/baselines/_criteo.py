@@ -28,7 +28,7 @@ from tabnas.types import FloatArray
 
 
 class CriteoMethods:
-    """A sample of Criteo in the 5-layer space: one architecture a method, trained alone."""
+    """A sample of Criteo in the 5-layer space: one architecture a method, trained stand-alone."""
 
     def __init__(self, definition: Mapping[str, Any], data: Path | None) -> None:
         self.definition = definition
@@ -41,7 +41,7 @@ class CriteoMethods:
         return prepare_table("criteo", self._data, self.definition["changes"])
 
     def run(self, method: Mapping[str, Any], repeat: int) -> Row:
-        """Return what a method finds, its cost in evaluations, and its losses trained alone."""
+        """Return what a method finds, its cost in evaluations, and its stand-alone losses."""
         kind, table = method["kind"], self.table
         evaluations = 0.0
         if kind == "reference":

@@ -37,11 +37,11 @@ def report(summary: Mapping[str, Any]) -> str:
         "same for all. *RL* as a strategy evaluates one architecture at a time, with a moving "
         "average as baseline, and recommends its most likely ones; *RL, then our selection* has "
         "the default's policy steps of several evaluations on the same rows, and its selection "
-        "rule. Beside them: random search without a SuperNet, which trains architectures alone and "
-        "keeps the best.\n\n"
+        "rule. Beside them: random search without a SuperNet, which trains architectures "
+        "stand-alone and keeps the best.\n\n"
         f"Tables: {', '.join(summary['tables'])}, of which every architecture was trained "
-        f"alone. Limits that {shares} of the architectures meet, {min(summary['feasible'])} or "
-        f"more of them. {summary['seeds']} seeds each.\n\n{REGRET_TEXT} *Difference*: to the "
+        f"stand-alone. Limits that {shares} of the architectures meet, {min(summary['feasible'])} "
+        f"or more of them. {summary['seeds']} seeds each.\n\n{REGRET_TEXT} *Difference*: to the "
         "default search, run by run. *Cost*: processor time, the SuperNet's training included, in "
         f"trainings of one architecture at the limit. {STATISTICS_TEXT}\n\n"
         "## What a run returns\n\nThe best of three candidates, by one training each, which the "
@@ -52,7 +52,7 @@ def report(summary: Mapping[str, Any]) -> str:
         "architectures of 85 % of the limit or more; the others recommend what they think best. "
         "Here all select by that rule among what they have evaluated:\n\n"
         f"{_rule_table(summary)}\n\n"
-        f"## The first candidate alone\n\n{_first_table(summary)}\n\n"
+        f"## Only the first candidate\n\n{_first_table(summary)}\n\n"
         f"{describe_verdicts(others, _title, FIRST)}\n\n"
         f"![regret and cost](regret.png)\n\n{_describe_evaluations(summary)}"
     )
@@ -146,7 +146,7 @@ def report_criteo(definition: Mapping[str, Any], summary: Mapping[str, Any]) -> 
     return (
         "## The paper's table\n\nA sample of Criteo, 8,184 rows where the paper has 45.8 "
         "million, in the paper's space of five layers under the limit of 48-240-24-256-8. "
-        f"Searches of a method: {definition['repeats']}. What each finds is trained alone "
+        f"Searches of a method: {definition['repeats']}. What each finds is trained stand-alone "
         f"{definition['trainings']} times; *difference* is its loss less the reference's of the "
         "same seeds.\n\n"
         + markdown_table(["method", "found", "parameters", "loss", "difference"], rows)
@@ -174,5 +174,5 @@ def plot_baselines(summary: Mapping[str, Any], path: Path) -> None:
         row_height=0.42,
         extra=("by_rule", with_rule, "validation rows, candidates by our rule"),
         xlim=(0, 1.4 * largest),
-        xlabel="mean regret of what is returned; 95 % interval; a few trainings alone are beyond",
+        xlabel="mean regret of what is returned; 95 % interval; few random trainings are beyond",
     )

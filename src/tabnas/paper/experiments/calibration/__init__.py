@@ -116,7 +116,7 @@ class CalibrationExperiment(Experiment):
         search = problem.search(problem.settings(job["seed"], changes))
         search.run()
         one_shot = compute_one_shot_losses(search, truth.architectures)
-        alone = truth.losses["validation"]
+        standalone = truth.losses["validation"]
         costs = truth.costs["parameters"]
         near = self.definition["ranking"]["near"] * problem.limit
         # the linear model shares no weights with the others, and no SuperNet trains it
@@ -127,10 +127,10 @@ class CalibrationExperiment(Experiment):
         lowest = truth.architectures[int(np.where(inside, one_shot, np.inf).argmin())]
         return {
             "limit": problem.limit,
-            **_correlate(one_shot, alone.mean(axis=1), sets),
+            **_correlate(one_shot, standalone.mean(axis=1), sets),
             **{f"{name}_count": int(members.sum()) for name, members in sets.items()},
             # how well one more training predicts the mean of the others
-            "seeds_pearson": pearson(alone[inside, 0], alone[inside, 1:].mean(axis=1)),
+            "seeds_pearson": pearson(standalone[inside, 0], standalone[inside, 1:].mean(axis=1)),
             "lowest": str(lowest),
             "lowest_regret": problem.scorer.regret(lowest),
             "one_shot": one_shot.round(4).tolist() if job["seed"] == 0 else None,
@@ -188,11 +188,11 @@ class CalibrationExperiment(Experiment):
         }
 
     def _summarize_sampled(self, rows: list[Row]) -> dict[str, Any] | None:
-        alone = np.array([row["losses"] for row in filter_rows(rows, part="standalone")])
-        if not len(alone):
+        standalone = np.array([row["losses"] for row in filter_rows(rows, part="standalone")])
+        if not len(standalone):
             return None
         sampled = self.definition["sampled"]
-        losses = alone.mean(axis=0)
+        losses = standalone.mean(axis=0)
         everything: BoolArray = np.ones(len(losses), np.bool_)
         supernets = []
         for title in unique(sampled["supernets"], "title"):
@@ -206,8 +206,10 @@ class CalibrationExperiment(Experiment):
             "table": sampled["table"],
             "description": get_paper_table(sampled["table"]).description,
             "architectures": len(losses),
-            "trainings": len(alone),
-            "seeds_pearson": pearson(alone[0], alone[1:].mean(axis=0)) if len(alone) > 1 else None,
+            "trainings": len(standalone),
+            "seeds_pearson": pearson(standalone[0], standalone[1:].mean(axis=0))
+            if len(standalone) > 1
+            else None,
             "supernets": supernets,
         }
 
@@ -223,7 +225,7 @@ class CalibrationExperiment(Experiment):
 
 
 def _add_regrets(row: Row) -> Row:
-    """Add the regrets of what Algorithm 3 selects, for which nothing is trained alone."""
+    """Add the regrets of what Algorithm 3 selects, for which nothing is trained stand-alone."""
     scorer, selected = get_scorer(row["table"], row["limit"]), Architecture.parse(row["selected"])
     regrets = (scorer.regret(selected, part) for part in PARTS.values())
     return row | dict(zip(FIRST, regrets, strict=True))
@@ -244,11 +246,11 @@ def _compare_late(rows: list[Row]) -> list[dict[str, Any]]:
 
 
 def _correlate(
-    one_shot: FloatArray, alone: FloatArray, sets: Mapping[str, BoolArray]
+    one_shot: FloatArray, standalone: FloatArray, sets: Mapping[str, BoolArray]
 ) -> dict[str, float]:
     correlations = {}
     for name, members in sets.items():
-        x, y = (losses[members & np.isfinite(one_shot)] for losses in (one_shot, alone))
+        x, y = (losses[members & np.isfinite(one_shot)] for losses in (one_shot, standalone))
         correlations[f"{name}_pearson"] = pearson(x, y)
         correlations[f"{name}_spearman"] = spearman(x, y)
     return correlations

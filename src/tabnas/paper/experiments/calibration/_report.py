@@ -180,9 +180,9 @@ def _describe_late(summary: Mapping[str, Any]) -> str:
     return (
         f"Mean regret over tables and limits: {means}. In pairs of the same table and seed, exact "
         f"rejection differs by {differences}; an interval that contains 0 does not tell which is "
-        "better. Abs is judged kindly here: Algorithm 3 samples within the limit for it, too. The "
-        "architecture of lowest one-shot loss from a SuperNet of the paper's children without any "
-        f"RL has a regret of {lowest:.2f} under the same limits."
+        "better. This comparison is kind to Abs: Algorithm 3 samples within the limit for it, too. "
+        "The architecture of lowest one-shot loss from a SuperNet of the paper's children without "
+        f"any RL has a regret of {lowest:.2f} under the same limits."
     )
 
 
@@ -199,7 +199,7 @@ def plot_scatter(
     )
     for line, table in zip(axes, tables, strict=True):
         truth = load_ground_truth(table)
-        alone = truth.losses["validation"].mean(axis=1)
+        standalone = truth.losses["validation"].mean(axis=1)
         costs = truth.costs["parameters"]
         deep = np.array([bool(one.widths) for one in truth.architectures])
         for axis, title in zip(line, titles, strict=True):
@@ -215,14 +215,14 @@ def plot_scatter(
                 (near, THEIRS_COLOR, "near the limit"),
             ):
                 axis.scatter(
-                    alone[members],
+                    standalone[members],
                     one_shot[members],
                     s=5,
                     color=color,
                     label=label,
                     rasterized=True,
                 )
-            low, high = alone[deep].min(), alone[deep].max()
+            low, high = standalone[deep].min(), standalone[deep].max()
             axis.plot([low, high], [low, high], "k:", lw=0.8)
             axis.set_title(
                 f"{title}\nr = {row['feasible_pearson']:.2f} of the feasible", fontsize=8

@@ -58,7 +58,7 @@ class SearchProblem:
     def settings(self, seed: int, changes: Mapping[str, Any] | None = None) -> SearchSettings:
         """Return the settings of a default run with some changes.
 
-        Besides fields of `SearchSettings`, changes may have `rl_learning_rate`, that of the
+        In addition to fields of `SearchSettings`, changes may have `rl_learning_rate`, that of the
         policy's Adam, and `epochs_factor`.
         """
         changes = dict(changes or {})

@@ -1,4 +1,4 @@
-"""Regrets of what searches return, judged by trainings that had no part in the selection."""
+"""Regrets of what searches return, evaluated by trainings that had no part in the selection."""
 
 from __future__ import annotations
 

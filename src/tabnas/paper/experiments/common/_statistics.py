@@ -1,8 +1,8 @@
 """Means with confidence intervals, paired comparisons of regrets, and correlations.
 
 Runs with the same table, limit and seed modulo three share the trainings that select and the
-trainings that judge, so they are not independent: their mean counts as one observation. Tables and
-limits are fixed, not sampled, so an interval is about these alone.
+trainings that evaluate, so they are not independent: their mean counts as one observation. Tables
+and limits are fixed, not sampled, so an interval is about these only.
 """
 
 from __future__ import annotations

@@ -24,13 +24,13 @@ REGRET_TEXT = (
     "*Regret*: how much higher the loss is than that of the best architecture within the limit, in "
     "standard deviations of a single training over seeds; 2 is within the noise of another seed. "
     "What is returned was selected by one training of each candidate on the validation rows, and "
-    "is judged by the two trainings of the ground truth that had no part in the selection, so its "
-    "regret may be negative. *Test*: the same on rows that no search and no selection has seen."
+    "is evaluated by the two trainings of the ground truth that had no part in the selection, so "
+    "its regret may be negative. *Test*: the same on rows that no search and no selection has seen."
 )
 STATISTICS_TEXT = (
     "Runs of a table and limit with the same seed modulo three share the trainings that select and "
-    "judge, so each such group is one observation; intervals are 95 % intervals by Student's t, p "
-    "is of the same test, and *p, Holm* is corrected for the number of rows of its table. A "
+    "evaluate, so each such group is one observation; intervals are 95 % intervals by Student's t, "
+    "p is of the same test, and *p, Holm* is corrected for the number of rows of its table. A "
     f"difference is significant if that is below {SIGNIFICANCE}. The defaults were chosen on these "
     "tables."
 )

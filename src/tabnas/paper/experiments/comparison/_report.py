@@ -70,7 +70,7 @@ def report(definition: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
         f"## Like for like\n\nRewards with the same selection rule.\n\n"
         f"{_same_selection(summary)}\n\n"
         f"## {ours['strategy']}, by table and limit\n\n{_cells(ours)}\n\n"
-        "The first candidate alone, for which nothing is trained but the SuperNet, has a regret of "
+        "The first candidate, for which nothing is trained but the SuperNet, has a regret of "
         f"{ours['regret_of_first']['mean']:.2f}, {ours['test_regret_of_first']['mean']:.2f} on the "
         "test rows; the best of the three, if one knew it, "
         f"{ours['regret_of_best_candidate']:.2f}.\n\n"

@@ -38,8 +38,8 @@ def report(definition: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
         "## Our strategy with its defaults",
         aims,
         "It knows nothing of this space, but the form of its model (logarithms of widths, degree "
-        "3) was chosen with this table at hand; the other strategies have the defaults they came "
-        "with.",
+        "3) was chosen with the help of this table; the other strategies have the defaults they "
+        "came with.",
         "## Strategies side by side",
         *_report_strategies(definition, summary["strategies"]),
         "Every strategy has its defaults except for what its name says, as many evaluations as the "
@@ -107,13 +107,13 @@ def _report_tables(definition: Mapping[str, Any], rows: list[Row]) -> Iterator[s
             f"{tables['repetitions']} policies a setting, {tables['steps']} steps each. The paper "
             "does not print its number of steps; it says that all is as in its toy example, which "
             "has 500. Rejection answers by the paper's Algorithm 3 (the most expensive feasible of "
-            f"{tables['draws']} samples) or, where it is said, with the most likely network of V; "
+            f"{tables['draws']} samples) or, where stated, with the most likely network of V; "
             "Abs with the most likely of all."
         )
         if file != "CIFAR-100":
             yield (
-                "The paper's are on CIFAR-100, with validation accuracy to search by and test "
-                f"error to judge by; here both are the test accuracy on {file}. So its errors "
+                "The paper's are on CIFAR-100, with validation accuracy to search and test error "
+                f"to evaluate; here both are the test accuracy on {file}. So its errors "
                 "(0.41 to 0.49) cannot be compared with these, but their order and the MFLOPs can. "
                 "`nats_bench_size_cifar100.parquet` in the folder of the tables is used as well: "
                 "columns c0 to c4, mflops_cifar100, cifar100_validation_accuracy_90_epochs, "
@@ -142,7 +142,7 @@ def _by_learning_rate(rows: list[Row], cell: str) -> str:
 
 
 def _describe_tables(rows: list[Row], limit: float) -> str:
-    """Compare the tables with what the paper says of its own."""
+    """Compare the tables with the paper's."""
     penalties = [row for row in rows if row["title"].startswith("Abs")]
     rejections = [row for row in rows if row not in penalties]
     paper = [

@@ -25,7 +25,7 @@ class NatsFile:
     """A Parquet or CSV file of the space: a row for each network, c0 to c4 are its five widths.
 
     The other fields name columns: MFLOPs, and the accuracies in per cent that searches see and
-    that they are judged by.
+    that they are evaluated by.
     """
 
     name: str
@@ -80,7 +80,7 @@ class NatsSpace:
         return np.asarray(self._search_accuracy[tuple(np.moveaxis(choices, -1, 0))]) / 100
 
     def accuracy(self, choices: IntArray) -> FloatArray:
-        """Return the accuracy that searches are judged by, in per cent: [...]."""
+        """Return the accuracy that searches are evaluated by, in per cent: [...]."""
         return np.asarray(self._test_accuracy[tuple(np.moveaxis(choices, -1, 0))])
 
     @cached_property

@@ -171,7 +171,7 @@ def _combine(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _summarize_settings(rows: list[Row]) -> list[dict[str, Any]]:
     """Average over everything but the settings; sort by reward, then by regret."""
     named = [
-        # the paper's loop also evaluates and steps differently, so it is a kind of its own
+        # the paper's loop also evaluates and steps differently, so it is a separate kind
         row
         | {
             "kind": PAPER_LOOP if row["grid"] == PAPER_LOOP else row["reward"],

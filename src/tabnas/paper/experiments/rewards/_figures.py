@@ -39,7 +39,7 @@ def plot_found(tables: Sequence[Mapping[str, Any]], path: Path) -> None:
         set_log_ticks(axis, "{x:g}")
         axis.set_title(table["table"], fontsize=10)
         axis.set_xlabel("parameters / limit", fontsize=9)
-        axis.set_ylabel("validation loss, trained alone", fontsize=9)
+        axis.set_ylabel("validation loss, stand-alone", fontsize=9)
         axis.tick_params(labelsize=8)
     handles, labels = axes[0].get_legend_handles_labels()
     axes[len(tables)].legend(handles, labels, loc="center", fontsize=9, frameon=False)

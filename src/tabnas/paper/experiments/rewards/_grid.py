@@ -120,7 +120,7 @@ class BetaGridReward(Reward):
     """A reward with many betas side by side, along the first axis of a batch of policies.
 
     Abs and MnasNet are `a + b * Q` with coefficients that depend on the architecture and the sign
-    of Q alone, so these are tabulated.
+    of Q only, so these are tabulated.
     """
 
     name = "beta_grid"

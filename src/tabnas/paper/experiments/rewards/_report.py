@@ -12,8 +12,8 @@ from tabnas.space import BOTTLENECK_DEFINITION
 CAVEAT = """\
 That rejection ends within the limit is no finding: it returns nothing else. That the others \
 often do not, with settings tuned for it, is one. Among what lies within the limit differences \
-are small: where nothing is said above, a reward does not differ significantly from the lowest \
-with so few trainings, and one with a single search within the limit is judged by that alone."""
+are small: where nothing is noted above, a reward does not differ significantly from the lowest \
+with so few trainings, and one with a single search within the limit is evaluated by that one."""
 
 
 def report_searches(summary: Mapping[str, Any], definition: Mapping[str, Any], missing: str) -> str:
@@ -39,14 +39,14 @@ def report_searches(summary: Mapping[str, Any], definition: Mapping[str, Any], m
     return (
         "## Searches\n\n"
         "The paper's loop (Algorithms 1 and 2) with each reward, in the paper's space for the "
-        f"table; searches a reward: {definition['repeats']}; trainings alone of what each found: "
-        f"{definition['trainings']}. The limit is the cost of the paper's reference architecture. "
-        "Rejection returns the largest of 500 samples within the limit (Algorithm 3); the others "
-        "return the most likely architecture of all, as in the paper, which may be over the "
-        "limit.\n\n"
+        f"table; searches a reward: {definition['repeats']}; stand-alone trainings of what each "
+        f"found: {definition['trainings']}. The limit is the cost of the paper's reference "
+        "architecture. Rejection returns the largest of 500 samples within the limit (Algorithm "
+        "3); the others return the most likely architecture of all, as in the paper, which may be "
+        "over the limit.\n\n"
         f"{descriptions}\n\n{missing}\n\n"
         "RL learning rate and beta (RENA: the base penalty) are tuned for each reward on each "
-        "table, with the policy alone on one trained SuperNet: of the settings that end within 5 % "
+        "table, with only the policy on one trained SuperNet: of the settings that end within 5 % "
         "of the limit the one of lowest one-shot loss, and if none does, the one nearest to the "
         "limit.\n\n"
         "Mean loss of what was found within the limit with its standard error, which is that of "

@@ -1,4 +1,4 @@
-"""Searches of one table with any reward: tuned settings, and what is found trained alone."""
+"""Searches of one table with any reward: tuned settings, and stand-alone training of results."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RewardSearches:
         return self._train(Architecture.parse(self.table.config.reference))
 
     def run(self, reward: Mapping[str, Any], repeat: int) -> Row:
-        """Run one search with a tuned reward, and train what it finds alone."""
+        """Run one search with a tuned reward, and train what it finds stand-alone."""
         setting = self._tune(reward)
         start = process_time()
         search = self.table.search(setting.apply(self._settings(seed=repeat)))

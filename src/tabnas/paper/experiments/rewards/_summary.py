@@ -32,16 +32,16 @@ def summarize_totals(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
         sums = {
             name: sum(entry[name] for entry in group) for name in ("searches", "feasible", "near")
         }
-        judged = [entry for entry in group if entry["loss"] is not None]
+        compared = [entry for entry in group if entry["loss"] is not None]
         totals.append(
             {
                 "title": title,
                 **sums,
                 "over": sums["searches"] - sums["feasible"],
                 "tables": len(group),
-                "judged": len(judged),
-                "lowest": [entry["table"] for entry in judged if entry["p"] == 1.0],
-                "worse": [entry["table"] for entry in judged if entry["worse"]],
+                "compared": len(compared),
+                "lowest": [entry["table"] for entry in compared if entry["p"] == 1.0],
+                "worse": [entry["table"] for entry in compared if entry["worse"]],
             }
         )
     return totals
@@ -52,9 +52,9 @@ def _summarize_table(name: str, rows: list[Row], epochs: Mapping[str, int]) -> d
     groups = group_rows(rows, "title")
     reference = _summarize_architecture(groups.pop(REFERENCE)[0])
     rewards = [_summarize_reward(title, group) for title, group in groups.items()]
-    judged = [entry for entry in rewards if entry["loss"] is not None]
-    best = min(judged, key=lambda entry: float(entry["loss"]), default=None)
-    for entry in judged:
+    compared = [entry for entry in rewards if entry["loss"] is not None]
+    best = min(compared, key=lambda entry: float(entry["loss"]), default=None)
+    for entry in compared:
         entry["p"] = 1.0 if best is None or entry is best else _welch_test(entry, best)
         entry["worse"] = entry["p"] < SIGNIFICANCE
     return {

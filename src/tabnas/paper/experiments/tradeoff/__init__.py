@@ -139,7 +139,7 @@ def _group_by_title(rows: list[Row]) -> dict[str, list[Row]]:
     """Return the rows of each trade-off by its title, each architecture once.
 
     The paper's spaces have a fixed number of layers, so architectures of full depth are also a
-    group of their own.
+    separate group.
     """
     groups: dict[str, dict[str, Row]] = {}
     for row in rows:

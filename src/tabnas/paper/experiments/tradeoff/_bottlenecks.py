@@ -35,7 +35,7 @@ def count_bottlenecks(
 ) -> dict[str, Any]:
     """Count bottlenecks on the front and off it.
 
-    `expected_at_same_cost` is the number on the front if cost alone decided, from architectures
+    `expected_at_same_cost` is the number on the front if only cost decided, from architectures
     whose cost differs by at most `cost_tolerance`; `p_value` is that of Fisher's exact test,
     two-sided; `front_interval` is the 95 % interval of the front's share (Clopper and Pearson).
     """

@@ -49,8 +49,8 @@ def report(summary: Mapping[str, Any], missing: str) -> str:
         for tradeoff in tradeoffs
     )
     return (
-        "Every architecture is trained alone: its loss on validation rows against its number of "
-        "parameters. An architecture is Pareto-optimal if no other one is at least as cheap and "
+        "Every architecture is trained stand-alone: its loss on validation rows against its number "
+        "of parameters. An architecture is Pareto-optimal if no other one is at least as cheap and "
         "as good.\n\n"
         f"{tables}\n\n{missing}\n\n![trade-offs](tradeoff.png)\n\n"
         "## Bottlenecks\n\n"
@@ -62,8 +62,8 @@ def report(summary: Mapping[str, Any], missing: str) -> str:
         f"95 %.\n\n{_counts_table(tradeoffs, 'bottlenecks')}\n\n"
         f"{_describe_counts(tradeoffs, 'bottlenecks')}\n\n"
         "Where the table has far more inputs than the first layer has units, and layers are many, "
-        "nearly every architecture has a bottleneck, on the front or off it. So here are the clear "
-        f"ones alone, which narrow by {MIN_CLEAR_RATIO:g} or more on both sides:\n\n"
+        "nearly every architecture has a bottleneck, on the front or off it. So here are only "
+        f"the clear ones, which narrow by {MIN_CLEAR_RATIO:g} or more on both sides:\n\n"
         f"{_counts_table(tradeoffs, 'clear_bottlenecks')}\n\n"
         f"{_describe_counts(tradeoffs, 'clear_bottlenecks')}\n\n"
         "Single trainings favour the lucky: a front of them is partly one of noise. And of so many "

@@ -34,17 +34,17 @@ The paper's loop with Monte Carlo rejection on real tables, and with the exact P
 sampled from the policy in both, so that only P(V) differs. `after` and `min` are the true P(V) at
 the end (mean over seeds) and its minimum. A policy step is one whose y is feasible, including its
 evaluation on a validation batch, in microseconds of a core. The loss is that of the architecture
-that Algorithm 3 selects, trained alone, mean ± standard deviation over seeds of the search. `over`
-is how often the policy's most likely architecture is over the limit. In the paper, on the complete
-Criteo, P(V) falls to 0 with N = 256 and the search fails; with 2,048 and 5,120 it rises and the
-search succeeds."""
+that Algorithm 3 selects, trained stand-alone, mean ± standard deviation over seeds of the search.
+`over` is how often the policy's most likely architecture is over the limit. In the paper, on the
+complete Criteo, P(V) falls to 0 with N = 256 and the search fails; with 2,048 and 5,120 it rises
+and the search succeeds."""
 
 _FELL = "It fell below 0.01 with N = {}, as in the paper."
 _NEVER_FELL = """\
-It came near 0 with no N, unlike in the paper. There the gradient is said to explode as the estimate
-nears 0; ours is a difference of frequencies, at most 1, and a step without a feasible sample is
-skipped. That may be the reason, and so may the number of policy steps, far below the paper's: this
-experiment does not tell the two apart."""
+It came near 0 with no N, unlike in the paper. The paper says that its gradient explodes as
+the estimate nears 0; ours is a difference of frequencies, at most 1, and a step without a feasible
+sample is skipped. That may be the reason, and so may the number of policy steps, far below the
+paper's: this experiment does not distinguish the two."""
 
 _CAVEATS = """\
 So few searches can show whether P(V) collapses and how long a policy step takes. They cannot show
