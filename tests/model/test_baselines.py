@@ -28,8 +28,6 @@ THREE = ClassTarget(name="y", classes=("a", "b", "c"))
 def make_tree_rows(fitted: Fitted, rows: slice) -> TreeRows:
     inputs = make_tree_inputs(fitted).encode(fitted.table, np.arange(len(fitted.table))[rows])
     y = fitted.y[rows]
-    if isinstance(fitted.model.target, NumberTarget):
-        y = fitted.model.target.decode(y)
     return TreeRows(inputs=inputs, y=y)
 
 

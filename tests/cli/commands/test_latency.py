@@ -108,7 +108,7 @@ def test_a_machine_that_was_not_measured_is_measured_first(
     monkeypatch.setattr(
         "tabnas.latency._measure.MAX_ATTEMPTS", 1
     )  # do not wait for an idle machine
-    monkeypatch.setattr(plan_of_latency, "LOOKS", 1)
+    monkeypatch.setattr(plan_of_latency, "REPEATS", 1)
     search = ["search", "iris", "--max-latency-us", "1e6", "--dry-run"]
     assert run(search) == 0
     assert capsys.readouterr().err == "tabnas: measuring\n"
