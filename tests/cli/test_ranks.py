@@ -307,7 +307,10 @@ def test_differences_between_ranks_are_printed_once(
     [
         (["search", "t.csv", "--max-parameters", "300"], "add --engine torch"),
         (["tradeoff", "t.csv", "--limits", "300,400"], "start it without torchrun"),
-        (["search", "t.csv", "--max-parameters", "9", "--engine", "jax"], "no engine 'jax'"),
+        (
+            ["search", "t.csv", "--max-parameters", "9", "--engine", "jax"],
+            "engine must be 'compiled' or 'torch'",
+        ),
     ],
 )
 @pytest.mark.parametrize("rank", [0, 1])

@@ -24,7 +24,7 @@ class WindowedBatches:
     which rows are shuffled; the next window is read in the meantime. Rows of one block stay in one
     window, but the other rows of their batches come from all over the table: with some hundreds of
     blocks in a window, training on a table that is sorted by its label works as well as on a
-    shuffled one (tests/runs/test_stored.py).
+    shuffled one (tests/runs/prepare/test_stored_data.py).
 
     The blocks of a window are divided among the workers, so that each of several processes reads
     only those of its `local_workers`. The last batch of a window may be smaller. What is

@@ -12,6 +12,7 @@ from tabnas.decoding import describe_value
 from tabnas.errors import TabNASError, check_int, find_nearest
 
 Panel = Literal["Limits", "Columns", "Rows", "Architectures", "Work"]
+"""A group of options in `--help`."""
 Kind = Literal["integer", "seconds", "bytes", "name", "names", "widths", "flag", "path"]
 Command = Literal["search", "tradeoff"]
 METADATA_KEY = "setting"

@@ -15,9 +15,9 @@ from tabnas.space.costs._flops import Flops
 from tabnas.space.costs._parameters import Parameters
 from tabnas.space.costs._table import TableCost
 
-COSTS: dict[str, Cost] = by_name(Parameters(), Bytes(), DenseParameters(), Flops())
 MEASURED_COSTS = {"latency_us": 1, "batch_latency_us": 256}
 """Costs that are measured on a machine (`tabnas.latency`), and the rows of a call."""
+COSTS: dict[str, Cost] = by_name(Parameters(), Bytes(), DenseParameters(), Flops())
 """Every cost that needs only the space, by name. Add your own by assignment."""
 
 
