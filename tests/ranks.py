@@ -64,6 +64,7 @@ def _start(
     torch.set_num_threads(1)
     address = f"file://{meeting_point}"
     dist.init_process_group("gloo", init_method=address, rank=rank, world_size=size)
+    dist.barrier()  # a rank that ends at once would make the others fail to connect
     try:
         sender.send(work(rank, *args))
     except Exception as error:
