@@ -94,7 +94,7 @@ def measured(name: str, data: Path, seconds: float, repeats: int) -> dict[str, o
     return {
         "case": name,
         "limit": limit,
-        "rows": len(run.data.development),
+        "rows": len(run.data.train_and_validation),
         "checkpoints": len(one),
         "largest_mb": size / 1e6,
         "checkpoint_ms": 1e3 * median(one),

@@ -42,7 +42,7 @@ def plain_torch(shape, examples, *, compiled=False, fused=False):
 
 
 def torch_supernet(shape, space, widths, examples):
-    model = PlainSuperNet(shape.task, [max(layer) for layer in space.candidates], widths)
+    model = PlainSuperNet(shape.task, [max(layer) for layer in space.widths], widths)
     optimizer = torch_optimizer(shape.optimizer, model, RATE)
     return looped(torch_step(model, optimizer, examples, shape.batch, BATCHES))
 

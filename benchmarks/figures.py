@@ -17,7 +17,7 @@ import numpy as np
 
 from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.feasible import log_probabilities
-from tabnas.feasible._diagram import Diagram
+from tabnas.feasible._diagram import DecisionDiagram
 
 GROUND, INK, FAINT, OURS, THEIRS, GREEN = (
     "#fbfaf7", "#22303c", "#9aa5ad", "#1b6ca8", "#c8553d", "#6a994e",
@@ -117,7 +117,7 @@ def draw_diagram(path: Path) -> None:
             drawing.box(x - 8, y - 8, 16, 16, THEIRS if node in marked else FAINT)
         else:
             drawing.circle(x, y, 14, GROUND, THEIRS if node in marked else OURS)
-            width = space.candidates[0][diagram.choice[node] % diagram.max_choices]
+            width = space.widths[0][diagram.choice[node] % diagram.max_choices]
             drawing.words(x, y + 5, str(width), colour=THEIRS if node in marked else OURS)
     drawing.words(
         410, 426, "circles take a width, gates none; marked: 2-2-3, by way of two chained gates"
@@ -125,7 +125,7 @@ def draw_diagram(path: Path) -> None:
     drawing.save(path)
 
 
-def walk(diagram: Diagram, choices: Sequence[int]) -> list[int]:
+def walk(diagram: DecisionDiagram, choices: Sequence[int]) -> list[int]:
     """The nodes of the one path that takes these choices."""
     stack: list[list[int]] = [[0]]
     while stack:
@@ -140,7 +140,7 @@ def walk(diagram: Diagram, choices: Sequence[int]) -> list[int]:
     raise ValueError("no path takes these choices")
 
 
-def column(diagram: Diagram, node: int) -> int:
+def column(diagram: DecisionDiagram, node: int) -> int:
     """Root, layer 1, gates, layer 2, layer 3, terminal."""
     if node in (0, diagram.nodes):
         return 0 if node == 0 else 5

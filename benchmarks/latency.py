@@ -104,8 +104,8 @@ def measure_files(
         untrained_model(shape.architecture, prepared.encoder, prepared.target, prepared.dimensions)
         for shape in shapes
     ]
-    assert prepared.sample is not None
-    measured = measure_models(models, prepared.sample, rows, cost.terms, clock=clock)
+    assert prepared.latency_rows is not None
+    measured = measure_models(models, prepared.latency_rows, rows, cost.terms, clock=clock)
     bare = [cost.terms.predict_us(shape) - cost.terms.call_us for shape in shapes]
     found = summarize_errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
     return found | {"overhead_us": cost.overhead_us or 0.0}
@@ -133,7 +133,7 @@ def search_with_limits(
             continue
         plan, prepared = outcome.plan, outcome.data
         assert plan.latency is not None
-        assert prepared.sample is not None
+        assert prepared.latency_rows is not None
         cost = plan.latency.costs["latency_us"]
         found.append(
             row
@@ -141,7 +141,9 @@ def search_with_limits(
                 "architecture": str(outcome.model.architecture),
                 "predicted_us": cost(plan.feasible.space, outcome.model.architecture),
                 "measured_us": outcome.measured_us["latency_us"],
-                "afterwards_us": measure_models([outcome.model], prepared.sample, 1, cost.terms)[0],
+                "afterwards_us": measure_models(
+                    [outcome.model], prepared.latency_rows, 1, cost.terms
+                )[0],
                 "notes": list(outcome.notes),
             }
         )

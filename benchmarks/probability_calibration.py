@@ -64,7 +64,7 @@ def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
         "table": name,
         "seed": seed,
         "fitted on": "folds" if run.plan.folds else "validation",
-        "rows": len(run.data.development if run.plan.folds else run.data.validation),
+        "rows": len(run.data.train_and_validation if run.plan.folds else run.data.validation),
         "temperature": temperature,
     }
     for kind, raw in (("with", logits), ("without", logits * np.float32(temperature))):

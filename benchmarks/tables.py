@@ -54,7 +54,8 @@ def fit_mlp(run, parameters: int):
     """Fit scikit-learn's network of about as many parameters; return predictions and facts."""
     prepared = run.data
     train, test = (
-        encode_inputs(prepared, part, parameters) for part in (prepared.development, prepared.test)
+        encode_inputs(prepared, part, parameters)
+        for part in (prepared.train_and_validation, prepared.test)
     )
     outputs = prepared.task.outputs
     width = max(1, int((parameters - outputs) / (train.shape[1] + 1 + outputs)))
@@ -66,7 +67,7 @@ def fit_mlp(run, parameters: int):
         max_iter=run.plan.training.epochs,
         random_state=0,
     )
-    y = prepared.target.scale_values(prepared.development.y)
+    y = prepared.target.scale_values(prepared.train_and_validation.y)
     began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -25,7 +25,7 @@ print(f"\nP(V), uniform policy     exact {exact:.6f}, by 2,048 samples {sampled:
 # A policy is an array of logits, one row per layer. This one prefers 48 units in the first layer,
 # which is over the limit.
 logits = np.zeros((3, space.max_choices))
-logits[0, space.candidates[0].index(48)] = 5.0
+logits[0, space.widths[0].index(48)] = 5.0
 print(f"P(V), if it prefers 48   exact {feasible.probability(logits):.6f}")
 
 # Samples of the policy, conditioned on feasibility, without rejection.
@@ -34,6 +34,6 @@ print(f"\nfive samples given V     {', '.join(map(str, drawn))}")
 print(f"most likely given V      {', '.join(map(str, feasible.most_likely(3, logits)))}")
 
 print("\nhow often each width of the first layer occurs among the feasible networks:")
-for width, share in zip(space.candidates[0], feasible.marginals()[0], strict=True):
+for width, share in zip(space.widths[0], feasible.marginals()[0], strict=True):
     if share > 0:
         print(f"  {width:4} {share:6.3f} {'#' * round(60 * share)}")

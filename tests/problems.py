@@ -33,12 +33,12 @@ def valid_choices(space: SearchSpace) -> list[tuple[int, ...]]:
     """Every encoding of an architecture, in order."""
 
     def valid(choices: tuple[int, ...]) -> bool:
-        widths = [layer[j] for layer, j in zip(space.candidates, choices, strict=True)]
+        widths = [layer[j] for layer, j in zip(space.widths, choices, strict=True)]
         return all(a > 0 or b == 0 for a, b in itertools.pairwise(widths))
 
     return [
         choices
-        for choices in itertools.product(*(range(len(layer)) for layer in space.candidates))
+        for choices in itertools.product(*(range(len(layer)) for layer in space.widths))
         if valid(choices)
     ]
 
@@ -46,7 +46,7 @@ def valid_choices(space: SearchSpace) -> list[tuple[int, ...]]:
 def _measured(space: SearchSpace, seed: int) -> TableCost:
     """A cost of random fractions, as a measurement would give."""
     rng = np.random.default_rng(seed)
-    widths = {space.inputs, *itertools.chain(*space.candidates)}
+    widths = {space.inputs, *itertools.chain(*space.widths)}
     return TableCost(
         name="latency_us",
         layers={(a, b): float(rng.random()) for a in widths for b in widths},

@@ -166,7 +166,7 @@ def test_an_invalid_late_row_is_named_and_nothing_is_written(
     columns["kind"][40] = "purple"
     write_csv(here / "unseen.csv", columns)
     said = run_refused(["evaluate", model, "unseen.csv"], capsys)
-    assert "'kind' in row 41 is 'purple', which training had not" in said
+    assert "'kind' in row 41 is 'purple', which does not occur in the training rows" in said
 
 
 @pytest.fixture

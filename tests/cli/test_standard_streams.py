@@ -70,7 +70,7 @@ def test_evaluate_and_export_read_stdin(
 def test_a_search_from_stdin_is_resumed_from_stdin(
     rows: bytes, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own, ticks = RunCheckpoint.on_step, 0
+    own, ticks = RunCheckpoint.save_if_due, 0
 
     def stop(checkpoint: RunCheckpoint) -> None:
         nonlocal ticks
@@ -82,7 +82,7 @@ def test_a_search_from_stdin_is_resumed_from_stdin(
     feed(rows, monkeypatch)
     assert run(["search", "-", *SEARCH, "--out", "whole"]) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "on_step", stop)
+        patched.setattr(RunCheckpoint, "save_if_due", stop)
         feed(rows, patched)
         assert run(["search", "-", *SEARCH]) == 143
     feed(b"\n".join(rows.splitlines()[:-1]) + b"\n", monkeypatch)
@@ -124,7 +124,7 @@ def test_invalid_stdin_is_refused(
     feed(b"", monkeypatch)
     assert "'standard input.csv' is empty" in run_refused(["predict", model, "-"], capsys)
     both = ["search", "-", "--test", "-", *SEARCH]
-    assert "at most one table must be standard input" in run_refused(both, capsys)
+    assert "only one table can be standard input" in run_refused(both, capsys)
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input must be open" in run_refused(["predict", model, "-"], capsys)
 

@@ -103,7 +103,7 @@ def test_unusable_targets_are_refused(values: list[object], task: str | None, me
 
 def test_unknown_and_missing_labels_are_refused() -> None:
     target = fit_target("y", make_column(["a", "b"]))
-    with pytest.raises(TabNASError, match="in row 2 is 'c', which training had not"):
+    with pytest.raises(TabNASError, match="in row 2 is 'c', which does not occur"):
         target.encode(make_column(["a", "c"]))
     with pytest.raises(TabNASError, match="in row 1 is missing"):
         target.encode(make_column([None, "a"]))

@@ -350,7 +350,7 @@ def test_an_interrupted_fit_resumes_to_the_same_bits(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "on_step", on_step)
+        patched.setattr(RunCheckpoint, "save_if_due", on_step)
         with pytest.raises(KeyboardInterrupt):
             TabNASClassifier(**SMALL).fit(*birds, run_dir=tmp_path / "run")
     assert (tmp_path / "run" / "checkpoint").is_dir()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tabnas.data import ClassTarget, Kind, Table, TableEncoder
-from tabnas.data.columns import CategoricalColumn, EncodedColumn
+from tabnas.data.columns import CategoricalColumn, FittedColumn
 from tabnas.errors import TabNASError
 from tabnas.export import OnnxSession, export_onnx, onnx_inputs
 from tabnas.export._inputs import MISSING_INTEGER, column_input, parse_integer, takes_integers
@@ -161,7 +161,7 @@ def test_features_named_like_columns_are_kept_apart(tmp_path: Path) -> None:
     assert exported.parity.rows == 4
 
 
-class OddColumn(EncodedColumn):
+class OddColumn(FittedColumn):
     """A kind of column that cannot be exported."""
 
     kind = Kind.NUMERIC

@@ -35,7 +35,7 @@ LIMIT = 5 * 2**49 + 12_345
 
 def paths_to_go(space: SearchSpace, limit: int) -> Callable[[int, int], int]:
     """Count the ways to go on from a width of the second of three layers, in Python's integers."""
-    middle, last = space.candidates[1], space.candidates[2]
+    middle, last = space.widths[1], space.widths[2]
     ends = {
         width: sorted(COST.layer(width, end) + COST.head(end, space.outputs) for end in last)
         for width in middle
@@ -49,9 +49,9 @@ def shares_of_first_layer(space: SearchSpace, limit: int) -> list[int]:
     return [
         sum(
             ways(width, COST.layer(space.inputs, first) + COST.layer(first, width))
-            for width in space.candidates[1]
+            for width in space.widths[1]
         )
-        for first in space.candidates[0]
+        for first in space.widths[0]
     ]
 
 

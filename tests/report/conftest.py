@@ -218,7 +218,7 @@ def make_config(**settings: Any) -> dict[str, Any]:
     defaults = {
         "limits": {"parameters": 500, "flops": 2_000},
         "shares": {"validation": 0.2, "test": 0.2},
-        "order": "random",
+        "split": "random",
         "kinds": {},
         "drop": [],
         "scaling": "robust",

@@ -194,8 +194,8 @@ def run_settings(draw: st.DrawFn) -> RunSettings:
     names = draw(st.sets(st.sampled_from(sorted(optional)), max_size=5))
     return RunSettings(
         limits=limits,
-        order=order,
-        order_column=None if order == "random" else draw(COLUMN.filter(bool)),
+        split=order,
+        split_column=None if order == "random" else draw(COLUMN.filter(bool)),
         drop=tuple(columns[:1]),
         kinds={name: draw(kinds) for name in columns[1:]},
         **{name: draw(optional[name]) for name in sorted(names)},

@@ -139,14 +139,14 @@ def test_missing_values_are_left_out(task: str) -> None:
     ("settings", "sentence"),
     [
         (
-            {"order": "time", "order_column": "day"},
+            {"split": "time", "split_column": "day"},
             "by time, by the column day: the latest are the validation rows",
         ),
         (
-            {"order": "group", "order_column": "a|b"},
+            {"split": "group", "split_column": "a|b"},
             "by the column a&#124;b, are in the same split",
         ),
-        ({"order": "random"}, "split at random."),
+        ({"split": "random"}, "split at random."),
     ],
 )
 def test_the_card_says_how_rows_were_split(settings: dict[str, str], sentence: str) -> None:
@@ -176,7 +176,7 @@ def make_card_with_names(name: str, other: str = "plain") -> str:
     result["target"] = {"name": name, "task": "multiclass", "classes": [name, "b", "c"]}
     result["diagnostics"]["confusion"]["classes"][0] = name
     result["diagnostics"]["importance"]["columns"] = {name: {"increase": 1.0, "std": 0.0}}
-    config = make_config(order="time", order_column=name)
+    config = make_config(split="time", split_column=name)
     config["data"] = {"data": name + ".csv", "target": name}
     return make_card(result, config)
 

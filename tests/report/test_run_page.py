@@ -232,7 +232,7 @@ def test_forged_files_give_a_page_or_an_error(data: st.DataObject, task: str) ->
     contents = {
         "result": make_result(task),
         "history": make_history(snapshots=5),
-        "config": make_config(widths=[8, 16], order="time", order_column="day", drop=["a"]),
+        "config": make_config(widths=[8, 16], split="time", split_column="day", drop=["a"]),
     }
     for _ in range(data.draw(st.integers(1, 3))):
         forge(data, contents)

@@ -110,11 +110,11 @@ class StopsAt(RunCheckpoint):
         super().__init__(folder, identity=run.identity())
         self.steps, self.stop_at = 0, step
 
-    def on_step(self) -> None:
+    def save_if_due(self) -> None:
         self.steps += 1
         if self.steps == self.stop_at:
             self._signal = signal.SIGTERM
-        super().on_step()
+        super().save_if_due()
 
 
 def with_valid_digest(checkpoint: bytes) -> bytes:

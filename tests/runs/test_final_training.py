@@ -58,7 +58,7 @@ def test_with_folds_the_final_network_learns_from_all_development_rows() -> None
     run = make_run()
     assert run.plan.folds == 5
     actual = train(run, make_candidate())
-    expected = train_on(run, run.data.development.examples)
+    expected = train_on(run, run.data.train_and_validation.examples)
     assert_same(actual.evaluated_weights, expected)
     assert_same(actual.model.weights, expected)
     assert not actual.trained_on_all
@@ -87,6 +87,6 @@ def test_a_refit_learns_from_all_rows_and_is_calibrated() -> None:
     run = make_run(refit=True)
     actual = train(run, make_candidate())
     assert len(run.data.all_rows) == 60
-    assert_same(actual.evaluated_weights, train_on(run, run.data.development.examples))
+    assert_same(actual.evaluated_weights, train_on(run, run.data.train_and_validation.examples))
     assert_same(actual.model.weights, train_on(run, run.data.all_rows.examples))
     assert actual.trained_on_all

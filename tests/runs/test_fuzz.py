@@ -56,7 +56,7 @@ class StopsSoon(RunCheckpoint):
 
     remaining_steps = 3
 
-    def on_step(self) -> None:
+    def save_if_due(self) -> None:
         self.remaining_steps -= 1
         if not self.remaining_steps:
             raise RunStopped(0)
@@ -175,8 +175,8 @@ def make_config(path: Path) -> dict[str, Any]:
         time=5.0,
         candidates=2,
         metric="log_loss",
-        order="group",
-        order_column="house",
+        split="group",
+        split_column="house",
         kinds={"size": "numeric"},
         drop=("day",),
         baselines=False,

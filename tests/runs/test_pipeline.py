@@ -247,7 +247,7 @@ def test_a_metric_that_is_undefined_on_the_rows_is_refused_before_training() -> 
     table = Table.from_data(
         {"x": np.arange(rows) % 17, "t": np.arange(rows), "y": ["a", "b"] * 1_200 + ["a"] * 1_600}
     )
-    settings = RunSettings(limits={"parameters": 300}, metric="auc", order="time", order_column="t")
+    settings = RunSettings(limits={"parameters": 300}, metric="auc", split="time", split_column="t")
     with pytest.raises(TabNASError, match="auc is undefined"):
         plan_run(LabelledTable.from_table(table, "y"), settings)
 

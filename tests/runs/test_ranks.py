@@ -50,7 +50,7 @@ def test_collectives_of_a_single_process_are_trivial() -> None:
     assert SINGLE_PROCESS.broadcast("facts", arrays) == ("facts", arrays)
     assert SINGLE_PROCESS.all_gather(1) == [1]
     assert SINGLE_PROCESS.is_first
-    assert SINGLE_PROCESS.is_reporter()
+    assert SINGLE_PROCESS.elect_reporter()
     SINGLE_PROCESS.check_same({"the table": "x"})
 
 

@@ -97,7 +97,7 @@ def test_a_checkpoint_of_another_run_is_refused(
 
 def stop_at_step(step: int) -> Callable[[RunCheckpoint], None]:
     """Return an `on_step` that stops the run at one of its steps."""
-    on_step, steps = RunCheckpoint.on_step, 0
+    on_step, steps = RunCheckpoint.save_if_due, 0
 
     def stop(checkpoint: RunCheckpoint) -> None:
         nonlocal steps
@@ -118,7 +118,7 @@ def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         make_started_run(tmp_path / name, table, settings, SHORT)
     assert cli.run(["resume", str(tmp_path / "uninterrupted"), "--quiet"]) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "on_step", stop_at_step(50))
+        patched.setattr(RunCheckpoint, "save_if_due", stop_at_step(50))
         assert cli.run(["resume", str(tmp_path / "stopped"), "--quiet"]) == 143
     return tmp_path / "stopped"
 
@@ -152,7 +152,7 @@ def test_python_and_the_command_line_resume_each_others_runs(
     settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
     before = (stopped / "config.toml").read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "on_step", stop_at_step(50))
+        patched.setattr(RunCheckpoint, "save_if_due", stop_at_step(50))
         with pytest.raises(RunStopped):
             run_in_folder(stopped, data, settings)
     assert (stopped / "config.toml").read_bytes() == before
@@ -212,7 +212,7 @@ def test_a_run_whose_file_vanishes_can_be_resumed_once_it_is_back(
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.toml").write_text(tomli_w.dumps(config))
     resume = ["resume", str(tmp_path / "stopped"), "--quiet"]
-    on_step, aside = RunCheckpoint.on_step, tmp_path / "elsewhere"
+    on_step, aside = RunCheckpoint.save_if_due, tmp_path / "elsewhere"
     assert cli.run(["resume", str(tmp_path / "uninterrupted"), "--quiet"]) == 0
 
     def move_file_away(checkpoint: RunCheckpoint) -> None:
@@ -224,9 +224,9 @@ def test_a_run_whose_file_vanishes_can_be_resumed_once_it_is_back(
             checkpoint._signal = signal.SIGTERM
         on_step(checkpoint)
 
-    monkeypatch.setattr(RunCheckpoint, "on_step", move_file_away)
+    monkeypatch.setattr(RunCheckpoint, "save_if_due", move_file_away)
     assert cli.run(resume) == 143
-    monkeypatch.setattr(RunCheckpoint, "on_step", on_step)
+    monkeypatch.setattr(RunCheckpoint, "save_if_due", on_step)
     checkpoint = tmp_path / "stopped" / "checkpoint"
     before = {file.name: file.read_bytes() for file in checkpoint.iterdir()}
     assert before

@@ -352,7 +352,7 @@ def test_each_limit_has_the_embeddings_of_a_single_run(shop_outcomes) -> None:
         assert run.data.digest() == alone.data.digest()
     assert [run.data.encoder.categories for run in curve.runs][-1] == (31,)
     assert [len(group) for group in curve.groups] == [1, 1, 1]
-    numbers = [run.data.development.encoded.numeric for run in curve.runs]
+    numbers = [run.data.train_and_validation.encoded.numeric for run in curve.runs]
     assert all(one is numbers[0] for one in numbers)  # rows are in memory once
 
 

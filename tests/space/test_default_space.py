@@ -24,8 +24,8 @@ def test_the_rule_holds_for_any_limit(
     ends = {"inputs": inputs, "outputs": outputs, "embedding_parameters": embedded}
     space = default_space(budget, layers=layers, **ends)
     assert 1 <= space.depth <= layers
-    assert all(layer[0] == 0 for layer in space.candidates)  # depth is open
-    for layer in space.candidates:
+    assert all(layer[0] == 0 for layer in space.widths)  # depth is open
+    for layer in space.widths:
         assert set(layer[1:]) <= set(LADDER)
         assert len(layer) <= 25
     if not budget.admits(space, Architecture(LADDER[:1])):
@@ -40,8 +40,8 @@ def test_the_rule_holds_for_any_limit(
     assert Architecture((equal[-1],) * space.depth) in FeasibleSet(space, budget)
     # and no candidate is beyond twice the room
     reach = relax(budget, space, 2.0)
-    for layer, widths in enumerate(space.candidates):
-        before = tuple(candidates[1] for candidates in space.candidates[:layer])
+    for layer, widths in enumerate(space.widths):
+        before = tuple(candidates[1] for candidates in space.widths[:layer])
         assert reach.admits(space, Architecture((*before, widths[-1])))
 
 
@@ -59,14 +59,14 @@ def test_a_looser_limit_takes_no_small_network_away(
         default_space(Budget(**{cost: most}), inputs=inputs, outputs=outputs)
         for most in (limit, times * limit)
     )
-    for narrow, wide in zip(tight.candidates, loose.candidates, strict=False):
+    for narrow, wide in zip(tight.widths, loose.widths, strict=False):
         powers = {8, 16, 32, 64, 128, 256} & {w for w in narrow if w <= max(wide)}
         assert powers <= set(wide)
 
 
 def test_a_million_parameters_leave_small_widths() -> None:
     space = default_space(Budget(parameters=1_000_000), inputs=10, outputs=1)
-    for layer in space.candidates:
+    for layer in space.widths:
         assert layer[:6] == (0, 8, 16, 32, 64, 128)
         assert layer[-1] == 1024
 

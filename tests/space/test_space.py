@@ -25,7 +25,7 @@ def test_choices_and_architectures_are_one_to_one(space: SearchSpace) -> None:
 
 
 def test_candidates_are_sorted() -> None:
-    assert SearchSpace([[16, 8]], inputs=1, outputs=1).candidates == ((8, 16),)
+    assert SearchSpace([[16, 8]], inputs=1, outputs=1).widths == ((8, 16),)
 
 
 def test_numpy_integers_are_integers() -> None:

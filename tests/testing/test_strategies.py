@@ -58,7 +58,7 @@ class _Reckless(_Own):
     """Recommends the widest of all."""
 
     def recommend(self, n: int = 1) -> list[Architecture]:
-        return [Architecture(tuple(layer[-1] for layer in self.feasible.space.candidates))]
+        return [Architecture(tuple(layer[-1] for layer in self.feasible.space.widths))]
 
 
 class _Repetitive(_Own):

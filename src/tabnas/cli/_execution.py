@@ -47,13 +47,13 @@ def report_interruption(
     try:
         yield
     except RunStopped as stopped:
-        if ranks.is_reporter():
+        if ranks.elect_reporter():
             message = f"tabnas: stopped; continue with: {resume_command(folder, ranks)}"
             console.print(message, markup=False, soft_wrap=True)
         code = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
         raise CommandExitError(code) from None
     except LostRankError as error:
-        if ranks.is_reporter():
+        if ranks.elect_reporter():
             message = f"tabnas: {error}; {recovery_advice(folder, ranks)}"
             console.print(message, markup=False, soft_wrap=True)
         raise CommandExitError(RANK_LOST) from None

@@ -49,7 +49,7 @@ def join_ranks() -> Iterator[Ranks]:
         try:
             yield ranks
         except TabNASError as error:
-            if ranks.is_reporter():
+            if ranks.elect_reporter():
                 rank = "" if ranks.is_first else f"rank {ranks.rank}: "
                 message = " ".join(f"{rank}{error}".splitlines())
                 print(f"tabnas: {shorten(message, MAX_MESSAGE_LENGTH)}", file=sys.stderr)

@@ -103,7 +103,7 @@ class Source:
         names = self.stdin_tables
         if len(names) > 1:
             raise TabNASError(
-                f"at most one table must be standard input, got {' and '.join(names)}; name files "
+                f"only one table can be standard input, got {' and '.join(names)}; name files "
                 "for the others"
             )
         if not names:
@@ -205,7 +205,7 @@ def _check_target_use(target: str, settings: RunSettings) -> None:
     others = {
         "--drop": settings.drop,
         "--categorical, --numeric or --hashed": settings.kinds,
-        "--time-column or --group-column": (settings.order_column,),
+        "--time-column or --group-column": (settings.split_column,),
     }
     for option, names in others.items():
         if target in names:

@@ -17,7 +17,7 @@ from tabnas.data.columns import (
     CategoricalColumn,
     DatetimeColumn,
     DistinctTexts,
-    EncodedColumn,
+    FittedColumn,
     Float32Array,
     HashedColumn,
     Int32Array,
@@ -63,7 +63,7 @@ class TableEncoder:
     [[0]]
     """
 
-    columns: tuple[EncodedColumn, ...]
+    columns: tuple[FittedColumn, ...]
     constant: tuple[str, ...]  # columns that are the same in all rows
     ignored: tuple[str, ...]  # columns that the user has dropped
     names: tuple[str, ...]  # of all columns of the training table, in order
@@ -93,7 +93,7 @@ class TableEncoder:
         given = len(table) if rows is None else len(rows)
         if given < 2:
             raise TabNASError(f"learning takes at least two rows, got {given}")
-        columns: list[EncodedColumn] = []
+        columns: list[FittedColumn] = []
         constant = []
         notes: list[str] = []
         for name in table:
@@ -204,7 +204,7 @@ class TableEncoder:
         return Encoded(numeric, categorical)
 
     @staticmethod
-    def with_table_decimal(table: Table, column: EncodedColumn, values: Any) -> EncodedColumn:
+    def with_table_decimal(table: Table, column: FittedColumn, values: Any) -> FittedColumn:
         """Return the column with the decimal mark of a table, if its numbers are texts there."""
         if isinstance(column, NumericColumn) and is_text(values) and table.decimals.mark:
             return replace(column, decimal=table.decimals.mark)
@@ -272,7 +272,7 @@ class _EncoderState:
     """What a file holds of an encoder."""
 
     format: int
-    columns: tuple[Annotated[EncodedColumn, DecodeWith(column_from_dict)], ...]
+    columns: tuple[Annotated[FittedColumn, DecodeWith(column_from_dict)], ...]
     constant: DistinctTexts
     ignored: DistinctTexts
     names: DistinctTexts

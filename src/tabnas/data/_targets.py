@@ -153,7 +153,7 @@ class ClassTarget(Target):
             problem = (
                 "is missing"
                 if is_missing(column, marks=find_missing_marks(column, self))[row]
-                else f"is {value!r}, which training had not; leave the row out"
+                else f"is {value!r}, which does not occur in the training rows; leave the row out"
             )
             raise RowError(f"the target {self.name!r} in", row, problem)
         return np.asarray(codes.to_numpy(), np.int32)

@@ -22,7 +22,7 @@ class ProgressLogger:
         feasible = run.plan.feasible
         count = f"{feasible.count():,}" if feasible.is_exact else "many"
         self._log(
-            f"search: {len(run.data.development):,} rows, {count} architectures within "
+            f"search: {len(run.data.train_and_validation):,} rows, {count} architectures within "
             f"{feasible.budget}"
         )
 

@@ -20,7 +20,7 @@ from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
     DatetimeColumn,
-    EncodedColumn,
+    FittedColumn,
     HashedColumn,
     NumericColumn,
 )
@@ -52,7 +52,7 @@ class ColumnInput:
         }
 
 
-def column_input(column: EncodedColumn) -> ColumnInput:
+def column_input(column: FittedColumn) -> ColumnInput:
     """Return the input for this column; raise an error if ONNX cannot express its kind."""
     if isinstance(column, NumericColumn):
         dtype, missing, value = "float64", "NaN", "a number"
@@ -131,7 +131,7 @@ def encoder_inputs(encoder: TableEncoder, table: Table) -> dict[str, NDArray[Any
     return {name: array.reshape(-1, 1) for name, array in inputs.items()}
 
 
-def _to_array(column: EncodedColumn, values: pa.ChunkedArray) -> NDArray[Any]:
+def _to_array(column: FittedColumn, values: pa.ChunkedArray) -> NDArray[Any]:
     if isinstance(column, NumericColumn):
         return column.read(values)
     if isinstance(column, BooleanColumn):

@@ -25,7 +25,7 @@ from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
     DatetimeColumn,
-    EncodedColumn,
+    FittedColumn,
     NumericColumn,
 )
 from tabnas.export._graph import ML, Graph
@@ -55,14 +55,14 @@ def add_preprocessing(graph: Graph, encoder: TableEncoder) -> tuple[str | None, 
 class _Features:
     """Collects matrices of features in any order, and concatenates them in the encoder's."""
 
-    def __init__(self, graph: Graph, columns: Sequence[EncodedColumn]) -> None:
+    def __init__(self, graph: Graph, columns: Sequence[FittedColumn]) -> None:
         self._graph = graph
         # by number, because a feature may have the name of another column
         self._positions = {(c.name, i): 0 for c in columns for i in range(len(c.features))}
         self._matrices: list[str] = []
         self._width = 0
 
-    def add(self, matrix: str, owners: Sequence[tuple[EncodedColumn, int]]) -> None:
+    def add(self, matrix: str, owners: Sequence[tuple[FittedColumn, int]]) -> None:
         """Add a matrix; `owners` has the column and the number of the feature of each part."""
         self._matrices.append(matrix)
         for column, number in owners:
@@ -91,7 +91,7 @@ class _Scaling:
     marks_missing: bool
 
     @classmethod
-    def from_column(cls, column: EncodedColumn) -> _Scaling:
+    def from_column(cls, column: FittedColumn) -> _Scaling:
         if isinstance(column, BooleanColumn):  # false is -1, true is 1 and missing is 0
             return cls(center=0.5, scale=0.5, fill=0.5, far=FAR, limit=np.inf, marks_missing=False)
         assert isinstance(column, NumericColumn)
@@ -115,7 +115,7 @@ class _Scaling:
         return 0.5 if self.may_overflow else 1.0
 
 
-def _add_numbers(graph: Graph, columns: Sequence[EncodedColumn], features: _Features) -> None:
+def _add_numbers(graph: Graph, columns: Sequence[FittedColumn], features: _Features) -> None:
     scalings = [_Scaling.from_column(column) for column in columns]
 
     def row(name: str, number: Callable[[_Scaling], float]) -> str:
@@ -217,7 +217,7 @@ def _encode_texts(column: CategoricalColumn, texts: Sequence[str | None]) -> lis
 
 def _add_indicators(
     graph: Graph,
-    columns: Sequence[EncodedColumn],
+    columns: Sequence[FittedColumn],
     marks_missing: Sequence[bool],
     missing: str,
     features: _Features,

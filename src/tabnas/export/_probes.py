@@ -15,7 +15,7 @@ from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
     DatetimeColumn,
-    EncodedColumn,
+    FittedColumn,
     HashedColumn,
     NumericColumn,
 )
@@ -66,7 +66,7 @@ def make_probe_rows(encoder: TableEncoder) -> Table:
     )
 
 
-def _probe(column: EncodedColumn) -> _Probe:
+def _probe(column: FittedColumn) -> _Probe:
     if isinstance(column, NumericColumn):
         values = [column.center + column.scale * d for d in DEVIATIONS]
         finite = [value for value in values if np.isfinite(value)]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabnas.feasible._diagram import Diagram
+from tabnas.feasible._diagram import DecisionDiagram
 from tabnas.feasible._limits import ChainLimit
 from tabnas.types import IntArray
 
@@ -30,7 +30,7 @@ class TooManyStatesError(Exception):
     """The diagram would have more than `MAX_EDGES` edges."""
 
 
-def compile_chain(limits: list[ChainLimit], max_choices: int) -> Diagram:
+def compile_chain(limits: list[ChainLimit], max_choices: int) -> DecisionDiagram:
     """Return the diagram of all choices that keep every limit; without any, it has no path."""
     if len(limits) == 1:
         return _compile_one_limit(limits[0], max_choices)
@@ -90,7 +90,7 @@ class _PairCode:
         return candidate, cost if self._ranked is None else self._ranked[cost - 1]
 
 
-def _compile_one_limit(chain: ChainLimit, max_choices: int) -> Diagram:
+def _compile_one_limit(chain: ChainLimit, max_choices: int) -> DecisionDiagram:
     tables, limit, last = chain.tables, chain.limit, len(chain.tables) - 1
     min_before, min_after = _min_costs(chain)
     none = np.zeros(0, dtype=np.int64)
@@ -143,12 +143,12 @@ def _join(
     cut: int,
     prefixes: list[_States],
     suffixes: list[_States],
-) -> Diagram:
+) -> DecisionDiagram:
     """Return prefixes, gates and suffixes as one diagram. Its nodes come in that order."""
     layers = len(chain.tables)
     last, meeting = prefixes[-1], suffixes[0]
     if len(last) == 0 or len(meeting) == 0:
-        return Diagram.empty(layers, max_choices)
+        return DecisionDiagram.empty(layers, max_choices)
 
     # rank: the most expensive suffix of each candidate that a prefix can still afford
     cost = last.cost[:, None] + chain.tables[cut][last.candidate]
@@ -191,7 +191,7 @@ def _join(
     above = [i * max_choices + states.candidate for i, states in enumerate(prefixes[1:])]
     here = cut * max_choices + meeting.candidate[gates][::-1]
     below = [i * max_choices + states.candidate for i, states in enumerate(suffixes, start=cut)]
-    return Diagram.from_edges(
+    return DecisionDiagram.from_edges(
         layers,
         max_choices,
         source=np.concatenate([source for source, _ in edges]),
@@ -216,7 +216,7 @@ def _min_costs(chain: ChainLimit) -> tuple[list[IntArray], list[IntArray]]:
 # --- several limits -------------------------------------------------------------------------------
 
 
-def _compile_several_limits(limits: list[ChainLimit], max_choices: int) -> Diagram:
+def _compile_several_limits(limits: list[ChainLimit], max_choices: int) -> DecisionDiagram:
     layers = len(limits[0].tables)
     min_after = [_min_costs(chain)[1] for chain in limits]
     completions = [_completion_costs(chain) for chain in limits]
@@ -253,7 +253,7 @@ def _compile_several_limits(limits: list[ChainLimit], max_choices: int) -> Diagr
         candidate, costs = taken[example], after[:, example]
         choices.append(i * max_choices + candidate)
     ends = start + np.arange(len(candidate))
-    return Diagram.from_edges(
+    return DecisionDiagram.from_edges(
         layers,
         max_choices,
         source=np.concatenate([*sources, ends]),

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from tabnas.errors import TabNASError
-from tabnas.feasible._diagram import Diagram
+from tabnas.feasible._diagram import DecisionDiagram
 from tabnas.types import FloatArray, IntArray
 
 # Above this P(V), the sweeps need no logarithms: underflow (below about 1e-308) loses a share of
@@ -42,7 +42,7 @@ class ConditionalPolicy(ABC):
 class ExactConditionalPolicy(ConditionalPolicy):
     """P(. | V), computed exactly by sweeps over the diagram of V."""
 
-    def __init__(self, diagram: Diagram, log_p: FloatArray) -> None:
+    def __init__(self, diagram: DecisionDiagram, log_p: FloatArray) -> None:
         from tabnas.feasible import _kernels
 
         self._diagram = diagram

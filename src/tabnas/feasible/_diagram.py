@@ -19,7 +19,7 @@ from tabnas.types import BoolArray, FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Diagram:
+class DecisionDiagram:
     """Edges in compressed sparse rows: those of node n are `first[n]` to `first[n + 1] - 1`.
 
     A choice is the flat index `layer * max_choices + candidate`, and `layers * max_choices` means
@@ -44,7 +44,7 @@ class Diagram:
         child: IntArray,
         choice: IntArray,
         location: IntArray | None = None,
-    ) -> Diagram:
+    ) -> DecisionDiagram:
         """Build a diagram from edges in any order; `location` defaults to `choice`."""
         location = choice if location is None else location
         nodes = len(choice)
@@ -68,7 +68,7 @@ class Diagram:
         )
 
     @classmethod
-    def empty(cls, layers: int, max_choices: int) -> Diagram:
+    def empty(cls, layers: int, max_choices: int) -> DecisionDiagram:
         """Return the diagram without a path: a root without edges."""
         nothing = np.zeros(0, dtype=np.int64)
         root = np.array([layers * max_choices])

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from tabnas.feasible._cost_calculator import CostCalculator
-from tabnas.feasible._diagram import Diagram
+from tabnas.feasible._diagram import DecisionDiagram
 from tabnas.types import BoolArray, IntArray
 
 
-def compile_enumeration(calculator: CostCalculator) -> Diagram:
+def compile_enumeration(calculator: CostCalculator) -> DecisionDiagram:
     """Return the diagram of all feasible choices; without any, it has no path."""
     shape = calculator.shape
     choices = np.indices(shape).reshape(len(shape), -1).T
     return _compile(calculator.contains(choices), shape, calculator.space.max_choices)
 
 
-def _compile(feasible: BoolArray, shape: tuple[int, ...], max_choices: int) -> Diagram:
+def _compile(feasible: BoolArray, shape: tuple[int, ...], max_choices: int) -> DecisionDiagram:
     """Merge, from the last layer up, all prefixes that have the same completions."""
     # The kind of a prefix identifies the set of its completions; 0 is the empty set.
     kind = feasible.astype(np.int64)
@@ -49,7 +49,7 @@ def _compile(feasible: BoolArray, shape: tuple[int, ...], max_choices: int) -> D
         node_of[candidate, kind_after] = nodes + np.arange(len(pairs))
         nodes += len(pairs)
     ends = node_of[node_of >= 0]
-    return Diagram.from_edges(
+    return DecisionDiagram.from_edges(
         len(shape),
         max_choices,
         source=np.concatenate([*sources, ends]),

@@ -6,13 +6,13 @@ import numpy as np
 
 from tabnas.errors import InexactError
 from tabnas.feasible._cost_calculator import MAX_ENUMERATED, CostCalculator
-from tabnas.feasible._diagram import Diagram
+from tabnas.feasible._diagram import DecisionDiagram
 from tabnas.space import ChainCost, Cost
 from tabnas.types import FloatArray, IntArray
 
 
 def find_extreme(
-    diagram: Diagram, calculator: CostCalculator, cost: Cost, *, sign: int
+    diagram: DecisionDiagram, calculator: CostCalculator, cost: Cost, *, sign: int
 ) -> IntArray:
     """Return the choices of the path with the largest `sign * cost`; of equals, the first one."""
     if isinstance(cost, ChainCost):
@@ -33,7 +33,7 @@ def select_extreme(
     return np.asarray(choices[np.argmax(sign * calculator.costs(cost, choices))])
 
 
-def _edge_costs(diagram: Diagram, tables: list[FloatArray]) -> FloatArray:
+def _edge_costs(diagram: DecisionDiagram, tables: list[FloatArray]) -> FloatArray:
     """Return what each edge adds to a chain cost, [edges]; 0 for edges within a layer."""
     *tables, head = tables
     tables[-1] = tables[-1] + head[:, 0]

@@ -21,7 +21,7 @@ from tabnas.errors import (
 from tabnas.feasible._chain import MAX_EDGES, TooManyStatesError, compile_chain
 from tabnas.feasible._conditional_policy import ConditionalPolicy, ExactConditionalPolicy
 from tabnas.feasible._cost_calculator import MAX_ENUMERATED, CostCalculator
-from tabnas.feasible._diagram import Diagram
+from tabnas.feasible._diagram import DecisionDiagram
 from tabnas.feasible._enumeration import compile_enumeration
 from tabnas.feasible._extremes import find_extreme, select_extreme
 from tabnas.feasible._logits import Logits, log_probabilities
@@ -88,7 +88,7 @@ class FeasibleSet:
 
     # --- methods ----------------------------------------------------------------------------------
 
-    def _choose_method(self, wanted: Method | None) -> tuple[Method, Diagram | None]:
+    def _choose_method(self, wanted: Method | None) -> tuple[Method, DecisionDiagram | None]:
         reason = "a limited cost is not a sum over layers"
         if wanted in (None, "chain") and self._calculator.has_only_chain_costs:
             try:
@@ -117,7 +117,7 @@ class FeasibleSet:
         """Whether results are exact rather than estimates."""
         return self._diagram is not None
 
-    def _require_diagram(self) -> Diagram:
+    def _require_diagram(self) -> DecisionDiagram:
         if self._diagram is None:
             raise InexactError(
                 "this feasible set is estimated from samples and cannot be counted or listed; "
@@ -207,7 +207,7 @@ class FeasibleSet:
         """Return for each layer the candidate widths that occur in no feasible architecture."""
         return [
             tuple(width for width, ok in zip(layer, reachable, strict=False) if not ok)
-            for layer, reachable in zip(self.space.candidates, self.reachable(), strict=True)
+            for layer, reachable in zip(self.space.widths, self.reachable(), strict=True)
         ]
 
     def cheapest(self, cost: CostLike | None = None) -> Architecture:

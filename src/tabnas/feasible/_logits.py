@@ -50,7 +50,7 @@ def _pad(space: SearchSpace, logits: ArrayLike | Sequence[ArrayLike]) -> FloatAr
     try:
         if isinstance(logits, list | tuple) and len(logits) == space.depth:
             layers = [np.asarray(layer, dtype=np.float64) for layer in logits]
-            counts = [(len(candidates),) for candidates in space.candidates]
+            counts = [(len(candidates),) for candidates in space.widths]
             if [layer.shape for layer in layers] == counts:
                 padded = np.full(shape, -np.inf)
                 padded[space.mask] = np.concatenate(layers)

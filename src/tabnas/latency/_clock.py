@@ -31,7 +31,7 @@ class Clock:
 
     rounds: int = 12
     slice_us: float = 8_000.0
-    min_calls: int = 3  # in a slice, but long they take
+    min_calls: int = 3  # in a slice, however long they take
     warmup_calls: int = 2
     timer_ns: Callable[[], int] = perf_counter_ns
 

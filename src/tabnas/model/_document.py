@@ -50,11 +50,11 @@ def digest(data: bytes) -> str:
 
 
 def render_document(content: Mapping[str, Any]) -> bytes:
-    """Return the signed document of these fields; the same content gives the same bytes."""
-    unsigned = {"kind": KIND, "format": FORMAT, **content}
+    """Return the fields with their checksum; the same content gives the same bytes."""
+    payload = {"kind": KIND, "format": FORMAT, **content}
     try:
-        signed = unsigned | {"sha256": digest(_canonical(unsigned))}
-        text = json.dumps(signed, allow_nan=False, indent=1, sort_keys=True)
+        document = payload | {"sha256": digest(_canonical(payload))}
+        text = json.dumps(document, allow_nan=False, indent=1, sort_keys=True)
     except (TypeError, ValueError) as error:
         raise TabNASError(
             f"a model can only be saved if it holds texts, numbers and booleans: {error}"
@@ -79,9 +79,9 @@ def parse_document(data: bytes, name: str) -> ModelDocument:
 
 
 def _compute_digest(content: Mapping[str, Any], name: str) -> str:
-    unsigned = {key: value for key, value in content.items() if key != "sha256"}
+    payload = {key: value for key, value in content.items() if key != "sha256"}
     try:
-        return digest(_canonical(unsigned))
+        return digest(_canonical(payload))
     except (ValueError, RecursionError) as error:  # a number beyond the floats, such as 1e999
         raise DecodeError(f"{name} cannot be read as JSON: {error}") from None
 

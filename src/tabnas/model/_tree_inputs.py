@@ -13,7 +13,7 @@ from tabnas.data import Encoded, Table, TableEncoder
 from tabnas.data.columns import (
     BooleanColumn,
     DatetimeColumn,
-    EncodedColumn,
+    FittedColumn,
     Int32Array,
     NumericColumn,
 )
@@ -118,7 +118,7 @@ class EncodedTreeMatrix:
         return self.inputs.from_encoded(selected)
 
 
-def _from_numbers(column: EncodedColumn, values: object, rows: int) -> FloatArray:
+def _from_numbers(column: FittedColumn, values: object, rows: int) -> FloatArray:
     """Return a numeric column unscaled, with NaN for missing values."""
     center = 0.0
     if isinstance(column, NumericColumn):
@@ -133,7 +133,7 @@ def _from_numbers(column: EncodedColumn, values: object, rows: int) -> FloatArra
     return np.clip(inputs - center, -largest, largest) if center else inputs
 
 
-def _with_nan(column: EncodedColumn, numeric: FloatArray | Float32Array) -> FloatArray:
+def _with_nan(column: FittedColumn, numeric: FloatArray | Float32Array) -> FloatArray:
     """Return a column's numbers with NaN for missing values, without their indicator."""
     if getattr(column, "marks_missing", False):
         return np.where(numeric[:, -1:] > 0, np.nan, numeric[:, :-1])
@@ -142,7 +142,7 @@ def _with_nan(column: EncodedColumn, numeric: FloatArray | Float32Array) -> Floa
     return np.asarray(numeric, np.float64)
 
 
-def _from_codes(column: EncodedColumn, codes: Int32Array) -> FloatArray:
+def _from_codes(column: FittedColumn, codes: Int32Array) -> FloatArray:
     missing = _has_missing(column) & (codes == column.categories - 1)
     inputs = [codes]
     if _has_too_many(column):
@@ -152,9 +152,9 @@ def _from_codes(column: EncodedColumn, codes: Int32Array) -> FloatArray:
     return np.where(missing[:, None], np.nan, np.stack(inputs, axis=1))
 
 
-def _has_too_many(column: EncodedColumn) -> bool:
+def _has_too_many(column: FittedColumn) -> bool:
     return column.categories - _has_missing(column) > MAX_TREE_CATEGORIES
 
 
-def _has_missing(column: EncodedColumn) -> bool:
+def _has_missing(column: FittedColumn) -> bool:
     return bool(getattr(column, "has_missing", False))

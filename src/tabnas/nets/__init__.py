@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.nets._engine import MAX_GRADIENT_NORM, Engine, Rows, State
-from tabnas.nets._engines import ENGINES, EngineFactory, load_engine
+from tabnas.nets._engines import ENGINES, EngineFactory, warm_up_engine
 from tabnas.nets._errors import (
     LostRankError,
     MissingTorchError,
@@ -59,7 +59,7 @@ __all__ = [
     "TrainingRows",
     "TrainingSettings",
     "WindowedBatches",
-    "load_engine",
     "plain_forward",
     "train",
+    "warm_up_engine",
 ]

@@ -69,7 +69,7 @@ def get_engine_factory(engine: str | EngineFactory) -> EngineFactory:
     return ENGINES[engine]
 
 
-def load_engine(engine: str | EngineFactory) -> None:
+def warm_up_engine(engine: str | EngineFactory) -> None:
     """Import an engine and compile its kernels, so that later timings do not include it."""
     factory = get_engine_factory(engine)
     if isinstance(factory, LazyEngine):

@@ -64,10 +64,10 @@ class SuperNetShape:
         _check_ends(space, task)
         self.space = space
         self.task = task
-        widths = [tuple(w for w in layer if w != ABSENT) for layer in space.candidates]
+        widths = [tuple(w for w in layer if w != ABSENT) for layer in space.widths]
         # layers after one that is always absent can never be present
         self.max_depth = next((i for i, layer in enumerate(widths) if not layer), len(widths))
-        optional = (i for i, layer in enumerate(space.candidates) if ABSENT in layer)
+        optional = (i for i, layer in enumerate(space.widths) if ABSENT in layer)
         shallowest = min(next(optional, self.max_depth), self.max_depth)
         unit_widths = [(task.inputs.width,), *widths[: self.max_depth]]
         self.depths = tuple(range(shallowest, self.max_depth + 1))

@@ -102,7 +102,7 @@ class GroundTruth:
 
     @cached_property
     def _index(self) -> IntArray:
-        index = np.full([len(layer) for layer in self.space.candidates], -1)
+        index = np.full([len(layer) for layer in self.space.widths], -1)
         index[tuple(self.choices.T)] = np.arange(len(self.choices))
         return index
 

@@ -99,7 +99,7 @@ class GroundTruthBuilder:
         space = plan.feasible.space
         return {
             "space": {
-                "candidates": [list(layer) for layer in space.candidates],
+                "candidates": [list(layer) for layer in space.widths],
                 "inputs": space.inputs,
                 "outputs": space.outputs,
                 "embedding_parameters": space.embedding_parameters,

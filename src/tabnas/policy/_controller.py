@@ -180,6 +180,6 @@ class Controller:
                 f"`quality` must have one value per architecture and the shape "
                 f"{choices.shape[:-1]}, got {quality.shape}"
             )
-        if (choices < 0).any() or (choices >= [len(layer) for layer in space.candidates]).any():
+        if (choices < 0).any() or (choices >= [len(layer) for layer in space.widths]).any():
             raise TabNASError("`choices` must be indices of candidate widths, got others")
         return choices, quality

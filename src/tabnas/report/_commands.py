@@ -187,8 +187,8 @@ def _split(data: TableSource, settings: RunSettings) -> list[list[str]]:
             if not 0 < share < 1:
                 raise NoCommandError
             words.append(_option(name, str(share)))
-    if settings.order_column is not None:
-        words.append(_option(f"{settings.order}_column", settings.order_column))
+    if settings.split_column is not None:
+        words.append(_option(f"{settings.split}_column", settings.split_column))
     return words
 
 

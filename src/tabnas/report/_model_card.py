@@ -144,12 +144,12 @@ def _split_purposes(result: RunResult) -> dict[str, str]:
 
 def _describe_split(source: RunConfig) -> str:
     """Return how the rows were split."""
-    order, column = (source.settings.get(name) for name in ("order", "order_column"))
+    split, column = (source.settings.get(name) for name in ("split", "split_column"))
     by = escape(shorten(column))
     own = [
-        split
-        for split in ("validation", "test")
-        if source.data is not None and getattr(source.data, split)
+        name
+        for name in ("validation", "test")
+        if source.data is not None and getattr(source.data, name)
     ]
     latest = "validation rows" if "test" in own else "test rows"
     ways = {
@@ -157,7 +157,7 @@ def _describe_split(source: RunConfig) -> str:
         "group": f"Rows of one group, by the column {by}, are in the same split.",
         "random": "Rows were split at random.",
     }
-    sentences = [ways.get(order, "") if isinstance(order, str) and len(own) < 2 else ""]
+    sentences = [ways.get(split, "") if isinstance(split, str) and len(own) < 2 else ""]
     if own:
         files = "a separate file" if len(own) == 1 else "separate files"
         sentences.append(f"The {join_words(own)} rows came as {files}.")

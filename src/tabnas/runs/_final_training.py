@@ -88,7 +88,7 @@ def train_final_model(
 def _note_unmeasured(latency: LatencyPlan) -> str:
     return (
         "the latency of the model was not measured: that it meets the limit is predicted by the "
-        f"table of {latency.machine}, measured {latency.measured_on}"
+        f"table of {latency.machine}, measured {latency.measured_date}"
     )
 
 
@@ -112,9 +112,9 @@ def _load_latencies(
             source="the measured latencies",
         )
         if not set(measured) <= {str(one.architecture) for one in ranked}:
-            raise TabNASError("measured latencies must be of candidates")
+            raise TabNASError("the measured latencies are not those of candidates")
         if any(set(latencies) != set(check.limits) for latencies in measured.values()):
-            raise TabNASError("measured latencies must be of the limited costs")
+            raise TabNASError("the measured latencies are not those of the limited costs")
     return dict(measured)
 
 
@@ -166,7 +166,7 @@ def _train_for_evaluation(
     checkpoint: StepStore,
 ) -> Weights:
     """Train on all rows of the folds; without folds, once more on the training rows."""
-    rows: TrainingSource = run.data.development if run.plan.folds else run.data.train
+    rows: TrainingSource = run.data.train_and_validation if run.plan.folds else run.data.train
     try:
         return _train_on("final training", rows, run, chosen, index, on_progress, checkpoint)
     except NonFiniteLossError:
@@ -190,9 +190,9 @@ def _train_on(
     name = phase if index == 0 else f"{phase} {index + 1}"
     if name not in checkpoint:
         trainer = make_final_trainer(chosen, rows.examples, run.plan)
-        checkpoint.begin(name, trainer)
+        checkpoint.start_or_restore(name, trainer)
         on_fraction = make_fraction_callback(phase, 0, 1, str(chosen.architecture), on_progress)
-        trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.on_step))
+        trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.save_if_due))
         on_fraction(1.0)
         checkpoint.record(name, {}, trainer.net.weights())
     return checkpoint.arrays(name)

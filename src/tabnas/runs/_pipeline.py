@@ -20,7 +20,7 @@ from tabnas.model import (
     primary_loss,
     trivial_prediction,
 )
-from tabnas.nets import load_engine
+from tabnas.nets import warm_up_engine
 from tabnas.results import Diagnostics, LimitEffect, Snapshot
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
@@ -107,7 +107,7 @@ class PlannedRun(RunContext):
         seconds = {"preparation": self.seconds}
         with checkpoint.handle_signals():
             with measure_seconds(seconds, "preparation"):
-                load_engine(self.plan.engine)
+                warm_up_engine(self.plan.engine)
             with measure_seconds(seconds, "search"):
                 search = search_step(self, on_progress, checkpoint)
             return train_and_evaluate(self, search, on_progress, checkpoint, seconds)
@@ -185,7 +185,7 @@ def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
     """Return the metric that candidates are chosen by; raise an error if the rows lack it."""
     task = data.target.task
     metric = get_metric(settings.metric, task) if settings.metric else default_metric(task)
-    rows = data.development if data.folds else data.validation
+    rows = data.train_and_validation if data.folds else data.validation
     guess = trivial_prediction(data.target, rows.y, rows.weight, len(rows))
     primary_loss(metric, data.target, rows.y, guess, rows.weight)
     return metric

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 ENGINE = "torch.distributed"
 """The engine that shares its work between processes."""
 TIMEOUT = timedelta(minutes=10)
-"""A process that does not answer for so long is lost; one that dies is noticed at once."""
+"""A process that does not answer within this time is lost; one that dies is noticed at once."""
 REPORT_TIMEOUT = 3.0  # seconds that the others wait for the first to report an error
 HEARD_TIMEOUT = 0.5  # seconds that it waits for them: the key-value store may end with it
 POLL_SECONDS = 0.02
 STOP_SECONDS = 30.0
-"""If torchrun is gone, processes have so long to stop; torchrun gives them as much."""
+"""Seconds that processes have to stop if torchrun is gone; torchrun gives them as much."""
 REPORTED, HEARD = "tabnas/reported", "tabnas/heard"
 
 
@@ -60,7 +60,7 @@ class Ranks:
         """Return the largest number of all processes."""
         return number
 
-    def is_reporter(self) -> bool:
+    def elect_reporter(self) -> bool:
         """Return whether this process reports why the run ends; true for exactly one."""
         return True
 
@@ -109,8 +109,11 @@ class DistributedRanks(Ranks):
     def all_reduce_max(self, number: int) -> int:
         return max(self._group.announce(b"largest", number).wait_all())
 
-    def is_reporter(self) -> bool:
-        """Return true in the first process; if it is gone, in the next one that asks."""
+    def elect_reporter(self) -> bool:
+        """Return true in the first process; if it is gone, in the next one that asks.
+
+        The other processes wait for its report. From here on, signals are ignored.
+        """
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):  # that the launcher sends now
                 signal.signal(number, signal.SIG_IGN)

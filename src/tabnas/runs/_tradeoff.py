@@ -12,7 +12,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
-from tabnas.nets import load_engine
+from tabnas.nets import warm_up_engine
 from tabnas.runs._context import RunContext
 from tabnas.runs._pipeline import Outcome, PlannedRun, choose_metric, train_and_evaluate
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
@@ -218,7 +218,7 @@ def _execute(
 ) -> tuple[Outcome, ...]:
     shared_seconds = {"preparation": tradeoff.seconds}
     with measure_seconds(shared_seconds, "preparation"):
-        load_engine(tradeoff.runs[0].plan.engine)
+        warm_up_engine(tradeoff.runs[0].plan.engine)
     with measure_seconds(shared_seconds, "search"):
         searches = [
             search

@@ -54,7 +54,7 @@ class PaperSampler(ChildSampler):
         self.skip_infeasible = skip_infeasible
         everything = FeasibleSet(feasible.space, Budget())
         self._sampled_from = feasible if skip_infeasible else everything
-        self._full = np.array([len(layer) - 1 for layer in feasible.space.candidates])
+        self._full = np.array([len(layer) - 1 for layer in feasible.space.widths])
 
     def sample(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
         drawn = self._sampled_from.condition_normalized(policy.log_p).sample(n, rng)
@@ -169,7 +169,7 @@ def _condition_by_depth(allowed: FeasibleSet) -> list[ConditionalPolicy]:
     if not allowed.is_exact:  # rejection sampling would hardly find a rare depth
         return [allowed.condition()]
     absent = np.zeros(space.mask.shape, bool)
-    for layer, candidates in enumerate(space.candidates):
+    for layer, candidates in enumerate(space.widths):
         absent[layer, : len(candidates)] = np.array(candidates) == ABSENT
     parts = []
     for depth in range(1, space.depth + 1):

@@ -64,7 +64,7 @@ class History:
         sizes = read_counts(state, "count", steps.shape)
         quality = read_floats(state, "quality", (None,), finite=False)
         choices = read_counts(state, "choices", (len(quality), space.depth if len(steps) else 0))
-        known = [len(layer) for layer in space.candidates][: choices.shape[1]]
+        known = [len(layer) for layer in space.widths][: choices.shape[1]]
         if sum(sizes.tolist()) != len(quality) or (choices >= known).any():
             raise TabNASError("the evaluations of a search must be of architectures of its space")
         ends = np.cumsum(sizes)[:-1]

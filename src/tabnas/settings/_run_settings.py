@@ -16,7 +16,7 @@ from tabnas.shares import Shares
 from tabnas.space import COSTS, MEASURED_COSTS, Budget, Cost, Limit
 from tabnas.types import Scaling
 
-Order = Literal["random", "time", "group"]
+SplitKind = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
 Number = int | float
 MAX_WIDTH = 1 << 14
@@ -65,10 +65,10 @@ class RunSettings:
     )
     shares: Shares = field(default_factory=Shares)
     """The fractions of the table for validation and for the final test."""
-    order: Order = "random"
+    split: SplitKind = "random"
     """How rows are split: at random (by class), by time (the latest are the test), by group."""
-    order_column: str | None = None
-    """The column of times or groups, for the orders "time" and "group". It is no feature then."""
+    split_column: str | None = None
+    """The column of times or groups, for the splits "time" and "group"; not used as a feature."""
     layers: int | None = setting(
         None,
         kind="integer",
@@ -113,7 +113,7 @@ class RunSettings:
         "more candidates are tried, at most one per 100 rows, unless --candidates is given. "
         "With less, networks are smaller. "
         "The comparison with boosted trees can take longer on large tables.",
-        shown_default="as long as it pays",
+        shown_default="until the planned epochs are trained",
         commands=("search",),
     )
     candidates: int | None = setting(
@@ -216,12 +216,12 @@ class RunSettings:
             )
 
     def _check_order(self) -> None:
-        if self.order not in get_args(Order):
-            hint = did_you_mean(str(self.order), get_args(Order))
-            raise TabNASError(f"there is no order {self.order!r}; {hint}")
-        if self.order_column is not None:
-            check_type("order_column", self.order_column, str, "a text")
-        if (self.order == "random") != (self.order_column is None):
+        if self.split not in get_args(SplitKind):
+            hint = did_you_mean(str(self.split), get_args(SplitKind))
+            raise TabNASError(f"there is no split {self.split!r}; {hint}")
+        if self.split_column is not None:
+            check_type("split_column", self.split_column, str, "a text")
+        if (self.split == "random") != (self.split_column is None):
             raise TabNASError(
                 "a split by time or by group needs the name of its column, and a random one none"
             )

@@ -44,11 +44,11 @@ def default_space(
     has the narrowest width all the same, so that an error can name the cheapest network.
 
     >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
-    >>> space.candidates[0]
+    >>> space.widths[0]
     (0, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80)
-    >>> [layer[-1] for layer in space.candidates]
+    >>> [layer[-1] for layer in space.widths]
     [80, 112, 112]
-    >>> default_space(Budget(parameters=1_000_000), inputs=16, outputs=26).candidates[0][:8]
+    >>> default_space(Budget(parameters=1_000_000), inputs=16, outputs=26).widths[0][:8]
     (0, 8, 16, 32, 64, 128, 160, 192)
     """
     ends = {
@@ -75,13 +75,13 @@ def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
     >>> small, large = (
     ...     default_space(Budget(parameters=limit), inputs=30, outputs=1) for limit in (500, 5_000)
     ... )
-    >>> [space.candidates[0][1] for space in (small, large, spanning_space([small, large]))]
+    >>> [space.widths[0][1] for space in (small, large, spanning_space([small, large]))]
     [2, 8, 2]
-    >>> [space.candidates[0][-1] for space in (small, large, spanning_space([small, large]))]
+    >>> [space.widths[0][-1] for space in (small, large, spanning_space([small, large]))]
     [28, 256, 256]
     """
     first = spaces[0]
-    layers = zip_longest(*(space.candidates for space in spaces), fillvalue=(ABSENT,))
+    layers = zip_longest(*(space.widths for space in spaces), fillvalue=(ABSENT,))
     return SearchSpace(
         [sorted(set().union(*candidates)) for candidates in layers],
         inputs=first.inputs,

@@ -31,7 +31,7 @@ PAPER_WIDTHS = (
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """All feed-forward networks whose layer i has one of `candidates[i]` as its width.
+    """All feed-forward networks whose layer i has one of `widths[i]` as its width.
 
     A candidate 0 makes a layer optional. Only trailing layers may be absent, so that every network
     has exactly one encoding; if all are, the network is linear.
@@ -51,20 +51,20 @@ class SearchSpace:
     (1, 1)
     """
 
-    candidates: tuple[tuple[int, ...], ...]
+    widths: tuple[tuple[int, ...], ...]
     inputs: int
     outputs: int
     embedding_parameters: int = 0
 
     def __init__(
         self,
-        candidates: Iterable[Iterable[int]],
+        widths: Iterable[Iterable[int]],
         *,
         inputs: int,
         outputs: int,
         embedding_parameters: int = 0,
     ) -> None:
-        layers = tuple(_layer(i, layer) for i, layer in enumerate(candidates, start=1))
+        layers = tuple(_layer(i, layer) for i, layer in enumerate(widths, start=1))
         if not layers:
             raise TabNASError("a search space must have at least one layer, got none")
         if len(layers) > MAX_LAYERS:
@@ -77,7 +77,7 @@ class SearchSpace:
                     f"only trailing layers may be absent: layer {i + 1} has the candidate width 0, "
                     f"so layer {i + 2} must have it too"
                 )
-        object.__setattr__(self, "candidates", layers)
+        object.__setattr__(self, "widths", layers)
         sizes = {
             "inputs": _check_size("inputs", inputs, minimum=1, maximum=MAX_UNITS),
             "outputs": _check_size("outputs", outputs, minimum=1, maximum=MAX_UNITS),
@@ -113,27 +113,27 @@ class SearchSpace:
     @property
     def depth(self) -> int:
         """The number of layers, optional ones included."""
-        return len(self.candidates)
+        return len(self.widths)
 
     @cached_property
     def max_choices(self) -> int:
         """The largest number of candidates of any layer: arrays over choices are this wide."""
-        return max(len(layer) for layer in self.candidates)
+        return max(len(layer) for layer in self.widths)
 
     @property
     def has_optional_layers(self) -> bool:
         """Whether a layer may be absent."""
-        return ABSENT in self.candidates[-1]
+        return ABSENT in self.widths[-1]
 
     @cached_property
     def is_ragged(self) -> bool:
         """Whether the layers have different numbers of candidates."""
-        return any(len(layer) < self.max_choices for layer in self.candidates)
+        return any(len(layer) < self.max_choices for layer in self.widths)
 
     @cached_property
     def mask(self) -> BoolArray:
         """[layers, max_choices]: True where the layer has this candidate, False in the padding."""
-        counts = np.array([len(layer) for layer in self.candidates])
+        counts = np.array([len(layer) for layer in self.widths])
         return np.asarray(np.arange(self.max_choices) < counts[:, None])
 
     @cached_property
@@ -141,14 +141,14 @@ class SearchSpace:
         """The exact number of distinct architectures."""
         # sum over depths: all layers up to the depth are present, the next one is absent
         total, present = 0, 1
-        for layer in self.candidates:
+        for layer in self.widths:
             total += present * (ABSENT in layer)
             present *= len(layer) - (ABSENT in layer)
         return total + present
 
     def architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
         """Return the architecture that `choices` (one index per layer) encodes."""
-        widths = [layer[j] for layer, j in zip(self.candidates, choices, strict=True)]
+        widths = [layer[j] for layer, j in zip(self.widths, choices, strict=True)]
         while widths and widths[-1] == ABSENT:
             widths.pop()
         if ABSENT in widths:
@@ -166,7 +166,7 @@ class SearchSpace:
                 f"{architecture} has {architecture.depth}"
             )
         widths = architecture.widths + (ABSENT,) * missing
-        for i, (width, layer) in enumerate(zip(widths, self.candidates, strict=True), start=1):
+        for i, (width, layer) in enumerate(zip(widths, self.widths, strict=True), start=1):
             if width in layer:
                 continue
             if width == ABSENT:
@@ -178,9 +178,7 @@ class SearchSpace:
                 f"{architecture} is not in this space: layer {i} has no candidate width {width}, "
                 f"only {', '.join(map(str, layer))}"
             )
-        return tuple(
-            layer.index(width) for width, layer in zip(widths, self.candidates, strict=True)
-        )
+        return tuple(layer.index(width) for width, layer in zip(widths, self.widths, strict=True))
 
     def __contains__(self, architecture: object) -> bool:
         if not isinstance(architecture, Architecture | str):

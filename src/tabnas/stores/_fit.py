@@ -13,7 +13,7 @@ from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
     DatetimeColumn,
-    EncodedColumn,
+    FittedColumn,
     HashedColumn,
     NumericColumn,
 )
@@ -68,7 +68,7 @@ def _fit_column(
     summary: Summary,
     layout: Layout,
     settings: StoreSettings,
-) -> EncodedColumn:
+) -> FittedColumn:
     sampled = summary.sample.values
     values: Any = sampled.column(name) if name in sampled.column_names else None
     missing = known.missing > 0

@@ -50,7 +50,7 @@ class Layerwise(BatchStrategy):
         self.buckets = check_int("buckets", buckets, minimum=1)
         self.keep = check_int("keep", keep, minimum=1)
         space = feasible.space
-        self._base = np.array([len(layer) - 1 for layer in space.candidates])
+        self._base = np.array([len(layer) - 1 for layer in space.widths])
         self._bases = {tuple(self._base.tolist())}
         self._extend([()])
 
@@ -74,7 +74,7 @@ class Layerwise(BatchStrategy):
     def _extend(self, prefixes: list[Prefix]) -> None:
         """Extend prefixes by every candidate of the next layer, and complete them within V."""
         layer = len(prefixes[0])
-        candidates = range(len(self.feasible.space.candidates[layer]))
+        candidates = range(len(self.feasible.space.widths[layer]))
         longer = [(*prefix, choice) for prefix in prefixes for choice in candidates]
         completions = {prefix: self._complete(prefix) for prefix in longer}
         self._completions = {k: full for k, full in completions.items() if full is not None}

@@ -39,7 +39,7 @@ class PolynomialBasis:
         space = feasible.space
         occurs = feasible.marginals() > 0
         self._scaled = np.zeros((space.depth, space.max_choices))
-        for layer, widths in enumerate(space.candidates):
+        for layer, widths in enumerate(space.widths):
             logs = np.log1p(widths)
             inside = logs[occurs[layer, : len(logs)]]
             low, high = inside.min(), inside.max()

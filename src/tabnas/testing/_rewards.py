@@ -78,7 +78,7 @@ def check_values(reward: Reward) -> None:
 def check_limit(reward: Reward) -> None:
     """Check that values never rise with the cost over the limit, also for negative qualities."""
     space = reward.feasible.space
-    every = np.indices([len(layer) for layer in space.candidates]).reshape(space.depth, -1).T
+    every = np.indices([len(layer) for layer in space.widths]).reshape(space.depth, -1).T
     every = every[reward.needs_evaluation(every)]  # rejected architectures have no value
     ratio = reward.feasible.cost_ratio(every)
     order = np.argsort(ratio)
@@ -119,7 +119,7 @@ def check_score(reward: Reward) -> None:
 def check_skipped_steps(reward: Reward) -> None:
     """Check that a step without any architecture to evaluate changes nothing."""
     space = reward.feasible.space
-    every = np.indices([len(layer) for layer in space.candidates]).reshape(space.depth, -1).T
+    every = np.indices([len(layer) for layer in space.widths]).reshape(space.depth, -1).T
     dropped = every[~reward.needs_evaluation(every)]
     if len(dropped) == 0:
         return

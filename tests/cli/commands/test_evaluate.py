@@ -41,6 +41,6 @@ def test_rows_without_targets_or_with_new_labels_are_refused(
     for file, sentence in (
         ("without.csv", "must have the target column 'kind'"),
         ("missing.csv", "'kind' is missing in all"),
-        ("unseen.csv", "'kind' in row 5 is 'purple', which training had not"),
+        ("unseen.csv", "'kind' in row 5 is 'purple', which does not occur in the training rows"),
     ):
         assert sentence in run_refused(["evaluate", str(finished / "classes"), file], capsys)

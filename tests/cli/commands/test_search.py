@@ -72,7 +72,10 @@ def run_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str
         ([*KIND, *LIMIT, "--validation", "god.csv"], "did you mean 'good.csv'?"),
         ([*KIND, *LIMIT, "--test", "none.csv"], "--test 'none.csv': there is no file"),
         ([*KIND, *LIMIT, "--validation", "aimless.csv"], "--validation 'aimless.csv': there is no"),
-        ([*KIND, *LIMIT, "--test", "unseen.csv"], "'purple', which training had not"),
+        (
+            [*KIND, *LIMIT, "--test", "unseen.csv"],
+            "'purple', which does not occur",
+        ),
         ([*KIND, *LIMIT, "--validation", "150%"], "between 0 and 1, or a file, got '150%'"),
         ([*KIND, *LIMIT, "--validation", "1.5"], "between 0 and 1, or a file, got '1.5'"),
         ([*KIND, *LIMIT, "--validation", "0.9"], "leave rows for training"),

@@ -55,7 +55,7 @@ near_128 = st.sampled_from([1, 7, 8, 9, 120, 121, 127, 128, 129, 136, 137, 144, 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
     space = draw(spaces(max_layers=3, max_widths=3))
-    candidates = space.candidates
+    candidates = space.widths
     if draw(st.booleans()):
         layers = draw(st.integers(1, 3))
         width_lists = st.lists(near_128, min_size=1, max_size=3, unique=True)

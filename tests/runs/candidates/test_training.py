@@ -41,7 +41,7 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
     assert plan.folds == 5
     training = CrossValidation(Architecture((4,)), prepared, plan, METRICS[metric])
     candidate = training.run()
-    development = prepared.development
+    development = prepared.train_and_validation
     outputs = training.state_dict()["outputs"][candidate.stop_after - 1]
     training_weight = development.examples.weight
     assert not np.allclose(training_weight, development.weight)  # classes are balanced
@@ -59,7 +59,7 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
 
 def nested_predictions(training: CrossValidation, prepared: PreparedData, plan: Plan) -> np.ndarray:
     """Predict each fold with the epoch and the temperature chosen on the other folds."""
-    all_outputs, rows = training.state_dict()["outputs"], prepared.development
+    all_outputs, rows = training.state_dict()["outputs"], prepared.train_and_validation
     nested = np.empty_like(all_outputs[0])
     for inside, outside in split_folds(prepared, plan):
         y, weight = rows.y[inside], rows.examples.weight[inside]
@@ -91,7 +91,7 @@ def test_no_row_is_scored_by_an_epoch_that_it_has_chosen() -> None:
     training._trainer.training = replace(plan.training, epochs=1)
     candidate = training.run()
     chosen = training._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
-    seen = primary_loss("log_loss", prepared.target, prepared.development.y,
+    seen = primary_loss("log_loss", prepared.target, prepared.train_and_validation.y,
                         prepared.target_prediction(chosen))  # fmt: skip
     assert seen < np.log(2)  # seemingly better than chance
     assert candidate.loss > np.log(2)
@@ -111,10 +111,10 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
         Architecture((4,)), prepared, plan, default_metric(prepared.target.task)
     )
     training.run()
-    heavy = prepared.development.weight > 1
+    heavy = prepared.train_and_validation.weight > 1
     error = np.where(heavy, [[1.0], [0.5], [0.0]], [[0.0], [2.0], [0.0]])  # after each epoch
     error[2, np.nonzero(heavy)[0][::5]] = 2.0  # a few large errors are worse than many small ones
-    values = prepared.development.examples.values[:, 0]
+    values = prepared.train_and_validation.examples.values[:, 0]
     answers = (2 * values - 1) * (3 - error) if target == "kind" else values + error
     outputs = answers[:, :, None].astype(np.float32)
     finished_state = training.state_dict() | {"outputs": outputs}
@@ -144,7 +144,7 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
         "log_loss", prepared.target, validation.y, predictions, validation.weight
     )
     assert candidate.loss == expected
-    final = make_final_trainer(candidate, prepared.development.examples, plan)
+    final = make_final_trainer(candidate, prepared.train_and_validation.examples, plan)
     assert final.run().epochs == candidate.stop_after
 
 
@@ -155,7 +155,7 @@ def test_folds_of_groups_have_equally_many_rows() -> None:
     arrow = rows.arrow.set_column(rows.arrow.column_names.index("house"), "house", house)
     data = LabelledTable.from_table(Table(arrow).drop(["value"]), "kind")
     settings = replace(
-        SETTINGS, drop=("day",), order="group", order_column="house", shares=Shares(test=0.0)
+        SETTINGS, drop=("day",), split="group", split_column="house", shares=Shares(test=0.0)
     )
     prepared = prepare_data(data, settings)
     held_out = [outside for _, outside in split_folds(prepared, make_plan(prepared, settings))]
@@ -170,6 +170,6 @@ def test_folds_are_stratified(seed: int) -> None:
         LabelledTable.from_table(make_table(131).drop(["value"]), "kind"), settings
     )
     held_out = [outside for _, outside in split_folds(prepared, make_plan(prepared, settings))]
-    assert sorted(np.concatenate(held_out)) == list(range(len(prepared.development)))
-    counts = np.array([np.bincount(prepared.development.y[rows]) for rows in held_out])
+    assert sorted(np.concatenate(held_out)) == list(range(len(prepared.train_and_validation)))
+    counts = np.array([np.bincount(prepared.train_and_validation.y[rows]) for rows in held_out])
     assert np.ptp(counts, axis=0).max() <= 1

@@ -54,7 +54,7 @@ def test_an_ignored_interrupt_stays_ignored_and_sigterm_stops(tmp_path: Path) ->
     def interrupt_then_terminate() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.raise_signal(number)
-            checkpoint.on_step()
+            checkpoint.save_if_due()
 
     default = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -70,7 +70,7 @@ def test_useful_columns_are_more_important_than_useless_ones() -> None:
 def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
     data = LabelledTable.from_table(make_table(60).drop(["value", "day", "house"]), "kind")
     prepared = prepare_data(data, RunSettings(limits={"parameters": 300}))
-    development = prepared.development
+    development = prepared.train_and_validation
     losses = iter([1.0, *(1.5, 2.5, 2.0, 2.0, 2.0), *(1.0,) * 5, *(0.5,) * 5])
     seen: list[Encoded] = []
 

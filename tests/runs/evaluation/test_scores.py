@@ -35,7 +35,7 @@ def fit_expected_trees(run: PlannedRun):
     data = make_weighted_rows()
     split = split_rows(data, run.settings, has_validation=False, has_test=False)
     inputs = TreeInputs(run.data.encoder)
-    development = run.data.development.training_weight
+    development = run.data.train_and_validation.training_weight
 
     def rows(numbers: np.ndarray, weight: np.ndarray) -> TreeRows:
         matrix = inputs.encode(data.features, numbers)
@@ -62,7 +62,7 @@ def ignore_progress(progress: object) -> None:
 def test_with_folds_references_learn_from_all_development_rows(class_weight: str | None) -> None:
     run = make_run(class_weight=class_weight)
     assert run.plan.folds == 5
-    prepared, development_rows, test = run.data, run.data.development, run.data.test
+    prepared, development_rows, test = run.data, run.data.train_and_validation, run.data.test
     assert test is not None
     scored = score_references(run, ignore_progress)
     assert scored.boosted is not None

@@ -53,7 +53,7 @@ def planned_run() -> PlannedRun:
 def make_progress(
     planned_run: PlannedRun, step: int, steps: int, quality: float | None = 0.5
 ) -> Progress:
-    widths = planned_run.plan.feasible.space.candidates
+    widths = planned_run.plan.feasible.space.widths
     snapshot = Snapshot(
         step=step,
         progress=step / steps,
@@ -83,7 +83,7 @@ def test_progress_is_passed_on_and_its_events_can_be_read(
     assert loss == pytest.approx({step: 1 / (1 + step) for step in range(10)})
     assert list(read_scalars(log, "search/quality")) == list(range(3, 10))
     assert set(read_scalars(log, "search/most_likely_parameters").values()) == {200}
-    widths = planned_run.plan.feasible.space.candidates
+    widths = planned_run.plan.feasible.space.widths
     for k, layer in enumerate(widths, start=1):
         histogram = log.Histograms(f"widths/layer_{k}")[-1].histogram_value
         assert histogram.bucket == pytest.approx([1 / len(layer)] * len(layer))

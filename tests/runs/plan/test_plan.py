@@ -207,14 +207,14 @@ def test_little_time_limits_the_size_of_networks() -> None:
     assert short.largest_parameters < default.largest_parameters / 10
     assert f"none of more than {short.largest_parameters:,} parameters was tried" in short.notes[0]
     again = make_slow_plan(60.0, resolved=short.resolved)
-    assert again.feasible.space.candidates == short.feasible.space.candidates
+    assert again.feasible.space.widths == short.feasible.space.widths
     assert (again.resolved, again.notes) == (short.resolved, short.notes)
 
 
 def test_given_widths_are_kept_and_a_note_reports_the_few_epochs() -> None:
     short = make_slow_plan(2.0, widths=(0, 512, 1024))
     assert short.limit_share == 1.0
-    assert short.feasible.space.candidates[0] == (0, 512, 1024)
+    assert short.feasible.space.widths[0] == (0, 512, 1024)
     assert "1 of the usual 40 epochs" in short.notes[0]
 
 

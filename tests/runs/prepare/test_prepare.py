@@ -35,14 +35,16 @@ def test_every_row_is_in_one_part(table: Table) -> None:
     sizes = [len(prepared.train), len(prepared.validation), len(prepared.test)]
     assert sum(sizes) == 400
     assert sizes == pytest.approx([260, 100, 40], abs=2)
-    assert len(prepared.development) == sizes[0] + sizes[1]
+    assert len(prepared.train_and_validation) == sizes[0] + sizes[1]
     assert len(prepared.all_rows) == 400
 
 
 def test_parts_share_the_memory_of_the_development_rows(table: Table) -> None:
     prepared = prepare_data(make_labelled(table), make_settings())
     for part in (prepared.train, prepared.validation):
-        assert np.shares_memory(part.examples.numeric, prepared.development.examples.numeric)
+        assert np.shares_memory(
+            part.examples.numeric, prepared.train_and_validation.examples.numeric
+        )
 
 
 def test_the_test_part_influences_nothing() -> None:
@@ -53,7 +55,7 @@ def test_the_test_part_influences_nothing() -> None:
     assert second.encoder.to_dict() == first.encoder.to_dict()
     assert second.target == first.target
     for name in ("numeric", "categorical"):
-        before, after = (getattr(p.development.encoded, name) for p in (first, second))
+        before, after = (getattr(p.train_and_validation.encoded, name) for p in (first, second))
         np.testing.assert_array_equal(before, after)
 
 
@@ -64,7 +66,7 @@ def test_validation_rows_of_a_large_table_influence_nothing() -> None:
     second = prepare_data(
         make_labelled(_change_part(table, "validation"), "value"), make_settings()
     )
-    assert len(first.development) > MAX_CROSS_VALIDATED_ROWS
+    assert len(first.train_and_validation) > MAX_CROSS_VALIDATED_ROWS
     assert second.encoder.to_dict() == first.encoder.to_dict()
     assert second.target == first.target
     for name in ("numeric", "categorical"):
@@ -99,7 +101,7 @@ def collect_sizes(part, encoder) -> set[float]:
 
 
 def test_a_split_by_time_tests_on_the_latest(table: Table) -> None:
-    settings = make_settings(order="time", order_column="day", scaling="none")
+    settings = make_settings(split="time", split_column="day", scaling="none")
     prepared = prepare_data(make_labelled(table), settings)
     assert not any("day" in feature for feature in prepared.encoder.features)
     days = table.arrow.column("day").to_numpy()
@@ -116,7 +118,7 @@ def test_a_split_by_time_tests_on_the_latest(table: Table) -> None:
 
 
 def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
-    settings = make_settings(order="group", order_column="house", drop=("day",), scaling="none")
+    settings = make_settings(split="group", split_column="house", drop=("day",), scaling="none")
     prepared = prepare_data(make_labelled(table), settings)
     assert not any("house" in feature for feature in prepared.encoder.features)
     houses = table.arrow.column("house").to_numpy()
@@ -127,7 +129,9 @@ def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
         for part in (prepared.train, prepared.validation, prepared.test)
     ]
     assert sum(map(len, groups)) == len(set(houses)) == 20
-    development = prepared.development.encoded.numeric[:, prepared.encoder.features.index("size")]
+    development = prepared.train_and_validation.encoded.numeric[
+        :, prepared.encoder.features.index("size")
+    ]
     pairs = {
         (house_of[s], g)
         for s, g in zip(development.tolist(), prepared.groups.tolist(), strict=True)
@@ -139,9 +143,9 @@ def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
     for inside, outside in split_folds(prepared, plan):
         assert not set(prepared.groups[inside]) & set(prepared.groups[outside])
         seen += outside.tolist()
-    assert sorted(seen) == list(range(len(prepared.development)))
+    assert sorted(seen) == list(range(len(prepared.train_and_validation)))
     with pytest.raises(TabNASError, match="must tell when each row was"):
-        prepare_data(make_labelled(table), make_settings(order="time", order_column="colour"))
+        prepare_data(make_labelled(table), make_settings(split="time", split_column="colour"))
 
 
 def test_spaces_around_a_group_do_not_split_it(table: Table) -> None:
@@ -149,7 +153,7 @@ def test_spaces_around_a_group_do_not_split_it(table: Table) -> None:
     padded = [f"{' ' * (row % 3)}house {house_number}" for row, house_number in enumerate(house)]
     place = table.names.index("house")
     written = Table.from_data(table.arrow.set_column(place, "house", pa.array(padded)))
-    settings = make_settings(order="group", order_column="house", drop=("day",), scaling="none")
+    settings = make_settings(split="group", split_column="house", drop=("day",), scaling="none")
     prepared = prepare_data(make_labelled(written), settings)
     sizes = table.arrow.column("size").to_numpy().astype(np.float32)
     house_of = dict(zip(sizes.tolist(), house, strict=True))
@@ -166,7 +170,7 @@ def test_too_few_groups_are_not_cross_validated(houses: int, count: int) -> None
     arrow = make_table().arrow
     house = pa.array(np.arange(400) % houses)
     table = Table(arrow.set_column(arrow.column_names.index("house"), "house", house))
-    settings = make_settings(order="group", order_column="house", shares=Shares(test=0.0))
+    settings = make_settings(split="group", split_column="house", shares=Shares(test=0.0))
     assert prepare_data(make_labelled(table), settings).folds == count
 
 
@@ -256,7 +260,8 @@ def test_given_validation_and_test_rows_replace_the_shares() -> None:
     assert [len(prepared.train), len(prepared.validation), len(prepared.test)] == [300, 100, 50]
     column = prepared.encoder.features.index("size")
     assert np.isin(
-        prepared.validation.encoded.numeric[:, column], prepared.development.encoded.numeric
+        prepared.validation.encoded.numeric[:, column],
+        prepared.train_and_validation.encoded.numeric,
     ).all()
 
 
@@ -290,7 +295,7 @@ def test_huge_values_of_an_unscaled_column_are_refused(table: Table) -> None:
 def test_regression_targets_are_scaled_for_training_and_scored_in_their_units(table: Table) -> None:
     prepared = prepare_data(make_labelled(table, "value"), make_settings())
     assert isinstance(prepared.target, NumberTarget)
-    values = prepared.development.examples.values[:, 0]
+    values = prepared.train_and_validation.examples.values[:, 0]
     assert values.mean() == pytest.approx(0, abs=1e-4)
     assert values.std() == pytest.approx(1, abs=1e-4)
     np.testing.assert_allclose(
@@ -325,5 +330,5 @@ def test_training_rows_of_one_class_are_refused() -> None:
     table = Table.from_data({"x": range(100), "t": range(100), "y": ["a"] * 60 + ["b"] * 40})
     with pytest.raises(TabNASError, match="must show at least two values of the target"):
         prepare_data(
-            LabelledTable.from_table(table, "y"), make_settings(order="time", order_column="t")
+            LabelledTable.from_table(table, "y"), make_settings(split="time", split_column="t")
         )

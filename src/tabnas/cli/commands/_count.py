@@ -126,7 +126,7 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
         "inputs": space.inputs,
         "outputs": space.outputs,
         "layers": space.depth,
-        "widths": list(space.candidates[0]),
+        "widths": list(space.widths[0]),
         "limits": {limit.cost.name: limit.upper for limit in budget.limits},
         "architectures": space.size,
         "method": feasible.method,

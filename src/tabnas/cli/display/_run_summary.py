@@ -53,7 +53,7 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "network_bytes": estimate_network_bytes(feasible.space, data.task, plan.optimizer),
         "columns": data.encoder.describe(),
         "limits": {limit.cost.name: limit.upper for limit in feasible.budget.limits},
-        "widths": [list(layer) for layer in feasible.space.candidates],
+        "widths": [list(layer) for layer in feasible.space.widths],
         "architectures": feasible.space.size,
         "feasible": feasible.count() if feasible.is_exact else None,
         "cheapest": str(feasible.cheapest()),

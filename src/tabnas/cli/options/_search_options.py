@@ -96,8 +96,8 @@ class SearchOptions:
         settings = RunSettings(
             limits=limits,
             shares=Shares(validation=validation_share, test=test_share),
-            order="time" if self.time_column else "group" if self.group_column else "random",
-            order_column=self.time_column or self.group_column,
+            split="time" if self.time_column else "group" if self.group_column else "random",
+            split_column=self.time_column or self.group_column,
             kinds=parse_kinds(
                 values.get("drop"),
                 categorical=self.categorical,

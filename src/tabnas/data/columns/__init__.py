@@ -10,7 +10,7 @@ from tabnas.data.columns._categorical import CategoricalColumn
 from tabnas.data.columns._column import (
     DecimalMark,
     DistinctTexts,
-    EncodedColumn,
+    FittedColumn,
     Float32Array,
     Int32Array,
     Text,
@@ -21,13 +21,13 @@ from tabnas.data.columns._hashed import BUCKETS, HashedColumn, check_buckets
 from tabnas.data.columns._numeric import FAR, SMOOTH_LIMIT, NumericColumn
 from tabnas.decoding import DecodeError, describe_value
 
-COLUMNS: dict[str, type[EncodedColumn]] = {
+COLUMNS: dict[str, type[FittedColumn]] = {
     str(column.kind): column
     for column in (NumericColumn, CategoricalColumn, BooleanColumn, DatetimeColumn, HashedColumn)
 }
 
 
-def column_from_dict(state: Any) -> EncodedColumn:
+def column_from_dict(state: Any) -> FittedColumn:
     """Return the column of a state that `to_dict` gave; raise an error if it is malformed."""
     kind = state.get("kind") if isinstance(state, Mapping) else None
     if not isinstance(kind, str) or kind not in COLUMNS:
@@ -49,7 +49,7 @@ __all__ = [
     "DatetimeColumn",
     "DecimalMark",
     "DistinctTexts",
-    "EncodedColumn",
+    "FittedColumn",
     "Float32Array",
     "HashedColumn",
     "Int32Array",

@@ -9,11 +9,11 @@ import numpy as np
 
 from tabnas.data._kinds import Kind
 from tabnas.data._values import to_booleans
-from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.data.columns._column import FittedColumn, Float32Array, Int32Array
 
 
 @dataclass(frozen=True, kw_only=True)
-class BooleanColumn(EncodedColumn):
+class BooleanColumn(FittedColumn):
     """False is -1, true 1, missing 0: three levels need no indicator."""
 
     kind = Kind.BOOLEAN

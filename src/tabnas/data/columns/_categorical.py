@@ -14,7 +14,7 @@ from tabnas.data._kinds import Kind
 from tabnas.data._values import check_column_type, factorize_texts, to_texts
 from tabnas.data.columns._column import (
     DistinctTexts,
-    EncodedColumn,
+    FittedColumn,
     Float32Array,
     Int32Array,
 )
@@ -26,7 +26,7 @@ OTHER = 0  # the code of rare and unseen categories
 
 
 @dataclass(frozen=True, kw_only=True)
-class CategoricalColumn(EncodedColumn):
+class CategoricalColumn(FittedColumn):
     """Codes: 0 for other, then the vocabulary by falling frequency, then missing if it occurred.
 
     A missing value is also other if training had none. A category is the same in every file,

@@ -48,7 +48,7 @@ DecimalMark = Annotated[str, DecodeWith(_read_decimal_mark)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodedColumn(ABC):
+class FittedColumn(ABC):
     """The fitted encoder of a column; `to_dict` and `from_dict` are inverses."""
 
     kind: ClassVar[Kind]

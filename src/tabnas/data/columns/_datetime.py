@@ -9,7 +9,7 @@ import numpy as np
 
 from tabnas.data._datetimes import to_seconds
 from tabnas.data._kinds import Kind
-from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.data.columns._column import FittedColumn, Float32Array, Int32Array
 from tabnas.decoding import FiniteFloat, PositiveFloat
 from tabnas.errors import TabNASError
 from tabnas.types import FloatArray, IntArray
@@ -28,7 +28,7 @@ CYCLES: dict[
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatetimeColumn(EncodedColumn):
+class DatetimeColumn(FittedColumn):
     """A time becomes a scaled number, and the sine and cosine of every relevant cycle.
 
     A cycle is relevant if the training rows span one and do not all have the same phase.

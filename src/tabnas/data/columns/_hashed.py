@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tabnas.data._kinds import Kind
 from tabnas.data._values import check_column_type, factorize_texts, normalize_categories, to_texts
-from tabnas.data.columns._column import EncodedColumn, Float32Array, Int32Array
+from tabnas.data.columns._column import FittedColumn, Float32Array, Int32Array
 from tabnas.errors import TabNASError, check_int
 
 BUCKETS = 1 << 16
@@ -21,7 +21,7 @@ OTHER = 0  # the code of a missing value where training had none
 
 
 @dataclass(frozen=True, kw_only=True)
-class HashedColumn(EncodedColumn):
+class HashedColumn(FittedColumn):
     """Codes: 0 for other, then a bucket by the text's hash, then missing if it occurred.
 
     007, 7 and 7.0 are one text. The hash is FNV-1a of 64 bits of the UTF-8, its halves folded into

@@ -12,7 +12,7 @@ from tabnas.data._number_text import DEFAULT_NUMBER_FORMAT, NumberFormat
 from tabnas.data._values import to_numbers
 from tabnas.data.columns._column import (
     DecimalMark,
-    EncodedColumn,
+    FittedColumn,
     Float32Array,
     Int32Array,
     Text,
@@ -28,7 +28,7 @@ FAR = 1e9  # beyond it a scaled value is at the limit anyway, and its square cou
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumericColumn(EncodedColumn):
+class NumericColumn(FittedColumn):
     """`(x - center) / scale`, then, if robust, smoothly clipped; missing values take `fill`.
 
     Robust scaling centres on the median and divides by the distance between the quartiles, as a

@@ -51,7 +51,9 @@ def train_in_parallel(
     train = partial(_train, data, recipes, runs[0].metric.name)
     left = len(jobs)
     on_progress(Progress("candidates", 1 - left / max(1, len(all_jobs)), note="in parallel"))
-    for (limit, k, _), candidate in run_jobs(train, jobs, job_config, on_poll=checkpoint.on_step):
+    for (limit, k, _), candidate in run_jobs(
+        train, jobs, job_config, on_poll=checkpoint.save_if_due
+    ):
         _record(k, candidate, len(searches[limit].architectures), scopes[limit])
         checkpoint.save()  # an hour on a cluster must not be lost with this process
         left -= 1
@@ -62,7 +64,7 @@ def train_in_parallel(
 
 def _training_data(data: PreparedData) -> PreparedData:
     """Return what a worker needs: it neither scores nor measures."""
-    return replace(data, test=None, sample=None, trees=None)
+    return replace(data, test=None, latency_rows=None, trees=None)
 
 
 def _train(

@@ -51,11 +51,11 @@ def train_candidates(
             candidate = _load_candidate(architecture, name, run.plan, checkpoint)
         else:
             training = make_candidate_training(architecture, run.data, run.plan, run.metric)
-            checkpoint.begin(name, training)
+            checkpoint.start_or_restore(name, training)
             on_fraction = make_fraction_callback(
                 "candidates", k, len(architectures), str(architecture), on_progress
             )
-            candidate = run_training(training, on_fraction, checkpoint.on_step)
+            candidate = run_training(training, on_fraction, checkpoint.save_if_due)
         if not candidate.loss < best:  # a recorded one may have been the first to finish
             candidate = replace(candidate, weights=None)
             checkpoint.forget_arrays(name)

@@ -164,15 +164,15 @@ class CrossValidation(CandidateTraining):
     ) -> None:
         super().__init__(architecture, data, plan, metric)
         self._folds = list(split_folds(data, plan))
-        shape = (plan.training.epochs, len(data.development), data.task.outputs)
+        shape = (plan.training.epochs, len(data.train_and_validation), data.task.outputs)
         self._outputs = np.zeros(shape, np.float32)  # of the held-out rows
         self._begin(0)
 
     def _begin(self, fold: int) -> None:
         self._fold = fold
-        inside, outside = self._folds[fold]
-        self._held_out = self.data.development.take(outside).examples
-        training = self.data.development.take(inside).examples
+        train, held_out = self._folds[fold]
+        self._held_out = self.data.train_and_validation.take(held_out).examples
+        training = self.data.train_and_validation.take(train).examples
         self._trainer = _make_trainer(self.architecture, training, self.plan, self.plan.training)
 
     def run(
@@ -193,15 +193,17 @@ class CrossValidation(CandidateTraining):
                 break
             self._begin(self._fold + 1)
         errors = np.stack([self._errors(epoch) for epoch in range(epochs)])
-        all_rows = np.arange(len(self.data.development))
+        all_rows = np.arange(len(self.data.train_and_validation))
         stop_after, temperature = self._choose(errors, all_rows)
         calibrated = np.empty_like(self._outputs[0])
-        for inside, outside in self._folds:
-            epoch, fold_temperature = self._choose(errors, inside)
-            calibrated[outside] = self._outputs[epoch - 1, outside] / np.float32(fold_temperature)
+        for train, held_out in self._folds:
+            epoch, fold_temperature = self._choose(errors, train)
+            calibrated[held_out] = self._outputs[epoch - 1, held_out] / np.float32(fold_temperature)
         return Candidate(
             architecture=self.architecture,
-            loss=self._loss(calibrated, self.data.development),  # a single fold may lack a class
+            loss=self._loss(
+                calibrated, self.data.train_and_validation
+            ),  # a single fold may lack a class
             stop_after=stop_after,
             temperature=temperature,
             seconds=perf_counter() - began,
@@ -210,7 +212,7 @@ class CrossValidation(CandidateTraining):
 
     def _choose(self, errors: FloatArray, rows: IntArray) -> tuple[int, float]:
         """Return the best epoch, from 1, and its temperature, by these held-out rows."""
-        held_out = self.data.development.take(rows)
+        held_out = self.data.train_and_validation.take(rows)
         losses = np.average(errors[:, rows], axis=1, weights=held_out.training_weight)
         best = int(np.argmin(losses))
         if not np.isfinite(losses[best]):
@@ -221,7 +223,7 @@ class CrossValidation(CandidateTraining):
 
     def _errors(self, epoch: int) -> FloatArray:
         """Return the training loss of each held-out row, which is smoother than most metrics."""
-        rows, outputs = self.data.development, self._outputs[epoch]
+        rows, outputs = self.data.train_and_validation, self._outputs[epoch]
         if not np.isfinite(outputs).all():
             return np.full(len(rows), inf)
         if isinstance(self.data.target, ClassTarget):
@@ -242,15 +244,15 @@ class CrossValidation(CandidateTraining):
 
 
 def split_folds(data: PreparedData, plan: Recipe) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the row numbers inside and outside of each fold; classes are spread evenly."""
-    development = data.development
+    """Yield the training rows and the held-out rows of each fold; classes are spread evenly."""
+    rows = data.train_and_validation
     rng = stream(plan.training.seed, "folds")
-    order = rng.permutation(len(development))
+    order = rng.permutation(len(rows))
     if isinstance(data.target, ClassTarget):
-        order = order[np.argsort(development.y[order], kind="stable")]
-    fold = np.empty(len(development), np.int64)
+        order = order[np.argsort(rows.y[order], kind="stable")]
+    fold = np.empty(len(rows), np.int64)
     if data.groups is None:
-        fold[order] = np.arange(len(development)) % plan.folds
+        fold[order] = np.arange(len(rows)) % plan.folds
     else:
         fold = _assign_groups(data.groups, plan.folds, rng)
     for k in range(plan.folds):

@@ -52,9 +52,9 @@ class StepStore(Protocol):
 
     def forget_arrays(self, name: str) -> None: ...
 
-    def begin(self, name: str, work: Resumable) -> None: ...
+    def start_or_restore(self, name: str, work: Resumable) -> None: ...
 
-    def on_step(self) -> None: ...
+    def save_if_due(self) -> None: ...
 
     def save(self) -> None: ...
 
@@ -133,7 +133,7 @@ class RunCheckpoint:
 
     # -- the current step --------------------------------------------------------------------------
 
-    def begin(self, name: str, work: Resumable) -> None:
+    def start_or_restore(self, name: str, work: Resumable) -> None:
         """Begin a step, from the state that an earlier process has saved of it if there is one."""
         if self._unfinished is not None and self._unfinished[0] == name:
             with reject_malformed():
@@ -141,7 +141,7 @@ class RunCheckpoint:
             self._unfinished = None
         self._running = (name, work)
 
-    def on_step(self) -> None:
+    def save_if_due(self) -> None:
         """Save the checkpoint if it is due; after a signal to stop, save and stop.
 
         Steps call this often, at moments when their state is consistent.
@@ -282,11 +282,11 @@ class ScopedCheckpoint:
     def forget_arrays(self, name: str) -> None:
         self._checkpoint.forget_arrays(self._full(name))
 
-    def begin(self, name: str, work: Resumable) -> None:
-        self._checkpoint.begin(self._full(name), work)
+    def start_or_restore(self, name: str, work: Resumable) -> None:
+        self._checkpoint.start_or_restore(self._full(name), work)
 
-    def on_step(self) -> None:
-        self._checkpoint.on_step()
+    def save_if_due(self) -> None:
+        self._checkpoint.save_if_due()
 
     def save(self) -> None:
         self._checkpoint.save()

@@ -176,7 +176,7 @@ def _measure_importance(
     predict: Predict, part: EncodedRows, data: PreparedData, plan: Plan, metric: Metric, seed: int
 ) -> Importance | None:
     """Measure importance by the metric of the run; None if the rows do not define it."""
-    rows = rows_to_shuffle(plan, len(data.development), len(data.encoder.columns))
+    rows = rows_to_shuffle(plan, len(data.train_and_validation), len(data.encoder.columns))
     if len(part) > rows:
         drawn = stream(seed, "importance").choice(len(part), rows, replace=False)
         part = part.take(np.sort(drawn))

@@ -41,7 +41,7 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
     data, target, seed, test = run.data, run.data.target, run.settings.seed, run.data.test
     if test is None:
         return References()
-    train = data.development if run.plan.folds else data.train_in_memory
+    train = data.train_and_validation if run.plan.folds else data.train_in_memory
     scores: dict[str, Scores] = {}
     notes: list[str] = []
     on_progress(Progress("comparison", 0.0, note="trivial predictor"))

@@ -108,7 +108,7 @@ def _summarize_plan(plan: Plan) -> PlanSummary:
         inputs=feasible.space.inputs,
         outputs=feasible.space.outputs,
         embedding_parameters=feasible.space.embedding_parameters,
-        widths=tuple(map(tuple, feasible.space.candidates)),
+        widths=tuple(map(tuple, feasible.space.widths)),
         architectures=feasible.space.size,
         feasible=feasible.count() if feasible.is_exact else None,
         search_epochs=plan.search.epochs,

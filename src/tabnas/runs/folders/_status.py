@@ -91,7 +91,7 @@ class StatusFile:
             target=run.data.target.name,
             cost=limit.cost.name,
             limit=float(limit.upper),
-            widths=[list(layer) for layer in run.plan.feasible.space.candidates],
+            widths=[list(layer) for layer in run.plan.feasible.space.widths],
         )
 
     def __call__(self, progress: Progress) -> None:

@@ -49,7 +49,7 @@ class EventLog:
 
         refuse_links(folder, TENSORBOARD)
         self._on_progress = on_progress
-        self._widths = run.plan.feasible.space.candidates
+        self._widths = run.plan.feasible.space.widths
         self._cost = run.plan.feasible.budget.limits[0].cost.name
         self._settings = _shaping(run)
         self._last = -1.0  # progress of the search

@@ -68,7 +68,7 @@ class LatencyPlan:
 
     costs: Mapping[str, LatencyCost]  # by name, overhead included
     machine: str  # that the terms were measured on
-    measured_on: str  # the day
+    measured_date: str  # the day
     is_local: bool  # whether that is this machine, so that models can be measured
     sample: Table | None  # unencoded rows to measure with
     measure: Measure
@@ -80,7 +80,7 @@ class LatencyPlan:
             name: encode(cost.terms) | {"overhead_us": cost.overhead_us}
             for name, cost in self.costs.items()
         }
-        return {"machine": self.machine, "measured": self.measured_on} | costs
+        return {"machine": self.machine, "measured": self.measured_date} | costs
 
     def remeasure(self, data: PreparedData) -> LatencyPlan:
         """Return the plan with overheads measured again, if they can be; the least counts."""
@@ -134,9 +134,9 @@ def plan_latency(
         return LatencyPlan(
             costs={name: resolved.cost(name) for name in names},
             machine=resolved.machine,
-            measured_on=resolved.measured,
+            measured_date=resolved.measured,
             is_local=_is_this_machine(resolved.machine),
-            sample=data.sample,
+            sample=data.latency_rows,
             measure=measure,
         )
     if settings.latency_table is None:
@@ -154,9 +154,9 @@ def plan_latency(
     return LatencyPlan(
         costs={name: table.cost(name, overhead_us) for name, overhead_us in overheads.items()},
         machine=str(table.machine),
-        measured_on=table.measured,
+        measured_date=table.measured,
         is_local=is_local,
-        sample=data.sample,
+        sample=data.latency_rows,
         measure=measure,
     )
 
@@ -172,12 +172,12 @@ def _measure_overhead(
     terms: LatencyTerms, rows: int, data: PreparedData, measure: Measure
 ) -> float:
     """Measure what a call takes beyond the layers: the call itself and the table's columns."""
-    assert data.sample is not None
+    assert data.latency_rows is not None
     models = [
         untrained_model(one, data.encoder, data.target, data.dimensions)
         for one in REFERENCE_NETWORKS
     ]
-    measured = [measure(models, data.sample, rows, terms) for _ in range(REPEATS)]
+    measured = [measure(models, data.latency_rows, rows, terms) for _ in range(REPEATS)]
     calls_us: list[float] = np.min(measured, axis=0).tolist()
     layers_us = [
         terms.predict_us(NetworkShape(data.task.inputs.width, one, data.task.outputs))

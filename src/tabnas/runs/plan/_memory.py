@@ -19,7 +19,7 @@ def estimate_network_bytes(space: SearchSpace, task: Task, optimizer: Optimizer)
     Embedding tables are completely in memory; a step reads and updates only the rows in use.
     """
     copies = FLOAT_BYTES * (1 + optimizer.moments)
-    widest = [space.inputs, *(max(layer) for layer in space.candidates)]
+    widest = [space.inputs, *(max(layer) for layer in space.widths)]
     layers = sum(a * b + 3 * b for a, b in pairwise(widest))
     heads = sum((width + 1) * task.outputs for width in widest)
     return {
@@ -35,7 +35,7 @@ def check_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -> None:
         return
     shown = {name: f"{count / 1e9:.1f} GB" for name, count in sizes.items()}
     advice = (
-        f"name smaller widths than {max(map(max, space.candidates)):,}, or fewer layers"
+        f"name smaller widths than {max(map(max, space.widths)):,}, or fewer layers"
         if sizes["layers"] > sizes["embeddings"]
         else "limit parameters or bytes, which limits vocabularies, too, or drop the columns with "
         "the most categories; a store can be encoded with fewer --buckets or --max-categories"

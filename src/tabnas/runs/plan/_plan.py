@@ -308,7 +308,7 @@ def _make_default_plan(
     batch_size = default_batch_size(rows)
     epochs = default_epochs(rows, batch_size)
     schedule = Cosine(LEARNING_RATE)
-    is_small = len(data.development) <= MAX_CROSS_VALIDATED_ROWS
+    is_small = len(data.train_and_validation) <= MAX_CROSS_VALIDATED_ROWS
     return Plan(
         feasible=feasible,
         search=SearchSettings(
@@ -335,7 +335,7 @@ def _make_default_plan(
         engine=settings.engine,
         measure_step_seconds=cache(lambda: _time_step(data, feasible, batch_size, settings)),
         rows=rows,
-        choosing_rows=len(data.development if data.folds else data.validation),
+        choosing_rows=len(data.train_and_validation if data.folds else data.validation),
         comparison_seconds=_estimate_comparison_seconds(data, settings),
         latency=latency,
         limit_share=limit_share,

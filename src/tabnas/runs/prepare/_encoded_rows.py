@@ -39,7 +39,7 @@ class EncodedRows:
         return self.examples.values[:, 0] if is_regression else self.y
 
     def recode(self, task: Task, encoder: TableEncoder, max_categories: int) -> EncodedRows:
-        """Return the same rows with at most so many categories of each column.
+        """Return the same rows with at most `max_categories` categories of each column.
 
         The numbers are shared with these rows.
         """

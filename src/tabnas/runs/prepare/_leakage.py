@@ -21,14 +21,16 @@ MIN_MISTAKES = 20
 MISSING = -1e300  # below every other value
 
 
-class Half(NamedTuple):
+class LabelledInputs(NamedTuple):
     """Inputs of trees [rows, inputs], and class indices or scaled targets [rows]."""
 
     inputs: NDArray[np.float32]
     y: NDArray[Any]
 
 
-def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) -> list[str]:
+def find_leaks(
+    inputs: TreeInputs, target: Target, first: LabelledInputs, second: LabelledInputs
+) -> list[str]:
     """Return the columns that each predict one half of the rows from the other.
 
     A number is predicted by its neighbours in the other half, a category by its rows there.
@@ -41,8 +43,8 @@ def find_leaks(inputs: TreeInputs, target: Target, first: Half, second: Half) ->
         wrong, trivial = np.sum(
             [
                 _errors(
-                    Half(known.inputs[:, k], known.y),
-                    Half(queries.inputs[:, k], queries.y),
+                    LabelledInputs(known.inputs[:, k], known.y),
+                    LabelledInputs(queries.inputs[:, k], queries.y),
                     is_category=is_category,
                     classes=classes,
                 )
@@ -65,7 +67,9 @@ def leak_notes(names: Sequence[str], target: str) -> tuple[str, ...]:
     )
 
 
-def _errors(known: Half, queries: Half, *, is_category: bool, classes: int) -> tuple[float, float]:
+def _errors(
+    known: LabelledInputs, queries: LabelledInputs, *, is_category: bool, classes: int
+) -> tuple[float, float]:
     """Return the errors of one input and of the trivial predictor: mistakes, or distances."""
     values, rows = np.unique(_fill_missing(known.inputs), return_inverse=True)
     wanted = _fill_missing(queries.inputs)

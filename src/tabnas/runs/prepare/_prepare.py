@@ -126,20 +126,20 @@ def prepare_table(
     if provided["validation"] is not None:
         development = concatenate(development, provided["validation"])
     groups = None
-    if settings.order == "group" and settings.order_column is not None:
+    if settings.split == "group" and settings.split_column is not None:
         rows_of_table = np.concatenate([split.train, split.validation])
-        column = data.features.column(settings.order_column, rows_of_table)
-        groups = to_group_ids(settings.order_column, column)
+        column = data.features.column(settings.split_column, rows_of_table)
+        groups = to_group_ids(settings.split_column, column)
     prepared = PreparedData(
         encoder=encoder,
         target=fitted.target,
         dimensions=fitted.dimensions,
-        development=development,
+        train_and_validation=development,
         train_rows=len(split.train),
         test=test_rows if provided["test"] is None else provided["test"],
         folds=_count_folds(settings, development, groups, has_validation=validation is not None),
         groups=groups,
-        sample=_sample(data.features, encoder, fitted.rows)
+        latency_rows=_sample(data.features, encoder, fitted.rows)
         if settings.limits.keys() & MEASURED_COSTS
         else None,
         notes=(*notes, *_note_rare_classes(data, split.train, settings)),
@@ -264,7 +264,7 @@ def _count_folds(
     are too few groups.
     """
     rows = len(development)
-    if rows > MAX_CROSS_VALIDATED_ROWS or has_validation or settings.order == "time":
+    if rows > MAX_CROSS_VALIDATED_ROWS or has_validation or settings.split == "time":
         return 0
     if groups is not None:
         return FOLDS if len(np.unique(groups)) >= 2 * FOLDS else 0
@@ -300,7 +300,7 @@ def _check_unscaled_values(encoder: TableEncoder, part: EncodedRows) -> None:
 
 def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
     """Return the columns that are no features: dropped ones, and the column of the split."""
-    return tuple(dict.fromkeys([*settings.drop, *filter(None, [settings.order_column])]))
+    return tuple(dict.fromkeys([*settings.drop, *filter(None, [settings.split_column])]))
 
 
 def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:

@@ -20,7 +20,7 @@ from tabnas.space import Budget
 from tabnas.types import FloatArray, IntArray
 
 MAX_CROSS_VALIDATED_ROWS = 3_000
-"""With up to so many training and validation rows, candidates are chosen by cross-validation."""
+"""Up to this many training and validation rows, candidates are chosen by cross-validation."""
 
 
 class TrainingSource(Protocol):
@@ -50,12 +50,12 @@ class PreparedData:
     encoder: TableEncoder
     target: Target
     dimensions: tuple[int, ...]
-    development: EncodedRows  # training rows, then validation rows
+    train_and_validation: EncodedRows  # training rows, then validation rows
     train_rows: int
     test: EncodedRows | None  # None if the caller scores the model in another way
     folds: int = 0  # of cross-validation; 0 if candidates are chosen by the validation rows
     groups: IntArray | None = None  # [development rows], that no fold may split
-    sample: Table | None = None  # unencoded rows, to measure latency with
+    latency_rows: Table | None = None  # unencoded rows, to measure latency with
     notes: tuple[str, ...] = ()  # for the user, on the rows
     trees: TreeData | None = None  # None if no boosted trees are trained
     full_digest: str | None = None  # of the data with all categories, if a limit has removed some
@@ -68,22 +68,26 @@ class PreparedData:
     @cached_property
     def train_in_memory(self) -> EncodedRows:
         """The training rows that are in memory: all, or a sample of those in a store."""
-        return self.development.take(slice(0, self.train_rows))
+        return self.train_and_validation.take(slice(0, self.train_rows))
 
     @cached_property
     def validation(self) -> EncodedRows:
         """The validation rows."""
-        return self.development.take(slice(self.train_rows, None))
+        return self.train_and_validation.take(slice(self.train_rows, None))
 
     @property
     def all_rows(self) -> EncodedRows:
         """Training, validation and test rows."""
-        return self.development if self.test is None else concatenate(self.development, self.test)
+        return (
+            self.train_and_validation
+            if self.test is None
+            else concatenate(self.train_and_validation, self.test)
+        )
 
     @property
     def task(self) -> Task:
         """The inputs, the outputs and the loss of every network of the run."""
-        return self.development.examples.task
+        return self.train_and_validation.examples.task
 
     def limit_embeddings(self, budget: Budget) -> Self:
         """Return the data with the vocabularies and embeddings that fit the budget."""
@@ -96,7 +100,9 @@ class PreparedData:
             full_digest=self.digest(),
             encoder=encoder,
             dimensions=dimensions,
-            development=self.development.recode(task, self.encoder, max_categories),
+            train_and_validation=self.train_and_validation.recode(
+                task, self.encoder, max_categories
+            ),
             test=None
             if self.test is None
             else self.test.recode(task, self.encoder, max_categories),
@@ -114,7 +120,7 @@ class PreparedData:
         if self.full_digest is not None:
             return self.full_digest
         digest = sha256(json.dumps([self.encoder.to_dict(), self.target.to_dict()]).encode())
-        for rows in (self.development, *filter(None, [self.test])):
+        for rows in (self.train_and_validation, *filter(None, [self.test])):
             for array in (*rows.examples.arrays, rows.y):
                 digest.update(np.ascontiguousarray(array).data)
         digest.update(str(self.train_rows).encode())
@@ -130,13 +136,13 @@ class PreparedData:
         It helps to find the cause when numbers leave the range of float32: columns and targets are
         scaled, so that a large number is an unusual one.
         """
-        largest = np.abs(self.development.encoded.numeric).max(axis=0, initial=0.0)
+        largest = np.abs(self.train_and_validation.encoded.numeric).max(axis=0, initial=0.0)
         sizes = {
             f"the column {name!r}": size
             for name, size in zip(self.encoder.features, largest.tolist(), strict=True)
         }
         if isinstance(self.target, NumberTarget):
-            values = self.development.examples.values
+            values = self.train_and_validation.examples.values
             sizes[f"the target {self.target.name!r}"] = float(np.abs(values).max())
         if not sizes:
             return "all columns are categories, so no number is extreme"

@@ -43,8 +43,8 @@ def split_rows(
         return Split(all_rows, all_rows[:0], all_rows[:0])
     shares = replace(settings.shares, test=0.0) if has_test else settings.shares
     rng = stream(settings.seed, "split")
-    name = settings.order_column
-    if name is not None and settings.order == "time":
+    name = settings.split_column
+    if name is not None and settings.split == "time":
         split = split_by_time(to_times(name, data.features.column(name)), shares)
     elif name is not None:
         split = split_by_group(to_group_ids(name, data.features.column(name)), shares, rng)
@@ -115,7 +115,7 @@ def balance_classes(totals: ArrayLike, rows: ArrayLike | None = None) -> FloatAr
 
     `totals` are the summed sample weights of each class, `rows` the number of its rows if that
     differs. A class of fewer than ten rows gets a tenth of its share for each row: networks would
-    learn one or two rows by heart that weigh as much as hundreds.
+    memorise one or two rows that weigh as much as hundreds.
 
     >>> balance_classes([30, 10]).round(2).tolist()
     [0.67, 2.0]

@@ -17,7 +17,7 @@ from tabnas.nets import Task, WindowedBatches
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
-from tabnas.runs.prepare._leakage import SAMPLE_ROWS, Half, find_leaks, leak_notes
+from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks, leak_notes
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, TreeData
 from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
@@ -199,7 +199,7 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
         encoder=encoder,
         target=store.target,
         dimensions=dimensions,
-        development=concatenate(known, validation),
+        train_and_validation=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
         notes=tuple(notes),
@@ -215,13 +215,13 @@ def _note_leaks(prepared: StoredData) -> tuple[str, ...]:
     """Return notes on single columns that predict the target, by some rows in memory."""
     inputs = TreeInputs(prepared.encoder)
 
-    def half(part: EncodedRows, name: str) -> Half:
+    def half(part: EncodedRows, name: str) -> LabelledInputs:
         rows = np.arange(len(part))
         if len(part) > SAMPLE_ROWS:
             drawn = stream(prepared.seed, f"leaks/{name}").choice(rows, SAMPLE_ROWS, replace=False)
             rows = np.sort(drawn)
         some = part.take(rows)
-        return Half(inputs.from_encoded(some.encoded), some.training_target)
+        return LabelledInputs(inputs.from_encoded(some.encoded), some.training_target)
 
     first, second = half(prepared.train_in_memory, "train"), half(prepared.validation, "validation")
     return leak_notes(find_leaks(inputs, prepared.target, first, second), prepared.target.name)
@@ -253,7 +253,7 @@ def _check_settings(settings: RunSettings) -> None:
     """Raise an error for settings that the store has fixed, or that need all rows in memory."""
     defaults = {each.name: each.default for each in fields(RunSettings)}
     fixed = {
-        name: defaults[name] for name in ("drop", "scaling", "decimal", "order", "order_column")
+        name: defaults[name] for name in ("drop", "scaling", "decimal", "split", "split_column")
     }
     fixed |= {"kinds": {}, "shares": Shares()}
     for name, default in fixed.items():

@@ -9,7 +9,7 @@ import numpy as np
 from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows
 from tabnas.runs.prepare._encoded_rows import EncodedRows
-from tabnas.runs.prepare._leakage import SAMPLE_ROWS, Half, find_leaks, leak_notes
+from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks, leak_notes
 from tabnas.runs.prepare._prepared_data import PreparedData, TreeData
 from tabnas.streams import stream
 from tabnas.types import IntArray
@@ -56,7 +56,10 @@ def make_tree_data(
     if prepared.folds:
         both = TableRows(train.table, np.concatenate([train.rows, validation.rows]))
         return TreeData(
-            inputs, encode(both, prepared.development, MAX_ROWS, "trees/train"), None, test_inputs
+            inputs,
+            encode(both, prepared.train_and_validation, MAX_ROWS, "trees/train"),
+            None,
+            test_inputs,
         )
     train_rows = encode(train, prepared.train_in_memory, MAX_ROWS, "trees/train")
     validation_rows = encode(
@@ -71,10 +74,10 @@ def note_leaks(
     """Return notes on single columns that predict the target, by a sample of the rows."""
     inputs = TreeInputs(prepared.encoder)
 
-    def half(rows: TableRows, encoded: EncodedRows, name: str) -> Half:
+    def half(rows: TableRows, encoded: EncodedRows, name: str) -> LabelledInputs:
         positions = rows.sample(SAMPLE_ROWS, seed=seed, name=f"leaks/{name}")
         columns = inputs.encode(rows.table, rows.rows[positions])
-        return Half(columns, encoded.training_target[positions])
+        return LabelledInputs(columns, encoded.training_target[positions])
 
     first, second = (
         half(train, prepared.train_in_memory, "train"),

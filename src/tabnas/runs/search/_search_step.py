@@ -113,9 +113,9 @@ def run_search(
         engine=plan.engine,
     )
     traced = TracedSearch(search)
-    checkpoint.begin("search", traced)
+    checkpoint.start_or_restore("search", traced)
     try:
-        search.run(make_search_callback(search, traced.trace, on_progress, checkpoint.on_step))
+        search.run(make_search_callback(search, traced.trace, on_progress, checkpoint.save_if_due))
     except SearchDivergedError as error:
         raise TabNASError(f"{error}; {data.describe_largest_value()}") from None
     return search, traced.trace

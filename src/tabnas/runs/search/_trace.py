@@ -81,6 +81,6 @@ def take_snapshot(search: PolicySearch, record: StepRecord) -> Snapshot:
         most_likely_cost=float(limit.cost(space, most_likely)),
         probabilities=tuple(
             tuple(np.round(layer[: len(widths)], DIGITS).tolist())
-            for layer, widths in zip(policy.probabilities, space.candidates, strict=True)
+            for layer, widths in zip(policy.probabilities, space.widths, strict=True)
         ),
     )

@@ -19,7 +19,7 @@ def list_wider_steps(
     choices = space.choices(architecture)
     steps = []
     for layer in range(min(architecture.depth + 1, space.depth)):
-        if choices[layer] + 1 == len(space.candidates[layer]):
+        if choices[layer] + 1 == len(space.widths[layer]):
             continue
         up = (*choices[:layer], choices[layer] + 1, *choices[layer + 1 :])
         wider = space.architecture(up)

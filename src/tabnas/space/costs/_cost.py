@@ -75,7 +75,7 @@ class ChainCost(Cost):
         its term is that of the output layer. A present layer after an absent one is not allowed,
         so its term is infinite.
         """
-        layers = [(space.inputs,), *space.candidates, (ABSENT,)]
+        layers = [(space.inputs,), *space.widths, (ABSENT,)]
         tables = [
             np.array([[self._term(space, a, b) for b in after] for a in before], dtype=np.float64)
             for before, after in pairwise(layers)

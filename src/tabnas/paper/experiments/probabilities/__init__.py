@@ -66,7 +66,7 @@ class ProbabilitiesExperiment(Experiment):
             "limit": table.limit,
             "feasible": table.feasible.count(),
             "architectures": table.space.size,
-            "candidates": [list(layer) for layer in table.space.candidates],
+            "candidates": [list(layer) for layer in table.space.widths],
             "samples": table.config.samples,
             "warmup": settings.warmup,
             "policy_updates": search.policy_updates,

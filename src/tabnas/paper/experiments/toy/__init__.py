@@ -149,8 +149,8 @@ def _plot_cells(toy: Toy, axis: Axes, values: np.ndarray, texts: list[str]) -> N
             axis.add_patch(cell)
         if toy.names[k] == toy.optimum:
             axis.add_patch(Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, fill=False, lw=2.5))
-    axis.set_xticks(range(side), map(str, toy.space.candidates[1]))
-    axis.set_yticks(range(side), map(str, toy.space.candidates[0]))
+    axis.set_xticks(range(side), map(str, toy.space.widths[1]))
+    axis.set_yticks(range(side), map(str, toy.space.widths[0]))
     axis.tick_params(length=0, labelsize=8)
 
 
