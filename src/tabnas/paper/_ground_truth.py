@@ -188,7 +188,7 @@ def read_ground_truth(path: Path) -> GroundTruth:
     parts = ("validation", "test")
     with_errors = [part for part in parts if f"{part}_balanced_error" in rows]
     return GroundTruth(
-        space=SearchSpace(**metadata["space"]),
+        space=_load_space(metadata["space"]),
         architectures=tuple(map(Architecture.parse, names)),
         # the costs that existed when the file was written
         costs={name: to_array(name)[:, 0].astype(np.int64) for name in COSTS if name in rows},
@@ -197,3 +197,9 @@ def read_ground_truth(path: Path) -> GroundTruth:
         seconds=to_array("seconds"),
         provenance=metadata,
     )
+
+
+def _load_space(fields: Mapping[str, Any]) -> SearchSpace:
+    """Return the space of a file, whose widths are called candidates."""
+    others = {name: value for name, value in fields.items() if name != "candidates"}
+    return SearchSpace(fields["candidates"], **others)

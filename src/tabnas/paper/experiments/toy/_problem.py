@@ -19,7 +19,10 @@ class Toy:
     def __init__(self, definition: Mapping[str, Any], *, seeds: int) -> None:
         self.definition = definition
         self.seeds = seeds
-        self.space = SearchSpace(**definition["space"])
+        space = definition["space"]
+        self.space = SearchSpace(
+            space["candidates"], inputs=space["inputs"], outputs=space["outputs"]
+        )
         self.feasible = FeasibleSet(self.space, Budget(**definition["limit"]))
         self.losses = np.array(list(definition["losses"].values()))  # [choices, choices]
         self.choices = np.indices(self.losses.shape).reshape(2, -1).T  # of all, [all, layers]
