@@ -154,4 +154,6 @@ def test_ctrl_c_ends_the_workers(parent: subprocess.Popen[bytes]) -> None:
 
 def test_workers_end_when_their_parent_is_killed(parent: subprocess.Popen[bytes]) -> None:
     parent.kill()
+    # as above: it would time out if a worker were left that holds the pipe
     parent.communicate(timeout=30)
+    assert parent.returncode == -signal.SIGKILL

@@ -78,10 +78,10 @@ class EventLog:
         except OSError as failure:
             self._fail(failure)
 
-    def __call__(self, told: Progress) -> None:
+    def __call__(self, progress: Progress) -> None:
         """Write the state of the search, and call the other callback."""
-        self._on_progress(told)
-        now = told.snapshot
+        self._on_progress(progress)
+        now = progress.snapshot
         if now is None or self._failed:
             return
         if now.progress - self._last < 1 / POINTS and now.progress < 1:
