@@ -16,7 +16,8 @@ from rich.console import Console
 
 from tabnas.cli._main import run
 from tabnas.cli.display import _progress
-from tabnas.data import TableEncoder, _arrow_files, _csv_reader, _spool, read_table
+from tabnas.data import TableEncoder, _arrow_files, _spool, read_table
+from tabnas.data.csv_files import _reader
 from tabnas.model import _model
 from tests.cli.commands.test_search import run_refused
 from tests.cli.conftest import ROWS, change, make_columns, write_csv
@@ -30,8 +31,8 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_arrow_files, "MIN_LARGE_BYTES", 1)
     monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1)
     monkeypatch.setattr(_spool, "GROUP_BYTES", 200)
-    monkeypatch.setattr(_csv_reader, "SAMPLE_BYTES", 100)
-    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(_reader, "SAMPLE_BYTES", 100)
+    monkeypatch.setattr(_reader, "BLOCK_BYTES", 100)
     monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", PIECE)
 
 

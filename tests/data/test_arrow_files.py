@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
 
-from tabnas.data import Table, TableEncoder, _arrow_files, _csv_reader, _spool, read_table
+from tabnas.data import Table, TableEncoder, _arrow_files, _spool, read_table
+from tabnas.data.csv_files import _reader
 from tabnas.errors import TabNASError
 
 ROWS = 5_000
@@ -39,8 +40,8 @@ def all_files_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every file as large, and read it in small blocks."""
     monkeypatch.setattr(_arrow_files, "MIN_LARGE_BYTES", 1)
     monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1)
-    monkeypatch.setattr(_csv_reader, "SAMPLE_BYTES", 1 << 14)
-    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 1 << 14)
+    monkeypatch.setattr(_reader, "SAMPLE_BYTES", 1 << 14)
+    monkeypatch.setattr(_reader, "BLOCK_BYTES", 1 << 14)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "semicolons"])

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import feather
 
 from tabnas import TabNASError
-from tabnas.data import _csv_reader
+from tabnas.data.csv_files import _blocks
 from tabnas.stores import _readers
 from tabnas.stores._progress import EncodingProgress, Meter
 from tabnas.stores._readers import FeatherReader
@@ -57,7 +57,7 @@ def test_all_rows_are_copied(
 
 
 def test_an_unclosed_quote_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_csv_reader, "MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr(_blocks, "MAX_RECORD_BYTES", 100)
     path = tmp_path / "t.csv"
     path.write_text("a,b,c\n" + '1,2,"' + "x\n" * 10_000)
     with pytest.raises(TabNASError, match=r"'t\.csv' must close every quote and end its lines"):

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from tabnas.data._arrow_files import read_feather, read_parquet
-from tabnas.data._csv_format import CsvFormat, detect_csv_format, translate_read_errors
-from tabnas.data._csv_reader import ProgressCallback, read_csv
 from tabnas.data._number_text import check_decimal_mark
 from tabnas.data._table import Table, set_decimal_mark
+from tabnas.data.csv_files import (
+    CsvFormat,
+    ProgressCallback,
+    detect_csv_format,
+    read_csv,
+    translate_read_errors,
+)
 from tabnas.errors import TabNASError, find_nearest
 
 MAX_NAMES_SHOWN = 5
@@ -70,7 +75,7 @@ def check_table_file(path: Path) -> str:
 def find_csv_format(path: Path) -> CsvFormat:
     """Return how a file of separated text is written."""
     reader = READERS[check_table_file(path)]
-    assert isinstance(reader, partial), f"{path} is no text"
+    assert isinstance(reader, partial), f"{path} is not a text file"
     with translate_read_errors(path):
         return detect_csv_format(path, **reader.keywords)
 

@@ -6,18 +6,6 @@ With a table in memory, `read_table` and `TableEncoder` are enough.
 from __future__ import annotations
 
 from tabnas.data._arrow_files import PANDAS_INDEX
-from tabnas.data._csv_format import CsvFormat, translate_read_errors
-from tabnas.data._csv_reader import (
-    FileStart,
-    detect_decimal_marks,
-    is_contradiction,
-    is_european,
-    make_decimal_context,
-    open_batches,
-    parse_numbers,
-    read_typed,
-    read_with_larger_blocks,
-)
 from tabnas.data._kinds import (
     ColumnSchema,
     describe_identifier,
@@ -49,6 +37,18 @@ from tabnas.data._values import (
     is_text,
     rename_rows,
 )
+from tabnas.data.csv_files import (
+    CsvFormat,
+    FileStart,
+    detect_decimal_marks,
+    is_contradiction,
+    make_decimal_context,
+    open_batches,
+    parse_numbers,
+    read_typed,
+    read_with_larger_blocks,
+    translate_read_errors,
+)
 
 __all__ = [
     "DEFAULT_NUMBER_FORMAT",
@@ -75,7 +75,6 @@ __all__ = [
     "infer_text_schema",
     "is_contradiction",
     "is_datetime",
-    "is_european",
     "is_missing",
     "is_text",
     "looks_like_identifier",

@@ -23,7 +23,6 @@ from tabnas.data.lowlevel import (
     find_csv_format,
     is_contradiction,
     is_datetime,
-    is_european,
     make_decimal_context,
     parse_numbers,
     read_typed,
@@ -158,7 +157,7 @@ def _parse_starts(
         for name in start.find_leading_zeros(csv_format, types)
     }
     csv_format = starts[0][1]
-    as_text = zeros | (floats if is_european(csv_format) else set())
+    as_text = zeros | (floats if csv_format.suggests_decimal_commas else set())
     while True:
         if as_text:
             tables = _parse_typed(starts, as_text)

@@ -11,8 +11,8 @@ import pytest
 from pyarrow import csv
 
 from tabnas import TabNASError
-from tabnas.data import Table, TableEncoder, _arrow_files, _csv_reader, _spool, read_table
-from tabnas.data._csv_format import detect_csv_format
+from tabnas.data import Table, TableEncoder, _arrow_files, _spool, read_table
+from tabnas.data.csv_files import _reader, detect_csv_format
 from tests.criteo import write_criteo
 from tests.real_files import write_adult
 
@@ -26,8 +26,8 @@ VALUES = (
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read text in blocks of some lines."""
-    monkeypatch.setattr(_csv_reader, "SAMPLE_BYTES", 1 << 10)
-    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 1 << 11)
+    monkeypatch.setattr(_reader, "SAMPLE_BYTES", 1 << 10)
+    monkeypatch.setattr(_reader, "BLOCK_BYTES", 1 << 11)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_real_files_read_in_blocks_have_the_same_values(
 ) -> None:
     path = tmp_path / name
     path = write_adult(path) if name.startswith("adult") else write_criteo(path, 2_000)
-    monkeypatch.setattr(_csv_reader, "BLOCK_BYTES", 1 << 15)
+    monkeypatch.setattr(_reader, "BLOCK_BYTES", 1 << 15)
     table = read_table(path)
     pieces = pa.concat_tables(piece.arrow for piece in table.iter_batches(1_000))
     monkeypatch.undo()

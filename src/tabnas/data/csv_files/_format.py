@@ -21,7 +21,6 @@ from tabnas.data._values import MISSING_MARKS
 from tabnas.errors import TabNASError
 
 SEPARATORS = (",", ";", "\t", "|")
-EUROPEAN = ";"  # the separator where the comma is the decimal mark
 SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?')  # Excel's, before the header
 RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)(?:: (.*))?", re.DOTALL)
 MAX_HEADER_LINES = 64  # that are looked at to find the header
@@ -89,9 +88,14 @@ def _parse_first_records(lines: Sequence[str], separator: str) -> list[tuple[lis
     return found
 
 
+def is_zipped(path: Path) -> bool:
+    """Return whether a file is gzipped."""
+    return path.suffix.lower() == ".gz"
+
+
 def open_file(path: Path) -> Any:
     """Open a file for reading bytes, unzipped if it is gzipped."""
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+    return gzip.open(path, "rb") if is_zipped(path) else path.open("rb")
 
 
 @contextmanager
@@ -118,6 +122,11 @@ class CsvFormat:
     allows_newlines: bool  # whether quoted values may hold some
     types: Mapping[str, pa.DataType] = field(default_factory=dict)  # not left to Arrow
 
+    @property
+    def suggests_decimal_commas(self) -> bool:
+        """Whether the separator suggests decimal commas, so that 1.500 may be 1,500."""
+        return self.separator == ";"
+
     def options(self, *, only: Sequence[str] = (), **read: Any) -> dict[str, Any]:
         """Return the options of Arrow's readers; `only` selects columns, if it names any."""
         return {
@@ -143,9 +152,7 @@ class CsvFormat:
 
     def describe_problem(self, path: Path, problem: str) -> str:
         """Return what an error of Arrow's means, and what to do."""
-        ragged = re.search(
-            r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)(?:: (.*))?", problem, re.S
-        )
+        ragged = RAGGED.search(problem)
         if ragged:
             number, expected, found, text = ragged.groups()
             row = f"row {int(number) - self.skip}" if number else "a row"

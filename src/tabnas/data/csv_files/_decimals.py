@@ -1,0 +1,33 @@
+"""The decimal mark of a file, and numbers that are written with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tabnas.data._conversion import as_chunks
+from tabnas.data._number_text import DecimalContext, DecimalMarkDetector
+from tabnas.data._values import to_texts
+from tabnas.data.csv_files._format import CsvFormat
+
+
+def detect_decimal_marks(found: DecimalMarkDetector, rows: Any, names: Iterable[str]) -> None:
+    """Look for decimal marks in some rows of the columns that may still be numbers."""
+    for name in names:
+        if found.may_be_numeric(name):
+            found.add(name, to_texts(as_chunks(rows.column(name))))
+
+
+def make_decimal_context(
+    csv_format: CsvFormat, mark: str | None, own: Mapping[str, str]
+) -> DecimalContext:
+    """Return what a file shows of its decimal mark, and of the marks of some columns."""
+    return DecimalContext(mark, None if csv_format.suggests_decimal_commas else ".", own)
+
+
+def parse_numbers(decimal: str, column: Any) -> Any:
+    """Parse texts with that decimal mark, without units and groups, as numbers."""
+    return pc.replace_substring(to_texts(column), decimal, ".").cast(pa.float64())
