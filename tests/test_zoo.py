@@ -14,7 +14,7 @@ import pytest
 
 from tabnas import TabNASClassifier
 from tabnas.cli._main import run
-from tabnas.data import ClassTarget, DataWarning, Encoded, Table, TableEncoder, read_table
+from tabnas.data import ClassTarget, DataWarning, EncodedTable, Table, TableEncoder, read_table
 from tabnas.export import export_onnx, onnx_inputs
 from tabnas.stores import encode_store
 from tests.conftest import BRIEF, patch_plan_constants
@@ -64,7 +64,7 @@ def new_tables(animal: Animal, folder: Path, encoder: TableEncoder) -> dict[str,
     return tables
 
 
-def same(one: Encoded, other: Encoded, animal: Animal) -> bool:
+def same(one: EncodedTable, other: EncodedTable, animal: Animal) -> bool:
     rows = NEW - (animal.odd is not None)
     return bool(
         (one.numeric[:rows] == other.numeric[:rows]).all()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from tabnas import TabNASError
-from tabnas.data import DataWarning, Encoded, Table, TableEncoder, read_table
+from tabnas.data import DataWarning, EncodedTable, Table, TableEncoder, read_table
 from tabnas.data._values import are_numbers
 
 one_file = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -99,7 +99,7 @@ columns = st.one_of(
 )
 
 
-def is_equal(one: Encoded, other: Encoded) -> bool:
+def is_equal(one: EncodedTable, other: EncodedTable) -> bool:
     return np.array_equal(one.numeric, other.numeric) and np.array_equal(
         one.categorical, other.categorical
     )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tabnas import TabNASError
-from tabnas.data import Encoded, Table, TableEncoder
+from tabnas.data import EncodedTable, Table, TableEncoder
 
 TRAINING = {
     "size": [1.0, 2.0, 3.0, 4.0],
@@ -30,7 +30,7 @@ def make_row(**changes: object) -> Table:
     return Table.from_data(row | {"when": [datetime(2020, 1, 2)]} | changes)
 
 
-def flatten(encoded: Encoded) -> list[float]:
+def flatten(encoded: EncodedTable) -> list[float]:
     return [*encoded.numeric[0], *encoded.categorical[0]]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from tabnas.data import Encoded, Table, TableEncoder, Target, fit_target, load_dataset
+from tabnas.data import EncodedTable, Table, TableEncoder, Target, fit_target, load_dataset
 from tabnas.model import Model, make_examples, network_task
 from tabnas.nets import Cosine, SuperNet, TrainingSettings, train
 from tabnas.space import Architecture
@@ -21,7 +21,7 @@ class Fitted:
     model: Model
     net: SuperNet
     table: Table  # inputs only
-    encoded: Encoded
+    encoded: EncodedTable
     y: np.ndarray
 
 

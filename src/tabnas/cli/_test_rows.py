@@ -9,9 +9,8 @@ from typing import Any
 
 from tabnas.cli._source import Source
 from tabnas.cli._tables import is_local
-from tabnas.data import Table, find_labelled_rows
+from tabnas.data import LabelledRows, Table, find_labelled_rows
 from tabnas.errors import TabNASError
-from tabnas.model import LabelledRows
 from tabnas.runs import (
     RunSettings,
     TradeoffSettings,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.data._datetimes import to_seconds
-from tabnas.data._encoder import DataWarning, Encoded, TableEncoder
+from tabnas.data._encoder import DataWarning, EncodedTable, LabelledRows, TableEncoder
 from tabnas.data._kinds import Kind, infer_kind
 from tabnas.data._labels import Label
 from tabnas.data._readers import CRITEO_COLUMNS, read_table
@@ -49,9 +49,10 @@ __all__ = [
     "ClassTarget",
     "DataWarning",
     "Dataset",
-    "Encoded",
+    "EncodedTable",
     "Kind",
     "Label",
+    "LabelledRows",
     "Listing",
     "NamedDataset",
     "NumberTarget",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.data._kinds import Kind, describe_identifier, infer_schema, looks_like_identifier
 from tabnas.data._table import Table
@@ -37,8 +38,8 @@ class DataWarning(UserWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
-    """Rows as the input of a network."""
+class EncodedTable:
+    """The features of a table, as the input of a network."""
 
     numeric: Float32Array  # [rows, numeric features]
     categorical: Int32Array  # [rows, categorical columns]
@@ -46,9 +47,16 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.numeric)
 
-    def take(self, rows: np.ndarray) -> Encoded:
+    def take(self, rows: np.ndarray) -> EncodedTable:
         """Return the rows with these numbers."""
-        return Encoded(self.numeric[rows], self.categorical[rows])
+        return EncodedTable(self.numeric[rows], self.categorical[rows])
+
+
+class LabelledRows(NamedTuple):
+    """Encoded rows, and the true values of the target."""
+
+    encoded: EncodedTable
+    y: NDArray[Any]  # class numbers (int32), or values in their own units (float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +189,7 @@ class TableEncoder:
             for number, column in enumerate(coded):
                 column.recode(categorical[begin : begin + RECODE_ROWS, number], max_categories)
 
-    def encode(self, table: Table, rows: IntArray | None = None) -> Encoded:
+    def encode(self, table: Table, rows: IntArray | None = None) -> EncodedTable:
         """Encode the rows of a table that has the training table's columns, in any order.
 
         Takes all rows or those with the numbers `rows`, and copies one column at a time.
@@ -201,7 +209,7 @@ class TableEncoder:
                 self.with_table_decimal(table, column, values).encode(values, here, codes)
             at_numeric += width
             at_category += bool(column.categories)
-        return Encoded(numeric, categorical)
+        return EncodedTable(numeric, categorical)
 
     @staticmethod
     def with_table_decimal(table: Table, column: FittedColumn, values: Any) -> FittedColumn:

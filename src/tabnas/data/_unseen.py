@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.data._encoder import Encoded, TableEncoder
+from tabnas.data._encoder import EncodedTable, TableEncoder
 from tabnas.data.columns import CategoricalColumn
 
 UNSEEN_SHARE = 0.9
@@ -33,7 +33,7 @@ class UnseenCategories:
         self._counts = np.zeros(len(coded), np.int64)
         self._rows = 0
 
-    def add(self, encoded: Encoded) -> None:
+    def add(self, encoded: EncodedTable) -> None:
         """Add encoded rows."""
         self._counts += (encoded.categorical == 0).sum(axis=0)
         self._rows += len(encoded)

@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, Table
+from tabnas.data import EncodedTable, LabelledRows, Table
 from tabnas.errors import TabNASError
 from tabnas.export._int8 import (
     QuantizationResult,
@@ -26,7 +25,7 @@ from tabnas.export._onnx_file import OnnxFile, build_file
 from tabnas.export._parity import Parity, check_parity
 from tabnas.export._session import OnnxSession, RuntimeName
 from tabnas.files import atomic_write
-from tabnas.model import LabelledRows, Model, default_metric, get_metric
+from tabnas.model import Model, default_metric, get_metric
 
 SUFFIX = ".onnx"
 DEFAULT_MARGIN = 0.01
@@ -103,7 +102,7 @@ def export_onnx(
     def load(weights: Mapping[str, Weight]) -> tuple[LoadedFile, LoadedFile]:
         """Return the file of these weights, and the file that can take `rows`."""
         file = _load_file(build_file(model, weights, weights_only=weights_only), runtime)
-        if weights_only or not isinstance(rows, Encoded):
+        if weights_only or not isinstance(rows, EncodedTable):
             return file, file
         return file, _load_file(build_file(model, weights, weights_only=True), runtime)
 
@@ -140,7 +139,7 @@ def onnx_bytes(model: Model) -> bytes:
     return build_file(model, center_weights(model.weights), weights_only=False).data
 
 
-def _get_rows(check: Any) -> Table | Encoded | None:
+def _get_rows(check: Any) -> Table | EncodedTable | None:
     """Return the rows to compare on, which may be encoded already."""
     if isinstance(check, LabelledRows):
         return check.encoded
@@ -148,16 +147,16 @@ def _get_rows(check: Any) -> Table | Encoded | None:
 
 
 def _get_labelled_rows(
-    model: Model, check: Any, rows: Table | Encoded | None, column: Any
-) -> tuple[Table | Encoded, NDArray[Any]]:
+    model: Model, check: Any, rows: Table | EncodedTable | None, column: Any
+) -> tuple[Table | EncodedTable, NDArray[Any]]:
     """Return the rows whose target is known, and its values."""
     if isinstance(check, LabelledRows):
-        return check.encoded, np.asarray(check.y)
-    assert not isinstance(rows, Encoded)
+        return check
+    assert not isinstance(rows, EncodedTable)
     return select_labelled_rows(model, rows, column)
 
 
-def _get_target_column(model: Model, rows: Table | Encoded | None, y: Any) -> Any:
+def _get_target_column(model: Model, rows: Table | EncodedTable | None, y: Any) -> Any:
     """Return the target column of the rows of a table, or None if it is not known."""
     name = model.target.name
     if not isinstance(rows, Table) or (y is None and not (rows.named and name in rows)):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, Table, find_labelled_rows
+from tabnas.data import EncodedTable, Table, find_labelled_rows
 from tabnas.errors import TabNASError
 from tabnas.export._network import Float32Array, Int8Array, Weight
 from tabnas.export._onnx_file import OnnxFile
@@ -83,7 +83,7 @@ def select_labelled_rows(model: Model, rows: Table | None, y: Any) -> tuple[Tabl
 def compare_scores(
     model: Model,
     metric: Metric,
-    rows: Table | Encoded,
+    rows: Table | EncodedTable,
     y: NDArray[Any],
     float32: tuple[OnnxFile, OnnxSession],
     int8: tuple[OnnxFile, OnnxSession],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, NumberTarget, Table
+from tabnas.data import EncodedTable, NumberTarget, Table
 from tabnas.errors import TabNASError
 from tabnas.export._inputs import encoder_inputs
 from tabnas.export._network import CODES, NUMERIC
@@ -45,7 +45,7 @@ def check_parity(
     model: Model,
     file: OnnxFile,
     session: OnnxSession,
-    rows: Table | Encoded | None,
+    rows: Table | EncodedTable | None,
     *,
     network: tuple[OnnxFile, OnnxSession] | None = None,
 ) -> Parity:
@@ -72,14 +72,14 @@ def check_parity(
     )
 
 
-def subsample(rows: Table | Encoded, max_rows: int) -> Table | Encoded:
+def subsample(rows: Table | EncodedTable, max_rows: int) -> Table | EncodedTable:
     """Return at most `max_rows` rows, evenly spaced from first to last."""
     if len(rows) <= max_rows:
         return rows
     return rows.take(np.linspace(0, len(rows) - 1, max_rows).astype(np.int64))
 
 
-def make_inputs(model: Model, file: OnnxFile, rows: Table | Encoded) -> Arrays:
+def make_inputs(model: Model, file: OnnxFile, rows: Table | EncodedTable) -> Arrays:
     """Return the inputs of a file for these rows."""
     if not file.weights_only:
         assert isinstance(rows, Table)
@@ -98,7 +98,7 @@ def get_prediction(model: Model, file: OnnxFile, outputs: Arrays) -> FloatArray:
 
 
 def _compare(
-    model: Model, file: OnnxFile, session: OnnxSession, rows: Table | Encoded, description: str
+    model: Model, file: OnnxFile, session: OnnxSession, rows: Table | EncodedTable, description: str
 ) -> tuple[float, float]:
     """Return the largest difference, and the tolerance on that row."""
     outputs = session.run(make_inputs(model, file, rows))
@@ -122,13 +122,13 @@ def _compare(
     return float(difference[row]), float(tolerance[row])
 
 
-def _encode(model: Model, rows: Table | Encoded) -> Encoded:
-    return rows if isinstance(rows, Encoded) else model.encoder.encode(rows)
+def _encode(model: Model, rows: Table | EncodedTable) -> EncodedTable:
+    return rows if isinstance(rows, EncodedTable) else model.encoder.encode(rows)
 
 
-def _predict(model: Model, rows: Table | Encoded) -> FloatArray:
+def _predict(model: Model, rows: Table | EncodedTable) -> FloatArray:
     """Return the prediction of the model itself, as `score` takes it."""
-    if isinstance(rows, Encoded):
+    if isinstance(rows, EncodedTable):
         return model.predict_encoded(rows)
     return model.predict_proba(rows) if model.classes else model.predict(rows)
 
@@ -141,7 +141,7 @@ def _difference(model: Model, y_pred: FloatArray, expected: FloatArray) -> Float
         return np.asarray(np.abs(y_pred / 2 - expected / 2) / model.target.scale * 2)
 
 
-def _tolerance(model: Model, rows: Table | Encoded, expected: FloatArray) -> FloatArray:
+def _tolerance(model: Model, rows: Table | EncodedTable, expected: FloatArray) -> FloatArray:
     encoded = _encode(model, rows)
     largest = np.abs(encoded.numeric).max(axis=1, initial=0.0).astype(np.float64)
     amplification = rounding_amplification(model, encoded)
@@ -160,7 +160,7 @@ def _tolerance(model: Model, rows: Table | Encoded, expected: FloatArray) -> Flo
         return np.asarray(tolerance + ROUNDING * np.abs(expected) / target.scale)
 
 
-def rounding_amplification(model: Model, rows: Encoded) -> FloatArray:
+def rounding_amplification(model: Model, rows: EncodedTable) -> FloatArray:
     """Return by how much layer normalization amplifies rounding errors, [rows].
 
     It is the magnitude of a layer's sums over the standard deviation that normalizes them, of the

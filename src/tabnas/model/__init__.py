@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tabnas.model._baselines import (
     BoostedTrees,
-    LabelledRows,
     TreeRows,
     fit_boosted_trees,
     trivial_prediction,
@@ -23,7 +22,6 @@ __all__ = [
     "METRICS",
     "BoostedTrees",
     "EncodedTreeMatrix",
-    "LabelledRows",
     "Metric",
     "Model",
     "Score",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.data import ClassTarget, Encoded, NumberTarget, Target
+from tabnas.data import ClassTarget, NumberTarget, Target
 from tabnas.errors import TabNASError, check_int
 from tabnas.model._tree_inputs import TreeMatrix
 from tabnas.model._weighted_metrics import check_sample_weight, power_of_two_unit
@@ -44,15 +44,6 @@ def trivial_prediction(
         return np.full(rows, unit * np.average(values / unit, weights=weight))
     totals = np.bincount(values, weights=weight, minlength=len(target.classes))
     return np.tile(totals / totals.sum(), (rows, 1))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LabelledRows:
-    """Encoded rows with their true values, as `score` takes them, and weights."""
-
-    encoded: Encoded
-    y: ArrayLike
-    weight: ArrayLike | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tabnas.data import (
     ClassTarget,
     DataWarning,
-    Encoded,
+    EncodedTable,
     NumberTarget,
     Table,
     TableEncoder,
@@ -179,7 +179,7 @@ class Model:
         self._fill(out, table, self.decode)
         return out
 
-    def predict_encoded(self, encoded: Encoded) -> FloatArray:
+    def predict_encoded(self, encoded: EncodedTable) -> FloatArray:
         """Predict rows that the encoder of this model has encoded already.
 
         Returns the same as `predict_proba` for classes, and as `predict` for numbers.
@@ -203,7 +203,7 @@ class Model:
             out[start : start + len(raw)] = convert(raw)
             start += len(raw)
 
-    def _forward(self, encoded: Encoded) -> Float32Array:
+    def _forward(self, encoded: EncodedTable) -> Float32Array:
         raw = self._net.logits(self.architecture, make_examples(self.task, encoded))
         if not np.isfinite(raw).all():
             raise RowError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tabnas.data import Encoded, TableEncoder, Target
+from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.errors import TabNASError, check_int
 from tabnas.nets import Embedding, Examples, Inputs, Loss, Task
 
@@ -48,7 +48,7 @@ def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int
 
 def make_examples(
     task: Task,
-    encoded: Encoded,
+    encoded: EncodedTable,
     target: ArrayLike | None = None,
     weight: ArrayLike | None = None,
 ) -> Examples:

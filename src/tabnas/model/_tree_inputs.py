@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tabnas.data import Encoded, Table, TableEncoder
+from tabnas.data import EncodedTable, Table, TableEncoder
 from tabnas.data.columns import (
     BooleanColumn,
     DatetimeColumn,
@@ -75,7 +75,7 @@ class TreeInputs:
             first += inputs.shape[1]
         return matrix
 
-    def from_encoded(self, encoded: Encoded) -> Float32Array:
+    def from_encoded(self, encoded: EncodedTable) -> Float32Array:
         """Return the inputs of encoded rows, scaled as they are: [rows, inputs]."""
         matrix = np.empty((len(encoded), len(self.is_category)), np.float32)
         first = number = category = 0
@@ -108,13 +108,13 @@ class EncodedTreeMatrix:
     """Encoded rows, converted to inputs of trees when they are indexed."""
 
     inputs: TreeInputs
-    encoded: Encoded
+    encoded: EncodedTable
 
     def __len__(self) -> int:
         return len(self.encoded)
 
     def __getitem__(self, rows: Any) -> Float32Array:
-        selected = Encoded(self.encoded.numeric[rows], self.encoded.categorical[rows])
+        selected = EncodedTable(self.encoded.numeric[rows], self.encoded.categorical[rows])
         return self.inputs.from_encoded(selected)
 
 

@@ -7,14 +7,13 @@ from tabnas.stores._plan import find_encode_command
 from tabnas.stores._progress import EncodingProgress, ProgressCallback
 from tabnas.stores._settings import MIN_MEMORY, StoreSettings, parse_bytes
 from tabnas.stores._split import PartName
-from tabnas.stores._store import Rows, Store, open_store
+from tabnas.stores._store import Store, open_store
 
 __all__ = [
     "MIN_MEMORY",
     "EncodingProgress",
     "PartName",
     "ProgressCallback",
-    "Rows",
     "Store",
     "StoreSettings",
     "encode_store",

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, TableEncoder, Target, target_from_dict
+from tabnas.data import EncodedTable, LabelledRows, TableEncoder, Target, target_from_dict
 from tabnas.decoding import FiniteFloat
 from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.stores._document import damaged_error, read_document, write_document
@@ -26,13 +26,6 @@ from tabnas.types import BoolArray, IntArray
 
 PIECES = "pieces"
 DOCUMENT = "store.json"
-
-
-class Rows(NamedTuple):
-    """Rows of a store: the inputs of a network, and the true values of the target."""
-
-    encoded: Encoded
-    y: NDArray[Any]  # class numbers (int32), or values in their own units (float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,7 +53,7 @@ class Store:
         """The size of all arrays on disk."""
         return sum(file.size for piece in self.pieces for file in piece.files.values())
 
-    def read(self, part: str, start: int, stop: int) -> Rows:
+    def read(self, part: str, start: int, stop: int) -> LabelledRows:
         """Return copies of the rows of a part from `start` to `stop`."""
         _check_part(part)
         if not 0 <= start <= stop <= self.rows[part]:
@@ -78,7 +71,7 @@ class Store:
         blocks: Sequence[int] | IntArray,
         block_rows: int,
         wanted: BoolArray | None = None,
-    ) -> Rows:
+    ) -> LabelledRows:
         """Return copies of several blocks, concatenated; block b begins at row b * block_rows.
 
         The last block of a part may be shorter. Blocks that are not `wanted` are not read: they are
@@ -144,11 +137,11 @@ class Store:
             (np.dtype(answer), 1),
         )
 
-    def _empty(self, rows: int) -> Rows:
+    def _empty(self, rows: int) -> LabelledRows:
         numeric, categorical, y = (np.zeros((rows, w), kind) for kind, w in self.shapes)
-        return Rows(Encoded(numeric, categorical), y[:, 0])
+        return LabelledRows(EncodedTable(numeric, categorical), y[:, 0])
 
-    def _fill(self, part: str, start: int, rows: Rows) -> None:
+    def _fill(self, part: str, start: int, rows: LabelledRows) -> None:
         """Read into arrays, from as many pieces as it takes."""
         begins = self._begins[part]
         piece = int(np.searchsorted(begins, start, side="right")) - 1
@@ -187,9 +180,9 @@ def _translate_read_errors(name: str) -> Iterator[None]:
         ) from None
 
 
-def _slice(rows: Rows, start: int, stop: int) -> Rows:
-    encoded = Encoded(rows.encoded.numeric[start:stop], rows.encoded.categorical[start:stop])
-    return Rows(encoded, rows.y[start:stop])
+def _slice(rows: LabelledRows, start: int, stop: int) -> LabelledRows:
+    encoded = EncodedTable(rows.encoded.numeric[start:stop], rows.encoded.categorical[start:stop])
+    return LabelledRows(encoded, rows.y[start:stop])
 
 
 def _check_part(part: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
-from tabnas.data import Encoded
+from tabnas.data import EncodedTable
 from tabnas.model import primary_loss
 from tabnas.nets import SuperNet
 from tabnas.runs import LabelledTable, RunSettings, build_run_result, plan_run, prepare_data
@@ -72,10 +72,10 @@ def test_importance_is_what_shuffling_adds_to_the_loss() -> None:
     prepared = prepare_data(data, RunSettings(limits={"parameters": 300}))
     development = prepared.train_and_validation
     losses = iter([1.0, *(1.5, 2.5, 2.0, 2.0, 2.0), *(1.0,) * 5, *(0.5,) * 5])
-    seen: list[Encoded] = []
+    seen: list[EncodedTable] = []
 
-    def loss(encoded: Encoded) -> float:
-        seen.append(Encoded(encoded.numeric.copy(), encoded.categorical.copy()))
+    def loss(encoded: EncodedTable) -> float:
+        seen.append(EncodedTable(encoded.numeric.copy(), encoded.categorical.copy()))
         return next(losses)
 
     actual = permutation_importance(development, prepared.encoder, loss, seed=0)

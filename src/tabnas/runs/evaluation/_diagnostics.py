@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.data import ClassTarget, Encoded
+from tabnas.data import ClassTarget, EncodedTable
 from tabnas.errors import TabNASError
 from tabnas.model import Metric, make_examples, primary_loss
 from tabnas.nets import SuperNet
@@ -39,7 +39,7 @@ QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 DEVIATIONS = 1.959963984540054  # of 95 % of a normal variable
 DIGITS = 6
 
-Predict = Callable[[Encoded], FloatArray]
+Predict = Callable[[EncodedTable], FloatArray]
 
 
 def diagnose(
@@ -63,7 +63,7 @@ def diagnose(
         part = part.take(np.flatnonzero(part.weight > 0))
     target, task = data.target, data.task
 
-    def predict(encoded: Encoded) -> FloatArray:
+    def predict(encoded: EncodedTable) -> FloatArray:
         return data.target_prediction(net.logits(architecture, make_examples(task, encoded)))
 
     prediction = predict(part.encoded)
@@ -181,7 +181,7 @@ def _measure_importance(
         drawn = stream(seed, "importance").choice(len(part), rows, replace=False)
         part = part.take(np.sort(drawn))
 
-    def loss(encoded: Encoded) -> float:
+    def loss(encoded: EncodedTable) -> float:
         return primary_loss(metric, data.target, part.y, predict(encoded), part.weight)
 
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tabnas.data import Encoded, TableEncoder
+from tabnas.data import EncodedTable, TableEncoder
 from tabnas.results import ColumnImportance
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
@@ -28,7 +28,7 @@ def rows_to_shuffle(plan: Plan, training: int, columns: int) -> int:
 
 
 def permutation_importance(
-    part: EncodedRows, encoder: TableEncoder, loss: Callable[[Encoded], float], *, seed: int
+    part: EncodedRows, encoder: TableEncoder, loss: Callable[[EncodedTable], float], *, seed: int
 ) -> dict[str, ColumnImportance]:
     """Return the mean increase of `loss` and its standard deviation for every input column.
 
@@ -45,7 +45,7 @@ def permutation_importance(
             order = stream(seed, f"importance/{number}/{repeat}").permutation(len(part))
             numeric[:, features] = encoded.numeric[order, features]
             categorical[:, codes] = encoded.categorical[order, codes]
-            increases.append(loss(Encoded(numeric, categorical)) - before)
+            increases.append(loss(EncodedTable(numeric, categorical)) - before)
         numeric[:, features] = encoded.numeric[:, features]
         categorical[:, codes] = encoded.categorical[:, codes]
         # in multiples of the largest: squares in the units of the target could overflow

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import Encoded, TableEncoder, Target
+from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.model import make_examples
 from tabnas.nets import Examples, Loss, Task
 from tabnas.types import FloatArray, IntArray
@@ -20,7 +20,7 @@ class EncodedRows:
     """Rows as a network reads them, with their target values for scores."""
 
     examples: Examples
-    encoded: Encoded
+    encoded: EncodedTable
     y: NDArray[Any]
     weight: FloatArray | None  # sample weights, for scores; training may weigh classes, too
 
@@ -45,7 +45,7 @@ class EncodedRows:
         """
         categorical = self.encoded.categorical.copy()
         encoder.recode(categorical, max_categories)
-        encoded = Encoded(self.encoded.numeric, categorical)
+        encoded = EncodedTable(self.encoded.numeric, categorical)
         before = self.examples
         target = before.labels if len(before.labels) else before.values
         weight = before.weight if len(before.weight) else None
@@ -57,7 +57,7 @@ class EncodedRows:
         """Return some of the rows; a slice shares memory."""
         before = self.examples
         target = before.labels if len(before.labels) else before.values
-        encoded = Encoded(self.encoded.numeric[rows], self.encoded.categorical[rows])
+        encoded = EncodedTable(self.encoded.numeric[rows], self.encoded.categorical[rows])
         weight = before.weight[rows] if len(before.weight) else None
         return EncodedRows(
             make_examples(before.task, encoded, target[rows], weight),
@@ -70,7 +70,7 @@ class EncodedRows:
 def make_encoded_rows(
     task: Task,
     target: Target,
-    encoded: Encoded,
+    encoded: EncodedTable,
     y: NDArray[Any],
     *,
     weight: FloatArray | None = None,
@@ -92,7 +92,7 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
     def join(get: Callable[[EncodedRows], NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([get(first), get(second)])
 
-    encoded = Encoded(join(lambda r: r.encoded.numeric), join(lambda r: r.encoded.categorical))
+    encoded = EncodedTable(join(lambda r: r.encoded.numeric), join(lambda r: r.encoded.categorical))
     target = join(lambda r: r.examples.labels if len(r.examples.labels) else r.examples.values)
     training_weight, weight = None, None
     if len(first.examples.weight) or len(second.examples.weight):

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tabnas.data import (
     ClassTarget,
     DataWarning,
-    Encoded,
+    EncodedTable,
     NumberTarget,
     Split,
     Table,
@@ -223,7 +223,7 @@ def suggest_categorical() -> Iterator[None]:
         raise RowError(error.before, error.row, after) from None
 
 
-def note_unseen_categories(encoder: TableEncoder, encoded: Encoded, part: str) -> list[str]:
+def note_unseen_categories(encoder: TableEncoder, encoded: EncodedTable, part: str) -> list[str]:
     """Warn of columns with many categories that the training rows do not have."""
     unseen = UnseenCategories(encoder)
     unseen.add(encoded)

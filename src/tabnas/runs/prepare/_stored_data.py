@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from tabnas.data import Encoded, Shares, UnseenCategories
+from tabnas.data import EncodedTable, LabelledRows, Shares, UnseenCategories
 from tabnas.errors import TabNASError
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
 from tabnas.nets import Task, WindowedBatches
@@ -23,7 +23,7 @@ from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, Tre
 from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
 from tabnas.settings import RunSettings
 from tabnas.space import MEASURED_COSTS, Budget
-from tabnas.stores import PartName, Rows, Store
+from tabnas.stores import PartName, Store
 from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
 
@@ -90,7 +90,7 @@ class StoredRows:
         """Return all rows of a part, or a sample of about `max_rows` from all over the table."""
         return self._part(*self.read_sample(part, max_rows, seed))
 
-    def read_sample(self, part: PartName, max_rows: int, seed: int) -> Rows:
+    def read_sample(self, part: PartName, max_rows: int, seed: int) -> LabelledRows:
         """Read the same rows as the store has them, with all their categories."""
         blocks, wanted = (-(-rows // self.block_rows) for rows in (self.store.rows[part], max_rows))
         chosen = np.arange(blocks)
@@ -99,7 +99,7 @@ class StoredRows:
             chosen = np.sort(drawn)
         return self.store.read_blocks(part, chosen, self.block_rows)
 
-    def _part(self, encoded: Encoded, y: IntArray | FloatArray) -> EncodedRows:
+    def _part(self, encoded: EncodedTable, y: IntArray | FloatArray) -> EncodedRows:
         if self.max_categories is not None:
             self.store.encoder.recode(encoded.categorical, self.max_categories)
         return make_encoded_rows(
@@ -144,7 +144,7 @@ class StoredData(PreparedData):
         train, validation = rows("train", self.train_in_memory), rows("validation", self.validation)
         return TreeData(inputs, train, validation, matrix("test", self.test))
 
-    def _read_unlimited(self, name: PartName, part: EncodedRows) -> Encoded:
+    def _read_unlimited(self, name: PartName, part: EncodedRows) -> EncodedTable:
         if self.stored.max_categories is None:
             return part.encoded
         return self.stored.read_sample(name, self.sample_rows[name], self.seed).encoded
