@@ -21,7 +21,7 @@ def test_workers_forget_the_function_even_if_its_jobs_fail(
     def raise_error(client: Client, futures: object) -> None:
         raise OSError("the scheduler does not answer")
 
-    function = RemoteFunction.of(work.refuse)
+    function = RemoteFunction.from_function(work.refuse)
     executor = _dask.DaskExecutor(function, JobConfig(backend="dask", address=dask_address))
     with Client(dask_address, set_as_default=False) as client:
         assert all(function.name in names for names in client.run(_list_functions).values())

@@ -109,7 +109,7 @@ def test_the_error_without_a_cluster_says_how_to_start_one(
     kind = pytest.importorskip(
         f"tabnas.jobs._{backend}", reason="is not installed", exc_type=TabNASError
     )
-    monkeypatch.setattr(kind, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(kind, "CONNECT_TIMEOUT", 0.5)
     unused = f"127.0.0.1:{free_port()}"
     address = unused if backend == "ray" else f"tcp://{unused}"
     with pytest.raises(TabNASError, match=rf"answers at {address} .*start one with"):

@@ -24,8 +24,8 @@ HOW_TO_START = (
     "start one with `dask scheduler`, workers with `dask worker tcp://HOST:8786 --nthreads 1 "
     "--nworkers 4`, and pass its address with --address or DASK_SCHEDULER_ADDRESS"
 )
-CONNECT_SECONDS = 10.0
-WORKER_SECONDS = 60.0  # for a cluster without workers to start some
+CONNECT_TIMEOUT = 10.0  # seconds
+FIRST_WORKER_TIMEOUT = 60.0  # seconds, for a cluster without workers to start some
 
 
 class DaskExecutor(Executor):
@@ -65,12 +65,12 @@ class DaskExecutor(Executor):
     def _check_workers(self) -> None:
         """Raise an error if the cluster has no workers, also after it was given some work."""
         with suppress(TimeoutError), self._client.as_current():
-            wait(self._client.submit(int, pure=False), timeout=WORKER_SECONDS)
+            wait(self._client.submit(int, pure=False), timeout=FIRST_WORKER_TIMEOUT)
             return
         if not self._client.nthreads():  # else they are busy, and jobs wait
             raise TabNASError(
-                f"the Dask cluster must have workers, got none in {WORKER_SECONDS:.0f} seconds; "
-                f"{HOW_TO_START}"
+                "the Dask cluster must have workers, got none in "
+                f"{FIRST_WORKER_TIMEOUT:.0f} seconds; {HOW_TO_START}"
             )
 
     @property
@@ -89,10 +89,10 @@ class DaskExecutor(Executor):
         )
         self._running[task] = number
 
-    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
         ended: set[Future] = set()
         with suppress(TimeoutError), self._client.as_current():
-            ended = wait(list(self._running), timeout=seconds, return_when="FIRST_COMPLETED").done
+            ended = wait(list(self._running), timeout=timeout, return_when="FIRST_COMPLETED").done
         return [(self._running.pop(task), self._outcome(task)) for task in ended]
 
     def _outcome(self, task: Future) -> bytes | WorkerDied:
@@ -105,7 +105,7 @@ class DaskExecutor(Executor):
         return result
 
     def close(self) -> None:
-        with suppress(Exception):  # the scheduler may be gone
+        with suppress(Exception):  # the scheduler may have ended
             self._client.cancel(list(self._running))
         with suppress(Exception):  # whatever became of the jobs, leave nothing with the workers
             self._client.unregister_worker_plugin(self._function.name)
@@ -120,7 +120,7 @@ def _connect(address: str | None) -> Client:
             "the backend dask requires the address of a scheduler, got none; " + HOW_TO_START
         )
     try:
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        return Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise TabNASError(
             f"no Dask scheduler answers at {address} ({error}); {HOW_TO_START}"

@@ -20,7 +20,7 @@ class RemoteFunction:
     pickled: bytes
 
     @classmethod
-    def of(cls, function: Callable[[Any], Any]) -> RemoteFunction:
+    def from_function(cls, function: Callable[[Any], Any]) -> RemoteFunction:
         """Pickle a function."""
         return cls(name=uuid4().hex, version=version("tabnas"), pickled=pickle.dumps(function))
 
@@ -45,8 +45,8 @@ class Executor(ABC):
         """Let a worker run a job."""
 
     @abstractmethod
-    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
-        """Return the outcomes of finished jobs; wait for the first of them at most so long."""
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+        """Return the outcomes of finished jobs; wait up to `timeout` seconds for the first."""
 
     @abstractmethod
     def close(self) -> None:

@@ -26,8 +26,8 @@ except ImportError:  # a joblib that does not include it, as in some Linux distr
         ) from None
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-IDLE_SECONDS = 60.0
-"""A worker ends after so long without a job. On Windows it does not notice when its parent ends."""
+IDLE_TIMEOUT = 60.0  # seconds
+"""A worker without a job ends after this time. On Windows it does not notice the end of its parent."""
 
 
 class LocalExecutor(Executor):
@@ -58,8 +58,8 @@ class LocalExecutor(Executor):
                 self._running[future] = (number, worker)
                 return
 
-    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
-        ended, _ = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+        ended, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
         return [self._outcome(future) for future in ended]
 
     def _outcome(self, future: Future[bytes]) -> tuple[int, bytes | WorkerDied]:
@@ -79,7 +79,7 @@ class LocalExecutor(Executor):
     def _start_worker(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             max_workers=1,
-            timeout=IDLE_SECONDS,
+            timeout=IDLE_TIMEOUT,
             initializer=_begin,
             initargs=(self._function, os.getpid()),
             env=ONE_THREAD,

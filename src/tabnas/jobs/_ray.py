@@ -43,7 +43,7 @@ HOW_TO_START = (
     "start one with `ray start --head`, join other machines with `ray start --address "
     "HOST:6379`, and pass its address with --address or RAY_ADDRESS"
 )
-CONNECT_SECONDS = 10.0
+CONNECT_TIMEOUT = 10.0  # seconds
 
 
 class RayExecutor(Executor):
@@ -73,13 +73,13 @@ class RayExecutor(Executor):
         task = self._run_job.remote(name, version, [self._stored_function], job)
         self._running[task] = number
 
-    def wait(self, seconds: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
-        ended, _ = ray.wait(list(self._running), num_returns=1, timeout=seconds)
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+        ended, _ = ray.wait(list(self._running), num_returns=1, timeout=timeout)
         return [(self._running.pop(task), _outcome(task, self._function.version)) for task in ended]
 
     def close(self) -> None:
         for task in self._running:
-            with suppress(Exception):  # the task has just ended, or the cluster is gone
+            with suppress(Exception):  # the task has just ended, or the cluster has ended
                 ray.cancel(task, force=True)
         if self._connected_here:
             ray.shutdown()
@@ -104,7 +104,7 @@ def _check_port(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
         raise ValueError("address must be HOST:PORT or ray://HOST:PORT")
-    socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT).close()
 
 
 @contextmanager

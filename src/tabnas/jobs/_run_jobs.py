@@ -42,7 +42,7 @@ def run_jobs(
     if not jobs:
         return
     pending, running, deaths = deque(range(len(jobs))), 0, Counter[int]()
-    with closing(_open_executor(RemoteFunction.of(function), config)) as executor:
+    with closing(_open_executor(RemoteFunction.from_function(function), config)) as executor:
         while pending or running:
             while pending and running < executor.capacity:
                 number = pending.popleft()
@@ -63,7 +63,7 @@ def run_jobs(
 def check_cluster(config: JobConfig) -> None:
     """Raise an error if the cluster cannot be reached, before work that prepares its jobs."""
     if config.backend != "local":
-        _open_executor(RemoteFunction.of(abs), config).close()
+        _open_executor(RemoteFunction.from_function(abs), config).close()
 
 
 def _open_executor(function: RemoteFunction, config: JobConfig) -> Executor:
