@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Thread
 from time import perf_counter, sleep
 
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.paper import collect_provenance
 from tabnas.runs import load_result
 from tabnas.stores import open_store
@@ -93,8 +93,8 @@ def measured(files: list[Path], work: Path, name: str, memory: str) -> dict[str,
             "rows_a_second_training": trained / seconds["candidates"],
             "epochs": [plan.search_epochs, plan.epochs],
             "architecture": str(result.architecture),
-            "parameters": encode(result.costs["parameters"]),
-            "scores": encode(result.scores),
+            "parameters": to_builtins(result.costs["parameters"]),
+            "scores": to_builtins(result.scores),
         },
     }
 

@@ -19,7 +19,7 @@ from _shared import make_parser, write_results
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from tabnas.data import ClassTarget, read_table
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.model import score
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
@@ -97,8 +97,8 @@ def main() -> None:
         seconds = perf_counter() - began
         test = run.data.test
         predicted, facts = fit_mlp(run, int(found.model.costs["parameters"]))
-        scores = {kind: encode(scores) for kind, scores in found.scores.items()}
-        scores["scikit-learn MLP"] = encode(score(run.data.target, test.y, predicted))
+        scores = {kind: to_builtins(scores) for kind, scores in found.scores.items()}
+        scores["scikit-learn MLP"] = to_builtins(score(run.data.target, test.y, predicted))
         rows.append(
             {
                 "table": name,

@@ -1,5 +1,7 @@
 """Decode untrusted JSON and TOML into dataclasses, and check every field.
 
+`to_builtins` goes the other way. (Tables are encoded by `tabnas.data.TableEncoder`.)
+
 The type hints of a dataclass are the schema of its file. A field without a default must be there,
 and a field that the dataclass does not have is an error. `Annotated` adds bounds:
 
@@ -75,7 +77,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class MaxLength:
-    """The largest length of a text, a list or a mapping."""
+    """The largest length of a string, a list or a mapping."""
 
     length: int
 
@@ -122,17 +124,17 @@ def parse_toml(text: str, *, source: str) -> dict[str, Any]:
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         raise ValueError("an object has the same key twice")
-    return found
+    return unique
 
 
 def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number")
 
 
-def check_format(value: Any, kind: str, newest: int, *, source: str) -> None:
+def check_kind_and_format(value: Any, kind: str, newest: int, *, source: str) -> None:
     """Check that a file is of a kind, by its field `kind`, and not of a newer format."""
     if not isinstance(value, Mapping) or value.get("kind") != kind:
         raise DecodeError(f"{source} must be a {kind}, but it is not")
@@ -164,19 +166,19 @@ def decode(kind: type[T], value: Any, *, source: str, ignore_unknown: bool = Fal
     return decoded
 
 
-def encode(value: Any) -> Any:
-    """Return a dataclass, and all that is in it, as plain values that JSON can hold.
+def to_builtins(value: Any) -> Any:
+    """Return a dataclass, and all that is in it, as dicts, lists, strings and numbers for JSON.
 
-    A class with a method `to_json` encodes itself.
+    A class with a method `to_json` is converted by it.
     """
     if hasattr(value, "to_json"):
         return value.to_json()
     if is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_builtins(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): encode(one) for key, one in value.items()}
+        return {str(key): to_builtins(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [encode(one) for one in value]
+        return [to_builtins(element) for element in value]
     if isinstance(value, Enum | Path):
         return str(value)
     return value
@@ -206,7 +208,7 @@ class _Decoder:
         if origin in (Union, UnionType):
             return self._union(arguments, value, where)
         if origin is Literal:
-            if not any(type(value) is type(one) and value == one for one in arguments):
+            if not any(type(value) is type(choice) and value == choice for choice in arguments):
                 raise self._wrong(where, f"one of {', '.join(map(repr, arguments))}", value)
             return value
         if origin in (tuple, list) or kind in (tuple, list) or origin is Sequence:
@@ -221,7 +223,7 @@ class _Decoder:
 
     def _annotated(self, arguments: tuple[Any, ...], value: Any, where: str) -> Any:
         kind, *constraints = arguments
-        functions = [one.function for one in constraints if isinstance(one, DecodeWith)]
+        functions = [c.function for c in constraints if isinstance(c, DecodeWith)]
         if functions:
             return self._construct(functions[0], value, where)
         decoded = self.decode(kind, value, where)
@@ -260,8 +262,8 @@ class _Decoder:
             raise self._wrong(where, f"a list of {len(arguments)} elements", value)
         kinds = arguments if fixed else (arguments or (Any,))[:1] * len(value)
         elements = [
-            self.decode(one, element, f"{where}[{i}]")
-            for i, (one, element) in enumerate(zip(kinds, value, strict=True))
+            self.decode(element_kind, element, f"{where}[{i}]")
+            for i, (element_kind, element) in enumerate(zip(kinds, value, strict=True))
         ]
         return elements if kind is list else tuple(elements)
 
@@ -270,12 +272,12 @@ class _Decoder:
             raise self._wrong(where, "an object of names and values", value)
         key_kind, kind = arguments
         return {
-            self._key(key_kind, key, where): self.decode(kind, one, _join(where, key))
-            for key, one in value.items()
+            self._key(key_kind, key, where): self.decode(kind, element, _join(where, key))
+            for key, element in value.items()
         }
 
     def _key(self, kind: Any, key: Any, where: str) -> Any:
-        """Decode the key of a mapping, which JSON can only write as a text."""
+        """Decode the key of a mapping, which JSON can only write as a string."""
         if kind is int and isinstance(key, str) and key.isascii() and key.isdigit():
             return int(key[:20])
         return self.decode(kind, key, _join(where, str(key)))
@@ -315,7 +317,7 @@ class _Decoder:
                 raise self._wrong(where, "a number", value) from None
         if kind in (str, Path) and isinstance(value, str):
             if "\0" in value or not is_utf8(value):
-                raise self._wrong(where, "a text without zero bytes or surrogates", value)
+                raise self._wrong(where, "a string without zero bytes or surrogates", value)
             return kind(value)
         if kind in (bool, int, NoneType) and type(value) is kind:
             return value
@@ -345,7 +347,7 @@ _NAMES: dict[Any, str] = {
     bool: "true or false",
     int: "an integer",
     float: "a number",
-    str: "a text",
+    str: "a string",
     Path: "a path",
     NoneType: "null",
 }

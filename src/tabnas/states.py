@@ -55,11 +55,15 @@ def read_counts(
     Traceback (most recent call last):
         ...
     tabnas.errors.TabNASError: 'n' of the state must be numbers from 0 to 9007199254740992, \
-got others
+got 9223372036854775808
     """
     array = _read_array(state, name, shape, np.integer)
-    if array.size and not (array.min() >= 0 and int(array.max()) <= maximum):
-        raise TabNASError(f"{name!r} of the state must be numbers from 0 to {maximum}, got others")
+    if array.size:
+        for extreme in (int(array.min()), int(array.max())):
+            if not 0 <= extreme <= maximum:
+                raise TabNASError(
+                    f"{name!r} of the state must be numbers from 0 to {maximum}, got {extreme}"
+                )
     return np.array(array, np.int64)
 
 
@@ -74,7 +78,8 @@ def read_floats(
     """Return floats of exactly this type, as a copy; with `finite` they must be finite."""
     array = np.array(_read_array(state, name, shape, dtype))
     if finite and not np.isfinite(array).all():
-        raise TabNASError(f"{name!r} of the state must be finite, got other values")
+        wrong = array[~np.isfinite(array)].flat[0]
+        raise TabNASError(f"{name!r} of the state must be finite, got {wrong}")
     return array
 
 
@@ -94,17 +99,17 @@ def _read_array(state: State, name: str, shape: Shape, dtype: type[Any]) -> NDAr
     return array
 
 
-def pack(facts: Mapping[str, Any], arrays: State) -> bytes:
-    """Return JSON values and arrays as one piece of bytes, for files and messages."""
+def pack(values: Mapping[str, Any], arrays: State) -> bytes:
+    """Return JSON values and arrays as one bytes object, for files and messages."""
     tensors = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    return bytes(save_tensors(tensors, metadata={"facts": json.dumps(facts)}))
+    return bytes(save_tensors(tensors, metadata={"facts": json.dumps(values)}))
 
 
 def unpack(payload: bytes) -> tuple[dict[str, Any], Arrays]:
     """Return the JSON values and the arrays of `pack`."""
     arrays = load_tensors(payload)
     header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
-    facts = json.loads(header["__metadata__"]["facts"])
-    if not isinstance(facts, dict):
-        raise ValueError("the facts must have names")
-    return facts, arrays
+    values = json.loads(header["__metadata__"]["facts"])
+    if not isinstance(values, dict):
+        raise ValueError(f"the metadata must be a JSON object, got {type(values).__name__}")
+    return values, arrays

@@ -100,7 +100,10 @@ def test_missing_fields_are_refused(place: tuple[Any, ...]) -> None:
         (json.dumps(DOCUMENT | {"note": "x"}), "note is unknown"),
         (json.dumps(DOCUMENT | {"pad": " " * 70_000}), "at most 65,536"),
         (json.dumps(DOCUMENT | {"tabnas": "a\x1b[31m"}), "printable"),
-        (json.dumps(DOCUMENT | {"calls": DOCUMENT["calls"][::-1]}), "one of one row"),
+        (
+            json.dumps(DOCUMENT | {"calls": DOCUMENT["calls"][::-1]}),
+            "calls must be of 1 and 256 rows",
+        ),
     ],
 )
 def test_errors_name_the_problem(text: str, message: str) -> None:

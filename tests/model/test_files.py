@@ -159,7 +159,7 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         ({"format": "1"}, "format must be an integer, got '1'"),
         ({"format": True}, "format must be an integer, got True"),
         ({"extra": 1}, "model.json: extra is unknown"),
-        ({"architecture": 8}, "architecture must be a text, got 8"),
+        ({"architecture": 8}, "architecture must be a string, got 8"),
         ({"architecture": "8-x"}, "architecture: an architecture must be written as"),
         ({"architecture": "9" * 5000}, "architecture: it is malformed"),
         ({"architecture": "1000000-1000000"}, "weights: the shapes must be those of the"),

@@ -13,7 +13,7 @@ from sklearn import metrics
 
 from tabnas import TabNASError
 from tabnas.data import ClassTarget, NumberTarget
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.model import METRICS, Scores, _scores, primary_loss, score
 
 NUMBER = NumberTarget(name="y", center=0.0, scale=1.0)
@@ -266,7 +266,7 @@ def test_primary_loss_orders_candidates():
         ([0, 1], [[0.5, 0.6]] * 2, None, "must hold probabilities"),
         ([0, 1], [[-0.5, 1.5]] * 2, None, "must hold probabilities"),
         ([0, 1], [[np.nan, 0.5]] * 2, None, "must be finite"),
-        ([0, 1], [[0.5, 0.5]] * 2, [1], "sample_weight must hold 2 finite numbers"),
+        ([0, 1], [[0.5, 0.5]] * 2, [1], r"sample_weight must have the shape \(2,\), got \(1,\)"),
         ([0, 1], [[0.5, 0.5]] * 2, [1, -1], "at least 0"),
         ([0, 1], [[0.5, 0.5]] * 2, [0, 0], "at least one row must have a positive weight"),
         ([], np.zeros((0, 2)), None, "class numbers|at least one row"),
@@ -287,6 +287,9 @@ def test_differences_that_overflow_are_refused():
 def test_scores_as_json():
     y, prediction = make_random_classes(50, 2, 0)
     scores = score(make_class_target(2), y, prediction)
-    assert json.loads(json.dumps(encode(scores)))["metrics"]["auc"]["value"] == scores["auc"].value
+    assert (
+        json.loads(json.dumps(to_builtins(scores)))["metrics"]["auc"]["value"]
+        == scores["auc"].value
+    )
     assert repr(scores).startswith("<Scores on 50 rows: accuracy 0.")
     assert len(scores) == 4

@@ -112,7 +112,7 @@ def test_invalid_texts_of_a_table_are_escaped() -> None:
 @pytest.mark.parametrize("text", ["\x00", "\ud800"])
 def test_invalid_texts_of_files_are_refused(text: str) -> None:
     for changes in ({"notes": [text]}, {"columns": {text: "numeric"}}):
-        with pytest.raises(TabNASError, match="must be a text without zero bytes or surrogates"):
+        with pytest.raises(TabNASError, match="must be a string without zero bytes or surrogates"):
             make_report(make_result(**changes))
 
 
@@ -176,7 +176,7 @@ def test_many_layers() -> None:
         ("seed", True, "result.json: seed must be an integer, got True"),
         ("seed", -1, "result.json: seed must be an integer of at least 0"),
         ("trained_on_all_rows", 1, "trained_on_all_rows must be true or false"),
-        ("columns", {"a": 1}, "result.json: columns.a must be a text"),
+        ("columns", {"a": 1}, "result.json: columns.a must be a string"),
     ],
 )
 def test_malformed_files_are_refused(key: str, value: Any, where: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tabnas.decoding import DecodeError, encode
+from tabnas.decoding import DecodeError, to_builtins
 from tabnas.results import CostUse, decode_history, decode_result, decode_tradeoff
 from tabnas.space import Architecture
 from tests.report.conftest import make_history, make_result, make_tradeoff
@@ -17,7 +17,7 @@ TASKS = ["binary", "multiclass", "regression"]
 
 
 def through_json(value: Any) -> Any:
-    return json.loads(json.dumps(encode(value), allow_nan=False))
+    return json.loads(json.dumps(to_builtins(value), allow_nan=False))
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -19,7 +19,7 @@ import tomli_w
 from pyarrow import parquet
 
 from tabnas.data import Table
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.latency import LatencyTerms, NetworkShape
 from tabnas.model import Model
 from tabnas.runs import (
@@ -90,7 +90,7 @@ SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
 
 def collect_bits(outcome: Outcome) -> dict[str, object]:
-    result = encode(replace(build_run_result(outcome), timings={}))
+    result = to_builtins(replace(build_run_result(outcome), timings={}))
     weights = {name: array.tobytes() for name, array in outcome.model.weights.items()}
     return {"result": json.dumps(result), "weights": weights, "snapshots": outcome.snapshots}
 
@@ -267,7 +267,7 @@ def make_columns(rows: int = 400) -> dict[str, np.ndarray]:
 
 
 def collect_tradeoff_bits(tradeoff, outcomes) -> str:
-    result = encode(replace(build_tradeoff_result(tradeoff, outcomes), timings={}))
+    result = to_builtins(replace(build_tradeoff_result(tradeoff, outcomes), timings={}))
     weights = [
         {name: array.tobytes().hex()[:64] for name, array in outcome.model.weights.items()}
         for outcome in outcomes

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.data import Table
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Constant, Examples
 from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, build_run_result, plan_run
@@ -38,9 +38,9 @@ def make_columns(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
 def assert_finite(outcome: Outcome) -> None:
     assert all(np.isfinite(array).all() for array in outcome.model.weights.values())
     assert all(np.isfinite(candidate.loss) for candidate in outcome.candidates)
-    json.dumps(encode(build_run_result(outcome)), allow_nan=False)
+    json.dumps(to_builtins(build_run_result(outcome)), allow_nan=False)
     for snapshot in outcome.snapshots:
-        json.dumps(encode(snapshot), allow_nan=False)
+        json.dumps(to_builtins(snapshot), allow_nan=False)
 
 
 # -- tables of every size ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tabnas.cli._errors import INTERRUPTED, RANK_LOST, TERMINATED, CommandExitEr
 from tabnas.cli._ranks import recovery_advice, resume_command
 from tabnas.cli._source import Source
 from tabnas.cli.display._formatting import make_console
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.formatting import sanitize
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def print_result(result: RunResult | TradeoffResult, folder: str, output: Output
     from tabnas.results import TradeoffResult
 
     if output.as_json:
-        typer.echo(json.dumps(encode(result) | {"folder": folder}, indent=2))
+        typer.echo(json.dumps(to_builtins(result) | {"folder": folder}, indent=2))
     elif output.quiet:
         return
     elif isinstance(result, TradeoffResult):

@@ -65,7 +65,7 @@ class Clock:
         return float(np.median(durations_ns)) / 1_000
 
     def with_duration(self, seconds: float, calls: int) -> Clock:
-        """Return a clock with slices such that measuring so many calls takes about that long."""
+        """Return a clock whose slices are so short that `calls` calls take about `seconds`."""
         return replace(self, slice_us=1e6 * seconds / (self.rounds * calls))
 
 

@@ -24,42 +24,46 @@ DATETIME_KINDS = ("datetime",)
 class ColumnTerms:
     """The microseconds that a table's columns add to a call.
 
-    Columns of a kind are computed together: there is a term for the kind and one for each column.
-    Categories are looked up one column after the other.
+    Columns of a kind are computed together: a term in the plural (`quantities_us`) is added once if
+    there are such columns, one in the singular (`quantity_us`) for each of them. Categorical
+    columns are computed one after the other, so they have no common term. In these names, as in
+    latency tables, *quantities* are numeric and boolean columns, *categories* categorical columns,
+    and *moments* datetime columns.
     """
 
     answer_us: Microseconds  # labels and probabilities from the network's outputs
-    quantities_us: Microseconds  # if there are numeric or boolean columns
-    quantity_us: Microseconds  # for each such column
-    category_us: Microseconds  # for each categorical column, the embedding included
-    moments_us: Microseconds  # if there are dates
-    moment_us: Microseconds  # for each column of dates
+    quantities_us: Microseconds  # once, if there are numeric or boolean columns
+    quantity_us: Microseconds  # for each numeric or boolean column
+    category_us: Microseconds  # for each categorical column, its embedding included
+    moments_us: Microseconds  # once, if there are datetime columns
+    moment_us: Microseconds  # for each datetime column
 
     def predict_us(self, encoder: TableEncoder) -> float:
         """Return the microseconds that the columns of this encoder add."""
         kinds = [str(column.kind) for column in encoder.columns]
-        quantities, categories, moments = (
+        numeric, categorical, datetime = (
             sum(kinds.count(kind) for kind in group)
             for group in (NUMERIC_KINDS, CATEGORICAL_KINDS, DATETIME_KINDS)
         )
         return (
             self.answer_us
-            + self.quantities_us * bool(quantities)
-            + self.quantity_us * quantities
-            + self.category_us * categories
-            + self.moments_us * bool(moments)
-            + self.moment_us * moments
+            + self.quantities_us * bool(numeric)
+            + self.quantity_us * numeric
+            + self.category_us * categorical
+            + self.moments_us * bool(datetime)
+            + self.moment_us * datetime
         )
 
 
-COLUMN_TERMS = tuple(each.name for each in fields(ColumnTerms))
+COLUMN_TERMS = tuple(field.name for field in fields(ColumnTerms))
 
 
 def fit_column_terms(
     encoders: Sequence[TableEncoder], added_us: FloatArray, total_us: FloatArray
 ) -> ColumnTerms:
     """Fit non-negative terms to what columns add, relative to the latency of the entire call."""
-    unit_terms = [ColumnTerms(**{n: float(n == one) for n in COLUMN_TERMS}) for one in COLUMN_TERMS]
+    # the latency if one term were 1 and the others 0
+    unit_terms = [ColumnTerms(**{n: float(n == u) for n in COLUMN_TERMS}) for u in COLUMN_TERMS]
     counts = np.array([[terms.predict_us(encoder) for terms in unit_terms] for encoder in encoders])
     fitted = fit_nonnegative(counts, added_us, total_us)
     return ColumnTerms(**dict(zip(COLUMN_TERMS, fitted, strict=True)))

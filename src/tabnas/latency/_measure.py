@@ -24,7 +24,7 @@ MAX_SLOWDOWN = 1.15
 MAX_ATTEMPTS, PAUSE_SECONDS = 12, 1.0
 
 Measure = Callable[[Sequence[Model], Table, int, LatencyTerms], list[float]]
-"""Returns the latency in microseconds of each model, for calls of so many rows."""
+"""Returns the latency in microseconds of each model, for calls of a number of rows."""
 
 
 def measure_models(
@@ -56,7 +56,7 @@ def measure_calls(
     clock: Clock = CLOCK,
     pause_seconds: float = PAUSE_SECONDS,
 ) -> list[float]:
-    """Return the latencies of calls of so many rows while the machine is idle.
+    """Return the latencies of calls of `rows` rows while the machine is idle.
 
     The machine is busy if a reference network takes longer than `terms` predict. Then everything is
     measured again after a pause, up to a maximal number of attempts, and the minimum counts.

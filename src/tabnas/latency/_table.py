@@ -13,10 +13,10 @@ from tabnas.decoding import (
     Bounds,
     DecodeError,
     MaxLength,
-    check_format,
+    check_kind_and_format,
     decode,
-    encode,
     parse_json,
+    to_builtins,
 )
 from tabnas.errors import TabNASError
 from tabnas.latency._columns import ColumnTerms
@@ -28,7 +28,7 @@ from tabnas.space import MEASURED_COSTS
 KIND = "tabnas latency table"
 FORMAT = 1
 MAX_BYTES = 1 << 16  # of a file
-MAX_TEXT = 200  # of a text in it
+MAX_STRING = 200  # characters of a string in it
 MIN_HELD_OUT = 5
 MAX_SPREAD = 0.15
 """With a larger spread the machine was busy, and its idle latencies are unknown."""
@@ -89,15 +89,15 @@ class LatencyTable:
             tabnas=self.tabnas,
             calls=tuple(self.calls[rows] for rows in sorted(self.calls)),
         )
-        return json.dumps(encode(file), indent=2, allow_nan=False) + "\n"
+        return json.dumps(to_builtins(file), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, name: str = "the latency table") -> LatencyTable:
         """Read a table, which need not be trusted; errors refer to it by `name`."""
         if len(text) > MAX_BYTES:
-            raise DecodeError(f"{name} must have at most {MAX_BYTES:,} characters")
+            raise DecodeError(f"{name} must have at most {MAX_BYTES:,} characters, got more")
         value = parse_json(text, source=name)
-        check_format(value, KIND, FORMAT, source=name)
+        check_kind_and_format(value, KIND, FORMAT, source=name)
         file = decode(_TableFile, value, source=name)
         return cls(
             machine=file.machine,
@@ -114,15 +114,22 @@ class _TableFile:
     kind: Literal["tabnas latency table"] = "tabnas latency table"
     format: int = FORMAT
     machine: Machine
-    measured: Annotated[str, MaxLength(MAX_TEXT)]
-    tabnas: Annotated[str, MaxLength(MAX_TEXT)]
+    measured: Annotated[str, MaxLength(MAX_STRING)]
+    tabnas: Annotated[str, MaxLength(MAX_STRING)]
     calls: tuple[CallTable, ...]
 
     def __post_init__(self) -> None:
         date.fromisoformat(self.measured)
         texts = (self.machine.processor, self.machine.system, self.machine.onnxruntime, self.tabnas)
         for text in texts:
-            if not text.isprintable() or len(text) > MAX_TEXT:
-                raise TabNASError(f"texts must be at most {MAX_TEXT} printable characters")
+            if not text.isprintable() or len(text) > MAX_STRING:
+                raise TabNASError(
+                    f"strings must be at most {MAX_STRING} printable characters, got "
+                    f"{text[:MAX_STRING]!r}"
+                )
         if [call.rows for call in self.calls] != sorted(MEASURED_COSTS.values()):
-            raise TabNASError("calls must be one of one row and one of a batch")
+            rows = sorted(MEASURED_COSTS.values())
+            raise TabNASError(
+                f"calls must be of {' and '.join(map(str, rows))} rows, got "
+                f"{[call.rows for call in self.calls]}"
+            )

@@ -15,7 +15,7 @@ from tabnas.space import Architecture
 from tabnas.types import FloatArray
 
 LANES = 8
-"""Outputs that a product computes at once: latency grows in steps of so many units."""
+"""Outputs that a product computes at once: latency grows in steps of this many units."""
 MAX_US = 1e9
 
 Microseconds = Annotated[float, Bounds(ge=0, le=MAX_US)]
@@ -64,13 +64,13 @@ class LatencyTerms:
         return np.asarray(np.abs(predicted / np.asarray(measured_us) - 1))
 
 
-TERMS = tuple(each.name for each in fields(LatencyTerms))
+TERMS = tuple(field.name for field in fields(LatencyTerms))
 
 
 def fit_terms(shapes: Sequence[NetworkShape], measured_us: Sequence[float]) -> LatencyTerms:
     """Fit non-negative terms that minimise the sum of squared relative errors."""
     # the latency of a network if one term were 1 and the others 0
-    unit_terms = [LatencyTerms(**{name: float(name == one) for name in TERMS}) for one in TERMS]
+    unit_terms = [LatencyTerms(**{name: float(name == unit) for name in TERMS}) for unit in TERMS]
     counts = np.array([[terms.predict_us(shape) for terms in unit_terms] for shape in shapes])
     measured = np.asarray(measured_us, np.float64)
     return LatencyTerms(
@@ -82,8 +82,9 @@ def fit_nonnegative(counts: FloatArray, values: FloatArray, scale: FloatArray) -
     """Return x >= 0, [terms], that minimises the sum of `((counts x - values) / scale)^2`."""
     from scipy.optimize import nnls
 
-    if not (np.isfinite(scale).all() and (scale > 0).all()):
-        raise TabNASError("latencies must be positive and finite, got others")
+    valid = np.isfinite(scale) & (scale > 0)
+    if not valid.all():
+        raise TabNASError(f"latencies must be positive and finite, got {scale[~valid][0]:g}")
     size = np.maximum(
         counts.max(axis=0), 1.0
     )  # brings numbers of weights and of layers to one scale

@@ -186,22 +186,26 @@ def _check_arrays(
 
 
 def _check_codes(y_true: NDArray[Any], classes: int) -> NDArray[np.int64]:
-    if y_true.dtype.kind not in "biu" or (
-        len(y_true) and not 0 <= y_true.min() <= y_true.max() < classes
-    ):
+    problem = None
+    if y_true.dtype.kind not in "biu":
+        problem = f"an array of type {y_true.dtype}"
+    elif len(y_true) and not 0 <= y_true.min() <= y_true.max() < classes:
+        problem = f"numbers from {y_true.min()} to {y_true.max()}"
+    if problem:
         raise TabNASError(
             f"y_true must hold class numbers from 0 to {classes - 1}, as the target encodes them, "
-            "got other values"
+            f"got {problem}"
         )
     return y_true.astype(np.int64)
 
 
 def _check_probabilities(y_pred: FloatArray) -> None:
-    sums = y_pred.sum(axis=1)
-    if (y_pred < 0).any() or (np.abs(sums - 1) > MAX_SUM_ERROR).any():
+    wrong = (y_pred < 0).any(axis=1) | (np.abs(y_pred.sum(axis=1) - 1) > MAX_SUM_ERROR)
+    if wrong.any():
+        row = int(wrong.argmax())
         raise TabNASError(
-            "y_pred must hold probabilities of at least 0 that sum to 1 in each row, got other "
-            "values"
+            "y_pred must hold probabilities of at least 0 that sum to 1 in each row, but row "
+            f"{row} has a minimum of {y_pred[row].min():g} and a sum of {y_pred[row].sum():g}"
         )
 
 

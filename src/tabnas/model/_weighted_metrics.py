@@ -222,12 +222,16 @@ def power_of_two_unit(numbers: FloatArray) -> float:
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, rows: int) -> FloatArray:
-    """Return the weights of so many rows as floats; None gives every row the weight 1."""
+    """Return the weights of `rows` rows as floats; None gives every row the weight 1."""
     weight = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weight.shape != (rows,) or not ((weight >= 0) & (weight < np.inf)).all():
+    if weight.shape != (rows,):
+        raise TabNASError(f"sample_weight must have the shape ({rows},), got {weight.shape}")
+    valid = (weight >= 0) & (weight < np.inf)
+    if not valid.all():
         raise TabNASError(
-            f"sample_weight must hold {rows} finite numbers of at least 0, got other values"
+            "sample_weight must hold finite numbers of at least 0, got "
+            f"{weight[~valid][0]:g} in row {int((~valid).argmax())}"
         )
     if not weight.any():
-        raise TabNASError("at least one row must have a positive weight, got none")
+        raise TabNASError("at least one row must have a positive weight, but all have weight 0")
     return weight

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tabnas.decoding import DecodeError, decode, encode, parse_json
+from tabnas.decoding import DecodeError, decode, parse_json, to_builtins
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, read_file, refuse_links
 
@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 30
 def write_document(folder: Path, name: str, content: Any) -> None:
     """Write a dataclass as a document, completely or not at all."""
     refuse_links(folder, name)
-    fields = {"kind": KIND, "format": FORMAT, **encode(content)}
+    fields = {"kind": KIND, "format": FORMAT, **to_builtins(content)}
     signed = fields | {"sha256": _digest(fields)}
     atomic_write(folder / name, json.dumps(signed, allow_nan=False, indent=1) + "\n")
 

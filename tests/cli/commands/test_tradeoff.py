@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tabnas.cli._main import run
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.runs import RunCheckpoint, load_config, load_result, load_tradeoff
 from tests.cli.commands.test_search import run_refused
 from tests.cli.commands.test_watch import MARKUP, obeyed
@@ -69,7 +69,7 @@ def test_json_is_the_only_output(
     assert captured.err == ""
     said = json.loads(captured.out)
     assert said.pop("folder") == "a/b"
-    before = encode(load_tradeoff(done / "curve"))
+    before = to_builtins(load_tradeoff(done / "curve"))
     assert [said.pop("timings"), before.pop("timings")]
     assert said == before  # the same settings give the same curve
     for model in said["models"]:
@@ -82,7 +82,7 @@ def test_the_result_does_not_depend_on_processes(
 ) -> None:
     asked = ["tradeoff", str(done / "good.csv"), *KIND, *SMALL, *LIMITS]
     assert run([*asked, "--processes", "2", "--json"]) == 0
-    said, before = json.loads(capsys.readouterr().out), encode(load_tradeoff(done / "curve"))
+    said, before = json.loads(capsys.readouterr().out), to_builtins(load_tradeoff(done / "curve"))
     assert said.pop("timings").keys() == before.pop("timings").keys()
     assert said.pop("folder")
     assert said == before
@@ -242,7 +242,7 @@ def test_a_damaged_tradeoff_folder_is_refused(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = shutil.copytree(done / "curve", here / "copy")
-    facts = encode(load_tradeoff(copy))
+    facts = to_builtins(load_tradeoff(copy))
     (copy / "tradeoff.json").write_text(json.dumps(facts | {"format": 99}), encoding="utf-8")
     assert "written by a newer tabnas" in run_refused(["report", "copy"], capsys)
     good = str(done / "good.csv")

@@ -29,7 +29,7 @@ from tabnas.cli.display._run_status import (
     summarize_status,
 )
 from tabnas.cli.display._run_summary import print_run
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.locks import FolderLock
 from tabnas.results import Snapshot
 from tabnas.runs import RunStatus, load_result, read_status
@@ -83,7 +83,7 @@ def drawn(stand: RunStatus, width: int = 80) -> str:
 
 def write_status(folder: Path, stand: RunStatus) -> None:
     folder.mkdir(exist_ok=True)
-    (folder / "progress.json").write_text(json.dumps(encode(stand)), encoding="utf-8")
+    (folder / "progress.json").write_text(json.dumps(to_builtins(stand)), encoding="utf-8")
 
 
 # -- pictures ------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_a_finished_run_is_summarized_as_by_its_search(
     assert run(["watch", str(folder), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["state"] == "finished"
-    assert shown["result"] == encode(load_result(folder))
+    assert shown["result"] == to_builtins(load_result(folder))
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
@@ -232,7 +232,7 @@ def test_changed_results_are_a_one_line_error_or_sanitized(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
-    result = encode(load_result(copy))
+    result = to_builtins(load_result(copy))
     for seed in range(60):
         forged = mutate_values(Random(seed), result | {"notes": [EVIL], "chosen_by": EVIL})
         (copy / "result.json").write_text(json.dumps(forged), encoding="utf-8")
@@ -270,7 +270,7 @@ def test_markup_in_a_result_is_printed_as_text(
     field: str,
 ) -> None:
     copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
-    result, evil = encode(load_result(copy)), MARKUP.format("x")
+    result, evil = to_builtins(load_result(copy)), MARKUP.format("x")
     forged: dict[str, Any] = result | {
         name: marked_up(result[name]) for name in ("chosen_by", "notes")
     }
@@ -299,7 +299,7 @@ def test_markup_instead_of_an_architecture_is_refused(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str
 ) -> None:
     copy = Path(shutil.copytree(finished / "classes", tmp_path / "copy"))
-    result = encode(load_result(copy))
+    result = to_builtins(load_result(copy))
     forged = result | {field: marked_up(result[field])}
     (copy / "result.json").write_text(json.dumps(forged), encoding="utf-8")
     assert run(["watch", str(copy), "--once"]) == 2

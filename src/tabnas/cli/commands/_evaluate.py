@@ -13,7 +13,7 @@ from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import configure_arrow, input_path
 from tabnas.cli.display._formatting import make_console
 from tabnas.cli.options._shared import FinishedRun, Json
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
 from tabnas.formatting import format_count
 
@@ -66,7 +66,7 @@ def evaluate(
         pa.default_memory_pool().release_unused()  # memory of reading, which scoring can use
         scores = score(model.target, y, prediction)
     if as_json:
-        typer.echo(json.dumps(encode(scores), indent=2))
+        typer.echo(json.dumps(to_builtins(scores), indent=2))
         return
     print_scores(
         make_console(), {"network": scores}, f"{format_count(len(y), 'row')} of {file.name}"

@@ -20,7 +20,7 @@ from tabnas.cli._run_folders import suggest_run
 from tabnas.cli.display._formatting import make_console, safe_text
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import flag
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
 from tabnas.formatting import sanitize_texts, shorten
 
@@ -187,9 +187,9 @@ def load_finished(run: Path) -> RunResult | TradeoffResult:
 def _to_json(run: Path, state: WatchState) -> dict[str, Any]:
     facts: dict[str, Any] = {"folder": str(run), "state": state.name}
     if state.status is not None:
-        facts |= encode(state.status)
+        facts |= to_builtins(state.status)
     if state.name == "finished":
-        facts["result"] = encode(load_finished(run))
+        facts["result"] = to_builtins(load_finished(run))
     return {name: _replace_nonfinite(value) for name, value in facts.items()}
 
 

@@ -19,9 +19,9 @@ Int32Array = NDArray[np.int32]
 
 
 def read_text(value: Any) -> str:
-    """Return a text of a file; unlike those of most files, it may hold zero bytes."""
+    """Return a string of a file; unlike those of most files, it may hold zero bytes."""
     if not isinstance(value, str):
-        raise TypeError(f"must be a text, got {describe_value(value)}")
+        raise TypeError(f"must be a string, got {describe_value(value)}")
     value.encode()  # raises an error if it holds half of a surrogate pair
     return value
 

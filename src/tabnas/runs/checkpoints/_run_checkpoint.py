@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Protocol
 
 from numpy.typing import NDArray
 
-from tabnas.decoding import encode
+from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
@@ -122,7 +122,7 @@ class RunCheckpoint:
         self, name: str, result: Any, arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> None:
         """Store the result of a step, which is finished: values or dataclasses fit for JSON."""
-        self._results[name] = encode(result)
+        self._results[name] = to_builtins(result)
         self._arrays |= {f"{name}/{key}": array for key, array in (arrays or {}).items()}
         self._running = None
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import tomli_w
 
-from tabnas.decoding import encode, parse_json, parse_toml
+from tabnas.decoding import parse_json, parse_toml, to_builtins
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, is_temporary, read_file, refuse_links, remove_temporaries
 from tabnas.locks import LOCK_NAME as LOCK
@@ -193,7 +193,7 @@ class RunFolder:
     def finish(self, outcome: Outcome) -> RunResult:
         """Write the model and `result.json`, then the report and model card; return the result."""
         result, history = build_run_result(outcome), outcome.snapshots
-        self.write(HISTORY, "".join(f"{json.dumps(encode(line))}\n" for line in history))
+        self.write(HISTORY, "".join(f"{json.dumps(to_builtins(line))}\n" for line in history))
         save_model(outcome.model, self.path / MODEL, overwrite=True)
         self.write_result(RESULT, result)
         self.remove_checkpoint()
@@ -206,7 +206,7 @@ class RunFolder:
 
     def write_result(self, name: str, result: RunResult | TradeoffResult) -> None:
         """Write a result as JSON."""
-        self.write(name, json.dumps(encode(result), indent=2, ensure_ascii=False) + "\n")
+        self.write(name, json.dumps(to_builtins(result), indent=2, ensure_ascii=False) + "\n")
 
     def remove_checkpoint(self) -> None:
         """Remove the checkpoint and the status of a finished run."""

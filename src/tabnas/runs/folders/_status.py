@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, time
 
-from tabnas.decoding import Count, decode, encode, parse_json
+from tabnas.decoding import Count, decode, parse_json, to_builtins
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, read_file
 from tabnas.results import Snapshot
@@ -126,7 +126,7 @@ class StatusFile:
 
     def _write(self) -> None:
         with suppress(OSError):
-            text = json.dumps(encode(self._status))
+            text = json.dumps(to_builtins(self._status))
             atomic_write(self._folder / PROGRESS, text, sync=False)
 
 

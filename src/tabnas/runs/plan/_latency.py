@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import Table
-from tabnas.decoding import DecodeError, encode
+from tabnas.decoding import DecodeError, to_builtins
 from tabnas.errors import TabNASError
 from tabnas.latency import (
     CallTable,
@@ -77,7 +77,7 @@ class LatencyPlan:
     def resolved(self) -> dict[str, Any]:
         """All that was measured, fit for TOML: a `ResolvedLatency`."""
         costs = {
-            name: encode(cost.terms) | {"overhead_us": cost.overhead_us}
+            name: to_builtins(cost.terms) | {"overhead_us": cost.overhead_us}
             for name, cost in self.costs.items()
         }
         return {"machine": self.machine, "measured": self.measured_date} | costs

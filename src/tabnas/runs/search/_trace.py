@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.decoding import decode, encode
+from tabnas.decoding import decode, to_builtins
 from tabnas.results import Snapshot
 from tabnas.search import PolicySearch, Search, StepRecord
 from tabnas.states import read_counts
@@ -52,7 +52,7 @@ class TracedSearch:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return the state of the search, and the snapshots as JSON in bytes."""
-        snapshots = json.dumps(encode(self.trace.snapshots))
+        snapshots = json.dumps(to_builtins(self.trace.snapshots))
         return self.search.state_dict() | {"snapshots": np.frombuffer(snapshots.encode(), np.uint8)}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
