@@ -187,7 +187,7 @@ def test_numbers_mixed_with_texts_are_refused() -> None:
     with pytest.raises(
         TabNASError,
         match=r"'x' must hold numbers only or be declared categorical, but row 8 is 'n\.a\.', "
-        r"which is no number, as are 1 others; leave such values empty",
+        r"which is not a number, as are 1 others; leave such values empty",
     ):
         fit_encoder(remarks)
     rows = np.arange(42)[::-1]
@@ -197,7 +197,7 @@ def test_numbers_mixed_with_texts_are_refused() -> None:
     with pytest.raises(TabNASError, match=r"'x' must hold numbers, but row 8 is 'n\.a\.'"):
         fit_encoder(remarks, kinds={"x": "numeric"})
     objects = np.array([*range(40), "old"], object)
-    with pytest.raises(TabNASError, match="row 41 is 'old', which is no number; leave"):
+    with pytest.raises(TabNASError, match="row 41 is 'old', which is not a number; leave"):
         fit_encoder({"x": objects})
 
 

@@ -249,7 +249,9 @@ def test_texts_among_numbers_are_counted_by_rows() -> None:
     encoder = TableEncoder.fit(Table.from_data({"x": few}), kinds={"x": "categorical"})
     assert "categorical: 4 categories, 1 rare one pooled" in encoder.describe()["x"]
     values = [str(i) for i in range(30)] + ["foo"] * 3
-    with pytest.raises(TabNASError, match="row 31 is 'foo', which is no number, as are 2 others"):
+    with pytest.raises(
+        TabNASError, match="row 31 is 'foo', which is not a number, as are 2 others"
+    ):
         infer_kind("x", make_column(values))
     # the same texts, of which more than a tenth of the rows are no numbers
     assert infer_kind("x", make_column([*values, "foo"])) is Kind.CATEGORICAL

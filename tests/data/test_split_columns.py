@@ -70,7 +70,7 @@ def test_a_missing_group_is_refused(column: pa.ChunkedArray) -> None:
 
 
 def test_columns_that_cannot_be_groups_are_refused() -> None:
-    with pytest.raises(TabNASError, match="which is no kind of feature"):
+    with pytest.raises(TabNASError, match="which is not a kind of feature"):
         to_group_ids("g", pa.chunked_array([[[1], [2]]]))
 
 

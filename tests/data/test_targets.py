@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tabnas import TabNASError
 from tabnas.data import (
-    MISSING_MARKS,
+    NA_VALUES,
     ClassTarget,
     NumberTarget,
     Table,
@@ -137,7 +137,7 @@ def test_labels_of_another_type(training: object, later: object) -> None:
 
 
 def is_label(text: str) -> bool:
-    return text == text.strip() and "\0" not in text and text not in MISSING_MARKS
+    return text == text.strip() and "\0" not in text and text not in NA_VALUES
 
 
 labels = st.one_of(

@@ -155,7 +155,7 @@ def test_truth_must_match_the_rows():
 
 
 def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_baselines, "MAX_TRAIN_ROWS", 60)
+    monkeypatch.setattr(_baselines, "MAX_TREE_ROWS", 60)
     monkeypatch.setattr(_baselines, "MAX_VALIDATION_ROWS", 20)
     monkeypatch.setattr(_baselines, "CHUNK_ROWS", 7)
     rng = np.random.default_rng(0)

@@ -28,7 +28,7 @@ from tabnas.data._targets import (
     target_from_dict,
 )
 from tabnas.data._unseen import UnseenCategories
-from tabnas.data._values import MISSING_MARKS, to_booleans, to_numbers, to_texts
+from tabnas.data._values import NA_VALUES, to_booleans, to_numbers, to_texts
 from tabnas.data.datasets import (
     DATASETS,
     Dataset,
@@ -45,7 +45,7 @@ from tabnas.types import Scaling
 __all__ = [
     "CRITEO_COLUMNS",
     "DATASETS",
-    "MISSING_MARKS",
+    "NA_VALUES",
     "ClassTarget",
     "DataWarning",
     "Dataset",

@@ -104,7 +104,7 @@ def to_arrow(name: str, values: Any) -> Any:
     kind = str(getattr(values, "dtype", ""))
     if kind.startswith("complex"):
         raise TabNASError(
-            f"the column {name!r} holds complex numbers, which are no kind of feature; "
+            f"the column {name!r} holds complex numbers, which are not a kind of feature; "
             "give their real and imaginary parts as two columns"
         )
     if kind == str(np.dtype(np.longdouble)) or kind.startswith("Sparse"):
@@ -123,4 +123,4 @@ def _as_text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).encode("utf-8", "replace").decode()  # half of a surrogate pair is no text
+    return str(value).encode("utf-8", "replace").decode()  # half of a surrogate pair is not text

@@ -98,9 +98,9 @@ class TableEncoder:
             table.resolve_name(name): _as_kind(name, kind) for name, kind in (kinds or {}).items()
         }
         ignored = {table.resolve_name(name) for name in drop}
-        given = len(table) if rows is None else len(rows)
-        if given < 2:
-            raise TabNASError(f"learning takes at least two rows, got {given}")
+        n_rows = len(table) if rows is None else len(rows)
+        if n_rows < 2:
+            raise TabNASError(f"learning takes at least two rows, got {n_rows}")
         columns: list[FittedColumn] = []
         constant = []
         notes: list[str] = []
@@ -138,15 +138,20 @@ class TableEncoder:
             )
         for note in notes:
             warnings.warn(note, DataWarning, stacklevel=2)
-        left_out = tuple(name for name in table if name in ignored)
-        found = tuple(columns), tuple(constant), left_out, tuple(table), table.named
-        return cls(*found, notes=tuple(notes))
+        return cls(
+            tuple(columns),
+            tuple(constant),
+            tuple(name for name in table if name in ignored),
+            tuple(table),
+            table.named,
+            notes=tuple(notes),
+        )
 
     @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that are not encoded, in order."""
-        gone = {*self.constant, *self.ignored}
-        return tuple(name for name in self.names if name in gone)
+        unused = {*self.constant, *self.ignored}
+        return tuple(name for name in self.names if name in unused)
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -92,10 +92,10 @@ def infer_schema(
     if not is_text(column):
         return ColumnSchema(declared, decimals.number_format(name))
     values = to_texts(column)
-    found = values.unique().drop_null()
-    if not are_number_like(found).all():  # parsing them later names the row
+    texts = values.unique().drop_null()
+    if not are_number_like(texts).all():  # parsing them later names the row
         return ColumnSchema(declared, decimals.number_format(name))
-    return ColumnSchema(declared, *find_number_format(name, found, decimals, rows=values))
+    return ColumnSchema(declared, *find_number_format(name, texts, decimals, rows=values))
 
 
 def is_constant(values: pa.ChunkedArray) -> bool:
@@ -108,20 +108,20 @@ def is_constant(values: pa.ChunkedArray) -> bool:
 
 
 def infer_text_schema(
-    name: str, found: Any, counts: IntArray, decimals: DecimalContext, *, rows: Any
+    name: str, texts: Any, counts: IntArray, decimals: DecimalContext, *, rows: Any
 ) -> ColumnSchema:
     """Infer the kind of texts from the different ones, their counts, and all rows."""
-    if are_numbers(found) and (codes := _infer_codes(name, found)) is not None:
+    if are_numbers(texts) and (codes := _infer_codes(name, texts)) is not None:
         return codes
-    if are_datetimes(found) and len(found):
+    if are_datetimes(texts) and len(texts):
         return ColumnSchema(Kind.DATETIME)
-    numeric = are_number_like(found)
+    numeric = are_number_like(texts)
     if numeric.all():
-        number_format, notes = find_number_format(name, found, decimals, rows=rows)
-        if are_numbers(found) and pc.any(pc.match_substring_regex(found, LEADING_ZERO)).as_py():
-            notes = (*notes, _describe_dropped_zeros(name, found))
+        number_format, notes = find_number_format(name, texts, decimals, rows=rows)
+        if are_numbers(texts) and pc.any(pc.match_substring_regex(texts, LEADING_ZERO)).as_py():
+            notes = (*notes, _describe_dropped_zeros(name, texts))
         return ColumnSchema(Kind.NUMERIC, number_format, notes)
-    _check_remarks(name, found, counts, numeric, rows)
+    _check_remarks(name, texts, counts, numeric, rows)
     return ColumnSchema(Kind.CATEGORICAL)
 
 
@@ -131,14 +131,14 @@ LEADING_ZERO = r"^[+-]?0\d"
 CODE_OF_DIGITS = r"^\d{2,}$"
 
 
-def _infer_codes(name: str, found: Any) -> ColumnSchema | None:
+def _infer_codes(name: str, texts: Any) -> ColumnSchema | None:
     """Return categories if all texts have as many digits and some begin with a zero, else None."""
-    lengths = pc.min_max(pc.binary_length(found))
-    same = len(found) > 0 and lengths["min"] == lengths["max"]
-    zeros = found.filter(pc.match_substring_regex(found, LEADING_ZERO))
+    lengths = pc.min_max(pc.binary_length(texts))
+    same = len(texts) > 0 and lengths["min"] == lengths["max"]
+    zeros = texts.filter(pc.match_substring_regex(texts, LEADING_ZERO))
     if not same or not len(zeros):
         return None
-    if not pc.all(pc.match_substring_regex(found, CODE_OF_DIGITS)).as_py():
+    if not pc.all(pc.match_substring_regex(texts, CODE_OF_DIGITS)).as_py():
         return None
     note = (
         f"the column {name!r} holds codes with leading zeros such as {zeros[0].as_py()!r}, and is "
@@ -147,8 +147,8 @@ def _infer_codes(name: str, found: Any) -> ColumnSchema | None:
     return ColumnSchema(Kind.CATEGORICAL, notes=(note,))
 
 
-def _describe_dropped_zeros(name: str, found: Any) -> str:
-    text = found.filter(pc.match_substring_regex(found, LEADING_ZERO))[0].as_py()
+def _describe_dropped_zeros(name: str, texts: Any) -> str:
+    text = texts.filter(pc.match_substring_regex(texts, LEADING_ZERO))[0].as_py()
     number = normalize_categories(pa.array([text]))[0].as_py()
     return (
         f"leading zeros of the column {name!r} are dropped, {text!r} is the number {number}; "
@@ -162,7 +162,7 @@ MIXED_SHARE = 0.9
 FEW_LABELS = 20
 
 
-def _check_remarks(name: str, found: Any, counts: IntArray, numeric: BoolArray, rows: Any) -> None:
+def _check_remarks(name: str, texts: Any, counts: IntArray, numeric: BoolArray, rows: Any) -> None:
     """Raise an error if nearly all rows are numbers, but some are not.
 
     Such a column is a quantity with a few remarks in it; as categories, it would silently lose its
@@ -171,13 +171,13 @@ def _check_remarks(name: str, found: Any, counts: IntArray, numeric: BoolArray, 
     odd = int(counts[~numeric].sum())
     if not 0 < odd <= (1 - MIXED_SHARE) * counts.sum():
         return
-    text = found[int((~numeric).argmax())]
+    text = texts[int((~numeric).argmax())]
     others = f", as are {odd - 1} others" if odd > 1 else ""
     raise RowError(
         f"the column {name!r} must hold numbers only or be declared categorical, but",
         pc.index(rows, text).as_py(),
-        f"is {text.as_py()!r}, which is no number{others}; leave such values empty, or declare the "
-        "column categorical",
+        f"is {text.as_py()!r}, which is not a number{others}; leave such values empty, or "
+        "declare the column categorical",
     )
 
 
@@ -187,10 +187,10 @@ def check_number_labels(name: str, values: pa.ChunkedArray) -> None:
     A few different numbers may well be labels.
     """
     counted = pc.value_counts(values.drop_null())
-    found, counts = counted.field("values"), counted.field("counts").to_numpy()
-    numeric = are_number_like(found)
+    texts, counts = counted.field("values"), counted.field("counts").to_numpy()
+    numeric = are_number_like(texts)
     if int(numeric.sum()) > FEW_LABELS:
-        _check_remarks(name, found, counts, numeric, values)
+        _check_remarks(name, texts, counts, numeric, values)
 
 
 IDENTIFIER_SHARE = 0.95

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tabnas.data._number_text import are_number_like
 from tabnas.data._values import (
-    SURE_MARKS,
+    CERTAIN_NA_VALUES,
     check_column_type,
     decode_dictionary,
     is_missing,
@@ -45,10 +45,10 @@ def find_labels(name: str, column: pa.ChunkedArray) -> tuple[Label, ...]:
     return tuple(sorted(v for v in to_texts(column).unique().to_pylist() if v is not None))
 
 
-def _text_labels(found: pa.Array) -> tuple[str, ...]:
+def _text_labels(labels: pa.Array) -> tuple[str, ...]:
     shortest: dict[str, str] = {}
-    keys = _text_keys(_chunked(found))
-    for label, key in zip(found.to_pylist(), keys.to_pylist(), strict=True):
+    keys = _text_keys(_chunked(labels))
+    for label, key in zip(labels.to_pylist(), keys.to_pylist(), strict=True):
         if key is not None:
             shortest[key] = min(label, shortest.get(key, label), key=lambda t: (len(t), t))
     return tuple(shortest[key] for key in sorted(shortest))
@@ -57,7 +57,7 @@ def _text_labels(found: pa.Array) -> tuple[str, ...]:
 def _text_keys(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return labels without spaces around them; "-" and "none" may be labels among other texts."""
     numeric = are_number_like(to_texts(column).unique()).all()
-    return to_texts(column) if numeric else to_texts(column, marks=SURE_MARKS)
+    return to_texts(column) if numeric else to_texts(column, na_values=CERTAIN_NA_VALUES)
 
 
 def encode_labels(name: str, labels: Sequence[Label], column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -72,7 +72,9 @@ def encode_labels(name: str, labels: Sequence[Label], column: pa.ChunkedArray) -
     if pa.types.is_floating(column.type):
         column = column.cast(pa.float64())
     if isinstance(labels[0], str):
-        return pc.index_in(to_texts(column, marks=SURE_MARKS), value_set=normalize_labels(labels))
+        return pc.index_in(
+            to_texts(column, na_values=CERTAIN_NA_VALUES), value_set=normalize_labels(labels)
+        )
     return pc.index_in(normalize_categories(to_texts(column)), value_set=normalize_labels(labels))
 
 
@@ -80,7 +82,7 @@ def normalize_labels(labels: Sequence[Label]) -> pa.Array:
     """Return the texts that distinguish labels."""
     numeric = isinstance(labels[0], float)
     values = pa.array(labels, pa.float64()) if numeric else pa.array(list(map(str, labels)))
-    return to_texts(_chunked(values), marks=SURE_MARKS).combine_chunks()
+    return to_texts(_chunked(values), na_values=CERTAIN_NA_VALUES).combine_chunks()
 
 
 def _chunked(values: Any) -> pa.ChunkedArray:

@@ -20,23 +20,23 @@ from tabnas.errors import TabNASError
 
 
 def find_number_format(
-    name: str, found: Any, decimals: DecimalContext, *, rows: Any
+    name: str, texts: Any, decimals: DecimalContext, *, rows: Any
 ) -> tuple[NumberFormat, tuple[str, ...]]:
     """Return how number-like texts are written, and notes about it.
 
     Texts with two readings are read by the table's decimal mark; without one, they are an error.
     """
-    unit = _find_unit(name, find_units(found))
-    marks = find_possible_marks(found)
+    unit = _find_unit(name, find_units(texts))
+    marks = find_possible_marks(texts)
     if not marks:
         raise RowError(
             f"the column {name!r} must be written with one decimal mark, but",
-            *_odd_row(found, rows),
+            *_odd_row(texts, rows),
         )
-    marked = bool(pc.any(pc.match_substring_regex(found, "[.,]")).as_py())
+    marked = bool(pc.any(pc.match_substring_regex(texts, "[.,]")).as_py())
     mark = marks[0] if len(marks) == 1 else decimals.mark or decimals.default
     if mark is None and marked:
-        text = found.filter(pc.match_substring_regex(found, "[.,]"))[0]
+        text = texts.filter(pc.match_substring_regex(texts, "[.,]"))[0]
         readings = sorted(_read(text, NumberFormat(mark, unit)) for mark in marks)
         raise RowError(
             f"the numbers of the column {name!r} must be certain, but",
@@ -45,8 +45,8 @@ def find_number_format(
             "decimals, with --decimal , or --decimal . (in Python: decimal)",
         )
     number_format = NumberFormat(mark or DEFAULT_NUMBER_FORMAT.decimal, unit)
-    disguised = found.filter(
-        pc.invert(pc.match_substring_regex(found, PLAIN[number_format.decimal]))
+    disguised = texts.filter(
+        pc.invert(pc.match_substring_regex(texts, PLAIN[number_format.decimal]))
     )
     if not len(disguised):
         return number_format, ()
@@ -78,11 +78,11 @@ def _find_unit(name: str, units: list[str]) -> str:
     return named[0] if named else ""
 
 
-def _odd_row(found: Any, rows: Any) -> tuple[int, str]:
+def _odd_row(texts: Any, rows: Any) -> tuple[int, str]:
     """Return the first text that cannot be read by the mark of most texts, and what to do."""
-    by_mark = {mark: NumberFormat(mark).normalize(found)[1] for mark in PLAIN}
+    by_mark = {mark: NumberFormat(mark).normalize(texts)[1] for mark in PLAIN}
     wrong = min(by_mark.values(), key=lambda bad: int(bad.sum()))
-    text = found[int(wrong.argmax())]
+    text = texts[int(wrong.argmax())]
     what = (
         f"is {text.as_py()!r} and others have another; write all of them alike, or declare the "
         "column categorical"

@@ -22,7 +22,7 @@ NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan(\(\w*\))?)$"
 """The texts that Arrow reads as numbers."""
 PLAIN = {".": NUMBER, ",": r"(?i)^[+-]?(\d+,?\d*|,\d+)(e[+-]?\d+)?$"}
 """Numbers without units and groups, by their decimal mark."""
-MARKS = tuple(PLAIN)
+DECIMAL_MARKS = tuple(PLAIN)
 CURRENCIES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR"
 UNIT = rf"(?P<unit>%|\p{{Sc}}|{CURRENCIES})"
 UNIT_BEFORE = rf"^(\(?[+-]?) ?{UNIT.replace('?P<unit>', '?:')} ?"
@@ -83,7 +83,7 @@ DEFAULT_DECIMALS = DecimalContext()
 
 def check_decimal_mark(decimal: Any) -> None:
     """Raise an error unless `decimal` is a decimal mark or None."""
-    if decimal is not None and decimal not in MARKS:
+    if decimal is not None and decimal not in DECIMAL_MARKS:
         raise TabNASError(f"decimal must be '.' or ',', got {decimal!r}")
 
 
@@ -126,9 +126,9 @@ def _all(values: Any, pattern: str) -> bool:
 class _Column:
     """What the numbers of a column have shown so far."""
 
-    marks: tuple[str, ...] = MARKS  # by which all can be read
+    marks: tuple[str, ...] = DECIMAL_MARKS  # by which all can be read
     marked: bool = False  # whether a mark was among them
-    plain: tuple[str, ...] = MARKS  # by which all are without units and groups
+    plain: tuple[str, ...] = DECIMAL_MARKS  # by which all are without units and groups
 
 
 @dataclass
@@ -144,11 +144,11 @@ class DecimalMarkDetector:
     def add(self, name: str, values: Any) -> None:
         """Add rows of a column: trimmed texts, null where missing."""
         seen = self.columns.setdefault(name, _Column())
-        found = values.unique().drop_null()
-        marks = find_possible_marks(found)
+        distinct = values.unique().drop_null()
+        marks = find_possible_marks(distinct)
         seen.marks = tuple(mark for mark in seen.marks if mark in marks)
-        seen.marked |= bool(pc.any(pc.match_substring_regex(found, "[.,]")).as_py())
-        seen.plain = tuple(mark for mark in seen.plain if _all(found, PLAIN[mark]))
+        seen.marked |= bool(pc.any(pc.match_substring_regex(distinct, "[.,]")).as_py())
+        seen.plain = tuple(mark for mark in seen.plain if _all(distinct, PLAIN[mark]))
 
     @property
     def mark(self) -> str | None:

@@ -95,10 +95,10 @@ class Spool:
             ) from None
 
 
-def _find_restoring_casts(given: pa.Schema, found: pa.Schema) -> dict[str, Convert]:
+def _find_restoring_casts(expected: pa.Schema, in_file: pa.Schema) -> dict[str, Convert]:
     """Return casts for the columns whose type Parquet does not have, such as seconds."""
     return {
         field.name: partial(pc.cast, target_type=field.type)
-        for field, stored in zip(given, found, strict=True)
+        for field, stored in zip(expected, in_file, strict=True)
         if field.type != stored.type
     }

@@ -186,8 +186,8 @@ class Table:
     def decimals(self) -> DecimalContext:
         """What the file or frame of the table shows of its decimal mark."""
         if self._decimals is None:
-            found = self._find_decimals() if self._origin is None else self._origin.decimals
-            self._decimals = found
+            origin = self._origin
+            self._decimals = self._find_decimals() if origin is None else origin.decimals
         return self._decimals
 
     def decimals_for(self, column: pa.ChunkedArray) -> DecimalContext:
@@ -195,12 +195,12 @@ class Table:
         return self.decimals if self._is_separated or is_text(column) else DEFAULT_DECIMALS
 
     def _find_decimals(self) -> DecimalContext:
-        found = DecimalMarkDetector()
+        detector = DecimalMarkDetector()
         for name in self:
             column = self.column(name)
             if is_text(column) and not pa.types.is_dictionary(column.type):
-                found.add(name, to_texts(column))
-        return DecimalContext(found.mark)
+                detector.add(name, to_texts(column))
+        return DecimalContext(detector.mark)
 
     @property
     def text_columns(self) -> list[str]:
@@ -214,8 +214,8 @@ class Table:
 
     def drop(self, names: Sequence[str]) -> Table:
         """Return the table without some columns."""
-        gone = {self.resolve_name(name) for name in names}
-        numbers = {name: number for name, number in self._number.items() if name not in gone}
+        dropped = {self.resolve_name(name) for name in names}
+        numbers = {name: number for name, number in self._number.items() if name not in dropped}
         return self._with(list(numbers), numbers.values())
 
     def select(self, names: Sequence[str]) -> Table:

@@ -27,9 +27,9 @@ from tabnas.data._number_text import (
     are_number_like,
 )
 from tabnas.data._values import (
-    MISSING_MARKS,
+    CERTAIN_NA_VALUES,
+    NA_VALUES,
     POSSIBLE_LABELS,
-    SURE_MARKS,
     RowError,
     check_column_type,
     count_distinct,
@@ -128,14 +128,14 @@ class ClassTarget(Target):
     @classmethod
     def fit(cls, name: str, column: Any) -> ClassTarget:
         """Find the classes of the training rows."""
-        found = find_labels(name, column)
-        if len(found) < 2:
-            only = f"only {found[0]!r}" if found else "none"
+        classes = find_labels(name, column)
+        if len(classes) < 2:
+            only = f"only {classes[0]!r}" if classes else "none"
             raise TabNASError(
                 f"the target {name!r} must have at least two classes, but it has {only}; "
                 "give rows of others, or name another column"
             )
-        return cls(name=name, classes=found)
+        return cls(name=name, classes=classes)
 
     @property
     def task(self) -> Task:
@@ -152,7 +152,7 @@ class ClassTarget(Target):
             value = column[row].as_py()
             problem = (
                 "is missing"
-                if is_missing(column, marks=find_missing_marks(column, self))[row]
+                if is_missing(column, na_values=find_na_values(column, self))[row]
                 else f"is {value!r}, which does not occur in the training rows; leave the row out"
             )
             raise RowError(f"the target {self.name!r} in", row, problem)
@@ -290,12 +290,12 @@ def holds_classes(name: str, column: Any, decimals: DecimalContext = DEFAULT_DEC
 
 def check_class_counts(target: ClassTarget, codes: NDArray[np.integer[Any]]) -> None:
     """Raise an error if a class has a single row: it cannot be in training and in validation."""
-    lonely = np.nonzero(np.bincount(codes, minlength=len(target.classes)) == 1)[0]
-    if len(lonely):
-        others = f", as have {len(lonely) - 1} others" if len(lonely) > 1 else ""
+    single_row = np.nonzero(np.bincount(codes, minlength=len(target.classes)) == 1)[0]
+    if len(single_row):
+        others = f", as have {len(single_row) - 1} others" if len(single_row) > 1 else ""
         raise TabNASError(
-            f"the class {target.classes[lonely[0]]!r} of the target {target.name!r} has only one "
-            f"row{others}, but training and evaluation need at least two; remove it or merge "
+            f"the class {target.classes[single_row[0]]!r} of the target {target.name!r} has only "
+            f"one row{others}, but training and evaluation need at least two; remove it or merge "
             "it with another"
         )
 
@@ -317,22 +317,22 @@ def target_from_dict(state: Mapping[str, Any]) -> Target:
 
 
 def find_labelled_rows(column: Any, target: Target | None = None) -> IntArray:
-    """Return the numbers of the rows with a target: not null, NaN, or a mark like "?"."""
-    missing = is_missing(column, marks=find_missing_marks(column, target))
+    """Return the numbers of the rows with a target: not null, NaN, or a text like "?"."""
+    missing = is_missing(column, na_values=find_na_values(column, target))
     return np.asarray(np.nonzero(~missing)[0], np.int64)
 
 
-def find_missing_marks(column: Any, target: Target | None = None) -> tuple[str, ...]:
+def find_na_values(column: Any, target: Target | None = None) -> tuple[str, ...]:
     """Return the texts that mean that the target of a row is missing.
 
     Among other texts, "-" and "none" may be labels; for a fitted target, they are if it has them.
     """
     if not is_text(column):
-        return MISSING_MARKS
+        return NA_VALUES
     if target is not None:
         classes = {str(label).strip() for label in getattr(target, "classes", ())}
-        return tuple(mark for mark in MISSING_MARKS if mark not in classes)
-    return MISSING_MARKS if are_number_like(to_texts(column).unique()).all() else SURE_MARKS
+        return tuple(text for text in NA_VALUES if text not in classes)
+    return NA_VALUES if are_number_like(to_texts(column).unique()).all() else CERTAIN_NA_VALUES
 
 
 def describe_labels(target: Target) -> tuple[str, ...]:

@@ -16,12 +16,12 @@ from tabnas.errors import TabNASError
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 POSSIBLE_LABELS = ("-", "none", "None", "NONE")
-"""Marks of missing values that may also be a class: no complication, a negative result."""
-SURE_MARKS = (
+"""Texts that mean a missing value, but may also be a class: no complication, a negative result."""
+CERTAIN_NA_VALUES = (
     *("", "?", "NA", "na", "N/A", "n/a", "N/a", "NaN", "nan", "NAN"),
     *("null", "Null", "NULL", "<NA>", "#N/A"),
 )
-MISSING_MARKS = (*SURE_MARKS, *POSSIBLE_LABELS)
+NA_VALUES = (*CERTAIN_NA_VALUES, *POSSIBLE_LABELS)
 """Texts that mean a missing value."""
 
 TRUTHS = ("false", "0", "true", "1")
@@ -89,7 +89,8 @@ def check_column_type(name: str, column: pa.ChunkedArray) -> None:
     other = pa.types.is_boolean(kind) or pa.types.is_null(kind)
     if not (other or is_text(column) or is_datetime(kind) or is_numeric(kind)):
         raise TabNASError(
-            f"the column {name!r} holds {kind}, which is no kind of feature; drop it or convert it"
+            f"the column {name!r} holds {kind}, which is not a kind of feature; drop it or "
+            "convert it"
         )
 
 
@@ -101,8 +102,8 @@ def decode_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, column.type.value_type)
 
 
-def to_texts(column: pa.ChunkedArray, *, marks: Sequence[str] = MISSING_MARKS) -> pa.ChunkedArray:
-    """Return values as trimmed texts; marks of missing values become null.
+def to_texts(column: pa.ChunkedArray, *, na_values: Sequence[str] = NA_VALUES) -> pa.ChunkedArray:
+    """Return values as trimmed texts; those in `na_values` become null.
 
     The same value gives the same text whatever its type: 1, 1.0 and a decimal 1.00 are "1".
     """
@@ -111,7 +112,7 @@ def to_texts(column: pa.ChunkedArray, *, marks: Sequence[str] = MISSING_MARKS) -
         _format_floats(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
     )
     trimmed = pc.utf8_trim_whitespace(written)
-    missing = pc.is_in(trimmed, value_set=pa.array(marks))
+    missing = pc.is_in(trimmed, value_set=pa.array(na_values))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
@@ -124,10 +125,10 @@ def factorize_texts(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(pa.chunked_array([column.combine_chunks()], column.type))
     coded = _widen_indices(column).unify_dictionaries().combine_chunks()
-    found = to_texts(pa.chunked_array([coded.dictionary])).combine_chunks()
-    rows = coded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
+    texts = to_texts(pa.chunked_array([coded.dictionary])).combine_chunks()
+    rows = coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     nothing = pa.nulls(1, pa.string())
-    return pa.concat_arrays([found, nothing]), np.asarray(rows, np.int32)
+    return pa.concat_arrays([texts, nothing]), np.asarray(rows, np.int32)
 
 
 def _widen_indices(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -254,9 +255,9 @@ def to_booleans(name: str, column: pa.ChunkedArray) -> FloatArray:
     return np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def is_missing(column: pa.ChunkedArray, *, marks: Sequence[str] = MISSING_MARKS) -> BoolArray:
+def is_missing(column: pa.ChunkedArray, *, na_values: Sequence[str] = NA_VALUES) -> BoolArray:
     """Return which values are missing: null, NaN, or a mark such as "?"."""
-    values = to_texts(column, marks=marks) if is_text(column) else decode_dictionary(column)
+    values = to_texts(column, na_values=na_values) if is_text(column) else decode_dictionary(column)
     return np.array(pc.is_null(values, nan_is_null=True).to_numpy(), dtype=np.bool_)
 
 

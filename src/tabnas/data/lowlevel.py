@@ -24,7 +24,7 @@ from tabnas.data._readers import check_table_file, find_csv_format
 from tabnas.data._table import read_ahead, set_decimal_mark
 from tabnas.data._targets import (
     describe_labels,
-    find_missing_marks,
+    find_na_values,
     fit_number_format,
     holds_classes,
 )
@@ -68,7 +68,7 @@ __all__ = [
     "detect_decimal_marks",
     "factorize_texts",
     "find_csv_format",
-    "find_missing_marks",
+    "find_na_values",
     "fit_number_format",
     "holds_classes",
     "infer_schema",

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from onnx import TensorProto
 
-from tabnas.data import MISSING_MARKS, TableEncoder
+from tabnas.data import NA_VALUES, TableEncoder
 from tabnas.data.columns import (
     CYCLES,
     DAY,
@@ -198,7 +198,7 @@ def _add_codes(graph: Graph, column: CategoricalColumn) -> str:
     else:
         # booleans also as Python and Excel write them
         booleans = [b for text in ("true", "false") for b in (text, text.title(), text.upper())]
-        texts = list(dict.fromkeys([*column.vocabulary, *MISSING_MARKS, *booleans]))
+        texts = list(dict.fromkeys([*column.vocabulary, *NA_VALUES, *booleans]))
         codes = _encode_texts(column, texts)
         keys = {"keys_strings": texts}
     return graph.add_node(

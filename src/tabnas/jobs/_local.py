@@ -27,7 +27,7 @@ except ImportError:  # a joblib that does not include it, as in some Linux distr
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 IDLE_TIMEOUT = 60.0  # seconds
-"""A worker without a job ends after this time. On Windows it does not notice the end of its parent."""
+"""A worker without a job ends after this time; on Windows it does not notice its parent's end."""
 
 
 class LocalExecutor(Executor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tabnas.model._baselines import (
+    MAX_TREE_ROWS,
     BoostedTrees,
     TreeRows,
     fit_boosted_trees,
@@ -19,6 +20,7 @@ from tabnas.model._weights import weight_shapes
 from tabnas.results import Score, Scores
 
 __all__ = [
+    "MAX_TREE_ROWS",
     "METRICS",
     "BoostedTrees",
     "EncodedTreeMatrix",

@@ -19,7 +19,7 @@ from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
 MIN_ROWS_FOR_THREADS = 50_000
-MAX_TRAIN_ROWS = 250_000
+MAX_TREE_ROWS = 250_000
 """Of larger tables a random sample is used, because scikit-learn copies its inputs to float64."""
 MAX_VALIDATION_ROWS = 50_000
 CHUNK_ROWS = 1 << 16  # rows predicted at a time
@@ -105,7 +105,7 @@ def fit_boosted_trees(
         else HistGradientBoostingRegressor
     )
     rng = stream(check_int("seed", seed, minimum=0), "trees")
-    y, weight, sample = _sample(train, MAX_TRAIN_ROWS, rng)
+    y, weight, sample = _sample(train, MAX_TREE_ROWS, rng)
     if isinstance(target, ClassTarget) and len(np.unique(y)) == 1:
         constant = tuple(trivial_prediction(target, y, None, len(part)) for part in parts)
         return BoostedTrees(predictions=constant, rows=len(y), seconds=0.0, trees=0, nodes=0)

@@ -141,7 +141,7 @@ class Summarizer:
         count = len(chunk.table)
         column = chunk.table.column(self.job.layout.target)
         parts = self.job.draw_parts(source, first, count)
-        labelled = ~is_missing(column, marks=self.job.layout.marks)
+        labelled = ~is_missing(column, na_values=self.job.layout.na_values)
         in_training = labelled & (parts == TRAIN)
         rows = np.nonzero(in_training)[0]
         with source.locate_errors(row):

@@ -16,7 +16,7 @@ from tabnas.data.lowlevel import (
     DecimalContext,
     NumberFormat,
     describe_identifier,
-    find_missing_marks,
+    find_na_values,
     fit_number_format,
     holds_classes,
     infer_schema,
@@ -43,7 +43,7 @@ class Layout:
     ignored: tuple[str, ...]
     target: str
     labels: pa.DataType | None  # the type of the target's classes; None: a quantity
-    marks: tuple[str, ...]  # texts that mean that a target is missing
+    na_values: tuple[str, ...]  # texts that mean that a target is missing
     reader: Reader
     text_columns: TextColumns | None  # of text files, which are copied before they are read
     decimals: DecimalContext
@@ -114,7 +114,7 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
         ignored=tuple(name for name in names if name in ignored),
         target=target,
         labels=labels,
-        marks=find_missing_marks(found),
+        na_values=find_na_values(found),
         reader=_find_reader(head, tuple(types), settings.memory_shares.chunk),
         text_columns=text_columns,
         decimals=table.decimals,

@@ -126,7 +126,7 @@ def _write_arrays(
             count = len(chunk.table)
             parts = job.draw_parts(source, piece.first + seen, count)
             with source.locate_errors(piece.row + seen):
-                answered, arrays = _encode_chunk(encoder, target, chunk, job.layout.marks)
+                answered, arrays = _encode_chunk(encoder, target, chunk, job.layout.na_values)
             parts = parts[answered]
             for number, part in enumerate(PARTS):
                 here = parts == number
@@ -146,11 +146,11 @@ def _write_arrays(
 
 
 def _encode_chunk(
-    encoder: TableEncoder, target: Target, chunk: Chunk, marks: tuple[str, ...]
+    encoder: TableEncoder, target: Target, chunk: Chunk, na_values: tuple[str, ...]
 ) -> tuple[BoolArray, tuple[NDArray[Any], ...]]:
     """Return which rows have a target, and their arrays, little-endian."""
     column = chunk.table.column(target.name)
-    answered = ~is_missing(column, marks=marks)
+    answered = ~is_missing(column, na_values=na_values)
     rows = None if answered.all() else np.nonzero(answered)[0]
     # with the decimal marks of the first rows, not those that a chunk may show
     encoded = encoder.encode(chunk.table.with_decimals(DecimalContext()), rows)

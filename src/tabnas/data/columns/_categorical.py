@@ -96,8 +96,8 @@ class CategoricalColumn(FittedColumn):
     def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.with_max_categories(max_categories)
         rows = np.nonzero(codes > len(narrow.vocabulary))[0]
-        gone = self.has_missing & (codes[rows] == self.categories - 1)
-        codes[rows] = np.where(gone, narrow.categories - 1, OTHER)
+        is_missing = self.has_missing & (codes[rows] == self.categories - 1)
+        codes[rows] = np.where(is_missing, narrow.categories - 1, OTHER)
 
     @property
     def categories(self) -> int:
@@ -111,10 +111,12 @@ class CategoricalColumn(FittedColumn):
         check_column_type(self.name, column)
         values, rows = factorize_texts(column)
         values = spell(values, self.spelling)
-        found = pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy() + 1
+        value_codes = (
+            pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy() + 1
+        )
         if self.has_missing:
-            found[values.is_null().to_numpy(zero_copy_only=False)] = self.categories - 1
-        codes[:] = found[rows]
+            value_codes[values.is_null().to_numpy(zero_copy_only=False)] = self.categories - 1
+        codes[:] = value_codes[rows]
 
     def normalize(self, column: Any) -> Any:
         """Return values as the vocabulary has them, null where missing."""

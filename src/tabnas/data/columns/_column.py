@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data._kinds import Kind
-from tabnas.data._number_text import MARKS
+from tabnas.data._number_text import DECIMAL_MARKS
 from tabnas.decoding import DecodeWith, decode, describe_value
 
 Float32Array = NDArray[np.float32]
@@ -37,7 +37,7 @@ def read_distinct_texts(values: Any) -> tuple[str, ...]:
 
 
 def _read_decimal_mark(value: Any) -> str:
-    if not isinstance(value, str) or value not in MARKS:
+    if not isinstance(value, str) or value not in DECIMAL_MARKS:
         raise ValueError(f"must be '.' or ',', got {describe_value(value)}")
     return value
 

@@ -54,9 +54,9 @@ class HashedColumn(FittedColumn):
     def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.with_max_categories(max_categories)
         rows = np.nonzero(codes > narrow.buckets)[0]
-        gone = self.has_missing & (codes[rows] == self.categories - 1)
+        is_missing = self.has_missing & (codes[rows] == self.categories - 1)
         folded = 1 + (codes[rows] - 1 & narrow.buckets - 1)
-        codes[rows] = np.where(gone, narrow.categories - 1, folded)
+        codes[rows] = np.where(is_missing, narrow.categories - 1, folded)
 
     @property
     def categories(self) -> int:
@@ -67,10 +67,10 @@ class HashedColumn(FittedColumn):
         values, rows = factorize_texts(column)
         hashes = hash_texts(normalize_categories(values))
         hashes ^= hashes >> np.uint64(32)
-        found = 1 + (hashes & np.uint64(self.buckets - 1)).astype(np.int32)
-        gone = self.categories - 1 if self.has_missing else OTHER
-        found[values.is_null().to_numpy(zero_copy_only=False)] = gone
-        codes[:] = found[rows]
+        value_codes = 1 + (hashes & np.uint64(self.buckets - 1)).astype(np.int32)
+        missing_code = self.categories - 1 if self.has_missing else OTHER
+        value_codes[values.is_null().to_numpy(zero_copy_only=False)] = missing_code
+        codes[:] = value_codes[rows]
 
     def describe(self) -> str:
         text = f"{self.buckets} buckets by the hash of the text"

@@ -17,10 +17,10 @@ TRUTHS, DIGITS = pa.array(["false", "true"]), pa.array(["0", "1"])
 INTEGER = r"^(.+)\.0*$"  # an integer that is written as a float
 
 
-def infer_spelling(found: Any) -> Spelling:
+def infer_spelling(texts: Any) -> Spelling:
     """Return how the different texts of a column are distinguished."""
-    plain = normalize_categories(found)
-    if len(pc.unique(plain)) < len(pc.unique(_without_case(found))):
+    plain = normalize_categories(texts)
+    if len(pc.unique(plain)) < len(pc.unique(_without_case(texts))):
         return "exact"
     truths, digits = (bool(pc.any(pc.is_in(plain, value_set=s)).as_py()) for s in (TRUTHS, DIGITS))
     if truths == digits:
@@ -28,12 +28,12 @@ def infer_spelling(found: Any) -> Spelling:
     return "truths" if truths else "digits"
 
 
-def _without_case(found: Any) -> Any:
+def _without_case(texts: Any) -> Any:
     """Return texts in one form if they differ only in case (booleans) or a point (integers)."""
-    lower = pc.utf8_lower(found)
-    found = pc.if_else(pc.is_in(lower, value_set=TRUTHS), lower, found)
-    number = pc.match_substring_regex(found, r"^[+-]?\d+\.0*$")
-    return pc.if_else(number, pc.replace_substring_regex(found, INTEGER, r"\1"), found)
+    lower = pc.utf8_lower(texts)
+    texts = pc.if_else(pc.is_in(lower, value_set=TRUTHS), lower, texts)
+    number = pc.match_substring_regex(texts, r"^[+-]?\d+\.0*$")
+    return pc.if_else(number, pc.replace_substring_regex(texts, INTEGER, r"\1"), texts)
 
 
 def spell(texts: Any, spelling: Spelling) -> Any:

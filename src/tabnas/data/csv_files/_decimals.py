@@ -14,11 +14,11 @@ from tabnas.data._values import to_texts
 from tabnas.data.csv_files._format import CsvFormat
 
 
-def detect_decimal_marks(found: DecimalMarkDetector, rows: Any, names: Iterable[str]) -> None:
+def detect_decimal_marks(detector: DecimalMarkDetector, rows: Any, names: Iterable[str]) -> None:
     """Look for decimal marks in some rows of the columns that may still be numbers."""
     for name in names:
-        if found.may_be_numeric(name):
-            found.add(name, to_texts(as_chunks(rows.column(name))))
+        if detector.may_be_numeric(name):
+            detector.add(name, to_texts(as_chunks(rows.column(name))))
 
 
 def make_decimal_context(

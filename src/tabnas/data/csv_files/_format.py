@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from tabnas.data._table import check_names
-from tabnas.data._values import MISSING_MARKS
+from tabnas.data._values import NA_VALUES
 from tabnas.errors import TabNASError
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -72,20 +72,20 @@ def _decode(line: bytes) -> str:
 def _parse_first_records(lines: Sequence[str], separator: str) -> list[tuple[list[str], int]]:
     """Return the cells of the header and of the first row, if complete, and where each ends."""
     reader = python_csv.reader(lines, delimiter=separator)
-    found: list[tuple[list[str], int]] = []
+    records: list[tuple[list[str], int]] = []
     try:
         for cells in reader:
-            begun = found[-1][1] if found else 0
+            begun = records[-1][1] if records else 0
             endless = reader.line_num == MAX_HEADER_LINES and reader.line_num > begun + 1
-            if not found and endless:  # the quote is part of a value
+            if not records and endless:  # the quote is part of a value
                 return [(lines[0].rstrip("\r\n").split(separator), 1)]
-            if not endless and (cells or not found):
-                found.append((cells or [""], reader.line_num))
-            if len(found) == 2:
+            if not endless and (cells or not records):
+                records.append((cells or [""], reader.line_num))
+            if len(records) == 2:
                 break
     except python_csv.Error:  # a value of more than 128 kB
         return [(line.rstrip("\r\n").split(separator), k + 1) for k, line in enumerate(lines[:2])]
-    return found
+    return records
 
 
 def is_zipped(path: Path) -> bool:
@@ -140,8 +140,8 @@ class CsvFormat:
                 ignore_empty_lines=len(self.header) > 1,
             ),
             "convert_options": csv.ConvertOptions(
-                null_values=list(MISSING_MARKS),
-                # marks of missing values among texts are handled later, when the kind is known
+                null_values=list(NA_VALUES),
+                # texts that mean a missing value are handled later, when the kind is known
                 strings_can_be_null=False,
                 column_types=dict(self.types),
                 true_values=["true", "True", "TRUE"],
@@ -154,16 +154,16 @@ class CsvFormat:
         """Return what an error of Arrow's means, and what to do."""
         ragged = RAGGED.search(problem)
         if ragged:
-            number, expected, found, text = ragged.groups()
+            number, expected, actual, text = ragged.groups()
             row = f"row {int(number) - self.skip}" if number else "a row"
-            if int(found) < int(expected) and (text or "").count('"') % 2:
+            if int(actual) < int(expected) and (text or "").count('"') % 2:
                 return (
                     f"{path.name!r} must close every quote, but {row} leaves one open; double a "
                     "quote that is meant as such, and quote its value"
                 )
             return (
                 f"{path.name!r} must have {expected} values in every row, as its first line has, "
-                f"but {row} has {found}; a value that holds the separator needs quotes"
+                f"but {row} has {actual}; a value that holds the separator needs quotes"
             )
         if "straddling" in problem:
             return (

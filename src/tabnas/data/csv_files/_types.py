@@ -50,10 +50,10 @@ def read_typed(
         try:
             return read(replace(csv_format, types=types))
         except pa.ArrowInvalid as error:
-            found = CONTRADICTION.fullmatch(str(error))
-            if found is None:
+            match = CONTRADICTION.fullmatch(str(error))
+            if match is None:
                 raise TabNASError(csv_format.describe_problem(path, str(error))) from None
-            column, kind, value = found.groups()
+            column, kind, value = match.groups()
             types[csv_format.header[int(column)]] = (widen or next_type)(csv_format, kind, value)
 
 

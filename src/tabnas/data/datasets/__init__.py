@@ -32,7 +32,7 @@ DATASETS: dict[str, NamedDataset] = by_name(
 
 def list_datasets(folder: Path | None = None) -> list[Listing]:
     """List all datasets that `load_dataset` knows by name."""
-    named = [Listing(one.name, one.source, one.description) for one in DATASETS.values()]
+    named = [Listing(d.name, d.source, d.description) for d in DATASETS.values()]
     files = list_tables(folder or data_folder())
     return [*named, *(Listing(path.name, "folder", str(path.parent)) for path in files)]
 

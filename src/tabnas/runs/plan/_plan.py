@@ -13,6 +13,7 @@ from tabnas.decoding import Bounds, DecodeError, decode
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.latency import Measure, measure_models
+from tabnas.model import MAX_TREE_ROWS
 from tabnas.nets import Adam, Cosine, Optimizer, SuperNet, TrainingSettings
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.runs.plan._latency import LatencyPlan, ResolvedLatency, plan_latency
@@ -69,7 +70,6 @@ VALIDATION_OVERHEAD = 1.25  # the validation loss after each epoch
 # The time of scikit-learn's boosted trees on one core, for each tree and each of its cells.
 TREES = 100  # for each output
 TREE_SECONDS, TREE_CELL_SECONDS = 4e-3, 6e-9
-MAX_TREE_ROWS = 250_000
 
 
 @dataclass(frozen=True, kw_only=True)
