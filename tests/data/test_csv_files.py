@@ -139,7 +139,7 @@ def test_only_a_few_blocks_are_in_memory(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(_spool.Spool, "add", record_waiting)
     reports: list[float] = []
-    assert len(read_table(path, observe=reports.append)) == 100_000
+    assert len(read_table(path, on_progress=reports.append)) == 100_000
     assert len(waiting) > 100  # blocks
     assert max(waiting) < 1 << 16
     assert reports[-1] == 1.0

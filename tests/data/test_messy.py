@@ -267,7 +267,7 @@ def test_texts_among_numbers_of_a_store_are_counted_by_rows(
     from tabnas.stores import _head, encode_store
 
     monkeypatch.setattr(_head, "HEAD_ROWS", 50)
-    monkeypatch.setattr(_head, "BLOCK", 256)
+    monkeypatch.setattr(_head, "CHUNK_BYTES", 256)
     texts = ["1"] * 500 + [str(i % 4) for i in range(400)] + ["foo"] * 30
     rows = "".join(f"{x},{i % 7},{i % 2}\n" for i, x in enumerate(texts))
     path = write_text(tmp_path / "a.csv", f"x,n,y\n{rows}")

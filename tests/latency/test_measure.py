@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from tabnas.data import Table, TableEncoder, fit_target
+from tabnas.data import FractionCallback, Table, TableEncoder, fit_target
 from tabnas.errors import TabNASError
 from tabnas.latency import Clock, LatencyTerms, Machine, measure_models, untrained_model
-from tabnas.latency._clock import OnProgress
 from tabnas.latency._onnx_calls import Call
 from tabnas.space import Architecture
 
@@ -42,7 +41,9 @@ class BusyClock(Clock):
 
     slowness: Iterator[float]
 
-    def latencies_us(self, calls: Sequence[Call], on_progress: OnProgress = print) -> list[float]:
+    def latencies_us(
+        self, calls: Sequence[Call], on_progress: FractionCallback = print
+    ) -> list[float]:
         factor = next(self.slowness)
         return [factor * 40.0, factor * 50.0, factor * 10.0][-len(calls) :]
 

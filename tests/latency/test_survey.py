@@ -22,7 +22,7 @@ class AdditiveMachine(Clock):
     busy_rounds: float = 1.0  # the slowdown of every second round
 
     def medians_us(
-        self, calls: Sequence[Call], on_progress: survey.OnProgress = print
+        self, calls: Sequence[Call], on_progress: survey.FractionCallback = print
     ) -> FloatArray:
         for call in calls:
             call()

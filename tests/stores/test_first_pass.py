@@ -11,7 +11,7 @@ from tabnas.stores._head import read_head
 from tabnas.stores._layout import find_layout
 from tabnas.stores._progress import Meter
 from tabnas.stores._sources import find_sources
-from tabnas.stores._spool import spool_sources
+from tabnas.stores._text_copies import copy_text_sources
 from tests.stores.conftest import make_mixed_columns, write_csv
 
 PIECE = 5_000
@@ -27,10 +27,10 @@ def test_small_pieces_are_joined(tmp_path: Path, small_chunks: Callable[[int, in
     settings = StoreSettings(target="value")
     sources = find_sources(paths)
     layout = find_layout(read_head(sources, 10_000), settings)
-    spooled = spool_sources(
+    copied = copy_text_sources(
         sources, layout.text_columns, 1_000, tmp_path, Meter("reading", 1, lambda progress: None)
     )
-    job = EncodingJob(sources=spooled, layout=layout, settings=settings, shares=(0.2, 0.2))
+    job = EncodingJob(sources=copied, layout=layout, settings=settings, shares=(0.2, 0.2))
     summaries = list(summarize_pieces(job, (), lambda rows, size: None))
     sizes = [sum(piece.bytes for piece in pieces) for pieces, _ in summaries]
     assert min(sizes[:-1]) >= PIECE

@@ -56,11 +56,11 @@ def test_an_interrupted_encoding_is_resumed(
 ) -> None:
     uninterrupted = encode_store(paths, tmp_path / "uninterrupted", target="kind")
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt(phase, after))
+        encode_store(paths, tmp_path / "store", target="kind", on_progress=interrupt(phase, after))
     with pytest.raises(TabNASError, match=r"continue with: tabnas encode .*--target kind --out"):
         open_store(tmp_path / "store")
     reports: list[EncodingProgress] = []
-    store = encode_store(paths, tmp_path / "store", target="kind", callback=reports.append)
+    store = encode_store(paths, tmp_path / "store", target="kind", on_progress=reports.append)
     assert store.digest == uninterrupted.digest
     assert store.rows == uninterrupted.rows
     assert reports[-1].rows == 2 * ROWS
@@ -81,7 +81,7 @@ def test_a_resumed_encoding_of_a_long_file_gives_the_same_store(
     path = write_csv(tmp_path / "long.csv", make_mixed_columns(800))
     uninterrupted = encode_store(path, tmp_path / "uninterrupted", target=target)
     with pytest.raises(Interruption):
-        encode_store(path, tmp_path / "store", target=target, callback=interrupt(phase, after))
+        encode_store(path, tmp_path / "store", target=target, on_progress=interrupt(phase, after))
     store = encode_store(path, tmp_path / "store", target=target)
     assert [piece.rows for piece in store.pieces] == [piece.rows for piece in uninterrupted.pieces]
     assert store.target == uninterrupted.target  # to the bit, also mean and deviation of a number
@@ -96,7 +96,7 @@ def test_a_resumed_encoding_of_many_small_files_gives_the_same_store(
     paths = [write_csv(tmp_path / f"{i}.csv", make_mixed_columns(25, seed=i)) for i in range(6)]
     uninterrupted = encode_store(paths, tmp_path / "uninterrupted", target="value")
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="value", callback=interrupt(phase, after))
+        encode_store(paths, tmp_path / "store", target="value", on_progress=interrupt(phase, after))
     store = encode_store(paths, tmp_path / "store", target="value")
     assert store.digest == uninterrupted.digest
 
@@ -127,14 +127,16 @@ def test_an_encoding_interrupted_while_its_summary_is_written_can_be_resumed(
 
 def test_finished_pieces_are_not_encoded_again(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("encoding", 12))
+        encode_store(
+            paths, tmp_path / "store", target="kind", on_progress=interrupt("encoding", 12)
+        )
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.numeric")}
     assert written
     store = encode_store(paths, tmp_path / "store", target="kind")
     assert {path: path.stat().st_mtime_ns for path in written} == written
     before = (store.path / "store.json").stat().st_mtime_ns
     reports: list[EncodingProgress] = []
-    again = encode_store(paths, tmp_path / "store", target="kind", callback=reports.append)
+    again = encode_store(paths, tmp_path / "store", target="kind", on_progress=reports.append)
     assert again.digest == store.digest
     assert not reports  # it was complete
     assert (store.path / "store.json").stat().st_mtime_ns == before
@@ -142,11 +144,11 @@ def test_finished_pieces_are_not_encoded_again(paths: list[Path], tmp_path: Path
 
 def test_files_that_were_read_are_not_read_again(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("reading", 12))
+        encode_store(paths, tmp_path / "store", target="kind", on_progress=interrupt("reading", 12))
     copies = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.feather")}
     assert len(copies) == 1
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("fitting", 0))
+        encode_store(paths, tmp_path / "store", target="kind", on_progress=interrupt("fitting", 0))
     assert {path: path.stat().st_mtime_ns for path in copies} == copies
     assert len(list((tmp_path / "store").rglob("*.feather"))) == 2
     encode_store(paths, tmp_path / "store", target="kind")
@@ -155,7 +157,7 @@ def test_files_that_were_read_are_not_read_again(paths: list[Path], tmp_path: Pa
 
 def test_another_command_is_refused(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("fitting", 12))
+        encode_store(paths, tmp_path / "store", target="kind", on_progress=interrupt("fitting", 12))
     for changes, message in (
         ({"min_count": 3}, "but min_count differ; name another folder, or type: tabnas enc"),
         ({"kinds": {"user": "hashed"}, "drop": ("same",)}, "but kinds, drop differ"),
@@ -183,12 +185,12 @@ def test_a_file_that_changes_while_it_is_encoded_is_refused(
             os.utime(paths[1], (1, 1))
 
     with pytest.raises(TabNASError, match=r"'1\.csv' must stay as it is while it is encoded"):
-        encode_store(paths, tmp_path / "store", target="kind", callback=on_progress)
+        encode_store(paths, tmp_path / "store", target="kind", on_progress=on_progress)
 
 
 def test_damaged_summaries_are_refused(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
-        encode_store(paths, tmp_path / "store", target="kind", callback=interrupt("fitting", 12))
+        encode_store(paths, tmp_path / "store", target="kind", on_progress=interrupt("fitting", 12))
     (data,) = (tmp_path / "store").glob("first_pass-*.arrow")
     content = bytearray(data.read_bytes())
     content[len(content) // 2] ^= 1
@@ -218,7 +220,7 @@ from pathlib import Path
 from tabnas.stores import _first_pass, _settings, encode_store
 
 _settings.MAX_CHUNK_BYTES, _first_pass.PIECE_BYTES = 2_000, 3_000
-encode_store([Path(p) for p in sys.argv[2:]], sys.argv[1], target="kind", callback=print)
+encode_store([Path(p) for p in sys.argv[2:]], sys.argv[1], target="kind", on_progress=print)
 """
 
 

@@ -29,6 +29,7 @@ from tabnas.data._targets import (
 )
 from tabnas.data._unseen import UnseenCategories
 from tabnas.data._values import NA_VALUES, to_booleans, to_numbers, to_texts
+from tabnas.data.csv_files import FractionCallback
 from tabnas.data.datasets import (
     DATASETS,
     Dataset,
@@ -50,6 +51,7 @@ __all__ = [
     "DataWarning",
     "Dataset",
     "EncodedTable",
+    "FractionCallback",
     "Kind",
     "Label",
     "LabelledRows",

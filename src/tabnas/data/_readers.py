@@ -12,7 +12,7 @@ from tabnas.data._number_text import check_decimal_mark
 from tabnas.data._table import Table, set_decimal_mark
 from tabnas.data.csv_files import (
     CsvFormat,
-    ProgressCallback,
+    FractionCallback,
     detect_csv_format,
     read_csv,
     translate_read_errors,
@@ -31,7 +31,7 @@ def read_table(
     text: Collection[str] = (),
     decimal: str | None = None,
     empty: bool = False,
-    observe: ProgressCallback = lambda share: None,
+    on_progress: FractionCallback = lambda fraction: None,
 ) -> Table:
     """Read a file by its ending: .csv, .tsv, .txt (Criteo), each also .gz, .parquet, .feather.
 
@@ -42,13 +42,14 @@ def read_table(
 
     A table of more than 64 MB is not held in memory: its columns are read when they are used, and
     `Table.iter_batches` reads all of it a batch at a time. For that, a large CSV file is copied
-    once to a temporary Parquet file; meanwhile `observe` is called with the fraction that is done.
+    once to a temporary Parquet file; meanwhile `on_progress` is called with the fraction that is
+    done.
     """
     path = Path(path)
     ending = check_table_file(path)
     check_decimal_mark(decimal)
     with translate_read_errors(path):
-        table = READERS[ending](path, text=text, decimal=decimal, observe=observe)
+        table = READERS[ending](path, text=text, decimal=decimal, on_progress=on_progress)
     if len(table) == 0 and not empty:
         raise TabNASError(f"{path.name!r} must have rows, but it has column names only")
     return table

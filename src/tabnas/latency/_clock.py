@@ -8,11 +8,9 @@ from time import perf_counter_ns
 
 import numpy as np
 
+from tabnas.data import FractionCallback
 from tabnas.latency._onnx_calls import Call
 from tabnas.types import FloatArray
-
-OnProgress = Callable[[float], None]
-"""Called with the fraction of a measurement that is done."""
 
 IDLE_QUANTILE = 0.25
 """The quantile over rounds that counts as the latency of an idle machine: other work on the machine
@@ -36,13 +34,13 @@ class Clock:
     timer_ns: Callable[[], int] = perf_counter_ns
 
     def latencies_us(
-        self, calls: Sequence[Call], on_progress: OnProgress = lambda done: None
+        self, calls: Sequence[Call], on_progress: FractionCallback = lambda fraction: None
     ) -> list[float]:
         """Return the latency of each call in microseconds."""
         return idle_latencies_us(self.medians_us(calls, on_progress))
 
     def medians_us(
-        self, calls: Sequence[Call], on_progress: OnProgress = lambda done: None
+        self, calls: Sequence[Call], on_progress: FractionCallback = lambda fraction: None
     ) -> FloatArray:
         """Return the median latency of each call in each round: [rounds, calls]."""
         medians = np.empty((self.rounds, len(calls)))

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.data import Table, TableEncoder, fit_target
-from tabnas.latency._clock import Clock, OnProgress, idle_latencies_us, relative_spread
+from tabnas.data import FractionCallback, Table, TableEncoder, fit_target
+from tabnas.latency._clock import Clock, idle_latencies_us, relative_spread
 from tabnas.latency._columns import fit_column_terms
 from tabnas.latency._machine import Machine
 from tabnas.latency._measure import untrained_model
@@ -47,7 +47,7 @@ def measure_machine(
     *,
     seconds: float = SECONDS,
     clock: Clock | None = None,
-    on_progress: OnProgress = lambda done: None,
+    on_progress: FractionCallback = lambda fraction: None,
 ) -> LatencyTable:
     """Measure this machine; it takes about `seconds`, and a few more to prepare."""
     machine = Machine.here()

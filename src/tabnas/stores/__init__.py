@@ -1,4 +1,16 @@
-"""Stores: tables larger than memory, encoded once to arrays on disk, and read by row number."""
+"""Stores: tables larger than memory, encoded once to arrays on disk, and read by row number.
+
+Words of this package, each with one meaning:
+
+- *source*: a file that the store is made from;
+- *head*: the first rows of all sources, from which kinds of columns are inferred;
+- *copy*: a text file in Arrow's format, which can be read from any batch on, unlike CSV;
+- *chunk*: the rows of a source that are in memory at a time while it is encoded;
+- *piece*: many chunks of a source, after which progress is saved; in the store, the folder of
+  their arrays;
+- *part*: what rows are used for, training, validation or test;
+- *block*: some hundred consecutive rows of a part, which training reads together.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tabnas.stores._sketches import Counts, Sample
 from tabnas.stores._summary import ColumnSummary, Summary
 from tabnas.stores._target_stats import LabelStats, TargetStats
 
-NAME = "first_pass.json"
+FIRST_PASS = "first_pass.json"
 DATA = "first_pass.arrow"
 """The Arrow file's name also holds a part of its digest, so that a file in use is never
 overwritten."""
@@ -41,22 +41,22 @@ class FirstPassState:
         """Write the state; the earlier one is removed when the new one is safe."""
         assert self.summary is not None
         digest = _write_data(folder, self.summary)
-        document = _Document(
+        document = _CheckpointDocument(
             pieces=self.pieces,
             complete=self.complete,
             seconds=self.seconds,
             digest=digest,
             summary=_to_record(self.summary),
         )
-        write_document(folder, NAME, document)
+        write_document(folder, FIRST_PASS, document)
         _remove_data(folder, but=_data_name(digest))
 
 
 def load_first_pass(folder: Path) -> FirstPassState:
     """Load the state; an empty one if no piece was completed yet."""
-    if not (folder / NAME).exists():
+    if not (folder / FIRST_PASS).exists():
         return FirstPassState()
-    document = read_document(folder, NAME, _Document)
+    document = read_document(folder, FIRST_PASS, _CheckpointDocument)
     name = _data_name(document.digest)
     refuse_links(folder, name)
     try:
@@ -72,7 +72,7 @@ def load_first_pass(folder: Path) -> FirstPassState:
                 tables[-1].validate(full=True)
         summary = _to_summary(document.summary, tables)
     except (OSError, pa.ArrowException, TypeError, LookupError, StopIteration):
-        raise damaged_error(NAME) from None
+        raise damaged_error(FIRST_PASS) from None
     return FirstPassState(
         pieces=document.pieces,
         summary=summary,
@@ -83,21 +83,21 @@ def load_first_pass(folder: Path) -> FirstPassState:
 
 def remove_first_pass(folder: Path) -> None:
     """Remove the state, which is not needed once the store is complete."""
-    (folder / NAME).unlink(missing_ok=True)
+    (folder / FIRST_PASS).unlink(missing_ok=True)
     _remove_data(folder)
 
 
 def _data_name(digest: str) -> str:
     if not re.fullmatch("[0-9a-f]{64}", digest):
-        raise damaged_error(NAME)
+        raise damaged_error(FIRST_PASS)
     return f"first_pass-{digest[:16]}.arrow"
 
 
 def _write_data(folder: Path, summary: Summary) -> str:
     """Write the tables of a summary, completely or not at all, and return their digest."""
-    aside = folder / f".{DATA}.{uuid4().hex[:8]}"
+    temporary = folder / f".{DATA}.{uuid4().hex[:8]}"
     try:
-        with aside.open("w+b") as file:
+        with temporary.open("w+b") as file:
             for table in _to_tables(summary):
                 with pa.ipc.new_stream(file, table.schema) as writer:
                     writer.write_table(table)
@@ -105,9 +105,9 @@ def _write_data(folder: Path, summary: Summary) -> str:
             os.fsync(file.fileno())
             file.seek(0)
             digest = file_digest(file, "sha256").hexdigest()
-        os.replace(aside, folder / _data_name(digest))
+        os.replace(temporary, folder / _data_name(digest))
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return digest
 
 
@@ -126,9 +126,10 @@ def _to_tables(summary: Summary) -> list[Any]:
     ]
     if isinstance(summary.target, LabelStats):
         tables += [
-            pa.table({"label": one}) for one in (summary.target.found, summary.target.trained)
+            pa.table({"label": labels})
+            for labels in (summary.target.all_labels, summary.target.train_labels)
         ]
-    return tables + [one.counts.table for one in summary.columns.values() if one.counts is not None]
+    return tables + [c.counts.table for c in summary.columns.values() if c.counts is not None]
 
 
 # --- plain numbers --------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ class _SummaryRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Document:
+class _CheckpointDocument:
     """What the JSON file holds."""
 
     pieces: tuple[Piece, ...]
@@ -180,12 +181,14 @@ def _to_record(summary: Summary) -> _SummaryRecord:
         target=target,
         columns={
             name: _ColumnRecord(
-                missing=one.missing,
-                low=one.low,
-                high=one.high,
-                counts=None if one.counts is None else (one.counts.capacity, one.counts.bound),
+                missing=column.missing,
+                low=column.low,
+                high=column.high,
+                counts=None
+                if column.counts is None
+                else (column.counts.capacity, column.counts.bound),
             )
-            for name, one in summary.columns.items()
+            for name, column in summary.columns.items()
         },
     )
 
@@ -201,19 +204,19 @@ def _to_summary(record: _SummaryRecord, tables: Sequence[Any]) -> Summary:
     )
     target: LabelStats | TargetStats
     if record.target is None:
-        found, trained = (next(left).column("label").combine_chunks() for _ in range(2))
-        target = LabelStats(found, trained)
+        all_labels, train_labels = (next(left).column("label").combine_chunks() for _ in range(2))
+        target = LabelStats(all_labels, train_labels)
     else:
         count, *floats = record.target
         target = TargetStats(count, *map(float.fromhex, floats))
     columns = {}
-    for name, one in record.columns.items():
+    for name, column in record.columns.items():
         counts = None
-        if one.counts is not None:
-            capacity, bound = one.counts
+        if column.counts is not None:
+            capacity, bound = column.counts
             counts = Counts(capacity, next(left), bound)
         columns[name] = ColumnSummary(
-            missing=one.missing, low=one.low, high=one.high, counts=counts
+            missing=column.missing, low=column.low, high=column.high, counts=counts
         )
     return Summary(
         rows=record.rows, parts=record.parts, columns=columns, target=target, sample=sample

@@ -37,7 +37,7 @@ class EncodingJob:
     settings: StoreSettings
     shares: tuple[float, float]  # of validation and test
 
-    def draw_parts(self, source: Source, first: int, count: int) -> Any:
+    def assign_parts(self, source: Source, first: int, count: int) -> Any:
         """Return the part of each of some rows of a file; `first` counts the rows of all files."""
         if source.part is not None:
             return np.full(count, PARTS.index(source.part), np.uint8)
@@ -130,7 +130,11 @@ class Summarizer:
             )
             for name, kind in kinds.items()
         ]
-        widths = [VALUE_BYTES[one.sampled] for one in self._accumulators if one.sampled is not None]
+        widths = [
+            VALUE_BYTES[accumulator.sampled]
+            for accumulator in self._accumulators
+            if accumulator.sampled is not None
+        ]
         self._sampler = Sampler(memory.sampled_rows(ROW_BYTES + sum(widths)))
         self._target: LabelStats | TargetStats | None = None
         self._parts = np.zeros(len(PARTS), np.int64)
@@ -140,7 +144,7 @@ class Summarizer:
         """Add the next rows; `row` counts those of the file, `first` those of all files."""
         count = len(chunk.table)
         column = chunk.table.column(self.job.layout.target)
-        parts = self.job.draw_parts(source, first, count)
+        parts = self.job.assign_parts(source, first, count)
         labelled = ~is_missing(column, na_values=self.job.layout.na_values)
         in_training = labelled & (parts == TRAIN)
         rows = np.nonzero(in_training)[0]
@@ -151,10 +155,10 @@ class Summarizer:
         table = Table(chunk.table.arrow.filter(pa.array(in_training)))
         values = {}
         with source.locate_errors(row, rows):
-            for one in self._accumulators:
-                seen = one.update(table.column(one.name))
-                if one.sampled is not None:
-                    values[one.name] = seen.take(pa.array(selected))
+            for accumulator in self._accumulators:
+                seen = accumulator.update(table.column(accumulator.name))
+                if accumulator.sampled is not None:
+                    values[accumulator.name] = seen.take(pa.array(selected))
         self._sampler.add(keys[selected], first + rows[selected], pa.table(values))
         self._parts += np.bincount(parts[labelled], minlength=len(PARTS))
         self._rows += count
@@ -184,7 +188,7 @@ class Summarizer:
         return Summary(
             rows=self._rows,
             parts=(train, validation, test),
-            columns={one.name: one.summary() for one in self._accumulators},
+            columns={accumulator.name: accumulator.summary() for accumulator in self._accumulators},
             target=self._target,
             sample=self._sampler.sample(),
         )

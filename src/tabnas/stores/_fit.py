@@ -105,11 +105,11 @@ def _infer_schema(name: str, known: ColumnSummary, layout: Layout) -> ColumnSche
     Rare values may not be in the sample, so the counted texts are used.
     """
     assert known.counts is not None
-    found, counts = (known.counts.table.column(n).combine_chunks() for n in ("value", "count"))
-    if set(found.slice(0, 1 + len(TRUTHS)).to_pylist()) <= TRUTHS:
+    texts, counts = (known.counts.table.column(n).combine_chunks() for n in ("value", "count"))
+    if set(texts.slice(0, 1 + len(TRUTHS)).to_pylist()) <= TRUTHS:
         return ColumnSchema(Kind.BOOLEAN)
     try:
-        return infer_text_schema(name, found, counts.to_numpy(), layout.decimals, rows=found)
+        return infer_text_schema(name, texts, counts.to_numpy(), layout.decimals, rows=texts)
     except RowError as error:
         raise TabNASError(f"{error.before} a later row {error.after}") from None
 

@@ -41,7 +41,7 @@ from tabnas.stores._readers import (
 from tabnas.stores._sources import Source
 
 HEAD_ROWS = 100_000
-BLOCK = 1 << 20  # bytes that are read at a time from files in a format of Arrow's
+CHUNK_BYTES = 1 << 20  # of a chunk of a file in a format of Arrow's
 READERS: dict[str, type[ParquetReader] | type[FeatherReader]] = {
     ".parquet": ParquetReader,
     ".feather": FeatherReader,
@@ -161,20 +161,22 @@ def _parse_starts(
     while True:
         if as_text:
             tables = _parse_typed(starts, as_text)
-        marks = DecimalMarkDetector()
+        detector = DecimalMarkDetector()
         for table in tables:
             detect_decimal_marks(
-                marks, table, (c.name for c in table.schema if c.type == pa.string())
+                detector, table, (c.name for c in table.schema if c.type == pa.string())
             )
-        mark = decimal or marks.mark
+        mark = decimal or detector.mark
         if mark != "," or floats <= as_text:
             break
         as_text |= floats  # 1.234 must be seen as it is written
-    by_column = {name: one for name, one in marks.plain_columns(mark) if name not in zeros}
-    for name, one in by_column.items():
+    by_column = {
+        name: own_mark for name, own_mark in detector.plain_columns(mark) if name not in zeros
+    }
+    for name, own_mark in by_column.items():
         number = tables[0].column_names.index(name)
         tables = [
-            table.set_column(number, name, parse_numbers(one, table.column(number)))
+            table.set_column(number, name, parse_numbers(own_mark, table.column(number)))
             for table in tables
         ]
     return tables, make_decimal_context(csv_format, mark, by_column)
@@ -214,16 +216,16 @@ def _read_arrow_head(
 ) -> Head:
     with translate_read_errors(sources[0].path):
         names = _read_names(sources[0])
-    reader = READERS[sources[0].ending](names=names, size=min(BLOCK, size))
+    reader = READERS[sources[0].ending](names=names, size=min(CHUNK_BYTES, size))
     tables: list[tuple[Source, pa.Table]] = []
     lengths, on_disk, left = [], 0.0, size * len(shared)
     for source in sources:
-        found, here = _read_first_rows(read_chunks(reader, source), rows, min(size, left))
+        first_rows, here = _read_first_rows(read_chunks(reader, source), rows, min(size, left))
         if source.part is None:
-            tables += [(source, table) for table in found]
-            lengths.append(sum(table.num_rows for table in found))
+            tables += [(source, table) for table in first_rows]
+            lengths.append(sum(table.num_rows for table in first_rows))
             on_disk += here
-            left -= sum(table.nbytes for table in found)
+            left -= sum(table.nbytes for table in first_rows)
     if not sum(lengths):
         raise TabNASError(f"{sources[0].path.name!r} must have rows, but it has none")
     return Head(
@@ -270,14 +272,16 @@ def _concat_tables(tables: Sequence[tuple[Source, pa.Table]]) -> pa.Table:
     return pa.Table.from_arrays(columns, names=names)
 
 
-def _concat_columns(name: str, parts: Sequence[tuple[Source, pa.ChunkedArray]]) -> pa.ChunkedArray:
+def _concat_columns(
+    name: str, columns: Sequence[tuple[Source, pa.ChunkedArray]]
+) -> pa.ChunkedArray:
     """Concatenate in one type; if one file has categories, the values of all are categories."""
-    kinds = {column.type for _, column in parts}
+    kinds = {column.type for _, column in columns}
     if len(kinds) == 1:
-        return _concat([column for _, column in parts])
-    values = [decode_dictionary(column) for _, column in parts]
+        return _concat([column for _, column in columns])
+    values = [decode_dictionary(column) for _, column in columns]
     common = values[0].type
-    for (source, _), column in zip(parts, values, strict=True):
+    for (source, _), column in zip(columns, values, strict=True):
         common = _find_common_type(name, source, common, column.type)
     together = _concat([column.cast(common, safe=False) for column in values])
     return together.dictionary_encode() if any(map(pa.types.is_dictionary, kinds)) else together

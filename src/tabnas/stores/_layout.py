@@ -28,7 +28,7 @@ from tabnas.errors import TabNASError
 from tabnas.stores._head import READERS, Head
 from tabnas.stores._readers import FeatherReader, Reader
 from tabnas.stores._settings import StoreSettings
-from tabnas.stores._spool import TextColumns
+from tabnas.stores._text_copies import TextColumns
 
 KINDS_BY_TYPE = ((pa.types.is_boolean, Kind.BOOLEAN), (is_datetime, Kind.DATETIME))
 
@@ -92,9 +92,9 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
         name: _find_type(kind, table.column(name).type, number_formats[name])
         for name, kind in kinds.items()
     }
-    found = table.column(target)
+    target_column = table.column(target)
     types[target] = (
-        _find_type(Kind.NUMERIC, found.type, number_format) if labels is None else labels
+        _find_type(Kind.NUMERIC, target_column.type, number_format) if labels is None else labels
     )
     text_columns = _find_text_columns(types, number_formats) if head.is_text else None
     notes = [note for schema in schemas.values() for note in schema.notes]
@@ -114,7 +114,7 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
         ignored=tuple(name for name in names if name in ignored),
         target=target,
         labels=labels,
-        na_values=find_na_values(found),
+        na_values=find_na_values(target_column),
         reader=_find_reader(head, tuple(types), settings.memory_shares.chunk),
         text_columns=text_columns,
         decimals=table.decimals,
@@ -130,8 +130,8 @@ def _find_kind(head: Head, name: str, kind: Kind) -> Kind | None:
         return kind
     if head.is_text or is_text(column) or pa.types.is_null(column.type):
         return None
-    found = (kind for is_type, kind in KINDS_BY_TYPE if is_type(column.type))
-    return next(found, Kind.NUMERIC)
+    kinds = (kind for is_type, kind in KINDS_BY_TYPE if is_type(column.type))
+    return next(kinds, Kind.NUMERIC)
 
 
 def _infer_target(
@@ -156,16 +156,18 @@ def _infer_target(
     return pa.string() if is_text(column) else kind, decimals.number_format(name), ()
 
 
-def _find_type(kind: Kind | None, found: pa.DataType, number_format: NumberFormat) -> pa.DataType:
+def _find_type(
+    kind: Kind | None, inferred: pa.DataType, number_format: NumberFormat
+) -> pa.DataType:
     """Return the type to read a CSV column as, given the type that Arrow inferred."""
     if (
         kind is Kind.NUMERIC and number_format.decimal != DEFAULT_NUMBER_FORMAT.decimal
     ):  # Arrow knows no other
         return pa.string()
-    if kind is Kind.NUMERIC and (pa.types.is_integer(found) or pa.types.is_null(found)):
+    if kind is Kind.NUMERIC and (pa.types.is_integer(inferred) or pa.types.is_null(inferred)):
         return pa.float64()
     if kind in (Kind.NUMERIC, Kind.BOOLEAN, Kind.DATETIME):
-        return found
+        return inferred
     return pa.string()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,12 +21,12 @@ from tabnas.data.lowlevel import DecimalContext, is_missing
 from tabnas.decoding import Count, FiniteFloat
 from tabnas.errors import TabNASError
 from tabnas.stores._document import read_document, write_document
-from tabnas.stores._first_pass import EncodingJob
+from tabnas.stores._first_pass import CountCallback, EncodingJob
 from tabnas.stores._readers import Chunk, Piece, read_chunks
 from tabnas.stores._split import PARTS
 from tabnas.types import BoolArray
 
-DOCUMENT = "piece.json"
+PIECE_DOCUMENT = "piece.json"
 ARRAYS = ("numeric", "categorical", "target")
 TEMPORARY_NAME = re.compile(r"\.\d{6,}\.[0-9a-f]{8}")
 """The name of a piece's folder until it is complete."""
@@ -55,7 +54,7 @@ class WrittenPiece:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Document:
+class _PieceDocument:
     """What the JSON file of a piece holds."""
 
     piece: Piece
@@ -79,24 +78,24 @@ def write_piece(
     target: Target,
     piece: Piece,
     folder: Path,
-    tell: Callable[[int, int], None],
+    count_chunk: CountCallback,
 ) -> None:
     """Encode the rows of a piece to a folder, which is temporary until it is complete."""
-    aside = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}")
-    aside.mkdir()
+    temporary = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}")
+    temporary.mkdir()
     try:
         start = monotonic()
-        written = _write_arrays(job, encoder, target, piece, aside, tell)
-        document = _Document(piece=piece, written=written, seconds=monotonic() - start)
-        write_document(aside, DOCUMENT, document)
-        os.replace(aside, folder)
+        written = _write_arrays(job, encoder, target, piece, temporary, count_chunk)
+        document = _PieceDocument(piece=piece, written=written, seconds=monotonic() - start)
+        write_document(temporary, PIECE_DOCUMENT, document)
+        os.replace(temporary, folder)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def read_piece(folder: Path, piece: Piece) -> tuple[WrittenPiece, float]:
     """Return what was written of a piece, and the seconds that it took."""
-    document = read_document(folder, DOCUMENT, _Document)
+    document = read_document(folder, PIECE_DOCUMENT, _PieceDocument)
     if document.piece != piece:
         raise TabNASError(
             f"{folder.name!r} must hold the piece of that number, but it holds another; "
@@ -111,7 +110,7 @@ def _write_arrays(
     target: Target,
     piece: Piece,
     folder: Path,
-    tell: Callable[[int, int], None],
+    count_chunk: CountCallback,
 ) -> WrittenPiece:
     rows, seen = [0] * len(PARTS), 0
     source = job.sources[piece.source]
@@ -124,17 +123,17 @@ def _write_arrays(
         chunks = read_chunks(job.layout.reader, source, start=piece.start, stop=piece.stop)
         for chunk in chunks:
             count = len(chunk.table)
-            parts = job.draw_parts(source, piece.first + seen, count)
+            parts = job.assign_parts(source, piece.first + seen, count)
             with source.locate_errors(piece.row + seen):
-                answered, arrays = _encode_chunk(encoder, target, chunk, job.layout.na_values)
-            parts = parts[answered]
+                labelled, arrays = _encode_chunk(encoder, target, chunk, job.layout.na_values)
+            parts = parts[labelled]
             for number, part in enumerate(PARTS):
                 here = parts == number
                 rows[number] += int(here.sum())
                 for array, values in zip(ARRAYS, arrays, strict=True):
                     files[part, array].write(values[here])
             seen += count
-            tell(count, chunk.bytes)
+            count_chunk(count, chunk.bytes)
         written = {file.path.name: file.finish() for file in files.values()}
     if seen != piece.rows:
         raise TabNASError(
@@ -150,8 +149,8 @@ def _encode_chunk(
 ) -> tuple[BoolArray, tuple[NDArray[Any], ...]]:
     """Return which rows have a target, and their arrays, little-endian."""
     column = chunk.table.column(target.name)
-    answered = ~is_missing(column, na_values=na_values)
-    rows = None if answered.all() else np.nonzero(answered)[0]
+    labelled = ~is_missing(column, na_values=na_values)
+    rows = None if labelled.all() else np.nonzero(labelled)[0]
     # with the decimal marks of the first rows, not those that a chunk may show
     encoded = encoder.encode(chunk.table.with_decimals(DecimalContext()), rows)
     y = target.encode(column if rows is None else column.take(rows))
@@ -161,7 +160,7 @@ def _encode_chunk(
         encoded.categorical.astype("<i4", copy=False),
         y.astype(kind, copy=False),
     )
-    return answered, arrays
+    return labelled, arrays
 
 
 class _DigestedFile:

@@ -17,8 +17,13 @@ from tabnas.errors import TabNASError
 from tabnas.files import is_temporary
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
-from tabnas.stores._checkpoint import DATA, FirstPassState, load_first_pass, remove_first_pass
-from tabnas.stores._checkpoint import NAME as LEARNED
+from tabnas.stores._checkpoint import (
+    DATA,
+    FIRST_PASS,
+    FirstPassState,
+    load_first_pass,
+    remove_first_pass,
+)
 from tabnas.stores._first_pass import EncodingJob, summarize_pieces
 from tabnas.stores._fit import fit_encoder
 from tabnas.stores._head import read_head
@@ -29,10 +34,9 @@ from tabnas.stores._progress import Meter, ProgressCallback
 from tabnas.stores._settings import StoreSettings
 from tabnas.stores._sources import find_sources
 from tabnas.stores._split import limit_shares
-from tabnas.stores._spool import remove_spool, spool_sources, sweep_spool
 from tabnas.stores._store import (
-    DOCUMENT,
     PIECES,
+    STORE_DOCUMENT,
     Store,
     content_digest,
     is_complete,
@@ -40,6 +44,11 @@ from tabnas.stores._store import (
     save_store,
 )
 from tabnas.stores._summary import Summary
+from tabnas.stores._text_copies import (
+    copy_text_sources,
+    remove_copies,
+    remove_incomplete_copies,
+)
 
 LIBRARIES = ("tabnas", "numpy", "pyarrow")
 
@@ -51,7 +60,7 @@ def encode_store(
     target: str,
     validation: Sequence[str | Path] = (),
     test: Sequence[str | Path] = (),
-    callback: ProgressCallback = lambda progress: None,
+    on_progress: ProgressCallback = lambda progress: None,
     **settings: Any,
 ) -> Store:
     """Encode tables of any size once, in bounded memory, to a folder of arrays.
@@ -70,23 +79,23 @@ def encode_store(
         The column to predict. Rows without it are left out.
     validation, test : sequences of paths
         Files with the rows for validation and test, instead of shares of the table.
-    callback : callable
+    on_progress : callable
         Called with an `EncodingProgress` after every chunk of rows.
     **settings
         Everything else that `StoreSettings` has: `task`, `shares`, `kinds`, `drop`, `scaling`,
         `min_count`, `max_categories`, `buckets`, `decimal`, `seed`, `memory`.
     """
-    asked = StoreSettings(target=target, **settings)
-    given = [paths] if isinstance(paths, str | Path) else paths
-    sources = find_sources(*(tuple(map(Path, files)) for files in (given, validation, test)))
+    store_settings = StoreSettings(target=target, **settings)
+    paths = [paths] if isinstance(paths, str | Path) else paths
+    sources = find_sources(*(tuple(map(Path, files)) for files in (paths, validation, test)))
     with _folder(Path(out)) as folder:
-        head = read_head(sources, 2 * asked.memory_shares.chunk, asked.decimal)
+        head = read_head(sources, 2 * store_settings.memory_shares.chunk, store_settings.decimal)
         job = EncodingJob(
             sources=sources,
-            layout=find_layout(head, asked),
-            settings=asked,
+            layout=find_layout(head, store_settings),
+            settings=store_settings,
             shares=limit_shares(
-                asked.shares,
+                store_settings.shares,
                 head.estimated_rows,
                 own_validation=bool(validation),
                 own_test=bool(test),
@@ -96,24 +105,24 @@ def encode_store(
         plan = _make_plan(job)
         check_plan(folder, plan)
         if not is_complete(folder):
-            _encode(job, plan, folder, callback)
+            _encode(job, plan, folder, on_progress)
         return open_store(folder)
 
 
-def _encode(job: EncodingJob, plan: Plan, out: Path, callback: ProgressCallback) -> None:
+def _encode(job: EncodingJob, plan: Plan, out: Path, on_progress: ProgressCallback) -> None:
     """Do what is left to do of a store."""
     _sweep(out)
     known = load_first_pass(out)
     folders = [out / PIECES / piece_name(number) for number in range(len(known.pieces))]
     total = sum(source.size for source in job.sources)
-    meter = Meter("reading", total, callback)
+    meter = Meter("reading", total, on_progress)
     if not known.complete or not all(folder.exists() for folder in folders):
-        job = _spool_text(job, out, meter)
+        job = _copy_text(job, out, meter)
     seconds = {"reading": round(meter.seconds, 3)}
-    first_pass = _run_first_pass(job, known, out, Meter("fitting", total, callback))
+    first_pass = _run_first_pass(job, known, out, Meter("fitting", total, on_progress))
     assert first_pass.summary is not None
     encoder, target = fit_encoder(job.layout, first_pass.summary, job.settings)
-    meter = Meter("encoding", total, callback)
+    meter = Meter("encoding", total, on_progress)
     (out / PIECES).mkdir(exist_ok=True)
     written = []
     encoding_seconds = 0.0
@@ -124,12 +133,12 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, callback: ProgressCallback)
         else:
             job.sources[piece.source].check_unchanged()
             write_piece(job, encoder, target, piece, folder, meter.add)
-        one, took = read_piece(folder, piece)
-        written.append(one)
-        encoding_seconds += took
+        written_piece, piece_seconds = read_piece(folder, piece)
+        written.append(written_piece)
+        encoding_seconds += piece_seconds
     seconds["fitting"] = round(first_pass.seconds, 3)
     seconds["encoding"] = round(encoding_seconds, 3)
-    remove_spool(out)
+    remove_copies(out)
     save_store(
         Store(
             path=out,
@@ -147,13 +156,13 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, callback: ProgressCallback)
     remove_first_pass(out)
 
 
-def _spool_text(job: EncodingJob, out: Path, meter: Meter) -> EncodingJob:
+def _copy_text(job: EncodingJob, out: Path, meter: Meter) -> EncodingJob:
     """Copy text files to Arrow's format; others are read as they are."""
     columns = job.layout.text_columns
     if columns is None:
         return job
     chunk = job.settings.memory_shares.chunk
-    return replace(job, sources=spool_sources(job.sources, columns, chunk, out, meter))
+    return replace(job, sources=copy_text_sources(job.sources, columns, chunk, out, meter))
 
 
 def _run_first_pass(
@@ -165,11 +174,11 @@ def _run_first_pass(
     if known.complete:
         return known
     before, pieces, summary = known.seconds, known.pieces, known.summary
-    for more, found in summarize_pieces(job, pieces, meter.add):
+    for more, summary_of_more in summarize_pieces(job, pieces, meter.add):
         for piece in more:
             job.sources[piece.source].check_unchanged()
         pieces = (*pieces, *more)
-        summary = found if summary is None else summary.merge(found)
+        summary = summary_of_more if summary is None else summary.merge(summary_of_more)
         FirstPassState(pieces=pieces, summary=summary, seconds=before + meter.seconds).save(out)
         pa.default_memory_pool().release_unused()  # merging is over for a while
     if summary is None:
@@ -182,8 +191,8 @@ def _run_first_pass(
 
 
 def _make_facts(summary: Summary) -> dict[str, Any]:
-    """Return facts about the encoding, for the user."""
-    counted = {n: one.counts for n, one in summary.columns.items() if one.counts is not None}
+    """Return what the user should know about the encoding."""
+    counted = {n: c.counts for n, c in summary.columns.items() if c.counts is not None}
     return {
         "rows_read": summary.rows,
         "rows_sampled": len(summary.sample.rows),
@@ -236,9 +245,9 @@ def _is_foreign(path: Path) -> bool:
 def _sweep(out: Path) -> None:
     """Remove temporary files that a killed process has left."""
     for path in out.iterdir():
-        if is_temporary(path, PLAN, LEARNED, DATA, DOCUMENT):
+        if is_temporary(path, PLAN, FIRST_PASS, DATA, STORE_DOCUMENT):
             path.unlink()
-    sweep_spool(out)
+    remove_incomplete_copies(out)
     for path in out.glob(f"{PIECES}/.*"):
         if TEMPORARY_NAME.fullmatch(path.name):
             shutil.rmtree(path)

@@ -58,7 +58,7 @@ def encode_command(plan: Plan, out: Path) -> str:
         return "encode_store, called as before, for there is no such command"
     settings = plan.settings
     default = StoreSettings(target=settings.target)
-    words = ["tabnas", "encode", *(_path(one) for one in plan.sources if one.part is None)]
+    words = ["tabnas", "encode", *(_path(source) for source in plan.sources if source.part is None)]
     words += ["--target", settings.target, "--out", str(out)]
     for part in ("validation", "test"):
         for source in plan.sources:
@@ -72,7 +72,7 @@ def encode_command(plan: Plan, out: Path) -> str:
         if value != getattr(default, name):
             words += [f"--{name.replace('_', '-')}", str(value)]
     for kind in KIND_OPTIONS:
-        names = [name for name, one in settings.kinds.items() if one == kind]
+        names = [name for name, declared in settings.kinds.items() if declared == kind]
         if names:
             words += [f"--{kind}", ",".join(names)]
     return shlex.join(words + (["--drop", ",".join(settings.drop)] if settings.drop else []))

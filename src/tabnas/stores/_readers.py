@@ -1,8 +1,7 @@
 """Readers of Parquet and Feather files: some tens of thousands of rows at a time.
 
 Reading can begin at any row group of Parquet and any record batch of Feather; their numbers are
-called *offsets*. A *piece* lies between two offsets of a file, and is the unit in which work is
-saved and resumed.
+called *offsets*. A piece lies between two offsets of a file.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ class FeatherReader:
 
     def chunks(self, source: Source, start: int, stop: int | None) -> Iterator[Chunk]:
         """Yield the rows from one record batch to another."""
-        path = source.spool or source.path
+        path = source.copy or source.path
         with pa.OSFile(str(path)) as opened, pa.ipc.open_file(opened) as file:
             check_columns(source, self.names, column_names(file.schema))
             count = file.num_record_batches
@@ -105,10 +104,10 @@ class FeatherReader:
                 rows = _rows_per_chunk(self.size, batch.nbytes, batch.num_rows)
                 before = round(source.size * number / count)
                 for begin in range(0, batch.num_rows, rows):
-                    part = batch.slice(begin, rows)
-                    end = begin + part.num_rows
+                    rows_of_chunk = batch.slice(begin, rows)
+                    end = begin + rows_of_chunk.num_rows
                     behind = round(source.size * (number + end / batch.num_rows) / count)
-                    table = _to_table(part, self.only or self.names)
+                    table = _to_table(rows_of_chunk, self.only or self.names)
                     is_last = end == batch.num_rows
                     yield Chunk(table, behind - before, number + 1 if is_last else None)
                     before = behind
@@ -119,11 +118,11 @@ def column_names(schema: Any) -> tuple[str, ...]:
     return tuple(name for name in schema.names if not PANDAS_INDEX.fullmatch(name))
 
 
-def check_columns(source: Source, expected: tuple[str, ...], found: tuple[str, ...]) -> None:
+def check_columns(source: Source, expected: tuple[str, ...], names: tuple[str, ...]) -> None:
     """Raise an error unless a file has the columns of the first file, in the same order."""
-    if found == expected:
+    if names == expected:
         return
-    extra = sorted(set(found) ^ set(expected))
+    extra = sorted(set(names) ^ set(expected))
     problem = f"{extra[0]!r} is in one of them only" if extra else "their order differs"
     raise TabNASError(
         f"{source.path.name!r} must have the columns of the first file, in the same order, "

@@ -76,10 +76,10 @@ def _check_kind(name: str, kind: str) -> str:
     return str(Kind(kind))
 
 
-def _check_choice(what: str, given: Any, known: tuple[Any, ...]) -> None:
-    if given not in known:
-        words = [str(one) for one in known if one is not None]
-        raise TabNASError(f"there is no {what} {given!r}; {did_you_mean(str(given), words)}")
+def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        names = [str(choice) for choice in choices if choice is not None]
+        raise TabNASError(f"there is no {name} {value!r}; {did_you_mean(str(value), names)}")
 
 
 # --- memory ---------------------------------------------------------------------------------------
@@ -91,10 +91,10 @@ def parse_bytes(text: str) -> int:
     >>> parse_bytes("500MB"), parse_bytes("1.5 gb")
     (500000000, 1500000000)
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text, re.ASCII)
-    if found is None or len(text) > 20 or found[2].upper() not in UNITS:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text, re.ASCII)
+    if match is None or len(text) > 20 or match[2].upper() not in UNITS:
         raise TabNASError(f"a size must be like 500MB or 2GB, got {text[:20]!r}")
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    return int(float(match[1]) * UNITS[match[2].upper()])
 
 
 @dataclass(frozen=True, kw_only=True)

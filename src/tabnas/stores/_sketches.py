@@ -94,7 +94,7 @@ def _bytes(table: Any) -> int:
 
 # --- a uniform sample ----------------------------------------------------------------------------
 
-SLACK = 1.25  # at most so many times the rows of the sample are held
+SLACK = 1.25  # at most this many times the rows of the sample are held
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,30 +135,30 @@ class Sampler:
     def __init__(self, max_rows: int) -> None:
         self._max_rows = max_rows
         self._highest = np.uint64(2**64 - 1)  # a key above it has no chance
-        self._parts: list[Sample] = []
+        self._samples: list[Sample] = []
         self._held = 0
 
     def select(self, keys: NDArray[np.uint64]) -> IntArray:
-        """Return which rows may be among the smallest: only these need be given to `add`."""
+        """Return which rows may be among the smallest: only these need be passed to `add`."""
         return np.nonzero(keys <= self._highest)[0]
 
     def add(self, keys: NDArray[np.uint64], rows: IntArray, values: Any) -> None:
         """Add rows with their keys and numbers."""
-        self._parts.append(Sample(self._max_rows, keys, rows, values))
+        self._samples.append(Sample(self._max_rows, keys, rows, values))
         self._held += len(keys)
         if self._held > SLACK * self._max_rows:
             self.sample()
 
     def sample(self) -> Sample:
         """Return the sample so far; `add` must have been called, perhaps with no rows."""
-        parts = self._parts
+        samples = self._samples
         merged = Sample(
             self._max_rows,
-            np.concatenate([part.keys for part in parts]),
-            np.concatenate([part.rows for part in parts]),
-            pa.concat_tables([part.values for part in parts]),
+            np.concatenate([sample.keys for sample in samples]),
+            np.concatenate([sample.rows for sample in samples]),
+            pa.concat_tables([sample.values for sample in samples]),
         ).truncate()
-        self._parts, self._held = [merged], len(merged.keys)
+        self._samples, self._held = [merged], len(merged.keys)
         if self._held == self._max_rows:
             self._highest = merged.keys.max()
         return merged

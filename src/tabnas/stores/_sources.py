@@ -34,7 +34,7 @@ class Source:
     size: int
     modified: int  # nanoseconds since 1970
     part: PartName | None  # of all its rows, if the user has named one; else rows are split
-    spool: Path | None = None  # a copy of a text file in Arrow's format
+    copy: Path | None = None  # of a text file, in Arrow's format
 
     @classmethod
     def from_path(cls, path: Path, part: PartName | None = None) -> Source:
@@ -56,7 +56,7 @@ class Source:
 
     def check_unchanged(self) -> None:
         """Raise an error if the file has changed since encoding began."""
-        if Source.from_path(self.path, self.part) != replace(self, spool=None):
+        if Source.from_path(self.path, self.part) != replace(self, copy=None):
             raise TabNASError(
                 f"{self.path.name!r} must stay as it is while it is encoded, but its size or "
                 "time has changed; encode it once more to another folder"
@@ -83,12 +83,12 @@ class Source:
         try:
             yield
         except RowError as error:
-            found = error.remap(rows)
-            after = found.after
-            if "must hold" in found.before and "declare" not in after:
+            remapped = error.remap(rows)
+            after = remapped.after
+            if "must hold" in remapped.before and "declare" not in after:
                 after += ", or declare the column categorical (--categorical)"
-            before = f"{self.path.name!r}: {found.before}"
-            raise RowError(before, first + found.row, after) from None
+            before = f"{self.path.name!r}: {remapped.before}"
+            raise RowError(before, first + remapped.row, after) from None
 
 
 def find_sources(

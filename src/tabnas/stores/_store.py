@@ -25,7 +25,7 @@ from tabnas.stores._split import PARTS
 from tabnas.types import BoolArray, IntArray
 
 PIECES = "pieces"
-DOCUMENT = "store.json"
+STORE_DOCUMENT = "store.json"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,7 +38,8 @@ class Store:
     settings: dict[str, Any]
     shares: tuple[float, float]  # of validation and test, of the rows that were dealt out
     sources: tuple[SourceRecord, ...]
-    facts: dict[str, Any]  # how it was made: seconds, versions, what was bounded
+    facts: dict[str, Any]
+    """How it was encoded: seconds, versions, notes, and by how much counts may be too low."""
     digest: str
     """Of all that can be read."""
     pieces: tuple[WrittenPiece, ...]
@@ -109,15 +110,15 @@ class Store:
                 counts += np.bincount(y, minlength=len(classes))
         return counts
 
-    def verify(self, tell: Callable[[int], None] = lambda read: None) -> None:
-        """Check the digests of all arrays; `tell` is called with the bytes of every file."""
+    def verify(self, count_bytes: Callable[[int], None] = lambda read: None) -> None:
+        """Check the digests of all arrays; `count_bytes` is called with the bytes of every file."""
         for number, piece in enumerate(self.pieces):
             for file_of_piece, file in piece.files.items():
                 name = f"{PIECES}/{piece_name(number)}/{file_of_piece}"
-                with _translate_read_errors(name), (self.path / name).open("rb") as opened:
+                with _translate_piece_errors(name), (self.path / name).open("rb") as opened:
                     if file_digest(opened, "sha256").hexdigest() != file.sha256:
                         raise damaged_error(name)
-                tell(file.size)
+                count_bytes(file.size)
 
     # -- where rows are ------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class Store:
     def _read_into(self, piece: int, name: str, row: int, into: NDArray[Any]) -> None:
         name = f"{PIECES}/{piece_name(piece)}/{name}"
         # read, not mapped: mapped pages would count as memory
-        with _translate_read_errors(name), (self.path / name).open("rb", buffering=0) as file:
+        with _translate_piece_errors(name), (self.path / name).open("rb", buffering=0) as file:
             file.seek(row * (into.nbytes // len(into)))
             view = into.view(np.uint8).reshape(-1).data
             while len(view):
@@ -169,7 +170,7 @@ class Store:
 
 
 @contextmanager
-def _translate_read_errors(name: str) -> Iterator[None]:
+def _translate_piece_errors(name: str) -> Iterator[None]:
     """Name the file in errors about a piece that has vanished or a disk that fails."""
     try:
         yield
@@ -193,19 +194,19 @@ def _check_part(part: str) -> str:
 
 def content_digest(encoder: TableEncoder, target: Target, pieces: Sequence[WrittenPiece]) -> str:
     """Return the digest of all that can be read from a store."""
-    found = sha256(json.dumps([encoder.to_dict(), target.to_dict()]).encode())
+    digest = sha256(json.dumps([encoder.to_dict(), target.to_dict()]).encode())
     for piece in pieces:
         for part in PARTS:
             for array in ARRAYS:
-                found.update(piece.files[file_name(part, array)].sha256.encode())
-    return found.hexdigest()
+                digest.update(piece.files[file_name(part, array)].sha256.encode())
+    return digest.hexdigest()
 
 
 # --- the file of a store --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Document:
+class _StoreDocument:
     """What the JSON file of a store holds."""
 
     digest: str
@@ -220,12 +221,12 @@ class _Document:
 
 def is_complete(path: Path) -> bool:
     """Return whether a folder holds a complete store."""
-    return (path / DOCUMENT).exists()
+    return (path / STORE_DOCUMENT).exists()
 
 
 def save_store(store: Store) -> None:
     """Write the file that makes a folder of arrays a store, last of all."""
-    document = _Document(
+    document = _StoreDocument(
         digest=store.digest,
         encoder=store.encoder.to_dict(),
         facts=store.facts,
@@ -235,7 +236,7 @@ def save_store(store: Store) -> None:
         sources=store.sources,
         target=store.target.to_dict(),
     )
-    write_document(store.path, DOCUMENT, document)
+    write_document(store.path, STORE_DOCUMENT, document)
 
 
 def open_store(path: str | Path) -> Store:
@@ -254,11 +255,11 @@ def open_store(path: str | Path) -> Store:
             f"the store {str(path)!r} must be complete, but its encoding has not "
             f"finished; continue with: {find_encode_command(path)}"
         )
-    document = read_document(path, DOCUMENT, _Document)
+    document = read_document(path, STORE_DOCUMENT, _StoreDocument)
     encoder = TableEncoder.from_dict(document.encoder)
     target = target_from_dict(document.target)
     if content_digest(encoder, target, document.pieces) != document.digest:
-        raise damaged_error(DOCUMENT)
+        raise damaged_error(STORE_DOCUMENT)
     store = Store(
         path=path.absolute(),  # since other processes may have other working folders
         encoder=encoder,
@@ -281,7 +282,7 @@ def _check_files(store: Store) -> None:
         for part, rows in zip(PARTS, piece.rows, strict=True):
             for array, (kind, width) in zip(ARRAYS, store.shapes, strict=True):
                 path, size = folder / file_name(part, array), rows * width * kind.itemsize
-                is_linked = any(one.is_symlink() for one in (path, folder, folder.parent))
+                is_linked = any(p.is_symlink() for p in (path, folder, folder.parent))
                 if is_linked or not path.is_file() or path.stat().st_size != size:
                     raise TabNASError(
                         f"{PIECES}/{folder.name}/{path.name} must be a file of {size:,} bytes, but "

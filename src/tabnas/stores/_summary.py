@@ -39,9 +39,9 @@ class ColumnSummary:
         if counts is not None and other.counts is not None:
             counts = counts.merge(other.counts)
         extremes = sorted(
-            one
-            for one in (self.low, other.low, self.high, other.high)
-            if one is not None  # floats or texts, never both
+            extreme
+            for extreme in (self.low, other.low, self.high, other.high)
+            if extreme is not None  # floats or texts, never both
         )
         return ColumnSummary(
             missing=self.missing + other.missing,
@@ -75,7 +75,7 @@ class Summary:
         return Summary(
             rows=self.rows + other.rows,
             parts=(train, validation, test),
-            columns={name: one.merge(other.columns[name]) for name, one in self.columns.items()},
+            columns={name: c.merge(other.columns[name]) for name, c in self.columns.items()},
             target=merge_target_stats(self.target, other.target),
             sample=self.sample.merge(other.sample),
         )
@@ -124,9 +124,9 @@ class NumberAccumulator(Accumulator):
         return pa.array(values)
 
     def _remember(self, values: FloatArray, missing: BoolArray) -> None:
-        gone = int(missing.sum())
-        self._missing += gone
-        present = values[~missing] if gone else values
+        n_missing = int(missing.sum())
+        self._missing += n_missing
+        present = values[~missing] if n_missing else values
         if len(present):
             self._low = min(self._low, float(present.min()))
             self._high = max(self._high, float(present.max()))
@@ -161,10 +161,10 @@ class TextAccumulator(Accumulator):
     def update(self, column: Any) -> Any:
         values, _, missing = count_texts(column)
         self._missing += missing
-        found = pc.min_max(values).as_py()
-        if found["min"] is not None:
-            self._low = found["min"] if self._low is None else min(self._low, found["min"])
-            self._high = found["max"] if self._high is None else max(self._high, found["max"])
+        extremes = pc.min_max(values).as_py()
+        if extremes["min"] is not None:
+            self._low = extremes["min"] if self._low is None else min(self._low, extremes["min"])
+            self._high = extremes["max"] if self._high is None else max(self._high, extremes["max"])
 
     def summary(self) -> ColumnSummary:
         return ColumnSummary(missing=self._missing, low=self._low, high=self._high)

@@ -22,24 +22,25 @@ MAX_CLASSES = 10_000
 class LabelStats:
     """The different labels of all rows and of the training rows."""
 
-    found: Any  # arrays of Arrow
-    trained: Any
+    all_labels: Any  # an array of Arrow
+    train_labels: Any  # an array of Arrow
 
     @classmethod
-    def from_columns(cls, column: Any, trained: Any) -> LabelStats:
+    def from_columns(cls, column: Any, train_column: Any) -> LabelStats:
         """Return the labels of a column and of its training rows."""
-        return cls(_unique([column]), _unique([trained]))
+        return cls(_unique([column]), _unique([train_column]))
 
     def merge(self, other: LabelStats) -> LabelStats:
         """Return the labels of both sets of rows."""
         return LabelStats(
-            _unique([self.found, other.found]), _unique([self.trained, other.trained])
+            _unique([self.all_labels, other.all_labels]),
+            _unique([self.train_labels, other.train_labels]),
         )
 
     def fit(self, name: str, number_format: NumberFormat = DEFAULT_NUMBER_FORMAT) -> ClassTarget:
         """Fit the target, as `ClassTarget.fit` does on all rows."""
-        target = ClassTarget.fit(name, pa.chunked_array([self.found]))
-        if len(np.unique(target.encode(pa.chunked_array([self.trained])))) < 2:
+        target = ClassTarget.fit(name, pa.chunked_array([self.all_labels]))
+        if len(np.unique(target.encode(pa.chunked_array([self.train_labels])))) < 2:
             raise TabNASError(
                 f"the training rows must show at least two values of the target {name!r}, but "
                 "they show one; give more rows"
@@ -48,7 +49,7 @@ class LabelStats:
 
     def check_count(self, name: str) -> None:
         """Raise an error if there are too many labels, which could fill the memory."""
-        if len(self.found) > MAX_CLASSES:
+        if len(self.all_labels) > MAX_CLASSES:
             raise TabNASError(
                 f"the target {name!r} must have at most {MAX_CLASSES:,} classes, but there "
                 "are more; declare it a quantity (--task regression), or name another column"
@@ -80,11 +81,11 @@ class TargetStats:
         count = self.count + other.count
         if not self.count or not other.count:
             return self if self.count else other
-        apart = other.mean - self.mean
+        delta = other.mean - self.mean
         return TargetStats(
             count,
-            self.mean + apart * (other.count / count),
-            self.squares + other.squares + apart * apart * (self.count / count) * other.count,
+            self.mean + delta * (other.count / count),
+            self.squares + other.squares + delta * delta * (self.count / count) * other.count,
             min(self.low, other.low),
             max(self.high, other.high),
         )
@@ -107,14 +108,14 @@ class TargetStats:
 
 
 def merge_target_stats(
-    one: LabelStats | TargetStats, other: LabelStats | TargetStats
+    first: LabelStats | TargetStats, second: LabelStats | TargetStats
 ) -> LabelStats | TargetStats:
     """Return the statistics of both sets of rows, which have the same target."""
-    if isinstance(one, LabelStats):
-        assert isinstance(other, LabelStats)
-        return one.merge(other)
-    assert isinstance(other, TargetStats)
-    return one.merge(other)
+    if isinstance(first, LabelStats):
+        assert isinstance(second, LabelStats)
+        return first.merge(second)
+    assert isinstance(second, TargetStats)
+    return first.merge(second)
 
 
 def cast_labels(
@@ -151,5 +152,4 @@ def _can_cast(value: Any, wanted: pa.DataType) -> bool:
 
 def _unique(columns: list[Any]) -> Any:
     chunks = [c for column in columns for c in getattr(column, "chunks", [column])]
-    found = pc.unique(pa.chunked_array(chunks, columns[0].type))
-    return found.drop_null()
+    return pc.unique(pa.chunked_array(chunks, columns[0].type)).drop_null()

@@ -187,14 +187,14 @@ def encode(
 
     shares, files_of = _parse_parts(validation, test)
     console = make_console(stderr=True)
-    with report_interruption(console, out), encoding_progress(console, quiet=silent) as observe:
+    with report_interruption(console, out), encoding_progress(console, quiet=silent) as on_progress:
         store = encode_store(
             files,
             out,
             target=target,
             validation=files_of["validation"],
             test=files_of["test"],
-            callback=observe,
+            on_progress=on_progress,
             task=task,
             shares=shares,
             kinds=parse_kinds(drop, categorical=categorical, numeric=numeric, hashed=hashed),

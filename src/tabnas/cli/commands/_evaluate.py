@@ -86,7 +86,7 @@ def _predict_file(
     from tabnas.data.lowlevel import is_text, rename_rows
 
     target = model.target
-    table = read_table(file, text=model.text_columns, observe=progress.on_read)
+    table = read_table(file, text=model.text_columns, on_progress=progress.on_read)
     if target.name not in table:
         raise TabNASError(
             f"{file.name!r} must have the target column {target.name!r}, but it has no such "

@@ -85,7 +85,9 @@ def predict(
     # without --out, bars would mix with the predictions on the terminal
     with row_progress("predicting", hidden=out is None) as progress:
         with input_path(file) as rows:
-            table = read_table(rows, text=model.text_columns, empty=True, observe=progress.on_read)
+            table = read_table(
+                rows, text=model.text_columns, empty=True, on_progress=progress.on_read
+            )
         pieces = _count_rows(predict_pieces(model, table), len(table), progress)
         if out is not None:
             write_predictions(pieces, out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.data.csv_files._blocks import (
-    ProgressCallback,
+    FractionCallback,
     open_batches,
     read_with_larger_blocks,
 )
@@ -20,7 +20,7 @@ from tabnas.data.csv_files._types import is_contradiction, read_typed
 __all__ = [
     "CsvFormat",
     "FileStart",
-    "ProgressCallback",
+    "FractionCallback",
     "detect_csv_format",
     "detect_decimal_marks",
     "is_contradiction",

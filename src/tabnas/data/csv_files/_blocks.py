@@ -17,15 +17,15 @@ MAX_RECORD_BYTES = 1 << 28
 HEADER_TOO_LONG = "Could not skip"  # Arrow's error if the header does not end in the block
 T = TypeVar("T")
 
-ProgressCallback = Callable[[float], None]
-"""Called with the fraction of the file that has been read."""
+FractionCallback = Callable[[float], None]
+"""Called with the fraction of the work that is done."""
 
 
 @contextmanager
 def open_batches(
     path: Path,
     csv_format: CsvFormat,
-    observe: ProgressCallback = lambda share: None,
+    on_progress: FractionCallback = lambda fraction: None,
     *,
     only: Sequence[str] = (),
     **options: Any,
@@ -33,8 +33,8 @@ def open_batches(
     """Open a file; give its schema and an iterator over its rows, block by block.
 
     The iterator raises an error if the file is not text in UTF-8 or leaves a quote open, and calls
-    `observe` with the fraction of the file that has been read. The columns `only`, if it names any,
-    must include the last one, which an open quote would be in.
+    `on_progress` with the fraction of the file that has been read. The columns `only`, if it names
+    any, must include the last one, which an open quote would be in.
     """
     with ExitStack() as stack:
         with translate_read_errors(path, arrow=False):
@@ -50,7 +50,7 @@ def open_batches(
             with translate_read_errors(path, arrow=False):
                 for batch in reader:
                     check.add(batch)
-                    observe(min(file.tell() / size, 1.0))
+                    on_progress(min(file.tell() / size, 1.0))
                     yield batch
                 check.check_last_quote()
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tabnas.data._number_text import DecimalMarkDetector
 from tabnas.data._spool import Spool
 from tabnas.data._table import Table
-from tabnas.data.csv_files._blocks import ProgressCallback, open_batches, read_with_larger_blocks
+from tabnas.data.csv_files._blocks import FractionCallback, open_batches, read_with_larger_blocks
 from tabnas.data.csv_files._decimals import (
     detect_decimal_marks,
     make_decimal_context,
@@ -34,7 +34,7 @@ def read_csv(
     names: Sequence[str] = (),
     text: Collection[str] = (),
     decimal: str | None = None,
-    observe: ProgressCallback = lambda share: None,
+    on_progress: FractionCallback = lambda fraction: None,
 ) -> Table:
     """Read a table, which is kept in memory if it is small and in a temporary file if not.
 
@@ -53,7 +53,7 @@ def read_csv(
     csv_format = replace(
         csv_format, types={**types, **(as_texts if csv_format.suggests_decimal_commas else {})}
     )
-    read = partial(_read, path, observe, exact, decimal)
+    read = partial(_read, path, on_progress, exact, decimal)
     table: Table = read_typed(path, csv_format, read)
     if (
         floats and not csv_format.suggests_decimal_commas and table.decimals.mark == ","
@@ -78,12 +78,12 @@ def sample_types(path: Path, csv_format: CsvFormat) -> tuple[dict[str, pa.DataTy
 
 def _read(
     path: Path,
-    observe: ProgressCallback,
+    on_progress: FractionCallback,
     exact: Collection[str],
     decimal: str | None,
     csv_format: CsvFormat,
 ) -> Table:
-    read = partial(_read_blocks, path, observe, exact, decimal, csv_format)
+    read = partial(_read_blocks, path, on_progress, exact, decimal, csv_format)
     table = read_with_larger_blocks(read, BLOCK_BYTES)
     return (
         Table(pa.table({name: pa.nulls(0) for name in csv_format.header}))
@@ -94,14 +94,14 @@ def _read(
 
 def _read_blocks(
     path: Path,
-    observe: ProgressCallback,
+    on_progress: FractionCallback,
     exact: Collection[str],
     decimal: str | None,
     csv_format: CsvFormat,
     **options: Any,
 ) -> Table:
     with (
-        open_batches(path, csv_format, observe, **options) as (schema, batches),
+        open_batches(path, csv_format, on_progress, **options) as (schema, batches),
         Spool(path, schema) as spool,
     ):
         decimals = DecimalMarkDetector()

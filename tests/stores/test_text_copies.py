@@ -15,18 +15,18 @@ from tabnas.stores import _readers
 from tabnas.stores._progress import EncodingProgress, Meter
 from tabnas.stores._readers import FeatherReader
 from tabnas.stores._sources import Source
-from tabnas.stores._spool import TextColumns, spool_sources
+from tabnas.stores._text_copies import TextColumns, copy_text_sources
 
 COLUMNS = TextColumns(types={"b": pa.string(), "a": pa.string()})
 
 
-def spool(path: Path, chunk: int, out: Path) -> tuple[Source, list[EncodingProgress]]:
+def copy(path: Path, chunk: int, out: Path) -> tuple[Source, list[EncodingProgress]]:
     reports: list[EncodingProgress] = []
     out.mkdir()
     source = Source.from_path(path)
     meter = Meter("reading", source.size, reports.append)
-    (spooled,) = spool_sources([source], COLUMNS, chunk, out, meter)
-    return spooled, reports
+    (copied,) = copy_text_sources([source], COLUMNS, chunk, out, meter)
+    return copied, reports
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -39,9 +39,9 @@ def test_all_rows_are_copied(
     path = tmp_path / ("t.csv.gz" if zipped else "t.csv")
     content = f"a,b,c\n{body}".encode()
     path.write_bytes(gzip.compress(content) if zipped else content)
-    source, reports = spool(path, chunk, tmp_path / "store")
-    assert source.spool is not None
-    table = feather.read_table(source.spool)
+    source, reports = copy(path, chunk, tmp_path / "store")
+    assert source.copy is not None
+    table = feather.read_table(source.copy)
     assert table.column_names == ["b", "a"]
     assert table.column("a").to_pylist() == [*map(str, range(50)), "last"]
     assert table.column("b")[7].as_py() == 'line 7\nand "more"'
@@ -61,12 +61,12 @@ def test_an_unclosed_quote_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     path = tmp_path / "t.csv"
     path.write_text("a,b,c\n" + '1,2,"' + "x\n" * 10_000)
     with pytest.raises(TabNASError, match=r"'t\.csv' must close every quote and end its lines"):
-        spool(path, 20, tmp_path / "store")
-    assert not list((tmp_path / "store" / "spool").iterdir())
+        copy(path, 20, tmp_path / "store")
+    assert not list((tmp_path / "store" / "text_copies").iterdir())
 
 
 def test_an_unclosed_quote_in_a_dropped_column_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b,c\n1,2,3\n4,5,"6\n7,8,9\n')
     with pytest.raises(TabNASError, match=r"'t\.csv' must close every quote, but its row 2"):
-        spool(path, 1_000, tmp_path / "store")
+        copy(path, 1_000, tmp_path / "store")

@@ -29,8 +29,8 @@ from tabnas.files import atomic_file, remove_temporaries
 from tabnas.stores._progress import Meter
 from tabnas.stores._sources import Source
 
-FOLDER = "spool"
-BLOCK = 1 << 20  # bytes that are parsed at a time; Arrow holds some dozens of such blocks
+FOLDER = "text_copies"
+PARSE_BYTES = 1 << 20  # that are parsed at a time; Arrow holds some dozens of such buffers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,43 +40,45 @@ class TextColumns:
     types: Mapping[str, pa.DataType]
 
 
-def spool_sources(
+def copy_text_sources(
     sources: Sequence[Source], columns: TextColumns, chunk: int, out: Path, meter: Meter
 ) -> tuple[Source, ...]:
     """Copy every source, unless that was done before, and return the sources with their copies."""
     folder = out / FOLDER
     folder.mkdir(exist_ok=True)
-    spooled = []
+    copied = []
     for number, source in enumerate(sources):
         path = folder / f"{number:06d}.feather"
         if path.exists():
             meter.skip(0, source.size)
         else:
-            _spool(source, columns, chunk, path, meter)
+            _copy_source(source, columns, chunk, path, meter)
             source.check_unchanged()
-        spooled.append(replace(source, spool=path))
-    return tuple(spooled)
+        copied.append(replace(source, copy=path))
+    return tuple(copied)
 
 
-def sweep_spool(out: Path) -> None:
+def remove_incomplete_copies(out: Path) -> None:
     """Remove copies that a killed process has left incomplete."""
     folder = out / FOLDER
     if folder.exists():
         remove_temporaries(folder, *(path.name[1:-9] for path in folder.glob(".*.feather.*")))
 
 
-def remove_spool(out: Path) -> None:
+def remove_copies(out: Path) -> None:
     """Remove all copies."""
     shutil.rmtree(out / FOLDER, ignore_errors=True)
 
 
-def _spool(source: Source, columns: TextColumns, chunk: int, path: Path, meter: Meter) -> None:
+def _copy_source(
+    source: Source, columns: TextColumns, chunk: int, path: Path, meter: Meter
+) -> None:
     position = meter.position
 
     def read(csv_format: CsvFormat) -> None:
         meter.rewind(position)
         write = partial(_write, source, tuple(columns.types), csv_format, chunk, path, meter)
-        read_with_larger_blocks(write, min(BLOCK, chunk))
+        read_with_larger_blocks(write, min(PARSE_BYTES, chunk))
 
     csv_format = replace(find_csv_format(source.path), types=columns.types)
     # where a value contradicts its column's type, the column is copied as text: the pass that reads
@@ -99,13 +101,13 @@ def _write(
     )  # an open quote would be in the last
     share = 0.0
 
-    def observe(now: float) -> None:
+    def on_progress(now: float) -> None:
         nonlocal share
         share = now
 
     with ExitStack() as stack:
         schema, batches = stack.enter_context(
-            open_batches(source.path, csv_format, observe, only=columns, **options)
+            open_batches(source.path, csv_format, on_progress, only=columns, **options)
         )
         schema = pa.schema([schema.field(name) for name in names])
         file = stack.enter_context(atomic_file(path))
@@ -125,7 +127,7 @@ def _combine(
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         selected = batch.select(schema.names)
-        if waiting and sum(one.nbytes for one in waiting) + selected.nbytes > size:
+        if waiting and sum(before.nbytes for before in waiting) + selected.nbytes > size:
             yield pa.concat_batches(waiting)
             waiting = []
         waiting.append(selected)
