@@ -152,8 +152,8 @@ def change_column(column: int, **fields: object) -> dict[str, object]:
         (change_column(0, name="color"), "the encoder: names must be those of its columns"),
         (change_column(0, name=3), "the numeric column 3: name is malformed: must be a string"),
         (change_column(1, vocabulary=["a", 3]), "vocabulary is malformed: must be a string, got 3"),
-        (change_column(1, vocabulary=["a", "a"]), "must be a list of different texts"),
-        (change_column(1, vocabulary="ab"), "must be a list of different texts"),
+        (change_column(1, vocabulary=["a", "a"]), "must be a list of distinct strings"),
+        (change_column(1, vocabulary="ab"), "must be a list of distinct strings"),
         (
             change_column(1, vocabulary=["\ud800"]),
             "vocabulary is malformed: .*surrogates not allowed",

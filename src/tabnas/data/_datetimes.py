@@ -43,9 +43,9 @@ def to_seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]
         raise TabNASError(
             f"the column {name!r} must hold dates or times, but it holds {column.type}"
         )
-    moments = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-    missing = np.array(moments.is_null().to_numpy(), dtype=np.bool_)
-    return np.array(moments.fill_null(0).to_numpy(), dtype=np.int64), missing
+    seconds = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+    missing = np.array(seconds.is_null().to_numpy(), dtype=np.bool_)
+    return np.array(seconds.fill_null(0).to_numpy(), dtype=np.int64), missing
 
 
 def _parse(values: pa.ChunkedArray) -> pa.ChunkedArray:

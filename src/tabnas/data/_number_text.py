@@ -162,6 +162,8 @@ class DecimalMarkDetector:
         Those that could be read by both marks are by `mark`; without one, they are left out.
         """
         for name, seen in self.columns.items():
-            own = mark if seen.marked and len(seen.marks) > 1 else next(iter(seen.marks), None)
-            if own is not None and own in seen.plain:
-                yield name, own
+            column_mark = (
+                mark if seen.marked and len(seen.marks) > 1 else next(iter(seen.marks), None)
+            )
+            if column_mark is not None and column_mark in seen.plain:
+                yield name, column_mark

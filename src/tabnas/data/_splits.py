@@ -58,17 +58,17 @@ def split_random(rows: int, shares: Shares, rng: np.random.Generator) -> Split:
     return _make_split(*_cut(rng.permutation(rows), shares))
 
 
-def split_by_time(moments: FloatArray | IntArray, shares: Shares) -> Split:
+def split_by_time(times: FloatArray | IntArray, shares: Shares) -> Split:
     """Split by time: the latest rows are for test, those before for validation, then training.
 
     Rows of the same time stay together: parts begin where the time changes, near their shares.
     """
-    order = np.argsort(moments, kind="stable")
-    changes = np.nonzero(np.diff(np.asarray(moments)[order]))[0] + 1
+    order = np.argsort(times, kind="stable")
+    changes = np.nonzero(np.diff(np.asarray(times)[order]))[0] + 1
     needed = 2 if shares.test else 1
     if len(changes) < needed:
         raise TabNASError(
-            f"a split by time must have at least {needed + 1} different moments, one for each "
+            f"a split by time must have at least {needed + 1} different times, one for each "
             f"part, but there are {len(changes) + 1}; split otherwise"
         )
     rows = len(order)

@@ -28,7 +28,7 @@ CHUNK_ROWS = 1 << 16  # rows predicted at a time
 def trivial_prediction(
     target: Target, y_true: ArrayLike, sample_weight: ArrayLike | None, rows: int
 ) -> FloatArray:
-    """Return the best constant prediction, which ignores the inputs, for so many rows.
+    """Return the best constant prediction, which ignores the inputs, for `rows` rows.
 
     It is the frequencies of the classes in training, [rows, classes], or the mean, [rows]. The
     arrays are as for `score`.

@@ -230,7 +230,7 @@ class Model:
 
 
 def chunk_rows(columns: int) -> int:
-    """Return the number of rows of a chunk of a table with so many columns."""
+    """Return the number of rows of a chunk of a table with `columns` columns."""
     return min(MAX_CHUNK_ROWS, max(MIN_CHUNK_ROWS, MAX_CHUNK_CELLS // max(columns, 1)))
 
 

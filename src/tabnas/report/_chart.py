@@ -66,23 +66,23 @@ class Scale:
         """Return whether a value lies on the scale."""
         return isfinite(value) and self.low <= value <= self.high
 
-    def ticks(self, about: int = 5) -> list[float]:
-        """Return about so many round values."""
+    def ticks(self, count: int = 5) -> list[float]:
+        """Return about `count` round values."""
         if self.logarithmic:
             powers = range(ceil(log10(self.low)), floor(log10(self.high)) + 1)
             if len(powers) >= 2:
-                every = -(-len(powers) // about)
+                every = -(-len(powers) // count)
                 return [10.0**power for power in powers][::every]
-        rough = (self.high - self.low) / about
+        rough = (self.high - self.low) / count
         unit = 10.0 ** floor(log10(rough))
         step = next(m * unit for m in (1, 2, 2.5, 5, 10) if m * unit >= rough * 0.999)
         first, last = ceil(self.low / step), floor(self.high / step)
         return [k * step for k in range(first, min(last, first + MAX_TICKS) + 1)]
 
 
-def tick_labels(scale: Scale, about: int, *, percent: bool = False) -> list[tuple[float, str]]:
+def tick_labels(scale: Scale, count: int, *, percent: bool = False) -> list[tuple[float, str]]:
     """Return the coordinates of round values with their texts, all with the same decimals."""
-    ticks = scale.ticks(about)
+    ticks = scale.ticks(count)
     factor, unit = (100.0, PERCENT) if percent else (1.0, "")
     shown = [factor * value for value in ticks]
     if scale.logarithmic:

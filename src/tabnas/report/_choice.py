@@ -96,7 +96,7 @@ def find_bend(result: TradeoffResult) -> Bend | None:
             bends.append((gain - total * along / length, bend))
     if not bends:
         return None
-    _, bend = max(bends, key=lambda one: one[0])
+    _, bend = max(bends, key=lambda pair: pair[0])
     is_clear = (
         isfinite(bend.gain_before)
         and bend.gain_before > 0

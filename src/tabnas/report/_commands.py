@@ -196,7 +196,9 @@ def _kinds(settings: RunSettings) -> list[list[str]]:
     """Return the options for columns that have a given kind."""
     if set(settings.kinds.values()) - set(KINDS):
         raise NoCommandError
-    named = {kind: [n for n, one in settings.kinds.items() if one == kind] for kind in KINDS}
+    named = {
+        kind: [n for n, declared in settings.kinds.items() if declared == kind] for kind in KINDS
+    }
     return [_option(kind, _join(names, _name)) for kind, names in named.items() if names]
 
 

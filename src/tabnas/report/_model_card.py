@@ -146,21 +146,21 @@ def _describe_split(source: RunConfig) -> str:
     """Return how the rows were split."""
     split, column = (source.settings.get(name) for name in ("split", "split_column"))
     by = escape(shorten(column))
-    own = [
+    separate = [
         name
         for name in ("validation", "test")
         if source.data is not None and getattr(source.data, name)
     ]
-    latest = "validation rows" if "test" in own else "test rows"
+    latest = "validation rows" if "test" in separate else "test rows"
     ways = {
         "time": f"Rows were split by time, by the column {by}: the latest are the {latest}.",
         "group": f"Rows of one group, by the column {by}, are in the same split.",
         "random": "Rows were split at random.",
     }
-    sentences = [ways.get(split, "") if isinstance(split, str) and len(own) < 2 else ""]
-    if own:
-        files = "a separate file" if len(own) == 1 else "separate files"
-        sentences.append(f"The {join_words(own)} rows came as {files}.")
+    sentences = [ways.get(split, "") if isinstance(split, str) and len(separate) < 2 else ""]
+    if separate:
+        files = "a separate file" if len(separate) == 1 else "separate files"
+        sentences.append(f"The {join_words(separate)} rows came as {files}.")
     return " ".join(filter(None, sentences))
 
 
@@ -229,8 +229,8 @@ def _describe_importance(result: RunResult) -> str:
         return ""
     columns = importance.sorted_columns
     rows = [
-        (name, format_number(one.increase), format_number(one.std))
-        for name, one in columns[:MAX_IMPORTANCES]
+        (name, format_number(importance.increase), format_number(importance.std))
+        for name, importance in columns[:MAX_IMPORTANCES]
     ]
     which = (
         f" The first {len(rows)} of {len(columns):,} columns:" if len(columns) > len(rows) else ""
@@ -278,7 +278,7 @@ def _describe_usage(result: RunResult) -> str:
 
 
 def _describe_repetition(result: RunResult, command: str) -> str:
-    versions = [f"{escape(name)} {escape(one)}" for name, one in result.versions.items()]
+    versions = [f"{escape(name)} {escape(version)}" for name, version in result.versions.items()]
     return "\n\n".join(
         [
             "The same rows, settings, seed and versions give the same network, bit for bit, unless "

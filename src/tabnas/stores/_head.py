@@ -189,13 +189,14 @@ def _parse_typed(starts: Sequence[_Start], as_text: set[str]) -> list[pa.Table]:
     def parse(typed: CsvFormat) -> list[pa.Table]:
         tables: list[pa.Table] = []
         types = typed.types
-        for source, own, start in starts:
+        for source, start_format, start in starts:
             try:
-                tables.append(start.parse(replace(own, types=types)))
+                tables.append(start.parse(replace(start_format, types=types)))
             except pa.ArrowInvalid as error:
                 if is_contradiction(error):
                     raise
-                raise TabNASError(own.describe_problem(source.path, str(error))) from None
+                problem = start_format.describe_problem(source.path, str(error))
+                raise TabNASError(problem) from None
             types = {column.name: column.type for column in tables[-1].schema}
         return tables
 

@@ -31,10 +31,10 @@ def limit_shares(
     >>> limit_shares(Shares(), 1e7, own_validation=False, own_test=True)
     (0.025, 0.0)
     """
-    most = MAX_HELD_OUT_ROWS / max(rows, 1.0)
+    max_share = MAX_HELD_OUT_ROWS / max(rows, 1.0)
     return (
-        0.0 if own_validation else min(float(shares.validation), most),
-        0.0 if own_test else min(float(shares.test), most),
+        0.0 if own_validation else min(float(shares.validation), max_share),
+        0.0 if own_test else min(float(shares.test), max_share),
     )
 
 

@@ -27,12 +27,12 @@ def read_text(value: Any) -> str:
 
 
 def read_distinct_texts(values: Any) -> tuple[str, ...]:
-    """Return a list of different texts of a file as a tuple."""
+    """Return a list of distinct strings of a file as a tuple."""
     if not isinstance(values, list | tuple):
-        raise TypeError("must be a list of different texts")
+        raise TypeError(f"must be a list of distinct strings, got {describe_value(values)}")
     texts = tuple(map(read_text, values))
     if len(set(texts)) < len(texts):
-        raise ValueError("must be a list of different texts")
+        raise ValueError("must be a list of distinct strings, but one occurs twice")
     return texts
 
 

@@ -47,8 +47,8 @@ class DatetimeColumn(FittedColumn):
     @classmethod
     def fit(cls, name: str, column: Any) -> DatetimeColumn:
         """Fit the span and the cycles of the training rows."""
-        moments, missing = to_seconds(name, column)
-        days = moments[~missing] / DAY
+        seconds, missing = to_seconds(name, column)
+        days = seconds[~missing] / DAY
         span = float(days.max() - days.min()) if len(days) else 0.0
         cycles = [
             cycle
@@ -70,23 +70,23 @@ class DatetimeColumn(FittedColumn):
         return (self.name, *waves, *missing)
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
-        moments, missing = to_seconds(self.name, column)
-        features = [self._position(moments), *self._waves(moments)]
+        seconds, missing = to_seconds(self.name, column)
+        features = [self._position(seconds), *self._waves(seconds)]
         for i, feature in enumerate(features):
             numeric[:, i] = np.where(missing, 0.0, feature)
         if self.marks_missing:
             numeric[:, -1] = missing
 
-    def _position(self, moments: IntArray) -> FloatArray:
+    def _position(self, seconds: IntArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            position = (moments / DAY - self.center) / self.scale
+            position = (seconds / DAY - self.center) / self.scale
         return np.asarray(np.clip(position, -MAX_SCALED_TIME, MAX_SCALED_TIME))
 
-    def _waves(self, moments: IntArray) -> list[FloatArray]:
+    def _waves(self, seconds: IntArray) -> list[FloatArray]:
         waves = []
         for cycle in self.cycles:
             length, start = CYCLES[cycle]
-            angle = 2 * np.pi * ((moments / DAY - start) % length) / length
+            angle = 2 * np.pi * ((seconds / DAY - start) % length) / length
             waves += [np.sin(angle), np.cos(angle)]
         return waves
 

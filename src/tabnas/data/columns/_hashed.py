@@ -48,8 +48,8 @@ class HashedColumn(FittedColumn):
 
     def with_max_categories(self, max_categories: int) -> HashedColumn:
         """Return the column with the largest power of two of buckets that is not more."""
-        most = 1 << (check_int("max_categories", max_categories, minimum=1).bit_length() - 1)
-        return replace(self, buckets=min(self.buckets, most))
+        max_buckets = 1 << (check_int("max_categories", max_categories, minimum=1).bit_length() - 1)
+        return replace(self, buckets=min(self.buckets, max_buckets))
 
     def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.with_max_categories(max_categories)

@@ -22,10 +22,10 @@ def detect_decimal_marks(detector: DecimalMarkDetector, rows: Any, names: Iterab
 
 
 def make_decimal_context(
-    csv_format: CsvFormat, mark: str | None, own: Mapping[str, str]
+    csv_format: CsvFormat, mark: str | None, by_column: Mapping[str, str]
 ) -> DecimalContext:
     """Return what a file shows of its decimal mark, and of the marks of some columns."""
-    return DecimalContext(mark, None if csv_format.suggests_decimal_commas else ".", own)
+    return DecimalContext(mark, None if csv_format.suggests_decimal_commas else ".", by_column)
 
 
 def parse_numbers(decimal: str, column: Any) -> Any:

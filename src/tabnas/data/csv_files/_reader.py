@@ -110,6 +110,8 @@ def _read_blocks(
             detect_decimal_marks(decimals, batch, text_columns)
             spool.add(batch)
         mark = decimal or decimals.mark
-        own = dict(decimals.plain_columns(mark))
-        numbers = {n: partial(parse_numbers, mark) for n, mark in own.items() if n not in exact}
-        return spool.table(numbers).with_decimals(make_decimal_context(csv_format, mark, own))
+        by_column = dict(decimals.plain_columns(mark))
+        numbers = {
+            n: partial(parse_numbers, mark) for n, mark in by_column.items() if n not in exact
+        }
+        return spool.table(numbers).with_decimals(make_decimal_context(csv_format, mark, by_column))

@@ -72,7 +72,9 @@ def next_type(csv_format: CsvFormat, kind: str, value: str) -> pa.DataType:
         separator=csv_format.separator, header=("value",), skip=0, allows_newlines=True
     )
     quoted = '"' + value.replace('"', '""') + '"\n'
-    own = csv.read_csv(pa.BufferReader(quoted.encode()), **single.options()).schema.field(0).type
-    later = RANKS.get(str(own), -1) > RANKS.get(kind, len(TYPES))
-    ambiguous = csv_format.suggests_decimal_commas and pa.types.is_floating(own)
-    return own if later and not ambiguous else pa.string()
+    value_type = (
+        csv.read_csv(pa.BufferReader(quoted.encode()), **single.options()).schema.field(0).type
+    )
+    later = RANKS.get(str(value_type), -1) > RANKS.get(kind, len(TYPES))
+    ambiguous = csv_format.suggests_decimal_commas and pa.types.is_floating(value_type)
+    return value_type if later and not ambiguous else pa.string()

@@ -43,13 +43,13 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
     A file in the data folder goes before a dataset of the same name. `target` names the column to
     predict, where the dataset does not say: files do not.
     """
-    meant = [p for p in list_tables(folder or data_folder()) if name in (p.name, table_name(p))]
-    if len(meant) > 1:
+    paths = [p for p in list_tables(folder or data_folder()) if name in (p.name, table_name(p))]
+    if len(paths) > 1:
         raise TabNASError(
-            f"{name!r} must be one file, but it is {', '.join(path.name for path in meant)}; "
+            f"{name!r} must be one file, but it is {', '.join(path.name for path in paths)}; "
             "name it with its ending"
         )
-    for path in meant:
+    for path in paths:
         if target is None:
             raise TabNASError(f"the file {path.name!r} needs the name of its target column")
         return Dataset(name, read_table(path), target)

@@ -53,21 +53,24 @@ def draw_importance(result: RunResult) -> Figure:
 def _draw(
     columns: list[tuple[str, ColumnImportance]], title: str, label: str, metric: str
 ) -> Drawing:
-    ends = [one.increase + sign * one.std for _, one in columns for sign in (-1, 1)]
+    ends = [
+        importance.increase + sign * importance.std for _, importance in columns for sign in (-1, 1)
+    ]
     x = Scale.from_values([0.0, *ends], LEFT, RIGHT, margin=0.02)
     bottom = TOP + ROW_HEIGHT * len(columns)
-    first = [f"{name} {format_number(one.increase)}" for name, one in columns[:3]]
+    first = [f"{name} {format_number(importance.increase)}" for name, importance in columns[:3]]
     drawing = Drawing(WIDTH, bottom + 40, title, f"Most important: {', '.join(first)}")
     for at, text in tick_labels(x, 4, percent=metric in PERCENT_METRICS):
         drawing.line(at, TOP, at, bottom, "grid")
         drawing.text(at, bottom + 15, text, "tick", "middle")
-    for k, (name, one) in enumerate(columns):
+    for k, (name, importance) in enumerate(columns):
         middle = TOP + (k + 0.5) * ROW_HEIGHT
-        left, right = sorted((x(0.0), x(one.increase)))
-        tooltip = f"{isolate(name)}: {format_number(one.increase)} ± {format_number(one.std)}"
+        left, right = sorted((x(0.0), x(importance.increase)))
+        increase, std = format_number(importance.increase), format_number(importance.std)
+        tooltip = f"{isolate(name)}: {increase} ± {std}"
         drawing.text(LEFT - 8, middle + 4, truncate(name, MAX_NAME_WIDTH), "label", "end")
         drawing.rect(left, middle - 5, max(1.0, right - left), 10, "main", tooltip)
-        low, high = x(one.increase - one.std), x(one.increase + one.std)
+        low, high = x(importance.increase - importance.std), x(importance.increase + importance.std)
         drawing.line(low, middle, high, middle, "whisker")
     drawing.line(x(0.0), TOP, x(0.0), bottom, "axis")
     drawing.text(RIGHT, bottom + 32, label, "label", "end")

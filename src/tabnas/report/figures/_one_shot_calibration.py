@@ -44,9 +44,9 @@ def draw_one_shot_calibration(result: RunResult) -> Figure:
         f"Of {pairs} of candidates, {agreeing:,} {'is' if agreeing == 1 else 'are'} in the same "
         "order in both. That is why candidates are trained stand-alone before one is chosen.",
     ]
-    left_out = len(points) - len(finite)
-    if left_out:
-        candidates = format_count(left_out, "candidate")
+    n_hidden = len(points) - len(finite)
+    if n_hidden:
+        candidates = format_count(n_hidden, "candidate")
         paragraphs.append(f"Left out: {candidates} without a finite estimate or result.")
     if x.logarithmic or y.logarithmic:
         paragraphs.append("Where values differ by orders of magnitude, the axis is logarithmic.")

@@ -16,7 +16,7 @@ def draw_reliability(result: RunResult) -> Figure:
     """Draw predicted probabilities against observed frequencies, and the number of rows."""
     title = "Do probabilities mean what they say?"
     reliability = result.diagnostics and result.diagnostics.reliability
-    bins = [one for one in reliability.bins if _is_drawable(one)] if reliability else []
+    bins = [bin_ for bin_ in reliability.bins if _is_drawable(bin_)] if reliability else []
     if not result.diagnostics or not reliability or not bins:
         why = "No rows were held out to test probabilities on."
         return Figure(key="reliability", title=title, paragraphs=[why])
@@ -27,12 +27,12 @@ def draw_reliability(result: RunResult) -> Figure:
         name = isolate(shorten(classes[1])) if len(classes) > 1 else "the second class"
     rows = [
         [
-            format_percent(one.predicted),
-            format_percent(one.observed),
-            f"{format_percent(one.observed_low)} to {format_percent(one.observed_high)}",
-            f"{one.rows:,}",
+            format_percent(bin_.predicted),
+            format_percent(bin_.observed),
+            f"{format_percent(bin_.observed_low)} to {format_percent(bin_.observed_high)}",
+            f"{bin_.rows:,}",
         ]
-        for one in bins
+        for bin_ in bins
     ]
     return Figure(
         key="reliability",
@@ -61,21 +61,21 @@ def _draw(bins: list[ReliabilityBin], title: str, error: str) -> Drawing:
     drawing = Drawing(WIDTH, BOTTOM + 50 + COUNTS_HEIGHT, title, about)
     draw_axes(drawing, x, y, "predicted probability", "observed frequency", percent=(True, True))
     drawing.line(x(0), y(0), x(1), y(1), "guide")
-    largest = max(one.rows for one in bins)
+    largest = max(bin_.rows for bin_ in bins)
     base = BOTTOM + 46 + COUNTS_HEIGHT
     drawing.text(2, base - COUNTS_HEIGHT + 12, "rows", "tick")
-    for one in bins:
-        middle = x(one.predicted)
-        observed = f"{format_percent(one.observed)} of {format_count(one.rows, 'row')}"
-        tooltip = f"predicted {format_percent(one.predicted)}, observed in {observed}"
-        drawing.line(middle, y(one.observed_low), middle, y(one.observed_high), "main-line")
-        drawing.circle(middle, y(one.observed), 4.5, "main", tooltip)
-        height = (COUNTS_HEIGHT - 8) * one.rows / largest
+    for bin_ in bins:
+        middle = x(bin_.predicted)
+        observed = f"{format_percent(bin_.observed)} of {format_count(bin_.rows, 'row')}"
+        tooltip = f"predicted {format_percent(bin_.predicted)}, observed in {observed}"
+        drawing.line(middle, y(bin_.observed_low), middle, y(bin_.observed_high), "main-line")
+        drawing.circle(middle, y(bin_.observed), 4.5, "main", tooltip)
+        height = (COUNTS_HEIGHT - 8) * bin_.rows / largest
         drawing.rect(middle - 6, base - height, 12, height, "muted-fill", tooltip)
     drawing.line(LEFT, base, RIGHT, base, "axis")
     return drawing
 
 
-def _is_drawable(one: ReliabilityBin) -> bool:
-    values = (one.predicted, one.observed, one.observed_low, one.observed_high)
-    return one.rows > 0 and all(0 <= value <= 1 for value in values)
+def _is_drawable(bin_: ReliabilityBin) -> bool:
+    values = (bin_.predicted, bin_.observed, bin_.observed_low, bin_.observed_high)
+    return bin_.rows > 0 and all(0 <= value <= 1 for value in values)

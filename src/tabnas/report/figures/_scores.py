@@ -37,21 +37,21 @@ def draw_scores(result: RunResult) -> Figure:
         for metric in scores[NETWORK]
     }
     texts = {
-        metric: {model: _format(metric, score) for model, score in found.items()}
-        for metric, found in metrics.items()
+        metric: {model: _format(metric, score) for model, score in by_model.items()}
+        for metric, by_model in metrics.items()
     }
     described = [
-        f"{metric_label(metric)}: {', '.join(f'{n} {text}' for n, text in found.items())}"
-        for metric, found in texts.items()
+        f"{metric_label(metric)}: {', '.join(f'{n} {text}' for n, text in by_model.items())}"
+        for metric, by_model in texts.items()
     ]
     height = HEAD + ROW_HEIGHT * len(models) + FOOT
     about = ". ".join(described)
     drawing = Drawing(WIDTH, max(1, len(metrics)) * height, "Scores with intervals", about)
-    for k, (metric, found) in enumerate(metrics.items()):
-        _draw_metric(drawing, metric, found, k * height)
+    for k, (metric, by_model) in enumerate(metrics.items()):
+        _draw_metric(drawing, metric, by_model, k * height)
     rows = [
-        [metric_label(metric), *(found.get(model, "") for model in models)]
-        for metric, found in texts.items()
+        [metric_label(metric), *(by_model.get(model, "") for model in models)]
+        for metric, by_model in texts.items()
     ]
     return Figure(
         key="scores",
