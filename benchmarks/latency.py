@@ -126,25 +126,25 @@ def search_with_limits(
         )
         row = {"table": name, "limit_us": limit_us}
         try:
-            outcome = plan_run(data, settings).execute()
+            finished = plan_run(data, settings).execute()
         except InfeasibleError as error:
             found.append(row | {"refused": str(error)})
             print(found[-1], flush=True)
             continue
-        plan, prepared = outcome.plan, outcome.data
+        plan, prepared = finished.plan, finished.data
         assert plan.latency is not None
         assert prepared.latency_rows is not None
         cost = plan.latency.costs["latency_us"]
         found.append(
             row
             | {
-                "architecture": str(outcome.model.architecture),
-                "predicted_us": cost(plan.feasible.space, outcome.model.architecture),
-                "measured_us": outcome.measured_us["latency_us"],
+                "architecture": str(finished.model.architecture),
+                "predicted_us": cost(plan.feasible.space, finished.model.architecture),
+                "measured_us": finished.measured_us["latency_us"],
                 "afterwards_us": measure_models(
-                    [outcome.model], prepared.latency_rows, 1, cost.terms
+                    [finished.model], prepared.latency_rows, 1, cost.terms
                 )[0],
-                "notes": list(outcome.notes),
+                "notes": list(finished.notes),
             }
         )
         print(found[-1], flush=True)

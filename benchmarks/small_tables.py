@@ -22,7 +22,7 @@ from tabnas.data import load_dataset
 from tabnas.files import atomic_write
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
-from tabnas.runs.plan import _plan
+from tabnas.runs.plan import _default_plan
 
 LIMITS = {"wine": 2_000, "iris": 2_000, "breast_cancer": 2_000, "digits": 5_000}
 TIMES = (None, 10.0)
@@ -54,19 +54,19 @@ def measure(version: str, table: str, seed: int, time: float | None) -> dict[str
     settings = RunSettings(
         limits={"parameters": LIMITS[table]}, seed=seed, time=time, baselines=False
     )
-    outcome = plan_run(LabelledTable.from_table(found.table, found.target), settings).execute()
-    scores = outcome.scores["network"]
+    finished = plan_run(LabelledTable.from_table(found.table, found.target), settings).execute()
+    scores = finished.scores["network"]
     return {
         "version": version,
         "table": table,
         "seed": seed,
         "time": time,
-        "architecture": str(outcome.model.architecture),
-        "candidates": len(outcome.candidates),
-        "planned_epochs": outcome.plan.training.epochs,
-        "epochs": outcome.chosen.stop_after,
-        "temperature": outcome.chosen.temperature,
-        "held_out": outcome.chosen.loss,
+        "architecture": str(finished.model.architecture),
+        "candidates": len(finished.candidates),
+        "planned_epochs": finished.plan.training.epochs,
+        "epochs": finished.chosen.stop_after,
+        "temperature": finished.chosen.temperature,
+        "held_out": finished.chosen.loss,
         "log_loss": scores["log_loss"].value,
         "accuracy": scores["accuracy"].value,
     }
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--first-seed", type=int, default=0)
     options = parser.parse_args()
-    _plan._time_step = lambda *_: STEP_SECONDS  # the same work on every machine
+    _default_plan.time_step = lambda *_: STEP_SECONDS  # the same work on every machine
     file = options.out / "small_tables.json"
     rows = json.loads(file.read_text())["rows"] if file.exists() else []
     done = {(row["version"], row["table"], row["seed"], row["time"]) for row in rows}

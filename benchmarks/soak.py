@@ -51,7 +51,7 @@ class Work:
         data = LabelledTable.from_table(self.table, "target")
         given = {"limits": {"parameters": 2_000}, "baselines": False} | self.settings
         settings = RunSettings(seed=seed, **given)
-        run_in_folder(folder, data, settings, resolved=WORK, checkpoint_seconds=CHECKPOINT_EVERY)
+        run_in_folder(folder, data, settings, saved_plan=WORK, checkpoint_seconds=CHECKPOINT_EVERY)
         model = load_run_model(folder)
         model.predict(data.features)
         return str(model.architecture)

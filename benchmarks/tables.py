@@ -107,7 +107,7 @@ def main() -> None:
                 "parameters": found.model.costs["parameters"],
                 "metric": "rmse" if run.data.target.task == "regression" else "log_loss",
                 "seconds": seconds,
-                "timings": found.seconds,
+                "timings": found.phase_seconds,
                 "mlp": facts,
                 "scores": scores,
             }

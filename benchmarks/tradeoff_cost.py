@@ -17,7 +17,7 @@ from time import perf_counter
 from _shared import make_parser, sample_table, write_results
 
 from tabnas.paper import collect_provenance
-from tabnas.runs import LabelledTable, Outcome, RunSettings, plan_run, plan_tradeoff
+from tabnas.runs import FinishedRun, LabelledTable, RunSettings, plan_run, plan_tradeoff
 from tabnas.streams import stream
 
 TABLES = {
@@ -33,9 +33,9 @@ SEPARATE = "separate"
 CANDIDATES = (1, 2, 3)
 
 
-def losses(outcomes: list[Outcome]) -> list[float]:
+def losses(finished_runs: list[FinishedRun]) -> list[float]:
     """What the metric says on test rows; all of these are better when lower."""
-    return [outcome.scores["network"][outcome.metric.name].value for outcome in outcomes]
+    return [finished.scores["network"][finished.metric.name].value for finished in finished_runs]
 
 
 def measure(name: str, folder: Path, seed: int) -> list[dict]:
@@ -64,7 +64,7 @@ def measure(name: str, folder: Path, seed: int) -> list[dict]:
                 "candidates": candidates,
                 "seconds": perf_counter() - began,
                 "limits": limits,
-                "architectures": [str(outcome.model.architecture) for outcome in found],
+                "architectures": [str(finished.model.architecture) for finished in found],
                 "losses": losses(found),
             }
         )

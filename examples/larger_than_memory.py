@@ -46,8 +46,8 @@ with tempfile.TemporaryDirectory() as temporary:
     settings = RunSettings(
         limits={"parameters": 2_000}, candidates=1, baselines=False, memory=MEMORY
     )
-    outcome = plan_run(store, settings).execute()
-    model, scores = outcome.model, outcome.scores["network"]
+    finished = plan_run(store, settings).execute()
+    model, scores = finished.model, finished.scores["network"]
     print(f"\nfound {model.architecture}, {model.costs['parameters']:,} of 2,000 parameters")
     for name, score in scores.items():
         print(f"  {name:14} {score.value:.3f}, from {score.low:.3f} to {score.high:.3f}")

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import settings
 
 from tabnas.latency import _survey
-from tabnas.runs.plan import _plan
+from tabnas.runs.plan import _default_plan, _timing
 
 # No deadline, since the first example may compile. Derandomised, so that examples stay the same.
 settings.register_profile("tabnas", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("tabnas")
 
-USUAL = {name: getattr(_plan, name) for name in ("MIN_STEPS", "EPOCHS", "TIMING_SECONDS")}
+MODULES = {"MIN_STEPS": _default_plan, "EPOCHS": _default_plan, "TIMING_SECONDS": _timing}
+USUAL = {name: getattr(module, name) for name, module in MODULES.items()}
 BRIEF = {"MIN_STEPS": 200, "EPOCHS": 8, "TIMING_SECONDS": 0.01}
 CACHED = {name: cache(getattr(_survey, name)) for name in ("random_network", "random_table")}
 
@@ -27,7 +28,7 @@ def patch_plan_constants(numbers: dict[str, float]) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patched:
         for name, value in numbers.items():
-            patched.setattr(_plan, name, value)
+            patched.setattr(MODULES[name], name, value)
         yield
 
 

@@ -23,8 +23,8 @@ from tabnas.decoding import to_builtins
 from tabnas.latency import LatencyTerms, NetworkShape
 from tabnas.model import Model
 from tabnas.runs import (
+    FinishedRun,
     LabelledTable,
-    Outcome,
     PlannedTradeoff,
     Progress,
     Ranks,
@@ -83,16 +83,16 @@ LIMITS = {"parameters": 800}
 def plan_short_run(rows: int, **options: object):
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "refit": True}
-    return plan_run(data, RunSettings(**(settings | options)), resolved=SHORT)
+    return plan_run(data, RunSettings(**(settings | options)), saved_plan=SHORT)
 
 
 SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
 
-def collect_bits(outcome: Outcome) -> dict[str, object]:
-    result = to_builtins(replace(build_run_result(outcome), timings={}))
-    weights = {name: array.tobytes() for name, array in outcome.model.weights.items()}
-    return {"result": json.dumps(result), "weights": weights, "snapshots": outcome.snapshots}
+def collect_bits(finished: FinishedRun) -> dict[str, object]:
+    result = encode(replace(build_run_result(finished), timings={}))
+    weights = {name: array.tobytes() for name, array in finished.model.weights.items()}
+    return {"result": json.dumps(result), "weights": weights, "snapshots": finished.snapshots}
 
 
 def read_finished_files(folder: Path) -> dict[str, object]:
@@ -266,11 +266,11 @@ def make_columns(rows: int = 400) -> dict[str, np.ndarray]:
     return {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": kind}
 
 
-def collect_tradeoff_bits(tradeoff, outcomes) -> str:
-    result = to_builtins(replace(build_tradeoff_result(tradeoff, outcomes), timings={}))
+def collect_tradeoff_bits(tradeoff, finished_runs) -> str:
+    result = encode(replace(build_tradeoff_result(tradeoff, finished_runs), timings={}))
     weights = [
-        {name: array.tobytes().hex()[:64] for name, array in outcome.model.weights.items()}
-        for outcome in outcomes
+        {name: array.tobytes().hex()[:64] for name, array in finished.model.weights.items()}
+        for finished in finished_runs
     ]
     return json.dumps([result, weights])
 

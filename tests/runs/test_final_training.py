@@ -15,14 +15,14 @@ from tabnas.runs.candidates._training import Candidate, make_final_trainer
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
 
-RESOLVED = {"search_epochs": 1, "epochs": 4, "candidates": 1}
+SAVED_PLAN = {"search_epochs": 1, "epochs": 4, "candidates": 1}
 TEMPERATURE = 2.5
 
 
 def make_run(rows: int = 60, **options: object) -> PlannedRun:
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 500}, drop=("day", "house"), **options)
-    return plan_run(data, settings, resolved=RESOLVED)
+    return plan_run(data, settings, saved_plan=SAVED_PLAN)
 
 
 def make_candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate:

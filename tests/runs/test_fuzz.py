@@ -202,7 +202,7 @@ def test_damaged_configs_are_refused_or_feasible(tmp_path: Path) -> None:
             source = Source.from_dict(loaded.get("data", {}))
             settings = RunSettings.from_dict(loaded.get("settings", {}))
             if number < 150 * REPEATS:
-                run = source.plan(settings, resolved=loaded.get("plan"))
+                run = source.plan(settings, saved_plan=loaded.get("plan"))
                 budget, space = settings.budget, run.plan.feasible.space
                 assert budget.admits(space, run.plan.feasible.most_expensive())
     assert not all(is_accepted)

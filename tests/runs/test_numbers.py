@@ -15,7 +15,14 @@ from tabnas.data import Table
 from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
 from tabnas.nets import SGD, Constant, Examples
-from tabnas.runs import LabelledTable, Outcome, PlannedRun, RunSettings, build_run_result, plan_run
+from tabnas.runs import (
+    FinishedRun,
+    LabelledTable,
+    PlannedRun,
+    RunSettings,
+    build_run_result,
+    plan_run,
+)
 from tests.runs.helpers import make_table
 
 SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
@@ -26,7 +33,7 @@ def make_run(table: Table, target: str, weight: object = None, **options: object
     if weight is not None:
         data = replace(data, weight=np.asarray(weight))
     settings = {"limits": {"parameters": 400}, "baselines": False} | options
-    return plan_run(data, RunSettings(**settings), resolved=SHORT)
+    return plan_run(data, RunSettings(**settings), saved_plan=SHORT)
 
 
 def make_columns(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
@@ -35,12 +42,12 @@ def make_columns(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
     return {"x": x, "z": z, "y": x * z + x + 0.1 * rng.normal(size=rows)}
 
 
-def assert_finite(outcome: Outcome) -> None:
-    assert all(np.isfinite(array).all() for array in outcome.model.weights.values())
-    assert all(np.isfinite(candidate.loss) for candidate in outcome.candidates)
-    json.dumps(to_builtins(build_run_result(outcome)), allow_nan=False)
-    for snapshot in outcome.snapshots:
-        json.dumps(to_builtins(snapshot), allow_nan=False)
+def assert_finite(finished: FinishedRun) -> None:
+    assert all(np.isfinite(array).all() for array in finished.model.weights.values())
+    assert all(np.isfinite(candidate.loss) for candidate in finished.candidates)
+    json.dumps(encode(build_run_result(finished)), allow_nan=False)
+    for snapshot in finished.snapshots:
+        json.dumps(encode(snapshot), allow_nan=False)
 
 
 # -- tables of every size ------------------------------------------------------------------------
@@ -72,10 +79,10 @@ def test_a_run_ends_with_a_finite_model_or_a_clear_error(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            outcome = make_run(Table.from_data(columns), "y", weights, scaling=scaling).execute()
+            finished = make_run(Table.from_data(columns), "y", weights, scaling=scaling).execute()
         except TabNASError:
             return
-    assert_finite(outcome)
+    assert_finite(finished)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 60])
@@ -109,11 +116,11 @@ def make_unscaled_table() -> Table:
 
 
 def test_a_candidate_that_diverges_is_left_out_with_a_note() -> None:
-    outcome = make_run(make_unscaled_table(), "y", scaling="none").execute()
-    assert "the candidate linear was left out: its training diverged" in outcome.notes
-    assert "linear" not in {str(candidate.architecture) for candidate in outcome.candidates}
-    assert len(outcome.candidates) == len(outcome.one_shot) > 0
-    assert_finite(outcome)
+    finished = make_run(make_unscaled_table(), "y", scaling="none").execute()
+    assert "the candidate linear was left out: its training diverged" in finished.notes
+    assert "linear" not in {str(candidate.architecture) for candidate in finished.candidates}
+    assert len(finished.candidates) == len(finished.one_shot) > 0
+    assert_finite(finished)
 
 
 def make_diverging(run: PlannedRun) -> PlannedRun:
@@ -155,19 +162,19 @@ def test_skipped_steps_are_reported_and_noted() -> None:
         train_rows, examples=with_huge_target(train_rows.examples)
     )
     notes: list[str] = []
-    outcome = replace(run, data=prepared).execute(lambda progress: notes.append(progress.note))
+    finished = replace(run, data=prepared).execute(lambda progress: notes.append(progress.note))
     assert "skipped steps: 3" in notes  # once an epoch
-    assert any("the search skipped 3 weight steps" in note for note in outcome.notes)
-    assert_finite(outcome)
+    assert any("the search skipped 3 weight steps" in note for note in finished.notes)
+    assert_finite(finished)
 
 
 def test_a_refit_that_diverges_keeps_the_evaluated_model() -> None:
     run = make_run(make_table(300).drop(["kind"]), "value", refit=True)
     test = run.data.test
     prepared = replace(run.data, test=replace(test, examples=with_huge_target(test.examples)))
-    outcome = replace(run, data=prepared).execute()
+    finished = replace(run, data=prepared).execute()
     plain = make_run(make_table(300).drop(["kind"]), "value").execute()
-    assert any("training on all rows diverged" in note for note in outcome.notes)
-    assert not outcome.trained_on_all_rows
+    assert any("training on all rows diverged" in note for note in finished.notes)
+    assert not finished.trained_on_all_rows
     for name, array in plain.model.weights.items():
-        np.testing.assert_array_equal(outcome.model.weights[name], array)
+        np.testing.assert_array_equal(finished.model.weights[name], array)

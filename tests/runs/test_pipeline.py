@@ -17,8 +17,8 @@ from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model import load_model, probabilities, score
 from tabnas.nets import SuperNet
 from tabnas.runs import (
+    FinishedRun,
     LabelledTable,
-    Outcome,
     Progress,
     RunFolder,
     RunSettings,
@@ -41,19 +41,19 @@ def make_labelled(target: str, rows: int = 400) -> LabelledTable:
     )
 
 
-def run(data: LabelledTable, limit: int = 1_500, **options: object) -> Outcome:
+def run(data: LabelledTable, limit: int = 1_500, **options: object) -> FinishedRun:
     limits = {"parameters": limit}
     return plan_run(data, RunSettings(**({"limits": limits} | QUICK | options))).execute()
 
 
 @pytest.fixture(scope="module")
-def small() -> Outcome:
+def small() -> FinishedRun:
     """Run on so few rows that candidates are cross-validated."""
     return run(make_labelled("kind"))
 
 
 @pytest.fixture(scope="module")
-def large() -> Outcome:
+def large() -> FinishedRun:
     """Run on enough rows for a validation part."""
     return run(make_labelled("value", 4_500))
 
@@ -62,32 +62,32 @@ def large() -> Outcome:
 def test_the_model_keeps_its_limit_and_beats_the_trivial_prediction(
     which: str, request: pytest.FixtureRequest
 ) -> None:
-    outcome: Outcome = request.getfixturevalue(which)
-    assert outcome.model.costs["parameters"] <= 1_500
-    assert all(one.architecture in outcome.plan.feasible for one in outcome.candidates)
+    finished: FinishedRun = request.getfixturevalue(which)
+    assert finished.model.costs["parameters"] <= 1_500
+    assert all(one.architecture in finished.plan.feasible for one in finished.candidates)
     metric = {"small": "log_loss", "large": "rmse"}[which]
-    assert outcome.scores["network"][metric].value < 0.8 * outcome.scores["trivial"][metric].value
-    assert set(outcome.scores) == {"network", "trivial", "boosted trees"}
+    assert finished.scores["network"][metric].value < 0.8 * finished.scores["trivial"][metric].value
+    assert set(finished.scores) == {"network", "trivial", "boosted trees"}
 
 
-def test_candidates_come_best_first(small: Outcome, large: Outcome) -> None:
-    for outcome in (small, large):
-        losses = [one.loss for one in outcome.candidates]
+def test_candidates_come_best_first(small: FinishedRun, large: FinishedRun) -> None:
+    for finished in (small, large):
+        losses = [one.loss for one in finished.candidates]
         assert losses == sorted(losses)
-        assert outcome.chosen.architecture == outcome.model.architecture
+        assert finished.chosen.architecture == finished.model.architecture
     assert small.plan.folds == 5
     assert large.plan.folds == 0
 
 
-def test_the_reported_score_is_that_of_the_model_on_test_rows(large: Outcome) -> None:
+def test_the_reported_score_is_that_of_the_model_on_test_rows(large: FinishedRun) -> None:
     test = large.data.test
     again = score(large.model.target, test.y, _predict(large, test))
     assert again == large.scores["network"]
 
 
-def _predict(outcome: Outcome, part) -> np.ndarray:
-    net = outcome.model._net
-    return outcome.data.target_prediction(net.logits(outcome.model.architecture, part.examples))
+def _predict(finished: FinishedRun, part) -> np.ndarray:
+    net = finished.model._net
+    return finished.data.target_prediction(net.logits(finished.model.architecture, part.examples))
 
 
 def test_one_seed_gives_the_same_bits() -> None:
@@ -127,9 +127,9 @@ def test_a_refit_learns_from_all_rows_and_keeps_the_scores() -> None:
 
 
 def test_candidates_are_compared_by_the_given_metric() -> None:
-    outcome = run(make_labelled("kind"), metric="auc")
-    assert outcome.metric.name == "auc"
-    result = build_run_result(outcome)
+    finished = run(make_labelled("kind"), metric="auc")
+    assert finished.metric.name == "auc"
+    result = build_run_result(finished)
     assert all(0.5 < one.score <= 1 for one in result.candidates)
     with pytest.raises(TabNASError, match="must be one of"):
         run(make_labelled("value"), metric="auc")
@@ -145,16 +145,16 @@ def test_nothing_infeasible_is_ever_returned(
     cost: str, limit: int, widths: tuple[int, ...] | None
 ) -> None:
     try:
-        outcome = run(
+        finished = run(
             make_labelled("kind", 60), limits={cost: limit}, widths=widths, time=0.01, candidates=1,
             baselines=False,
         )  # fmt: skip
     except InfeasibleError:
         return
-    assert outcome.model.costs[cost] <= limit
+    assert finished.model.costs[cost] <= limit
 
 
-def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
+def test_a_run_folder_holds_everything(small: FinishedRun, tmp_path) -> None:
     path = tmp_path / "runs" / "made"
     with RunFolder(path) as folder:
         folder.write_config({"settings": small.settings.to_dict()})
@@ -177,8 +177,8 @@ def test_a_run_folder_holds_everything(small: Outcome, tmp_path) -> None:
     assert load_model(path / "model").architecture == small.model.architecture
 
 
-def test_the_result_holds_costs_rows_scores_and_timings(large: Outcome) -> None:
-    facts = json.loads(json.dumps(to_builtins(build_run_result(large))))
+def test_the_result_holds_costs_rows_scores_and_timings(large: FinishedRun) -> None:
+    facts = json.loads(json.dumps(encode(build_run_result(large))))
     assert facts["costs"]["parameters"]["limit"] == 1_500
     assert facts["costs"]["flops"]["limit"] is None
     assert facts["rows"] == {"training": 2_700, "validation": 900, "test": 900}
@@ -203,10 +203,10 @@ def test_the_smallest_and_the_widest_tables() -> None:
 
 def test_iris_with_default_settings(default_trainings: None) -> None:
     iris = load_dataset("iris")
-    outcome = plan_run(
+    finished = plan_run(
         LabelledTable.from_table(iris.table, iris.target), RunSettings(limits={"parameters": 200})
     ).execute()
-    assert outcome.scores["network"]["accuracy"].value >= 0.85
+    assert finished.scores["network"]["accuracy"].value >= 0.85
 
 
 @pytest.mark.parametrize(("target", "rows"), [("kind", 300), ("kind", 3_900), ("value", 300)])
@@ -219,8 +219,8 @@ def test_the_model_does_not_depend_on_the_test_rows(target: str, rows: int) -> N
     settings = RunSettings(
         limits={"parameters": 900}, candidates=1, baselines=False, scaling="none", drop=("day",)
     )
-    resolved = {"search_epochs": 2, "epochs": 2, "candidates": 1}
-    run = plan_run(data, settings, resolved=resolved)
+    saved_plan = {"search_epochs": 2, "epochs": 2, "candidates": 1}
+    run = plan_run(data, settings, saved_plan=saved_plan)
     test_sizes = run.data.test.encoded.numeric[:, run.data.encoder.features.index("size")]
     sizes = table.arrow.column("size").to_numpy()
     is_test = np.isin(sizes.astype(np.float32), test_sizes)
@@ -233,7 +233,7 @@ def test_the_model_does_not_depend_on_the_test_rows(target: str, rows: int) -> N
     )
     colours = np.where(is_test, "never seen", np.array(arrow.column("colour").to_pylist()))
     arrow = arrow.set_column(arrow.column_names.index("colour"), "colour", pa.array(colours))
-    other = plan_run(LabelledTable(Table(arrow), data.target, y), settings, resolved=resolved)
+    other = plan_run(LabelledTable(Table(arrow), data.target, y), settings, saved_plan=saved_plan)
     first, second = run.execute(), other.execute()
     assert first.scores != second.scores
     assert first.model.architecture == second.model.architecture
@@ -257,10 +257,10 @@ def test_a_baseline_that_fails_becomes_a_note(monkeypatch: pytest.MonkeyPatch) -
         raise ValueError("no trees today")
 
     monkeypatch.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", raise_error)
-    outcome = run(make_labelled("kind"))
-    assert outcome.boosted is None
-    assert set(outcome.scores) == {"network", "trivial"}
-    assert any("no trees today" in note for note in build_run_result(outcome).notes)
+    finished = run(make_labelled("kind"))
+    assert finished.boosted is None
+    assert set(finished.scores) == {"network", "trivial"}
+    assert any("no trees today" in note for note in build_run_result(finished).notes)
 
 
 def test_balanced_classes_are_calibrated_with_training_weights() -> None:
@@ -268,19 +268,19 @@ def test_balanced_classes_are_calibrated_with_training_weights() -> None:
     x = rng.normal(size=(6_000, 2))
     rare = rng.random(6_000) < 0.2 / (1 + np.exp(-2 * x[:, 0]))
     table = Table.from_data({"a": x[:, 0], "b": x[:, 1], "kind": np.where(rare, "rare", "usual")})
-    outcome = run(
+    finished = run(
         LabelledTable.from_table(table, "kind"), limits={"parameters": 100},
         class_weight="balanced",
         baselines=False,
     )  # fmt: skip
-    test = outcome.data.test
+    test = finished.data.test
     assert test is not None
-    net = SuperNet.standalone(outcome.model.architecture, outcome.data.task)
-    net.load_weights(outcome.model.weights)
-    chances = probabilities(net.logits(outcome.model.architecture, test.examples))
+    net = SuperNet.standalone(finished.model.architecture, finished.data.task)
+    net.load_weights(finished.model.weights)
+    chances = probabilities(net.logits(finished.model.architecture, test.examples))
     # with balanced weights, predicted and true shares agree
     weight = test.training_weight
     share = np.average(test.y == 0, weights=weight)
     assert np.average(chances[:, 0], weights=weight) == pytest.approx(share, abs=0.05)
-    assert 0.5 < outcome.chosen.temperature < 2
-    assert any("equally frequent" in note for note in outcome.notes)
+    assert 0.5 < finished.chosen.temperature < 2
+    assert any("equally frequent" in note for note in finished.notes)

@@ -78,8 +78,8 @@ def test_the_first_process_reads_the_checkpoint_for_all(tmp_path: Path) -> None:
 def make_run(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
     data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
     settings = make_latency_settings(table_file, LATENCY_LIMITS, engine="torch", workers=2)
-    before = plan_run(data, settings, measure=machine, ranks=ranks).plan.resolved
-    return plan_run(data, settings, measure=machine, ranks=ranks, resolved=before | SHORT)
+    before = plan_run(data, settings, measure=machine, ranks=ranks).plan.saved_plan
+    return plan_run(data, settings, measure=machine, ranks=ranks, saved_plan=before | SHORT)
 
 
 def run_and_measure(rank: int, table_file: str) -> list[Any]:
@@ -90,8 +90,8 @@ def run_and_measure(rank: int, table_file: str) -> list[Any]:
     if rank:
         run.assist(checkpoint)
         return machine.calls
-    outcome = run.execute(checkpoint=checkpoint)
-    return [str(outcome.model.architecture), outcome.measured_us]
+    finished = run.execute(checkpoint=checkpoint)
+    return [str(finished.model.architecture), finished.measured_us]
 
 
 @pytest.mark.slow

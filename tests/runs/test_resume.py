@@ -63,12 +63,12 @@ def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
     stops = 0
     while True:
         try:
-            outcome = plan_short_run(300).execute(checkpoint=StopsAt(tmp_path, run, 40))
+            finished = plan_short_run(300).execute(checkpoint=StopsAt(tmp_path, run, 40))
             break
         except RunStopped:
             stops += 1
     assert stops > 5
-    assert collect_bits(outcome) == expected
+    assert collect_bits(finished) == expected
 
 
 @pytest.mark.parametrize(
@@ -366,8 +366,8 @@ def test_a_run_killed_while_it_writes_checkpoints_can_be_resumed(tmp_path: Path)
     none, uninterrupted = None, ""  # the first was to be the first checkpoint
     assert ended == [[-signal.SIGKILL, note] for note in (none, *[uninterrupted] * 4)], done.stderr
     run = plan_short_run(300)
-    outcome = run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
-    assert collect_bits(outcome) == collect_bits(plan_short_run(300).execute())
+    finished = run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
+    assert collect_bits(finished) == collect_bits(plan_short_run(300).execute())
 
 
 @pytest.mark.slow

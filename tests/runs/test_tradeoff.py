@@ -33,7 +33,7 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
-from tabnas.runs._pipeline import Outcome
+from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs.candidates._training import CandidateTraining
 from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name
 from tabnas.space import Architecture
@@ -71,32 +71,32 @@ def tradeoff() -> PlannedTradeoff:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tradeoff):
+def finished_runs(tradeoff):
     return tradeoff.execute()
 
 
-def test_every_network_keeps_all_limits(tradeoff, outcomes) -> None:
+def test_every_network_keeps_all_limits(tradeoff, finished_runs) -> None:
     assert tradeoff.limits == (60, 150, 400)
-    for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
-        assert outcome.model.costs["parameters"] <= limit
-        assert outcome.model.costs["flops"] <= 10_000
-        assert outcome.model.limits == {"flops": 10_000, "parameters": limit}
-        for candidate in outcome.candidates:
-            assert candidate.architecture in outcome.plan.feasible
+    for limit, finished in zip(tradeoff.limits, finished_runs, strict=True):
+        assert finished.model.costs["parameters"] <= limit
+        assert finished.model.costs["flops"] <= 10_000
+        assert finished.model.limits == {"flops": 10_000, "parameters": limit}
+        for candidate in finished.candidates:
+            assert candidate.architecture in finished.plan.feasible
 
 
-def test_a_wider_limit_is_never_worse_on_validation_rows(outcomes) -> None:
-    losses = [outcome.chosen.loss for outcome in outcomes]
+def test_a_wider_limit_is_never_worse_on_validation_rows(finished_runs) -> None:
+    losses = [finished.chosen.loss for finished in finished_runs]
     assert losses == sorted(losses, reverse=True)
 
 
-def test_nothing_is_trained_twice(outcomes) -> None:
+def test_nothing_is_trained_twice(finished_runs) -> None:
     new = [
-        {c.architecture for c in outcome.candidates} - {earlier.chosen.architecture}
-        for earlier, outcome in itertools.pairwise(outcomes)
+        {c.architecture for c in finished.candidates} - {earlier.chosen.architecture}
+        for earlier, finished in itertools.pairwise(finished_runs)
     ]
     for k, architectures in enumerate(new):
-        for other in outcomes[: k + 1]:
+        for other in finished_runs[: k + 1]:
             assert not architectures & {c.architecture for c in other.candidates}
 
 
@@ -111,17 +111,17 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set(tradeoff) ->
     assert "linear" in architectures
 
 
-def test_each_limit_has_its_own_snapshots(tradeoff, outcomes) -> None:
-    for limit, outcome in zip(tradeoff.limits, outcomes, strict=True):
-        assert len(outcome.snapshots) > 3
-        cost = outcome.plan.feasible.budget.limits[-1].cost
-        space = outcome.plan.feasible.space
-        for snapshot in outcome.snapshots:
+def test_each_limit_has_its_own_snapshots(tradeoff, finished_runs) -> None:
+    for limit, finished in zip(tradeoff.limits, finished_runs, strict=True):
+        assert len(finished.snapshots) > 3
+        cost = finished.plan.feasible.budget.limits[-1].cost
+        space = finished.plan.feasible.space
+        for snapshot in finished.snapshots:
             assert cost(space, Architecture.parse(snapshot.most_likely)) <= limit
 
 
-def test_a_resumed_tradeoff_ends_with_the_same_bits(tradeoff, outcomes, tmp_path) -> None:
-    expected = collect_tradeoff_bits(tradeoff, outcomes)
+def test_a_resumed_tradeoff_ends_with_the_same_bits(tradeoff, finished_runs, tmp_path) -> None:
+    expected = collect_tradeoff_bits(tradeoff, finished_runs)
     uninterrupted = StopsAt(tmp_path / "uninterrupted", make_tradeoff(), -1)
     again = make_tradeoff()
     assert collect_tradeoff_bits(again, again.execute(checkpoint=uninterrupted)) == expected
@@ -141,13 +141,13 @@ def test_a_resumed_tradeoff_ends_with_the_same_bits(tradeoff, outcomes, tmp_path
 
 
 @pytest.mark.parametrize(("widths", "layers"), [((2, 4), [1]), ((4, 2, 8), [2]), ((4, 8), [])])
-def test_the_result_lists_bottlenecks(widths, layers, tradeoff, outcomes) -> None:
+def test_the_result_lists_bottlenecks(widths, layers, tradeoff, finished_runs) -> None:
     """The first layer counts too, since the table has three inputs."""
-    smallest = outcomes[0].model
+    smallest = finished_runs[0].model
     model = SimpleNamespace(
         architecture=Architecture(widths), costs=smallest.costs, limits=smallest.limits
     )
-    changed = (replace(outcomes[0], model=model), *outcomes[1:])
+    changed = (replace(finished_runs[0], model=model), *finished_runs[1:])
     assert build_tradeoff_result(tradeoff, changed).models[0].bottlenecks == tuple(layers)
 
 
@@ -158,11 +158,11 @@ def make_config(tradeoff: PlannedTradeoff) -> dict:
     return {"settings": settings, "tradeoff": section}
 
 
-def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> None:
+def test_the_folder_holds_a_run_for_each_limit(tradeoff, finished_runs, tmp_path) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
-        result = folder.finish_all(tradeoff, outcomes)
+        result = folder.finish_all(tradeoff, finished_runs)
     assert load_tradeoff(path) == result
     for limit, model in zip(tradeoff.limits, result.models, strict=True):
         assert model.costs["parameters"].limit == limit
@@ -176,24 +176,24 @@ def test_the_folder_holds_a_run_for_each_limit(tradeoff, outcomes, tmp_path) -> 
 
 
 def test_a_tradeoff_finishes_even_if_its_page_cannot_be_written(
-    tradeoff, outcomes, tmp_path
+    tradeoff, finished_runs, tmp_path
 ) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config({})
         with pytest.warns(UserWarning, match=r"finished, but has no tradeoff.html: config.toml"):
-            folder.finish_all(tradeoff, outcomes)
+            folder.finish_all(tradeoff, finished_runs)
     assert load_tradeoff(path).models
     assert load_run_model(path / "limit-400")
 
 
 def test_the_code_on_the_page_reproduces_the_tradeoff(
-    tradeoff, outcomes, tmp_path, monkeypatch
+    tradeoff, finished_runs, tmp_path, monkeypatch
 ) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
-        folder.finish_all(tradeoff, outcomes)
+        folder.finish_all(tradeoff, finished_runs)
     page = (path / "tradeoff.html").read_text(encoding="utf-8")
     code = re.search(r'<pre id="again-code".*?<code>(.*?)</code>', page, flags=re.S)
     monkeypatch.chdir(path)
@@ -202,31 +202,33 @@ def test_the_code_on_the_page_reproduces_the_tradeoff(
     assert load_tradeoff("again").models == load_tradeoff(path).models
 
 
-def test_a_tradeoff_killed_between_two_runs_can_be_resumed(tradeoff, outcomes, tmp_path) -> None:
+def test_a_tradeoff_killed_between_two_runs_can_be_resumed(
+    tradeoff, finished_runs, tmp_path
+) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
         folder.checkpoint.mkdir()
-        folder.finish_all(tradeoff, outcomes)
+        folder.finish_all(tradeoff, finished_runs)
     (path / "tradeoff.json").unlink()
     (path / "limit-400" / "result.json").unlink()
     before_its_report = path / folder_name(60)
     (before_its_report / "report.html").unlink()
     (before_its_report / ".lock").touch()
     with TradeoffFolder(path, resume=True) as folder:
-        folder.finish_all(tradeoff, outcomes)
+        folder.finish_all(tradeoff, finished_runs)
     assert load_result(path / "limit-400").architecture
     assert (before_its_report / "report.html").exists()
     assert not (before_its_report / ".lock").exists()
 
 
 def test_resume_writes_the_page_of_a_tradeoff_that_was_killed_before_it(
-    tradeoff, outcomes, tmp_path, capsys
+    tradeoff, finished_runs, tmp_path, capsys
 ) -> None:
     path = tmp_path / "curve"
     with TradeoffFolder(path) as folder:
         folder.write_config(make_config(tradeoff))
-        folder.finish_all(tradeoff, outcomes)
+        folder.finish_all(tradeoff, finished_runs)
     files = {file.name for file in path.iterdir()}
     (path / "tradeoff.html").unlink()
     (path / ".lock").touch()
@@ -263,31 +265,31 @@ def latency_file(tmp_path) -> str:
 
 
 def plan_latencies(
-    file: str, machine: FakeMachine, limits=LATENCIES, resolved=None
+    file: str, machine: FakeMachine, limits=LATENCIES, saved_plan=None
 ) -> PlannedTradeoff:
     limited = {"latency_us": limits[0], "parameters": 3_000}
     settings = RunSettings(limits=limited, latency_table=file, baselines=False)
     return plan_tradeoff(
-        make_labelled(), settings, limits, cost="latency_us", measure=machine, resolved=resolved
+        make_labelled(), settings, limits, cost="latency_us", measure=machine, saved_plan=saved_plan
     )
 
 
 def plan_short_latencies(file: str, machine: FakeMachine) -> PlannedTradeoff:
-    before = plan_latencies(file, machine).resolved
-    return plan_latencies(file, machine, resolved=before | SHORT)
+    before = plan_latencies(file, machine).saved_plan
+    return plan_latencies(file, machine, saved_plan=before | SHORT)
 
 
 def test_the_latency_of_every_model_is_measured_and_reported(latency_file) -> None:
     machine = FakeMachine()
     curve = plan_short_latencies(latency_file, machine)
-    outcomes = curve.execute()
-    result = build_tradeoff_result(curve, outcomes)
+    finished_runs = curve.execute()
+    result = build_tradeoff_result(curve, finished_runs)
     costs = []
-    for limit, outcome, model in zip(LATENCIES, outcomes, result.models, strict=True):
-        assert outcome.measured_us["latency_us"] <= limit
+    for limit, finished, model in zip(LATENCIES, finished_runs, result.models, strict=True):
+        assert finished.measured_us["latency_us"] <= limit
         measured = result.timings[f"measured latency_us, limit-{limit:.12g}"]
-        assert measured == pytest.approx(machine.predicted_us(outcome.model), abs=1e-3)
-        costs.append((model.costs["latency_us"].value, outcome.chosen.loss))
+        assert measured == pytest.approx(machine.predicted_us(finished.model), abs=1e-3)
+        costs.append((model.costs["latency_us"].value, finished.chosen.loss))
     optimal = is_pareto_optimal(*zip(*costs, strict=True)).tolist()
     assert [model.pareto_optimal for model in result.models] == optimal
 
@@ -299,7 +301,7 @@ def test_a_resumed_tradeoff_measures_only_finished_models(latency_file, tmp_path
     with pytest.raises(KilledError):
         curve.execute(kill_at("candidates"), checkpoint)
     machine.calls.clear()
-    again = plan_latencies(latency_file, machine, resolved=curve.resolved)
+    again = plan_latencies(latency_file, machine, saved_plan=curve.saved_plan)
     checkpoint = RunCheckpoint(tmp_path / "run", identity=again.identity())
     again.execute(checkpoint=checkpoint)
     assert len(machine.calls) == len(LATENCIES)  # only the finished model of each limit
@@ -338,7 +340,7 @@ def test_every_limit_has_its_own_folder(limits) -> None:
 
 
 @pytest.fixture(scope="module")
-def shop_outcomes() -> tuple[PlannedTradeoff, tuple[Outcome, ...]]:
+def shop_outcomes() -> tuple[PlannedTradeoff, tuple[FinishedRun, ...]]:
     curve = make_shop_tradeoff()
     return curve, curve.execute()
 
@@ -357,14 +359,14 @@ def test_each_limit_has_the_embeddings_of_a_single_run(shop_outcomes) -> None:
 
 
 def test_a_wider_limit_with_more_categories_does_better(shop_outcomes) -> None:
-    curve, outcomes = shop_outcomes
-    for limit, outcome in zip(SHOP_LIMITS, outcomes, strict=True):
-        assert outcome.model.costs["parameters"] <= limit
-        assert outcome.model.limits["parameters"] == limit
-    losses = [outcome.chosen.loss for outcome in outcomes]
+    curve, finished_runs = shop_outcomes
+    for limit, finished in zip(SHOP_LIMITS, finished_runs, strict=True):
+        assert finished.model.costs["parameters"] <= limit
+        assert finished.model.limits["parameters"] == limit
+    losses = [finished.chosen.loss for finished in finished_runs]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < 0.7 * losses[0]
-    assert build_tradeoff_result(curve, outcomes).models[-1].pareto_optimal
+    assert build_tradeoff_result(curve, finished_runs).models[-1].pareto_optimal
 
 
 def test_limits_with_the_same_embeddings_share_a_search() -> None:
@@ -403,10 +405,10 @@ def test_larger_embeddings_that_do_not_help_are_not_taken(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(CandidateTraining, "_loss", worse)
     first, *others = curve.execute()
-    for limit, outcome in zip(SHOP_LIMITS[1:], others, strict=True):
-        assert outcome.model.encoder.categories == tight.encoder.categories
-        assert outcome.model.architecture == first.model.architecture
-        assert outcome.model.limits["parameters"] == limit
-        assert outcome.chosen.loss == first.chosen.loss
+    for limit, finished in zip(SHOP_LIMITS[1:], others, strict=True):
+        assert finished.model.encoder.categories == tight.encoder.categories
+        assert finished.model.architecture == first.model.architecture
+        assert finished.model.limits["parameters"] == limit
+        assert finished.chosen.loss == first.chosen.loss
     result = build_tradeoff_result(curve, (first, *others))
     assert len({model.architecture for model in result.models}) == 1

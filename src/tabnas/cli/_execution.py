@@ -66,7 +66,7 @@ def execute(
     output: OutputOptions,
     *,
     tradeoff: TradeoffSettings | None = None,
-    resolved: Mapping[str, Any] | None = None,
+    saved_plan: Mapping[str, Any] | None = None,
     tensorboard: bool = False,
     ranks: Ranks | None = None,
     job_config: JobConfig | None = None,
@@ -95,7 +95,7 @@ def execute(
     ):
         status = StatusFile(folder.path, on_progress)
         planned = source.plan(
-            settings, tradeoff, resolved=resolved, on_progress=status, ranks=ranks
+            settings, tradeoff, saved_plan=saved_plan, on_progress=status, ranks=ranks
         )
         _, result = execute_in_folder(
             folder,

@@ -48,7 +48,7 @@ class Source:
         settings: RunSettings,
         tradeoff: TradeoffSettings | None = None,
         *,
-        resolved: Mapping[str, Any] | None = None,
+        saved_plan: Mapping[str, Any] | None = None,
         on_progress: ProgressCallback = lambda progress: None,
         ranks: Ranks | None = None,
     ) -> PlannedRun | PlannedTradeoff:
@@ -69,7 +69,7 @@ class Source:
                 cost=tradeoff.cost,
                 validation=validation,
                 test=test,
-                resolved=resolved,
+                saved_plan=saved_plan,
                 on_progress=on_progress,
             )
         return plan_run(
@@ -77,7 +77,7 @@ class Source:
             settings,
             validation=validation,
             test=test,
-            resolved=resolved,
+            saved_plan=saved_plan,
             on_progress=on_progress,
             ranks=ranks or SINGLE_PROCESS,
         )

@@ -32,19 +32,19 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         if run_dir is None:
             run = plan_run(data, settings, on_progress=logger)
             logger.on_start(run)
-            outcome = run.execute(logger)
+            finished = run.execute(logger)
         else:
-            outcome = run_in_folder(
+            finished = run_in_folder(
                 run_dir, data, settings, on_progress=logger, on_plan=logger.on_start
             )
-        logger.on_end(outcome)
-        self._set_model(outcome.model)
-        feasible = outcome.plan.feasible
+        logger.on_end(finished)
+        self._set_model(finished.model)
+        feasible = finished.plan.feasible
         self.costs_ |= feasible.budget.costs(feasible.space, self.architecture_)
-        self.n_iter_ = outcome.chosen.stop_after
-        self.result_ = build_run_result(outcome)
+        self.n_iter_ = finished.chosen.stop_after
+        self.result_ = build_run_result(finished)
         self.candidates_ = list(self.result_.candidates)
-        self.history_ = list(outcome.snapshots)
+        self.history_ = list(finished.snapshots)
         return self
 
     def _set_model(self, model: Model) -> None:

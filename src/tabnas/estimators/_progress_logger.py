@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from tabnas.runs import Outcome, PlannedRun, Progress
+from tabnas.runs import FinishedRun, PlannedRun, Progress
 
 LOGGER = logging.getLogger("tabnas")
 
@@ -33,14 +33,14 @@ class ProgressLogger:
             self._last = line
             self._log(line)
 
-    def on_end(self, outcome: Outcome) -> None:
+    def on_end(self, finished: FinishedRun) -> None:
         """Log the architecture that was found, and its costs."""
-        feasible, limits = outcome.plan.feasible, outcome.model.limits
-        costs = feasible.budget.costs(feasible.space, outcome.model.architecture)
+        feasible, limits = finished.plan.feasible, finished.model.limits
+        costs = feasible.budget.costs(feasible.space, finished.model.architecture)
         used = ", ".join(f"{costs[name]:,} of {upper:,} {name}" for name, upper in limits.items())
         self._log(
-            f"found: {outcome.model.architecture}, {used}, "
-            f"in {sum(outcome.seconds.values()):.1f} seconds"
+            f"found: {finished.model.architecture}, {used}, "
+            f"in {sum(finished.phase_seconds.values()):.1f} seconds"
         )
 
     def _log(self, line: str) -> None:

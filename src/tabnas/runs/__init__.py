@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.locks import is_locked
-from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
+from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks, connect_ranks
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
@@ -31,8 +31,9 @@ from tabnas.runs.folders._tradeoff_folder import (
     write_tradeoff_page,
 )
 from tabnas.runs.folders._tradeoff_result import build_tradeoff_result
+from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._memory import estimate_network_bytes
-from tabnas.runs.plan._plan import Plan, make_plan
+from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data, prepare_unlimited
@@ -47,8 +48,8 @@ __all__ = [
     "Candidate",
     "EncodedRows",
     "EventLog",
+    "FinishedRun",
     "LabelledTable",
-    "Outcome",
     "Plan",
     "PlannedRun",
     "PlannedTradeoff",

@@ -35,7 +35,8 @@ from tabnas.runs.evaluation._scores import (
     score_references,
     score_test_rows,
 )
-from tabnas.runs.plan._plan import Plan, ResolvedPlan, make_plan
+from tabnas.runs.plan._make_plan import make_plan
+from tabnas.runs.plan._plan import Plan, SavedPlan
 from tabnas.runs.plan._shared_plan import share_plan
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
@@ -46,8 +47,8 @@ from tabnas.stores import Store
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """The model of a run, and all that the run has found out."""
+class FinishedRun:
+    """The model of a run, and everything the run has measured; `RunResult` is its file."""
 
     model: Model
     settings: RunSettings
@@ -63,7 +64,7 @@ class Outcome:
     notes: tuple[str, ...]  # for the user
     trained_on_all_rows: bool  # whether the model was trained on every row
     snapshots: tuple[Snapshot, ...]
-    seconds: dict[str, float]  # by phase
+    phase_seconds: dict[str, float]  # by phase
     measured_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
 
     @property
@@ -76,12 +77,12 @@ class Outcome:
 class PlannedRun(RunContext):
     """A run that is prepared and planned, and can be executed."""
 
-    seconds: float = 0.0  # that preparation took
+    preparation_seconds: float = 0.0  # that preparation took
 
     @property
-    def resolved(self) -> Mapping[str, Any]:
-        """The numbers that a resumed run must reuse: a `ResolvedPlan`."""
-        return self.plan.resolved
+    def saved_plan(self) -> Mapping[str, Any]:
+        """The numbers that a resumed run must reuse: a `SavedPlan`."""
+        return self.plan.saved_plan
 
     def identity(self) -> dict[str, Any]:
         """Return what two runs must have in common for one to resume the other."""
@@ -93,7 +94,7 @@ class PlannedRun(RunContext):
                 f"the planned {name}": value
                 if isinstance(value, int)
                 else json.dumps(value, sort_keys=True)
-                for name, value in self.resolved.items()
+                for name, value in self.saved_plan.items()
             },
         }
 
@@ -101,10 +102,10 @@ class PlannedRun(RunContext):
         self,
         on_progress: ProgressCallback = lambda progress: None,
         checkpoint: RunCheckpoint | None = None,
-    ) -> Outcome:
+    ) -> FinishedRun:
         """Search, train and evaluate; with a checkpoint's folder, stoppable at any moment."""
         checkpoint = checkpoint or RunCheckpoint(ranks=self.ranks)
-        seconds = {"preparation": self.seconds}
+        seconds = {"preparation": self.preparation_seconds}
         with checkpoint.handle_signals():
             with measure_seconds(seconds, "preparation"):
                 warm_up_engine(self.plan.engine)
@@ -130,7 +131,7 @@ def plan_run(
     *,
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
-    resolved: Mapping[str, Any] | None = None,
+    saved_plan: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
     on_progress: ProgressCallback = lambda progress: None,
     ranks: Ranks = SINGLE_PROCESS,
@@ -143,8 +144,8 @@ def plan_run(
         A table, which is split and encoded, or a store, which is so already.
     validation, test
         Rows that replace a share of the table.
-    resolved
-        `Plan.resolved` of an earlier process, to resume its run: then nothing is measured.
+    saved_plan
+        `Plan.saved_plan` of an earlier process, to resume its run: then nothing is measured.
     measure
         The function that measures the latency of models.
     ranks
@@ -155,18 +156,18 @@ def plan_run(
     prepared = prepare_data(data, settings, validation=validation, test=test, ranks=ranks)
     metric = choose_metric(settings, prepared)
 
-    def make(resolved: ResolvedPlan | None) -> Plan:
+    def make(saved: SavedPlan | None) -> Plan:
         return make_plan(
             prepared,
             settings,
-            resolved,
+            saved,
             measure=measure,
             on_fraction=lambda done: on_progress(
                 Progress("measuring", done, note="this machine, once")
             ),
         )
 
-    earlier = None if resolved is None else ResolvedPlan.decode(resolved)
+    earlier = None if saved_plan is None else SavedPlan.decode(saved_plan)
     plan = make(earlier) if ranks.size == 1 else share_plan(make, earlier, ranks)
     run = PlannedRun(
         settings=settings,
@@ -174,7 +175,7 @@ def plan_run(
         plan=plan,
         metric=metric,
         ranks=ranks,
-        seconds=perf_counter() - start,
+        preparation_seconds=perf_counter() - start,
     )
     if ranks.size > 1:
         ranks.check_same(run.identity())
@@ -200,7 +201,7 @@ def train_and_evaluate(
     *,
     earlier: Sequence[tuple[Candidate, float]] = (),
     references: References | None = None,
-) -> Outcome:
+) -> FinishedRun:
     """Train the candidates, choose the best, train the final model and evaluate it.
 
     Parameters
@@ -237,7 +238,7 @@ def train_and_evaluate(
             scores, score_notes = score_test_rows(run, weights, chosen, references)
         with measure_seconds(seconds, "diagnosis"):
             diagnostics, diagnostic_notes = diagnose_network(run, weights, chosen)
-    return Outcome(
+    return FinishedRun(
         model=final.model,
         settings=run.settings,
         data=data,
@@ -252,6 +253,6 @@ def train_and_evaluate(
         notes=(*notes, *score_notes, *diagnostic_notes),
         trained_on_all_rows=final.trained_on_all,
         snapshots=search.snapshots,
-        seconds=seconds,
+        phase_seconds=seconds,
         measured_us=final.measured_us,
     )

@@ -14,7 +14,7 @@ from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import warm_up_engine
 from tabnas.runs._context import RunContext
-from tabnas.runs._pipeline import Outcome, PlannedRun, choose_metric, train_and_evaluate
+from tabnas.runs._pipeline import FinishedRun, PlannedRun, choose_metric, train_and_evaluate
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import train_candidates
@@ -26,7 +26,8 @@ from tabnas.runs.checkpoints._run_checkpoint import (
     reject_malformed,
 )
 from tabnas.runs.evaluation._scores import score_references
-from tabnas.runs.plan._plan import Plan, ResolvedPlan, make_plan
+from tabnas.runs.plan._make_plan import make_plan
+from tabnas.runs.plan._plan import Plan, SavedPlan
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_unlimited
@@ -56,7 +57,7 @@ class PlannedTradeoff:
     cost: str  # whose limit varies
     limits: tuple[float, ...]  # the tightest first
     runs: tuple[PlannedRun, ...]  # one for each limit, on the same rows
-    seconds: float  # that preparation took
+    preparation_seconds: float  # that preparation took
 
     @property
     def groups(self) -> list[tuple[PlannedRun, ...]]:
@@ -70,20 +71,22 @@ class PlannedTradeoff:
         return [tuple(group) for group in groups.values()]
 
     @property
-    def resolved(self) -> Mapping[str, Any]:
-        """The numbers that a resumed trade-off must reuse: a `ResolvedPlan`."""
+    def saved_plan(self) -> Mapping[str, Any]:
+        """The numbers that a resumed trade-off must reuse: a `SavedPlan`."""
         plans = [group[-1].plan for group in self.groups]
-        resolved = plans[-1].resolved
+        saved = plans[-1].saved_plan
         if len(plans) == 1 or plans[-1].latency is None:
-            return resolved
+            return saved
         # the latency of columns depends on their embeddings, and was measured for each group
-        return resolved | {"latencies": [plan.resolved["latency"] for plan in plans]}
+        return saved | {"latencies": [plan.saved_plan["latency"] for plan in plans]}
 
     def identity(self) -> dict[str, Any]:
         """Return what two trade-offs must have in common for one to resume the other."""
         limits = {"the limits": f"{self.cost} <= {', '.join(map(str, self.limits))}"}
-        if "latencies" in self.resolved:
-            limits["the planned latencies"] = json.dumps(self.resolved["latencies"], sort_keys=True)
+        if "latencies" in self.saved_plan:
+            limits["the planned latencies"] = json.dumps(
+                self.saved_plan["latencies"], sort_keys=True
+            )
         return self.runs[-1].identity() | limits
 
     def execute(
@@ -92,11 +95,11 @@ class PlannedTradeoff:
         checkpoint: RunCheckpoint | None = None,
         *,
         job_config: JobConfig | None = None,
-    ) -> tuple[Outcome, ...]:
-        """Return one outcome for each limit; with a checkpoint's folder, stoppable at any moment.
+    ) -> tuple[FinishedRun, ...]:
+        """Execute the run of every limit; with a checkpoint's folder, stoppable at any moment.
 
         With a `job_config` the candidates of all limits are trained in parallel. That changes no
-        bit of the outcomes, if the machines round as this one does.
+        bit of the results, if the machines round as this one does.
         """
         checkpoint, job_config = checkpoint or RunCheckpoint(), job_config or JobConfig()
         check_cluster(job_config)  # now, and not after the search
@@ -112,7 +115,7 @@ def plan_tradeoff(
     cost: str = "parameters",
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
-    resolved: Mapping[str, Any] | None = None,
+    saved_plan: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
     on_progress: ProgressCallback = lambda progress: None,
 ) -> PlannedTradeoff:
@@ -132,7 +135,7 @@ def plan_tradeoff(
     ]
     unlimited = prepare_unlimited(data, all_settings[-1], validation=validation, test=test)
     metric = choose_metric(settings, unlimited)
-    earlier = None if resolved is None else ResolvedPlan.decode(resolved)
+    earlier = None if saved_plan is None else SavedPlan.decode(saved_plan)
 
     def on_fraction(done: float) -> None:
         on_progress(Progress("measuring", done, note="this machine, once"))
@@ -140,11 +143,11 @@ def plan_tradeoff(
     runs: list[PlannedRun] = []
     for number, (prepared, group) in enumerate(_group_by_embeddings(unlimited, all_settings)):
         plans: list[Plan] = []
-        numbers = _get_group_resolved(earlier, number)
+        numbers = _get_group_plan(earlier, number)
         for one in group:
             plan = make_plan(prepared, one, numbers, measure=measure, on_fraction=on_fraction)
             plans.append(replace(plan, candidates=settings.candidates or CANDIDATES))
-            numbers = ResolvedPlan.decode(plans[0].resolved)  # measure once for the group
+            numbers = SavedPlan.decode(plans[0].saved_plan)  # measure once for the group
         runs += [
             PlannedRun(settings=one, data=prepared, plan=plan, metric=metric)
             for one, plan in zip(group, _share_supernet(plans), strict=True)
@@ -166,13 +169,13 @@ def _group_by_embeddings(
     return list(groups.values())
 
 
-def _get_group_resolved(resolved: ResolvedPlan | None, number: int) -> ResolvedPlan | None:
+def _get_group_plan(saved: SavedPlan | None, number: int) -> SavedPlan | None:
     """Return the numbers of an earlier process for one group of limits."""
-    if resolved is None or not resolved.latencies:
-        return resolved
-    if number >= len(resolved.latencies):
+    if saved is None or not saved.latencies:
+        return saved
+    if number >= len(saved.latencies):
         raise TabNASError("the plan of the run: latencies has too few elements; start a new run")
-    return replace(resolved, latency=resolved.latencies[number])
+    return replace(saved, latency=saved.latencies[number])
 
 
 def _share_supernet(plans: Sequence[Plan]) -> list[Plan]:
@@ -215,8 +218,8 @@ def _execute(
     on_progress: ProgressCallback,
     checkpoint: RunCheckpoint,
     job_config: JobConfig,
-) -> tuple[Outcome, ...]:
-    shared_seconds = {"preparation": tradeoff.seconds}
+) -> tuple[FinishedRun, ...]:
+    shared_seconds = {"preparation": tradeoff.preparation_seconds}
     with measure_seconds(shared_seconds, "preparation"):
         warm_up_engine(tradeoff.runs[0].plan.engine)
     with measure_seconds(shared_seconds, "search"):
@@ -235,23 +238,23 @@ def _execute(
             train_in_parallel(tradeoff.runs, searches, scopes, checkpoint, on_progress, job_config)
     with measure_seconds(shared_seconds, "comparison"):
         references = score_references(tradeoff.runs[-1], on_progress)
-    outcomes: list[Outcome] = []
+    finished_runs: list[FinishedRun] = []
     for limit, planned, search, scope in zip(
         tradeoff.limits, tradeoff.runs, searches, scopes, strict=True
     ):
         run: RunContext = planned
         on_limit_progress = _prefix_notes(on_progress, f"limit {limit:,}: ")
-        seconds = {} if outcomes else dict(shared_seconds)
-        earlier = _carry_over(outcomes[-1]) if outcomes else []
-        if outcomes and outcomes[-1].data is not run.data:
+        seconds = {} if finished_runs else dict(shared_seconds)
+        earlier = _carry_over(finished_runs[-1]) if finished_runs else []
+        if finished_runs and finished_runs[-1].data is not run.data:
             with measure_seconds(seconds, "candidates"):
                 candidates = train_candidates(run, search.architectures, on_limit_progress, scope)
-            if min(one.loss for one in candidates) <= outcomes[-1].chosen.loss:
+            if min(one.loss for one in candidates) <= finished_runs[-1].chosen.loss:
                 earlier = []
             else:  # wider embeddings did not pay
-                run = _reuse_embeddings(run, outcomes[-1])
+                run = _reuse_embeddings(run, finished_runs[-1])
                 search = search.without(search.architectures)
-        outcomes.append(
+        finished_runs.append(
             train_and_evaluate(
                 run,
                 search,
@@ -262,15 +265,15 @@ def _execute(
                 references=references,
             )
         )
-    return tuple(outcomes)
+    return tuple(finished_runs)
 
 
-def _reuse_embeddings(run: RunContext, outcome: Outcome) -> RunContext:
+def _reuse_embeddings(run: RunContext, finished: FinishedRun) -> RunContext:
     """Return the run of a limit with the embeddings of a tighter one."""
-    plan = outcome.plan
+    plan = finished.plan
     budget = run.settings.budget_with(plan.latency.costs if plan.latency else {})
     feasible = FeasibleSet(plan.feasible.space, budget)
-    return replace(run, data=outcome.data, plan=replace(plan, feasible=feasible))
+    return replace(run, data=finished.data, plan=replace(plan, feasible=feasible))
 
 
 def _drop_repeated(searches: Sequence[SearchResult]) -> list[SearchResult]:
@@ -283,15 +286,15 @@ def _drop_repeated(searches: Sequence[SearchResult]) -> list[SearchResult]:
     return new
 
 
-def _carry_over(outcome: Outcome) -> list[tuple[Candidate, float]]:
+def _carry_over(finished: FinishedRun) -> list[tuple[Candidate, float]]:
     """Return the candidates of a tighter limit that compete within the next one.
 
     These are the chosen one and those that were better, but too slow for the tighter limit.
     """
-    best = outcome.chosen
+    best = finished.chosen
     return [
         (candidate, one_shot)
-        for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
+        for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
         if candidate is best or candidate.loss < best.loss
     ]
 

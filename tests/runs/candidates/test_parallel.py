@@ -13,8 +13,8 @@ import pytest
 from tabnas.data import Table
 from tabnas.jobs import JobConfig, run_jobs
 from tabnas.runs import (
+    FinishedRun,
     LabelledTable,
-    Outcome,
     PlannedTradeoff,
     Progress,
     RunCheckpoint,
@@ -33,10 +33,10 @@ FOLDS, VALIDATION = 300, 4_200  # rows of a table, by how its candidates are cho
 def make_tradeoff(rows: int) -> PlannedTradeoff:
     data = LabelledTable.from_table(Table.from_data(make_columns(rows)), "kind")
     settings = RunSettings(limits={"flops": 10_000}, baselines=False, candidates=2)
-    return plan_tradeoff(data, settings, (60, 150, 400), resolved=SHORT)
+    return plan_tradeoff(data, settings, (60, 150, 400), saved_plan=SHORT)
 
 
-def collect_bits(curve: PlannedTradeoff, outcomes: tuple[Outcome, ...]) -> str:
+def collect_bits(curve: PlannedTradeoff, outcomes: tuple[FinishedRun, ...]) -> str:
     has_weights = [[one.weights is not None for one in outcome.candidates] for outcome in outcomes]
     return collect_tradeoff_bits(curve, outcomes) + str(has_weights)
 

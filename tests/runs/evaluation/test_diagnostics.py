@@ -33,7 +33,9 @@ def diagnose_run(target: str, rows: int = 400, **options: object):
     table = make_table(rows).drop(["value" if target == "kind" else "kind"])
     settings = {"limits": {"parameters": 800}, "baselines": False, "candidates": 1}
     run = plan_run(
-        LabelledTable.from_table(table, target), RunSettings(**(settings | options)), resolved=SHORT
+        LabelledTable.from_table(table, target),
+        RunSettings(**(settings | options)),
+        saved_plan=SHORT,
     )
     return build_run_result(run.execute())
 

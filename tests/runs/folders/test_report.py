@@ -16,26 +16,26 @@ from tests.runs.helpers import make_table
 def test_a_run_finishes_even_if_its_report_cannot_be_written(tmp_path: Path) -> None:
     settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
     run = plan_run(LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), settings)
-    outcome = run.execute()
+    finished = run.execute()
     with RunFolder(tmp_path / "run") as folder:
         folder.write_config({"settings": settings.to_dict()})
         (folder.path / "report.html").mkdir()
         with pytest.warns(UserWarning, match=r"finished, but has no report\.html"):
-            folder.finish(outcome)
-    assert load_result(tmp_path / "run").architecture == outcome.model.architecture
-    assert load_run_model(tmp_path / "run").costs == outcome.model.costs
+            folder.finish(finished)
+    assert load_result(tmp_path / "run").architecture == finished.model.architecture
+    assert load_run_model(tmp_path / "run").costs == finished.model.costs
 
 
 def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) -> None:
     settings = RunSettings(limits={"parameters": 300}, candidates=3, baselines=False)
     plan = {"search_epochs": 2, "epochs": 2, "candidates": 3}
     run = plan_run(
-        LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), settings, resolved=plan
+        LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), settings, saved_plan=plan
     )
-    outcome = run.execute()
-    assert len(outcome.candidates) == 3
+    finished = run.execute()
+    assert len(finished.candidates) == 3
     unknown = replace(
-        outcome, one_shot=(nan, *outcome.one_shot[1:]), diagnostics=None, limit_effects=()
+        finished, one_shot=(nan, *finished.one_shot[1:]), diagnostics=None, limit_effects=()
     )
     with RunFolder(tmp_path / "some") as folder:
         folder.write_config({"settings": settings.to_dict()})

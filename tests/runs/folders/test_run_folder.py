@@ -158,9 +158,9 @@ def test_a_stopped_run_without_links_can_be_resumed(stopped, tmp_path: Path) -> 
         (folder / path).parent.mkdir(exist_ok=True, parents=True)
         (folder / path).write_bytes(content)
     (tmp_path / "link").symlink_to("run")  # a name that the user has chosen may be a link
-    outcome = run_in_folder(tmp_path / "link", data, settings)
-    assert load_run_model(folder).architecture == outcome.model.architecture
-    assert load_result(folder).architecture == outcome.model.architecture
+    finished = run_in_folder(tmp_path / "link", data, settings)
+    assert load_run_model(folder).architecture == finished.model.architecture
+    assert load_result(folder).architecture == finished.model.architecture
 
 
 def test_a_pipe_for_a_lock_does_not_hang(tmp_path: Path) -> None:

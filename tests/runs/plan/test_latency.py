@@ -12,8 +12,8 @@ from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import Machine
 from tabnas.model import load_model, save_model
 from tabnas.runs import (
+    FinishedRun,
     LabelledTable,
-    Outcome,
     PlannedRun,
     Progress,
     RunCheckpoint,
@@ -56,15 +56,15 @@ def make_run(
     rows: int = 300,
     **options: object,
 ) -> PlannedRun:
-    """Plan a short run: plan once, and plan again with the resolved numbers shortened."""
+    """Plan a short run: plan once, and plan again with the saved numbers shortened."""
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = make_latency_settings(table_file, limits, **options)
-    before = plan_run(data, settings, measure=machine).plan.resolved
-    return plan_run(data, settings, measure=machine, resolved=before | SHORT)
+    before = plan_run(data, settings, measure=machine).plan.saved_plan
+    return plan_run(data, settings, measure=machine, saved_plan=before | SHORT)
 
 
-def true_us(machine: FakeMachine, outcome: Outcome) -> float:
-    return machine.adjust(outcome.model, machine.predicted_us(outcome.model))
+def true_us(machine: FakeMachine, finished: FinishedRun) -> float:
+    return machine.adjust(finished.model, machine.predicted_us(finished.model))
 
 
 # -- the plan --------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_a_resumed_plan_measures_nothing(table_file: str) -> None:
         LabelledTable.from_table(make_table(300).drop(["value"]), "kind"),
         run.settings,
         measure=machine,
-        resolved=run.plan.resolved,
+        saved_plan=run.plan.saved_plan,
     )
     assert machine.calls == calls
     assert again.identity() == run.identity()
@@ -117,7 +117,7 @@ def test_a_changed_plan_is_refused(table_file: str, wrong: object) -> None:
         plan_run(
             data,
             make_latency_settings(table_file, LATENCY_LIMITS),
-            resolved=SHORT | {"latency": wrong},
+            saved_plan=SHORT | {"latency": wrong},
         )
 
 
@@ -155,14 +155,14 @@ def test_everything_is_measured_again_before_a_limit_is_refused(table_file: str)
 
 def test_the_returned_model_was_measured_and_keeps_the_limit(table_file: str) -> None:
     machine = FakeMachine()
-    outcome = make_run(machine, table_file).execute()
+    finished = make_run(machine, table_file).execute()
     calls = {architecture for architecture, _ in machine.calls}
-    assert {str(one.architecture) for one in outcome.candidates} <= calls
-    assert outcome.measured_us == {"latency_us": pytest.approx(true_us(machine, outcome))}
-    assert outcome.measured_us["latency_us"] <= LATENCY_LIMITS["latency_us"]
-    result = build_run_result(outcome)
+    assert {str(one.architecture) for one in finished.candidates} <= calls
+    assert finished.measured_us == {"latency_us": pytest.approx(true_us(machine, finished))}
+    assert finished.measured_us["latency_us"] <= LATENCY_LIMITS["latency_us"]
+    result = build_run_result(finished)
     assert result.costs["latency_us"].limit == 35
-    assert result.costs["latency_us"].value == pytest.approx(true_us(machine, outcome), rel=0.01)
+    assert result.costs["latency_us"].value == pytest.approx(true_us(machine, finished), rel=0.01)
     assert result.measured_latencies["latency_us"] <= 35
     assert not result.notes
 
@@ -176,10 +176,10 @@ def slower_in_layers(factor: float) -> Adjustment:
 @pytest.mark.parametrize("factor", [1.5, 3.0])
 def test_a_wrong_table_is_corrected_until_the_limit_is_kept(table_file: str, factor: float) -> None:
     machine = FakeMachine(slower_in_layers(factor))
-    outcome = make_run(machine, table_file, {"latency_us": 35.0}).execute()
-    assert true_us(machine, outcome) <= 35
-    assert outcome.measured_us == {"latency_us": pytest.approx(true_us(machine, outcome))}
-    assert any("took longer than the limit when measured" in note for note in outcome.notes)
+    finished = make_run(machine, table_file, {"latency_us": 35.0}).execute()
+    assert true_us(machine, finished) <= 35
+    assert finished.measured_us == {"latency_us": pytest.approx(true_us(machine, finished))}
+    assert any("took longer than the limit when measured" in note for note in finished.notes)
 
 
 def test_one_noisy_measurement_drops_no_candidate(table_file: str) -> None:
@@ -187,9 +187,9 @@ def test_one_noisy_measurement_drops_no_candidate(table_file: str) -> None:
     machine = FakeMachine(lambda model, us: us + (50 if next(calls) % 3 == 0 else 0))
     run = make_run(FakeMachine(), table_file)
     object.__setattr__(run.plan.latency, "measure", machine)
-    outcome = run.execute()
-    assert outcome.measured_us["latency_us"] <= 35
-    assert not outcome.notes
+    finished = run.execute()
+    assert finished.measured_us["latency_us"] <= 35
+    assert not finished.notes
 
 
 def test_if_no_network_keeps_the_limit_the_error_names_the_lowest_latency(table_file: str) -> None:
@@ -280,8 +280,8 @@ def test_a_checkpoint_with_forged_latencies_is_refused(
 ) -> None:
     run = make_run(FakeMachine(), table_file)
     checkpoint = RunCheckpoint(tmp_path, identity=run.identity())
-    outcome = run.execute(checkpoint=checkpoint)
-    options = str(outcome.model.architecture) if architecture == CHOSEN else architecture
+    finished = run.execute(checkpoint=checkpoint)
+    options = str(finished.model.architecture) if architecture == CHOSEN else architecture
     checkpoint.record("latency", {options: measured_us})
     checkpoint.save()
     with pytest.raises(TabNASError, match="the checkpoint must be one"):
@@ -381,17 +381,17 @@ def test_a_table_of_another_machine_predicts_and_leaves_a_note(tmp_path: Path) -
     path = tmp_path / "device.json"
     path.write_text(make_latency_table().to_json())
     machine = FakeMachine()
-    outcome = make_run(machine, str(path), {"latency_us": 60}).execute()
+    finished = make_run(machine, str(path), {"latency_us": 60}).execute()
     assert machine.calls == []
-    assert outcome.measured_us == {}
-    (note,) = (note for note in outcome.notes if "was not measured" in note)
+    assert finished.measured_us == {}
+    (note,) = (note for note in finished.notes if "was not measured" in note)
     assert "a processor, a system, onnxruntime 1.0, one thread, measured 2025-12-31" in note
     # 8 for the call, 1 for the answer; 2 numbers and a house make 10 + 3 * 2; a colour; a day
-    assert outcome.plan.latency.costs["latency_us"].overhead_us == 8 + 1 + 16 + 3 + 24
-    assert build_run_result(outcome).costs["latency_us"].value <= 60
+    assert finished.plan.latency.costs["latency_us"].overhead_us == 8 + 1 + 16 + 3 + 24
+    assert build_run_result(finished).costs["latency_us"].value <= 60
 
 
 def test_the_limit_stays_with_the_model(table_file: str, tmp_path: Path) -> None:
-    outcome = make_run(FakeMachine(), table_file).execute()
-    save_model(outcome.model, tmp_path / "model")
+    finished = make_run(FakeMachine(), table_file).execute()
+    save_model(finished.model, tmp_path / "model")
     assert load_model(tmp_path / "model").limits == {"latency_us": 35, "parameters": 3_000}

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from tabnas import Budget, TabNASError
 from tabnas.data import Table, TableEncoder
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run
-from tabnas.runs.plan import _plan
-from tabnas.runs.plan._plan import ResolvedPlan, default_batch_size, default_epochs
+from tabnas.runs.plan import _default_plan
+from tabnas.runs.plan._default_plan import default_batch_size, default_epochs
+from tabnas.runs.plan._plan import SavedPlan
+from tabnas.runs.plan._time_limit import fit_time
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.space import COSTS
 from tests.conftest import BRIEF, USUAL, patch_plan_constants
@@ -90,7 +92,7 @@ def test_the_work_of_a_training_stays_within_bounds(rows: int) -> None:
 
 
 def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_plan, "_time_step", lambda *args: 1e-4)
+    monkeypatch.setattr(_default_plan, "time_step", lambda *args: 1e-4)
     table = make_table(4_000)
     data = LabelledTable.from_table(table.drop(["value"]), "kind")
 
@@ -98,12 +100,18 @@ def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.Mo
         return plan_run(data, RunSettings(limits={"parameters": 2_000}, time=time)).plan
 
     default = make_plan(None)
-    short, longer, long = (make_plan(f * sum(default.seconds.values())) for f in (0.2, 2, 40))
+    short, longer, long = (
+        make_plan(f * sum(default.estimated_seconds.values())) for f in (0.2, 2, 40)
+    )
     assert short.training.epochs < default.training.epochs < longer.training.epochs
     assert short.candidates == longer.candidates == default.candidates == 3
     assert long.training.epochs == 4 * default.training.epochs
     assert 3 < long.candidates <= 24
-    assert np.isclose(sum(longer.seconds.values()), 2 * sum(default.seconds.values()), rtol=0.7)
+    assert np.isclose(
+        sum(longer.estimated_seconds.values()),
+        2 * sum(default.estimated_seconds.values()),
+        rtol=0.7,
+    )
 
 
 @pytest.mark.parametrize("rows", [400, 4_000])  # in folds, and by validation rows
@@ -111,31 +119,29 @@ def test_the_estimated_time_counts_every_training(rows: int) -> None:
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     plan = plan_run(data, RunSettings(limits={"parameters": 2_000}, refit=True)).plan
     assert plan.folds == (5 if rows == 400 else 0)
-    plan = replace(
-        plan, measure_step_seconds=lambda: 0.01, comparison_seconds=30.0
-    )  # a step takes 10 ms
+    # a step takes 10 ms
+    plan = replace(plan, measure_step_seconds=lambda: 0.01, comparison_seconds=30.0)
     batches = ceil(plan.rows / plan.training.batch_size)
     search = 2.5 * 0.01 * batches * plan.search.epochs
     training = 1.25 * 0.01 * batches * plan.training.epochs
     # on a small table, six candidates in five folds each, the chosen one, and the refit
     trainings = 6 * 5 + 1 + 1 if plan.folds else 3 + 1
-    assert plan.seconds == pytest.approx(
+    assert plan.estimated_seconds == pytest.approx(
         {"search": search, "candidates": trainings * training, "comparison": 30.0}
     )
     work = search + trainings * training
 
-    def stretch(seconds: float) -> float:
-        return plan.fit_time(seconds).training.epochs / plan.training.epochs
+    def factor(seconds: float) -> float:
+        return fit_time(plan, seconds).training.epochs / plan.training.epochs
 
-    assert stretch(30.0 + work / 2) == pytest.approx(0.5, abs=0.02)
-    max_stretch = min(4.0, 500 / plan.training.epochs)  # a small table has many epochs already
-    assert stretch(30.0 + 1.5 * work) == pytest.approx(1.5, abs=0.02)
-    assert stretch(30.0 + 3 * work) == pytest.approx(min(3.0, max_stretch), abs=0.02)
-    assert stretch(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
-    longer = plan.fit_time(
-        30.0 + 2 * max_stretch * work
-    )  # the longest training, and twice the candidates
-    assert longer.training.epochs == max_stretch * plan.training.epochs
+    assert factor(30.0 + work / 2) == pytest.approx(0.5, abs=0.02)
+    max_factor = min(4.0, 500 / plan.training.epochs)  # a small table has many epochs already
+    assert factor(30.0 + 1.5 * work) == pytest.approx(1.5, abs=0.02)
+    assert factor(30.0 + 3 * work) == pytest.approx(min(3.0, max_factor), abs=0.02)
+    assert factor(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
+    # the longest training, and twice the candidates
+    longer = fit_time(plan, 30.0 + 2 * max_factor * work)
+    assert longer.training.epochs == max_factor * plan.training.epochs
     assert longer.candidates == (2 * plan.candidates if rows > 3_000 else plan.candidates)
 
 
@@ -144,14 +150,14 @@ def test_time_adds_no_more_candidates_than_the_rows_can_compare() -> None:
         data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
         plan = plan_run(data, RunSettings(limits={"parameters": 2_000})).plan
         plan = replace(plan, measure_step_seconds=lambda: 1e-5)
-        assert plan.fit_time(1e5).candidates == maximum
-        assert plan.fit_time(1e5).training.epochs <= 500
+        assert fit_time(plan, 1e5).candidates == maximum
+        assert fit_time(plan, 1e5).training.epochs <= 500
 
 
 def test_time_does_not_change_a_given_number_of_candidates() -> None:
     data = LabelledTable.from_table(make_table(4_000).drop(["value"]), "kind")
     default = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2)).plan
-    time = 40 * sum(default.seconds.values())
+    time = 40 * sum(default.estimated_seconds.values())
     long = plan_run(data, RunSettings(limits={"parameters": 2_000}, candidates=2, time=time)).plan
     assert long.candidates == default.candidates == 2
     assert long.training.epochs == 4 * default.training.epochs
@@ -175,18 +181,18 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set() -> None:
     assert len(list_candidates(LabelledTable.from_table(large.drop(["value"]), "kind"))) == 3
 
 
-def make_slow_plan(time: float | None, rows: int = 4_000, resolved=None, **options: object):
+def make_slow_plan(time: float | None, rows: int = 4_000, saved_plan=None, **options: object):
     """Plan for a million parameters, where a step takes a microsecond for each of them."""
 
-    def time_step(prepared, feasible, batch_size, settings) -> float:
+    def time_step(data, feasible, *others) -> float:
         space = feasible.space
         return 1e-6 * COSTS["parameters"](space, feasible.most_expensive()) + 1e-5
 
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 1_000_000}, time=time, baselines=False, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_plan, "_time_step", time_step)
-        plan = plan_run(data, settings, resolved=resolved).plan
+        patch.setattr(_default_plan, "time_step", time_step)
+        plan = plan_run(data, settings, saved_plan=saved_plan).plan
         plan.seconds_per_step  # noqa: B018 - measured while patched
         return plan
 
@@ -201,14 +207,14 @@ def test_little_time_limits_the_size_of_networks() -> None:
         (),
     )
     assert short.training.epochs >= default.training.epochs / 4
-    assert sum(short.seconds.values()) < 90
+    assert sum(short.estimated_seconds.values()) < 90
     assert short.limit_share < 1
     assert short.feasible.budget == default.feasible.budget  # the limit is unchanged
     assert short.largest_parameters < default.largest_parameters / 10
     assert f"none of more than {short.largest_parameters:,} parameters was tried" in short.notes[0]
-    again = make_slow_plan(60.0, resolved=short.resolved)
+    again = make_slow_plan(60.0, saved_plan=short.saved_plan)
     assert again.feasible.space.widths == short.feasible.space.widths
-    assert (again.resolved, again.notes) == (short.resolved, short.notes)
+    assert (again.saved_plan, again.notes) == (short.saved_plan, short.notes)
 
 
 def test_given_widths_are_kept_and_a_note_reports_the_few_epochs() -> None:
@@ -223,7 +229,7 @@ def test_an_invalid_limit_share_is_refused(share: object) -> None:
     data = LabelledTable.from_table(make_table(100).drop(["value"]), "kind")
     numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "limit_share": share}
     with pytest.raises(TabNASError, match="limit_share must be"):
-        plan_run(data, RunSettings(limits={"parameters": 500}, time=1.0), resolved=numbers)
+        plan_run(data, RunSettings(limits={"parameters": 500}, time=1.0), saved_plan=numbers)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +242,7 @@ def test_an_invalid_limit_share_is_refused(share: object) -> None:
 )  # fmt: skip
 def test_malformed_resolved_plans_are_refused(numbers: Any, run: PlannedRun) -> None:
     with pytest.raises(TabNASError, match="plan"):
-        run.plan.with_resolved(ResolvedPlan.decode(numbers))
+        run.plan.with_saved(SavedPlan.decode(numbers))
 
 
 def test_a_search_that_does_not_fit_into_memory_is_refused() -> None:

@@ -95,5 +95,5 @@ def test_the_note_is_in_the_result() -> None:
     y = rng.choice(["no", "yes"], 120)
     table = Table.from_data(columns | {"copy": y, "y": y})
     settings = RunSettings(limits={"parameters": 200}, baselines=False, candidates=1)
-    outcome = plan_run(LabelledTable.from_table(table, "y"), settings).execute()
-    assert any("'copy' predicts" in note for note in build_run_result(outcome).notes)
+    finished = plan_run(LabelledTable.from_table(table, "y"), settings).execute()
+    assert any("'copy' predicts" in note for note in build_run_result(finished).notes)

@@ -67,11 +67,11 @@ def small_memory(store: Store) -> int:
 def test_a_run_on_a_store_beats_the_trivial_prediction(store: Store) -> None:
     run = plan_run(store, RunSettings(limits=LIMITS, memory=small_memory(store), baselines=False))
     assert len(run.data.train) == store.rows["train"]
-    outcome = run.execute()
-    assert outcome.model.costs["parameters"] <= 600
-    scores = outcome.scores
+    finished = run.execute()
+    assert finished.model.costs["parameters"] <= 600
+    scores = finished.scores
     assert scores["network"]["log_loss"].value < 0.75 * scores["trivial"]["log_loss"].value
-    assert len(outcome.model.predict(Table.from_data(make_columns(20)).drop(["kind"]))) == 20
+    assert len(finished.model.predict(Table.from_data(make_columns(20)).drop(["kind"]))) == 20
 
 
 @pytest.mark.parametrize("limit", [60, 20_000])
@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_bits(store: Store) -> None:
         settings = RunSettings(
             limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1
         )
-        return plan_run(store, settings, resolved=RESOLVED).execute().model
+        return plan_run(store, settings, saved_plan=SAVED_PLAN).execute().model
 
     first, again = train(), train()
     assert first.architecture == again.architecture
@@ -108,7 +108,7 @@ def test_the_same_seed_gives_the_same_bits(store: Store) -> None:
         assert np.array_equal(weights, again.weights[name])
 
 
-RESOLVED = {"search_epochs": 2, "epochs": 2, "candidates": 1}
+SAVED_PLAN = {"search_epochs": 2, "epochs": 2, "candidates": 1}
 
 
 def test_every_training_row_is_seen_once_an_epoch(store: Store) -> None:
@@ -244,7 +244,7 @@ def _search(store: Store, ranks: Ranks) -> list[object]:
         limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1, engine="torch",
         workers=2, layers=1, widths=(4, 8),
     )  # fmt: skip
-    run = plan_run(store, settings, resolved=RESOLVED | {"search_epochs": 1}, ranks=ranks)
+    run = plan_run(store, settings, saved_plan=SAVED_PLAN | {"search_epochs": 1}, ranks=ranks)
     batch = run.data.train.examples.batches(40, seed=0, workers=2).at(0)
     read = [bool(batch.examples.numeric[rows].any()) for rows in batch.rows]
     checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)

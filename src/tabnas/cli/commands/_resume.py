@@ -123,7 +123,7 @@ def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Rank
             settings,
             output,
             tradeoff=tradeoff,
-            resolved=config.get("plan"),
+            saved_plan=config.get("plan"),
             tensorboard=_continue_events(folder.path),
             ranks=ranks,
             job_config=job_config,

@@ -63,7 +63,7 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "batch_size": plan.training.batch_size,
         "candidates": plan.candidates,
         "folds": plan.folds,
-        "seconds": {name: round(value, 1) for name, value in plan.seconds.items()},
+        "seconds": {name: round(value, 1) for name, value in plan.estimated_seconds.items()},
     }
 
 

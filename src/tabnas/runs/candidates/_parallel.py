@@ -18,7 +18,7 @@ from tabnas.runs.candidates._train_candidates import (
 )
 from tabnas.runs.candidates._training import Candidate, make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepStore, reject_malformed
-from tabnas.runs.plan._plan import Recipe
+from tabnas.runs.plan._plan import TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult
 from tabnas.space import Architecture
@@ -47,7 +47,7 @@ def train_in_parallel(
     jobs = [job for job in all_jobs if candidate_step(job[1]) not in scopes[job[0]]]
     shared = {id(run.data): _training_data(run.data) for run in runs}
     data = tuple(shared[id(run.data)] for run in runs)
-    recipes = tuple(run.plan.recipe for run in runs)
+    recipes = tuple(run.plan.training_plan for run in runs)
     train = partial(_train, data, recipes, runs[0].metric.name)
     left = len(jobs)
     on_progress(Progress("candidates", 1 - left / max(1, len(all_jobs)), note="in parallel"))
@@ -68,7 +68,7 @@ def _training_data(data: PreparedData) -> PreparedData:
 
 
 def _train(
-    data: Sequence[PreparedData], recipes: Sequence[Recipe], metric: str, job: Job
+    data: Sequence[PreparedData], recipes: Sequence[TrainingPlan], metric: str, job: Job
 ) -> Candidate:
     """Train one candidate, in a worker."""
     limit, _, architecture = job

@@ -24,7 +24,7 @@ from tabnas.nets import (
     TrainingSettings,
 )
 from tabnas.runs._progress import make_training_callback
-from tabnas.runs.plan._plan import Plan, Recipe
+from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
@@ -66,7 +66,7 @@ class CandidateTraining(ABC):
     """The training and the evaluation of one candidate; it can be stopped and resumed."""
 
     def __init__(
-        self, architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
+        self, architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
     ) -> None:
         self.architecture = architecture
         self.data = data
@@ -106,7 +106,7 @@ class CandidateTraining(ABC):
 
 
 def make_candidate_training(
-    architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
+    architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
 ) -> CandidateTraining:
     """Return a cross-validation if the plan has folds, else a training with validation rows."""
     kind = CrossValidation if plan.folds else HoldoutTraining
@@ -117,7 +117,7 @@ class HoldoutTraining(CandidateTraining):
     """Train on the training rows, evaluate on the validation rows."""
 
     def __init__(
-        self, architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
+        self, architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
     ) -> None:
         super().__init__(architecture, data, plan, metric)
         training, validation = data.train.examples, data.validation.examples
@@ -160,7 +160,7 @@ class CrossValidation(CandidateTraining):
     """
 
     def __init__(
-        self, architecture: Architecture, data: PreparedData, plan: Recipe, metric: Metric
+        self, architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
     ) -> None:
         super().__init__(architecture, data, plan, metric)
         self._folds = list(split_folds(data, plan))
@@ -243,7 +243,7 @@ class CrossValidation(CandidateTraining):
         self._trainer.load_state_dict(subtree(state, "trainer"))
 
 
-def split_folds(data: PreparedData, plan: Recipe) -> Iterator[tuple[IntArray, IntArray]]:
+def split_folds(data: PreparedData, plan: TrainingPlan) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the training rows and the held-out rows of each fold; classes are spread evenly."""
     rows = data.train_and_validation
     rng = stream(plan.training.seed, "folds")
@@ -271,7 +271,7 @@ def _assign_groups(groups: IntArray, count: int, rng: np.random.Generator) -> In
     return np.asarray(fold[numbers])
 
 
-def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: Recipe) -> Trainer:
+def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: TrainingPlan) -> Trainer:
     """Return a training on these rows that stops after the best epoch of the candidate."""
     training = replace(plan.training, stop_after=candidate.stop_after)
     return _make_trainer(candidate.architecture, rows, plan, training)
@@ -302,7 +302,7 @@ def predict(
 def _make_trainer(
     architecture: Architecture,
     rows: TrainingRows,
-    plan: Recipe,
+    plan: TrainingPlan,
     training: TrainingSettings,
     validation: Examples | None = None,
 ) -> Trainer:

@@ -9,7 +9,7 @@ from typing import Any
 from tabnas.errors import TabNASError
 from tabnas.jobs import JobConfig
 from tabnas.results import RunResult, TradeoffResult
-from tabnas.runs._pipeline import Outcome, PlannedRun, plan_run
+from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
 from tabnas.runs._progress import ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._tradeoff import PlannedTradeoff
@@ -34,7 +34,7 @@ def execute_in_folder(
     tensorboard: bool = False,
     ranks: Ranks = SINGLE_PROCESS,
     job_config: JobConfig | None = None,
-) -> tuple[tuple[Outcome, ...], RunResult | TradeoffResult]:
+) -> tuple[tuple[FinishedRun, ...], RunResult | TradeoffResult]:
     """Execute a run or a trade-off in its folder, from its checkpoint if there is one.
 
     Parameters
@@ -50,11 +50,11 @@ def execute_in_folder(
 
     Returns
     -------
-    The outcome of every limit, and the result that was written.
+    The finished run of every limit, and the result that was written.
     """
     status = status or StatusFile(folder.path)
     checkpoint = folder.begin(
-        planned, {**config, "plan": planned.resolved}, every=checkpoint_seconds, ranks=ranks
+        planned, {**config, "plan": planned.saved_plan}, every=checkpoint_seconds, ranks=ranks
     )
     # of a trade-off, the loosest limit, whose search trains the weights
     main_run = planned.runs[-1] if isinstance(planned, PlannedTradeoff) else planned
@@ -62,16 +62,16 @@ def execute_in_folder(
     on_begin(checkpoint)
     if isinstance(planned, PlannedTradeoff):
         assert isinstance(folder, TradeoffFolder)
-        outcomes = planned.execute(status, checkpoint, job_config=job_config)
-        return outcomes, folder.finish_all(planned, outcomes)
+        finished_runs = planned.execute(status, checkpoint, job_config=job_config)
+        return finished_runs, folder.finish_all(planned, finished_runs)
     if not tensorboard:
-        outcome = planned.execute(status, checkpoint)
-        return (outcome,), folder.finish(outcome)
+        finished = planned.execute(status, checkpoint)
+        return (finished,), folder.finish(finished)
     with EventLog(folder.path, main_run, status) as events:
-        outcome = planned.execute(events, checkpoint)
-        result = folder.finish(outcome)
+        finished = planned.execute(events, checkpoint)
+        result = folder.finish(finished)
         events.finish(result)
-        return (outcome,), result
+        return (finished,), result
 
 
 def run_in_folder(
@@ -81,9 +81,9 @@ def run_in_folder(
     *,
     on_progress: ProgressCallback = lambda progress: None,
     on_plan: Callable[[PlannedRun], None] = lambda run: None,
-    resolved: Mapping[str, Any] | None = None,
+    saved_plan: Mapping[str, Any] | None = None,
     checkpoint_seconds: float = SAVE_EVERY,
-) -> Outcome:
+) -> FinishedRun:
     """Execute a run in a folder, or resume the run that was stopped there.
 
     `on_plan` is called with the planned run before it is executed; the other parameters are those
@@ -92,10 +92,10 @@ def run_in_folder(
     is_stopped = (Path(path) / CONFIG).exists()
     with RunFolder(path, resume=is_stopped) as folder:
         if is_stopped:
-            resolved = _load_resolved(folder, settings)
+            saved_plan = _load_saved_plan(folder, settings)
         status = StatusFile(folder.path, on_progress)
-        run = plan_run(data, settings, resolved=resolved, on_progress=status)
-        outcomes, _ = execute_in_folder(
+        run = plan_run(data, settings, saved_plan=saved_plan, on_progress=status)
+        finished_runs, _ = execute_in_folder(
             folder,
             run,
             {"settings": settings.to_dict()},
@@ -103,10 +103,10 @@ def run_in_folder(
             on_begin=lambda checkpoint: on_plan(run),
             checkpoint_seconds=checkpoint_seconds,
         )
-    return outcomes[0]
+    return finished_runs[0]
 
 
-def _load_resolved(folder: RunFolder, settings: RunSettings) -> Any:
+def _load_saved_plan(folder: RunFolder, settings: RunSettings) -> Any:
     """Return the plan of a stopped run; raise an error if its settings were others.
 
     The checkpoint is compared completely later, but the run may have been killed before it.

@@ -16,7 +16,7 @@ from tabnas.results import (
     RunResult,
     TargetSummary,
 )
-from tabnas.runs._pipeline import Outcome
+from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._wider_steps import list_wider_steps
@@ -25,44 +25,44 @@ from tabnas.space import Architecture
 NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")
 
 
-def build_run_result(outcome: Outcome) -> RunResult:
+def build_run_result(finished: FinishedRun) -> RunResult:
     """Return the result of a run, as people and programs read it."""
-    data, plan, boosted = outcome.data, outcome.plan, outcome.boosted
+    data, plan, boosted = finished.data, finished.plan, finished.boosted
     space = plan.feasible.space
     return RunResult(
-        architecture=outcome.model.architecture,
-        costs=costs_with_limits(outcome),
+        architecture=finished.model.architecture,
+        costs=costs_with_limits(finished),
         target=summarize_target(data),
-        metric=outcome.metric.name,
-        scores=dict(outcome.scores),
+        metric=finished.metric.name,
+        scores=dict(finished.scores),
         boosted_trees=None
         if boosted is None
         else BoostedTreesSummary(boosted.trees, boosted.nodes, boosted.rows),
-        diagnostics=outcome.diagnostics,
-        notes=tuple(outcome.notes),
+        diagnostics=finished.diagnostics,
+        notes=tuple(finished.notes),
         candidates=tuple(
             CandidateResult(
                 architecture=candidate.architecture,
                 costs=_costs(plan, candidate.architecture),
-                score=outcome.metric.loss(candidate.loss),
+                score=finished.metric.loss(candidate.loss),
                 epochs=candidate.stop_after,
                 temperature=candidate.temperature,
                 one_shot_loss=one_shot if isfinite(one_shot) else None,
             )
-            for candidate, one_shot in zip(outcome.candidates, outcome.one_shot, strict=True)
+            for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
         ),
         chosen_by=chosen_by(plan),
-        trained_on_all_rows=outcome.trained_on_all_rows,
-        limit_effects=outcome.limit_effects,
-        wider_steps=list_wider_steps(space, outcome.model.architecture, plan.feasible.budget),
+        trained_on_all_rows=finished.trained_on_all_rows,
+        limit_effects=finished.limit_effects,
+        wider_steps=list_wider_steps(space, finished.model.architecture, plan.feasible.budget),
         rows=count_rows(data),
         columns=data.encoder.describe(),
         table=data.digest(),
         plan=_summarize_plan(plan),
-        seed=outcome.settings.seed,
+        seed=finished.settings.seed,
         versions=versions(),
-        timings={name: round(value, 3) for name, value in outcome.seconds.items()}
-        | {f"measured {name}": round(value, 3) for name, value in outcome.measured_us.items()},
+        timings={name: round(value, 3) for name, value in finished.phase_seconds.items()}
+        | {f"measured {name}": round(value, 3) for name, value in finished.measured_us.items()},
     )
 
 
@@ -77,12 +77,12 @@ def versions() -> dict[str, str]:
     return named | {"python": platform.python_version()}
 
 
-def costs_with_limits(outcome: Outcome) -> dict[str, CostUse]:
+def costs_with_limits(finished: FinishedRun) -> dict[str, CostUse]:
     """Return every cost of the model with its limit, if any; latencies as predicted."""
-    limits = outcome.model.limits
+    limits = finished.model.limits
     return {
         name: CostUse(value, limits.get(name))
-        for name, value in _costs(outcome.plan, outcome.model.architecture).items()
+        for name, value in _costs(finished.plan, finished.model.architecture).items()
     }
 
 

@@ -21,7 +21,7 @@ from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
 from tabnas.results import RunResult, Snapshot, TradeoffResult, decode_history, decode_result
-from tabnas.runs._pipeline import Outcome, PlannedRun
+from tabnas.runs._pipeline import FinishedRun, PlannedRun
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._file import has_checkpoint
@@ -190,11 +190,11 @@ class RunFolder:
         if now != before or not before:
             self.write(CONFIG, CONFIG_HEADING + tomli_w.dumps(now))
 
-    def finish(self, outcome: Outcome) -> RunResult:
+    def finish(self, finished: FinishedRun) -> RunResult:
         """Write the model and `result.json`, then the report and model card; return the result."""
-        result, history = build_run_result(outcome), outcome.snapshots
-        self.write(HISTORY, "".join(f"{json.dumps(to_builtins(line))}\n" for line in history))
-        save_model(outcome.model, self.path / MODEL, overwrite=True)
+        result, history = build_run_result(finished), finished.snapshots
+        self.write(HISTORY, "".join(f"{json.dumps(encode(line))}\n" for line in history))
+        save_model(finished.model, self.path / MODEL, overwrite=True)
         self.write_result(RESULT, result)
         self.remove_checkpoint()
         pages = {

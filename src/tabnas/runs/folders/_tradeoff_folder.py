@@ -9,7 +9,7 @@ from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 from tabnas.report import render_tradeoff
 from tabnas.results import TradeoffResult, decode_tradeoff
-from tabnas.runs._pipeline import Outcome
+from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._completion import complete_folder
 from tabnas.runs.folders._run_folder import (
@@ -40,11 +40,13 @@ class TradeoffFolder(RunFolder):
     final_file = TRADEOFF
     file_names = (*RunFolder.file_names, TRADEOFF, PAGE)
 
-    def finish_all(self, tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) -> TradeoffResult:
+    def finish_all(
+        self, tradeoff: PlannedTradeoff, finished_runs: Sequence[FinishedRun]
+    ) -> TradeoffResult:
         """Write every run and `tradeoff.json`, then its page; return the result."""
         config = load_config(self.path)
-        result = build_tradeoff_result(tradeoff, outcomes)
-        for limit, run, outcome in zip(tradeoff.limits, tradeoff.runs, outcomes, strict=True):
+        result = build_tradeoff_result(tradeoff, finished_runs)
+        for limit, run, finished in zip(tradeoff.limits, tradeoff.runs, finished_runs, strict=True):
             name = folder_name(limit)
             refuse_links(self.path, name)
             path = self.path / name
@@ -53,12 +55,12 @@ class TradeoffFolder(RunFolder):
                 continue
             settings = {
                 "settings": run.settings.to_dict(),
-                "plan": run.plan.resolved,
+                "plan": run.plan.saved_plan,
                 "member": {"limit": limit},  # marks a run that cannot be resumed by itself
             }
             with RunFolder(path, resume=(path / CONFIG).exists()) as folder:
                 folder.write_config({**config, **settings})
-                folder.finish(outcome)
+                folder.finish(finished)
         self.write_result(TRADEOFF, result)
         self.remove_checkpoint()
         write_pages(self.path, {PAGE: lambda path: write_tradeoff_page(path, result)})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tabnas.pareto import is_pareto_optimal
 from tabnas.results import TradeoffModel, TradeoffResult
-from tabnas.runs._pipeline import Outcome
+from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._result import (
     chosen_by,
@@ -18,13 +18,16 @@ from tabnas.runs.folders._result import (
 from tabnas.space import find_bottlenecks
 
 
-def build_tradeoff_result(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]) -> TradeoffResult:
+def build_tradeoff_result(
+    tradeoff: PlannedTradeoff, finished_runs: Sequence[FinishedRun]
+) -> TradeoffResult:
     """Return the result of a trade-off, as people and programs read it."""
-    first = outcomes[0]
-    metric, loosest = first.metric, outcomes[-1].plan.feasible.space
-    costs = [costs_with_limits(outcome) for outcome in outcomes]
+    first = finished_runs[0]
+    metric, loosest = first.metric, finished_runs[-1].plan.feasible.space
+    costs = [costs_with_limits(finished) for finished in finished_runs]
     optimal = is_pareto_optimal(
-        [use[tradeoff.cost].value for use in costs], [outcome.chosen.loss for outcome in outcomes]
+        [use[tradeoff.cost].value for use in costs],
+        [finished.chosen.loss for finished in finished_runs],
     ).tolist()
     return TradeoffResult(
         target=summarize_target(first.data, classes=False),
@@ -35,17 +38,19 @@ def build_tradeoff_result(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]
             TradeoffModel(
                 limit=limit,
                 folder=folder_name(limit),
-                architecture=outcome.model.architecture,
+                architecture=finished.model.architecture,
                 costs=use,
-                validation_score=metric.loss(outcome.chosen.loss),
-                scores=outcome.scores.get("network"),
+                validation_score=metric.loss(finished.chosen.loss),
+                scores=finished.scores.get("network"),
                 bottlenecks=tuple(
-                    find_bottlenecks(outcome.model.architecture, outcome.plan.feasible.space.inputs)
+                    find_bottlenecks(
+                        finished.model.architecture, finished.plan.feasible.space.inputs
+                    )
                 ),
                 pareto_optimal=is_optimal,
             )
-            for limit, outcome, use, is_optimal in zip(
-                tradeoff.limits, outcomes, costs, optimal, strict=True
+            for limit, finished, use, is_optimal in zip(
+                tradeoff.limits, finished_runs, costs, optimal, strict=True
             )
         ),
         references={name: one for name, one in first.scores.items() if name != "network"},
@@ -56,13 +61,13 @@ def build_tradeoff_result(tradeoff: PlannedTradeoff, outcomes: Sequence[Outcome]
         seed=first.settings.seed,
         versions=versions(),
         timings={
-            name: round(sum(outcome.seconds.get(name, 0.0) for outcome in outcomes), 3)
-            for name in first.seconds
+            name: round(sum(finished.phase_seconds.get(name, 0.0) for finished in finished_runs), 3)
+            for name in first.phase_seconds
         }
         | {
             f"measured {name}, {folder_name(limit)}": round(us, 3)
-            for limit, outcome in zip(tradeoff.limits, outcomes, strict=True)
-            for name, us in outcome.measured_us.items()
+            for limit, finished in zip(tradeoff.limits, finished_runs, strict=True)
+            for name, us in finished.measured_us.items()
         },
     )
 

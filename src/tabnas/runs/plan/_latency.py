@@ -38,28 +38,28 @@ REPEATS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedCost(LatencyTerms):
+class SavedCost(LatencyTerms):
     """The measured terms of a latency cost, with the overhead of this table's columns."""
 
     overhead_us: Microseconds
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedLatency:
+class SavedLatency:
     """What `config.toml` holds of measured latencies, so that a resumed run measures nothing."""
 
     machine: str
     measured: str
-    latency_us: ResolvedCost | None = None
-    batch_latency_us: ResolvedCost | None = None
+    latency_us: SavedCost | None = None
+    batch_latency_us: SavedCost | None = None
 
     def cost(self, name: str) -> LatencyCost:
         """Return one of the costs."""
-        resolved: ResolvedCost | None = getattr(self, name)
-        if resolved is None:
+        saved: SavedCost | None = getattr(self, name)
+        if saved is None:
             raise DecodeError(f"the plan of the run: latency.{name} is missing; start a new run")
-        terms = {k: v for k, v in vars(resolved).items() if k != "overhead_us"}
-        return LatencyCost(name, LatencyTerms(**terms), resolved.overhead_us)
+        terms = {k: v for k, v in vars(saved).items() if k != "overhead_us"}
+        return LatencyCost(name, LatencyTerms(**terms), saved.overhead_us)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,8 +74,8 @@ class LatencyPlan:
     measure: Measure
 
     @property
-    def resolved(self) -> dict[str, Any]:
-        """All that was measured, fit for TOML: a `ResolvedLatency`."""
+    def saved_latency(self) -> dict[str, Any]:
+        """All that was measured, fit for TOML: a `SavedLatency`."""
         costs = {
             name: to_builtins(cost.terms) | {"overhead_us": cost.overhead_us}
             for name, cost in self.costs.items()
@@ -113,7 +113,7 @@ class LatencyPlan:
 def plan_latency(
     data: PreparedData,
     settings: RunSettings,
-    resolved: ResolvedLatency | None,
+    saved: SavedLatency | None,
     *,
     resume: bool,
     measure: Measure = measure_models,
@@ -121,7 +121,7 @@ def plan_latency(
 ) -> LatencyPlan | None:
     """Return the plan for the latency limits of the settings, or None if there are none.
 
-    If the run is resumed, the costs are those of `resolved`, and nothing is measured.
+    If the run is resumed, the costs are those of `saved`, and nothing is measured.
     `on_fraction` receives how much of the measuring of this machine is done, if it was not measured
     before.
     """
@@ -129,13 +129,13 @@ def plan_latency(
     if not names:
         return None
     if resume:
-        if resolved is None:
+        if saved is None:
             raise DecodeError("the plan of the run: latency is missing; start a new run")
         return LatencyPlan(
-            costs={name: resolved.cost(name) for name in names},
-            machine=resolved.machine,
-            measured_date=resolved.measured,
-            is_local=_is_this_machine(resolved.machine),
+            costs={name: saved.cost(name) for name in names},
+            machine=saved.machine,
+            measured_date=saved.measured,
+            is_local=_is_this_machine(saved.machine),
             sample=data.latency_rows,
             measure=measure,
         )

@@ -10,20 +10,20 @@ from tabnas.errors import TabNASError
 from tabnas.latency import LatencyTerms, Measure
 from tabnas.model import Model
 from tabnas.runs._ranks import ENGINE, Ranks
-from tabnas.runs.plan._plan import Plan, ResolvedPlan
+from tabnas.runs.plan._plan import Plan, SavedPlan
 
-MakePlan = Callable[[ResolvedPlan | None], Plan]
+MakePlan = Callable[[SavedPlan | None], Plan]
 
 
-def share_plan(make_plan: MakePlan, resolved: ResolvedPlan | None, ranks: Ranks) -> Plan:
+def share_plan(make_plan: MakePlan, saved: SavedPlan | None, ranks: Ranks) -> Plan:
     """Return the plan of the first process, on whatever machine the others are."""
-    plan = make_plan(resolved) if ranks.is_first else None
+    plan = make_plan(saved) if ranks.is_first else None
     decisions = None
     if plan is not None:
         is_local = plan.latency is not None and plan.latency.is_local
-        decisions = {"resolved": plan.resolved, "is_local": is_local}
+        decisions = {"saved": plan.saved_plan, "is_local": is_local}
     decisions, _ = ranks.broadcast(decisions)
-    plan = plan or make_plan(ResolvedPlan.decode(decisions["resolved"]))
+    plan = plan or make_plan(SavedPlan.decode(decisions["saved"]))
     if plan.engine != "torch":
         raise TabNASError(
             f"a run in several processes must use the engine torch, got {plan.engine}; give "

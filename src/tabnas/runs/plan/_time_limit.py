@@ -1,0 +1,91 @@
+"""Fit a plan to the time that the user allows: fewer or more epochs, networks and candidates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tabnas.runs.plan._default_plan import make_default_plan
+from tabnas.runs.plan._plan import MAX_EPOCHS, Plan
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.settings import RunSettings
+
+MAX_EPOCH_FACTOR = 4.0
+"""More time makes trainings longer, up to this factor and 500 epochs; then there are more
+candidates."""
+MIN_EPOCH_FACTOR = 0.25
+"""Less time makes trainings shorter, down to this factor; then networks become smaller."""
+MIN_LIMIT_FACTOR, MAX_LIMIT_FACTOR = 1 / 16, 1 / 2
+"""The share of the limits that is left after one step of making networks smaller."""
+MAX_TIME_RATIO = 0.8
+"""Networks of half the size must take at most this share of the time to be worth it."""
+MIN_SPACE_SIZE = 10
+"""Architectures of the smallest space that a short time leads to."""
+
+
+def narrow_to_time(plan: Plan, data: PreparedData, settings: RunSettings) -> Plan:
+    """Return a plan whose largest networks can be trained in time; the user's widths stay."""
+    assert settings.time is not None
+    while settings.widths is None and _epoch_factor(plan, settings.time) < _min_epoch_factor(plan):
+        share = _epoch_factor(plan, settings.time) / _min_epoch_factor(plan)
+        factor = min(MAX_LIMIT_FACTOR, max(MIN_LIMIT_FACTOR, share))
+        narrower = make_default_plan(data, settings, plan.latency, plan.limit_share * factor)
+        is_halved = narrower.largest_parameters <= plan.largest_parameters / 2
+        if is_halved and narrower.seconds_per_step > MAX_TIME_RATIO * plan.seconds_per_step:
+            break  # it is not the network that takes the time
+        if narrower.feasible.space.size <= MIN_SPACE_SIZE:
+            break
+        plan = narrower
+    return plan
+
+
+def fit_time(plan: Plan, seconds: float, *, keep_candidates: bool = False) -> Plan:
+    """Return the plan with trainings and candidates that take about that time."""
+    factor = _epoch_factor(plan, seconds)
+    epoch_factor = min(factor, MAX_EPOCH_FACTOR, MAX_EPOCHS / plan.training.epochs)
+    more = max(1.0, factor / epoch_factor)
+    return replace(
+        plan,
+        search=replace(plan.search, epochs=_scale_epochs(plan.search.epochs, epoch_factor)),
+        training=replace(plan.training, epochs=_scale_epochs(plan.training.epochs, epoch_factor)),
+        candidates=plan.candidates
+        if keep_candidates
+        else min(round(plan.candidates * more), plan.max_candidates),
+    )
+
+
+def _epoch_factor(plan: Plan, seconds: float) -> float:
+    """Return the factor by which trainings must become longer to take that time in all.
+
+    The comparison takes what it takes, but leaves at least half the time to the rest.
+    """
+    left = max(seconds - plan.comparison_seconds, seconds / 2)
+    return left / (sum(plan.estimated_seconds.values()) - plan.comparison_seconds)
+
+
+def _min_epoch_factor(plan: Plan) -> float:
+    """Return how much shorter than planned a training may become."""
+    return max(MIN_EPOCH_FACTOR, 1 / plan.training.epochs)
+
+
+def _scale_epochs(epochs: int, factor: float) -> int:
+    return max(1, round(epochs * factor))
+
+
+def note_short_time(plan: Plan, settings: RunSettings, default_epochs: int) -> tuple[str, ...]:
+    """Return notes on what a short time has cost."""
+    if settings.time is None:
+        return ()
+    notes = []
+    if plan.limit_share < 1:
+        notes.append(
+            f"{settings.time:g} s are too short to train the largest networks within the limits: "
+            f"none of more than {plan.largest_parameters:,} parameters was tried; "
+            "give more time to try larger ones"
+        )
+    if plan.training.epochs < MIN_EPOCH_FACTOR * default_epochs:
+        notes.append(
+            f"{settings.time:g} s are too short for these rows and networks: "
+            f"{plan.training.epochs} of the usual {default_epochs} epochs were trained; give more "
+            "time, or narrower widths"
+        )
+    return tuple(notes)

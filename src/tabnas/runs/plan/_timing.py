@@ -1,0 +1,44 @@
+"""How long parts of a run take: a training step, measured, and the boosted trees, estimated."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from tabnas.feasible import FeasibleSet
+from tabnas.nets import Optimizer, SuperNet
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.settings import RunSettings
+from tabnas.streams import stream
+
+TIMING_SECONDS = 0.15
+"""How long the time of a step is measured."""
+
+# The time of scikit-learn's boosted trees on one core, for each tree and each of its cells.
+TREES = 100  # for each output
+TREE_SECONDS, TREE_CELL_SECONDS = 4e-3, 6e-9
+MAX_TREE_ROWS = 250_000
+
+
+def time_step(
+    data: PreparedData, feasible: FeasibleSet, batch_size: int, optimizer: Optimizer, engine: str
+) -> float:
+    """Measure the seconds of a training step of the largest feasible network."""
+    largest = feasible.most_expensive()
+    net = SuperNet.standalone(largest, data.task, optimizer=optimizer, engine=engine)
+    examples = data.train_in_memory.examples
+    rows = stream(0, "pace").integers(len(examples), size=min(batch_size, len(examples)))
+    net.train_step(largest, examples, rows, 0.0)  # compiles
+    start, steps = perf_counter(), 0
+    while perf_counter() - start < TIMING_SECONDS:
+        net.train_step(largest, examples, rows, 0.0)
+        steps += 1
+    return (perf_counter() - start) / steps
+
+
+def estimate_comparison_seconds(data: PreparedData, settings: RunSettings) -> float:
+    """Return about how long the reference models of the test rows take to train."""
+    if data.test is None or not settings.baselines:
+        return 0.0
+    columns = len(data.encoder.features) + len(data.encoder.categories)
+    cells = min(len(data.train), MAX_TREE_ROWS) * columns
+    return TREES * data.task.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
