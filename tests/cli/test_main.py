@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -169,8 +170,8 @@ def test_every_help_fits_80_columns_and_ends_in_examples_that_can_be_typed(
     assert run(["help", *path]) == 0
     assert capsys.readouterr().out == said
     assert max(map(len, said.splitlines())) <= 80
-    flags = [line for line in said.splitlines() if "<bool>" in line]
-    assert all("completion" in line or "--help" in line for line in flags)  # Typer's own
+    assert "<bool>" not in said
+    assert not re.search("Usage:.*[{]", said)
     assert f"Usage: {' '.join(['tabnas', *path])} " in said
     lines = "\n".join(line.rstrip() for line in said.splitlines())
     examples = lines.partition("\n Examples\n")[2].replace("\\\n", " ").splitlines()

@@ -7,9 +7,35 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 EXAMPLES = "\nFor example:\n"
 """The line of a docstring after which examples follow."""
+
+
+class Command(TyperCommand):
+    """A command whose help has no `<bool>` beside flags and no `{}` around arguments."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _hide_flag_types(super().get_params(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.replace("{", "").replace("}", "") for piece in pieces]
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands with the same help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _hide_flag_types(super().get_params(ctx))
+
+
+def _hide_flag_types(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
 
 
 def add_command(
@@ -21,7 +47,9 @@ def add_command(
 ) -> None:
     """Add a command. Its docstring is the help, in which examples come last."""
     text, _, examples = (inspect.getdoc(command) or "").partition(EXAMPLES)
-    declare = app.command(name, help=text, epilog=format_examples(examples), rich_help_panel=panel)
+    declare = app.command(
+        name, cls=Command, help=text, epilog=format_examples(examples), rich_help_panel=panel
+    )
     declare(command)
 
 

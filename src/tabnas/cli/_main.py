@@ -26,7 +26,7 @@ from tabnas.cli._errors import (
     CommandExitError,
     describe_usage_error,
 )
-from tabnas.cli._help import add_command, format_examples, show_help
+from tabnas.cli._help import CommandGroup, add_command, format_examples, show_help
 from tabnas.cli._ranks import get_rank_and_size
 from tabnas.cli.commands import _paper
 from tabnas.cli.commands._count import count
@@ -67,6 +67,7 @@ tabnas export runs/train income.onnx
 tabnas search --help"""
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Find the best neural network for a table within a hard resource limit.",
     epilog=format_examples(EXAMPLES),
     no_args_is_help=True,
@@ -95,7 +96,6 @@ def _options(
             callback=_print_version,
             is_eager=True,
             help="Show the version and exit.",
-            metavar="",
         ),
     ] = False,
 ) -> None:

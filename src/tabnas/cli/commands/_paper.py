@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabnas.cli._help import EXAMPLES as EXAMPLES_LINE
-from tabnas.cli._help import add_command, format_examples
+from tabnas.cli._help import CommandGroup, add_command, format_examples
 from tabnas.cli.display._formatting import make_console
 from tabnas.cli.options._parsers import at_least, parse_int
 from tabnas.cli.options._shared import Address, Backend, Processes, flag, make_job_config
@@ -33,7 +33,7 @@ TablesFolder = Annotated[
     ),
 ]
 
-app = typer.Typer(no_args_is_help=True, epilog=format_examples(EXAMPLES))
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, epilog=format_examples(EXAMPLES))
 
 
 @app.callback()

@@ -30,7 +30,7 @@ GIGABYTE = 10**9
 
 def flag(*names: str, help: str, panel: str | None = None) -> Any:
     """Declare an option without a value."""
-    return typer.Option(*names, help=help, metavar="", rich_help_panel=panel)
+    return typer.Option(*names, help=help, rich_help_panel=panel)
 
 
 def _limit(parser: Callable[[str], float], help: str) -> Any:
