@@ -143,7 +143,7 @@ def measure_growth(name: str, repeats: int) -> dict[str, object]:
     cases = []
     for value in GROWTH[name]:
         found = [run_in_process(USUAL | {name: value}) for _ in range(repeats)]
-        medians = {key: median(one[key] for one in found) for key in found[0]}
+        medians = {key: median(repeat[key] for repeat in found) for key in found[0]}
         print(f"{name} {value:,}: {medians}", flush=True)
         cases.append({name: value} | medians)
     sizes = [case["architectures"] if name == "widths" else case[name] for case in cases]

@@ -51,7 +51,7 @@ def measure(name: str, folder: Path, seed: int) -> list[dict]:
                 RunSettings(limits={"parameters": limit}, baselines=False, seed=seed)
                 for limit in limits
             ]
-            found = [plan_run(data, one).execute() for one in settings]
+            found = [plan_run(data, limited).execute() for limited in settings]
         else:
             settings = RunSettings(
                 limits={"parameters": limits[0]}, baselines=False, seed=seed, candidates=candidates

@@ -89,7 +89,9 @@ def search_once(run, rule: str, seed: int, alone: Alone) -> dict[str, object]:
     chosen = select(search, 3)
     seconds = perf_counter() - began
     _, training = alone.train(chosen[0], seed)
-    losses = {by: min(alone.loss(one) for one in select(search, 3, by=by)) for by in SELECTIONS}
+    losses = {
+        by: min(alone.loss(network) for network in select(search, 3, by=by)) for by in SELECTIONS
+    }
     return {"seconds": seconds, "training": training, "losses": losses, "chosen": str(chosen[0])}
 
 

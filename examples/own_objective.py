@@ -41,7 +41,7 @@ rng = np.random.default_rng(0)
 for name in ("random", "evolution", "guided"):
     strategy = STRATEGIES[name](feasible, rng=0)
     optimize(
-        strategy, lambda choices: [-hours(space.architecture(one), rng) for one in choices], 60
+        strategy, lambda choices: [-hours(space.architecture(row), rng) for row in choices], 60
     )
     best = strategy.recommend()[0]
     judged = np.mean([hours(best, np.random.default_rng(seed)) for seed in range(30)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tabnas.cli._source import Source
+from tabnas.cli._data_source import DataSource
 from tabnas.errors import TabNASError
 
 
@@ -18,4 +18,4 @@ from tabnas.errors import TabNASError
 )  # fmt: skip
 def test_malformed_sources_are_refused(section: Any) -> None:
     with pytest.raises(TabNASError, match=r"config\.toml"):
-        Source.from_dict(section)
+        DataSource.from_dict(section)

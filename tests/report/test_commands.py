@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tabnas.cli._data_source import DataSource
 from tabnas.cli._main import run
-from tabnas.cli._source import Source
 from tabnas.cli.options._search_options import SearchOptions
 from tabnas.data import Shares, read_table
 from tabnas.errors import TabNASError
@@ -116,7 +116,7 @@ def parse_command(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any,
     calls: list[tuple[Any, ...]] = []
 
     def record(
-        source: Source,
+        source: DataSource,
         settings: RunSettings,
         tradeoff: TradeoffSettings | None = None,
         **options: Any,
@@ -125,7 +125,7 @@ def parse_command(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any,
         calls.append((settings, source, *several))
         raise ParsedError("as far as parsing goes")
 
-    monkeypatch.setattr(Source, "plan", record)
+    monkeypatch.setattr(DataSource, "plan", record)
 
     def parse(command: str) -> tuple[Any, ...]:
         if command.startswith("import subprocess"):

@@ -95,20 +95,21 @@ def test_limitations_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen_by", "refit", "test_rows", "n_learned", "n_scored"),
+    ("folds", "refit", "test_rows", "n_learned", "n_scored"),
     [
-        ("5-fold cross-validation", False, 90, 400, 400),
-        ("5-fold cross-validation", True, 90, 490, 400),
-        ("5-fold cross-validation", True, 0, 400, 400),  # no further rows
-        ("validation rows", False, 90, 300, 300),
-        ("validation rows", True, 90, 490, 300),
+        (5, False, 90, 400, 400),
+        (5, True, 90, 490, 400),
+        (5, True, 0, 400, 400),  # no further rows
+        (0, False, 90, 300, 300),
+        (0, True, 90, 490, 300),
     ],
 )
 def test_the_card_counts_the_rows_that_the_final_weights_learned_from(
-    chosen_by: str, refit: bool, test_rows: int, n_learned: int, n_scored: int
+    folds: int, refit: bool, test_rows: int, n_learned: int, n_scored: int
 ) -> None:
     rows = {"training": 300, "validation": 100, "test": test_rows}
-    result = make_result(chosen_by=chosen_by, trained_on_all_rows=refit, rows=rows)
+    plan = make_result()["plan"] | {"folds": folds}
+    result = make_result(plan=plan, trained_on_all_rows=refit, rows=rows)
     text = make_card(result if test_rows else result | {"scores": {}, "diagnostics": None})
     assert f"It was trained on {n_learned} rows only." in text
     assert f"The final weights were trained on {n_learned} rows." in text

@@ -66,18 +66,19 @@ def test_a_cost_without_a_limit_is_within_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen_by", "refit", "scored", "final"),
+    ("folds", "refit", "scored", "final"),
     [
-        ("validation rows", False, 300, 300),
-        ("validation rows", True, 300, 490),
-        ("5-fold cross-validation", False, 400, 400),
-        ("5-fold cross-validation", True, 400, 490),
+        (0, False, 300, 300),
+        (0, True, 300, 490),
+        (5, False, 400, 400),
+        (5, True, 400, 490),
     ],
 )
 def test_rows_that_weights_were_trained_on(
-    chosen_by: str, refit: bool, scored: int, final: int
+    folds: int, refit: bool, scored: int, final: int
 ) -> None:
-    result = decode_result(make_result(chosen_by=chosen_by, trained_on_all_rows=refit))
+    plan = make_result()["plan"] | {"folds": folds}
+    result = decode_result(make_result(plan=plan, trained_on_all_rows=refit))
     assert (result.scored_fit_rows, result.final_fit_rows) == (scored, final)
     assert result.is_refitted is refit
 

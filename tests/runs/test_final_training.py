@@ -10,8 +10,8 @@ import pytest
 from tabnas.model import apply_temperature
 from tabnas.nets import TrainingRows
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
-from tabnas.runs._final_training import FinalModel, train_final_model
-from tabnas.runs.candidates._training import Candidate, make_final_trainer
+from tabnas.runs._final_training import FinalModel, make_final_trainer, train_final_model
+from tabnas.runs.candidates._training import Candidate
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
 

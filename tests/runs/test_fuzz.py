@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from tabnas.cli._source import Source
+from tabnas.cli._data_source import DataSource
 from tabnas.errors import TabNASError
 from tabnas.results import RunResult
 from tabnas.runs import (
@@ -181,7 +181,7 @@ def make_config(path: Path) -> dict[str, Any]:
         drop=("day",),
         baselines=False,
     )
-    source = Source(data=str(path), target="kind", task=None, validation=None, test=None)
+    source = DataSource(data=str(path), target="kind", task=None, validation=None, test=None)
     return {"data": source.to_dict(), "settings": settings.to_dict(), "plan": SHORT}
 
 
@@ -199,10 +199,10 @@ def test_damaged_configs_are_refused_or_feasible(tmp_path: Path) -> None:
         (tmp_path / "config.toml").write_bytes(content)
         with record_outcome(is_accepted):
             loaded = load_config(tmp_path)
-            source = Source.from_dict(loaded.get("data", {}))
+            source = DataSource.from_dict(loaded.get("data", {}))
             settings = RunSettings.from_dict(loaded.get("settings", {}))
             if number < 150 * REPEATS:
-                run = source.plan(settings, saved_plan=loaded.get("plan"))
+                run = source.load_and_plan(settings, saved_plan=loaded.get("plan"))
                 budget, space = settings.budget, run.plan.feasible.space
                 assert budget.admits(space, run.plan.feasible.most_expensive())
     assert not all(is_accepted)

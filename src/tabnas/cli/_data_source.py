@@ -31,7 +31,7 @@ CATEGORY_KINDS = ("categorical", "hashed")
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """The table of a run as named on the command line, with its target and held-out files.
 
     One of the tables may be `-`. It is read from standard input, also when the run is resumed.
@@ -43,7 +43,7 @@ class Source:
     validation: Path | None = None
     test: Path | None = None
 
-    def plan(
+    def load_and_plan(
         self,
         settings: RunSettings,
         tradeoff: TradeoffSettings | None = None,
@@ -98,7 +98,7 @@ class Source:
         return [name for name in TABLE_FIELDS if str(getattr(self, name)) == DASH]
 
     @contextmanager
-    def _copy_stdin(self) -> Iterator[Source]:
+    def _copy_stdin(self) -> Iterator[DataSource]:
         """Yield this source with a temporary file in place of standard input."""
         names = self.stdin_tables
         if len(names) > 1:
@@ -175,7 +175,7 @@ class Source:
                     )
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Source:
+    def from_dict(cls, values: Mapping[str, Any]) -> DataSource:
         """Return the source that `to_dict` has written; refuse anything else."""
         return decode(cls, values, source="config.toml: data")
 

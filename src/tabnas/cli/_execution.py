@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from tabnas.cli._data_source import DataSource
 from tabnas.cli._errors import INTERRUPTED, RANK_LOST, TERMINATED, CommandExitError
 from tabnas.cli._ranks import recovery_advice, resume_command
-from tabnas.cli._source import Source
 from tabnas.cli.display._formatting import make_console
 from tabnas.decoding import to_builtins
 from tabnas.formatting import sanitize
@@ -61,7 +61,7 @@ def report_interruption(
 
 def execute(
     folder: RunFolder,
-    source: Source,
+    source: DataSource,
     settings: RunSettings,
     output: OutputOptions,
     *,
@@ -94,7 +94,7 @@ def execute(
         run_progress(console, quiet=output.quiet or output.as_json, cost=cost) as on_progress,
     ):
         status = StatusFile(folder.path, on_progress)
-        planned = source.plan(
+        planned = source.load_and_plan(
             settings, tradeoff, saved_plan=saved_plan, on_progress=status, ranks=ranks
         )
         _, result = execute_in_folder(
@@ -128,7 +128,7 @@ def print_result(result: RunResult | TradeoffResult, folder: str, output: Output
 
 
 def print_plan(
-    source: Source,
+    source: DataSource,
     settings: RunSettings,
     output: OutputOptions,
     tradeoff: TradeoffSettings | None = None,
@@ -139,18 +139,20 @@ def print_plan(
 
     quiet = output.quiet or output.as_json
     with run_progress(make_console(stderr=True), quiet=quiet, cost="") as on_progress:
-        facts = describe_planned(source.plan(settings, tradeoff, on_progress=on_progress))
+        facts = describe_planned(source.load_and_plan(settings, tradeoff, on_progress=on_progress))
     if output.as_json:
         typer.echo(json.dumps(facts, indent=2))
     else:
         print_planned(make_console(), facts)
 
 
-def run_secondary_rank(folder: str, source: Source, settings: RunSettings, ranks: Ranks) -> None:
+def run_secondary_rank(
+    folder: str, source: DataSource, settings: RunSettings, ranks: Ranks
+) -> None:
     """Execute the same run in another process; the first one writes the folder and prints."""
     from tabnas.runs import PlannedRun, RunCheckpoint
 
     with report_interruption(make_console(stderr=True), folder, ranks):
-        run = source.plan(settings, ranks=ranks)
+        run = source.load_and_plan(settings, ranks=ranks)
         assert isinstance(run, PlannedRun)
         run.assist(RunCheckpoint(identity=run.identity(), ranks=ranks))

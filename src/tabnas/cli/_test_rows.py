@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tabnas.cli._source import Source
+from tabnas.cli._data_source import DataSource
 from tabnas.cli._tables import is_local
 from tabnas.data import LabelledRows, Table, find_labelled_rows
 from tabnas.errors import TabNASError
@@ -51,7 +51,7 @@ def load_test_rows(run: Path) -> CheckRows:
     """
     try:
         config = load_config(run)
-        source = Source.from_dict(config.get("data", {}))
+        source = DataSource.from_dict(config.get("data", {}))
         settings = RunSettings.from_dict(config.get("settings", {}))
     except TabNASError:
         return CheckRows(rows=None, description="the folder names no table")
@@ -88,7 +88,7 @@ def _expand_limits(settings: RunSettings, config: Mapping[str, Any]) -> list[Run
 
 
 def _load_store_rows(
-    source: Source, choices: Sequence[RunSettings], run: Path, digest: Any
+    source: DataSource, choices: Sequence[RunSettings], run: Path, digest: Any
 ) -> CheckRows | None:
     """Return the encoded test rows of a store; None if the run has read another one."""
     unlimited = prepare_unlimited(open_store(source.data), choices[0])
@@ -104,7 +104,7 @@ def _load_store_rows(
     return None
 
 
-def _load_table_rows(source: Source, settings: RunSettings) -> tuple[Table, str]:
+def _load_table_rows(source: DataSource, settings: RunSettings) -> tuple[Table, str]:
     """Return the test rows of the table, and the digest of all rows as the run prepares them."""
     table, target = source.load_table(settings)
     data, validation, test = source.label_tables(table, target, settings)

@@ -96,7 +96,7 @@ class GroundTruth:
     def find(self, choices: IntArray) -> IntArray:
         """Return the indices of the architectures with these choices, [...].
 
-        The index is -1 for choices that are no architecture: a layer follows an absent one.
+        The index is -1 for choices that are not an architecture: a layer follows an absent one.
         """
         return np.asarray(self._index[tuple(np.moveaxis(choices, -1, 0))])
 
@@ -121,7 +121,7 @@ class GroundTruth:
         often than not, so only the others count, and the regret may be negative.
         """
         losses = self.losses[part]
-        inside = np.array([budget.admits(self.space, one) for one in self.architectures])
+        inside = np.array([budget.admits(self.space, network) for network in self.architectures])
         best = int(np.where(inside, losses.mean(axis=1), np.inf).argmin())
         others = np.arange(losses.shape[1]) != (-1 if selection_seed is None else selection_seed)
         means = losses[:, others].mean(axis=1)

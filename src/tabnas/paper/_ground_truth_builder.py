@@ -42,7 +42,7 @@ class GroundTruthBuilder:
     out
         The folder of the file.
     max_trainings
-        Stop after so many trainings; by default all are made.
+        Stop after this many trainings; by default all are made.
     """
 
     def __init__(

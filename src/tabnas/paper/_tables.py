@@ -144,7 +144,7 @@ class PreparedTable:
         """Return a search within the limit that has not started."""
         return Search(self.feasible, self.training, self.validation, settings)
 
-    def train(self, architecture: Architecture, *, seed: int) -> TrainingResult:
+    def train(self, architecture: Architecture, *, seed: int) -> StandaloneScore:
         """Train an architecture stand-alone, and evaluate it after its last epoch."""
         config = self.config
         net = SuperNet.standalone(
@@ -158,7 +158,7 @@ class PreparedTable:
         loss = float(net.loss(architecture, self.validation))
         predicted = probabilities(net.logits(architecture, self.validation))
         scores = score(self.target, self.y, predicted, None, resamples=1)
-        return TrainingResult(loss=loss, balanced_error=scores["balanced_error"].value)
+        return StandaloneScore(loss=loss, balanced_error=scores["balanced_error"].value)
 
     def losses(self, architecture: Architecture, trainings: int) -> list[float]:
         """Return the losses of several trainings, with seeds 0, 1, ..."""
@@ -166,8 +166,8 @@ class PreparedTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingResult:
-    """The result of a stand-alone training on the validation rows."""
+class StandaloneScore:
+    """The scores of a stand-alone training on the validation rows."""
 
     loss: float
     balanced_error: float

@@ -25,7 +25,6 @@ from tabnas.space import Architecture
 RESULT_FORMAT = 2
 """The version of the format of `result.json`."""
 MAX_CANDIDATES = 10_000
-CROSS_VALIDATION = "cross-validation"
 MEASURED_PREFIX = "measured "
 """Latencies of the finished model are among the timings, under this prefix."""
 
@@ -184,7 +183,7 @@ class RunResult:
     @property
     def is_cross_validated(self) -> bool:
         """Whether candidates were compared by cross-validation."""
-        return CROSS_VALIDATION in self.chosen_by
+        return self.plan.folds > 0
 
     @property
     def scored_fit_rows(self) -> int:

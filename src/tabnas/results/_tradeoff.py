@@ -39,7 +39,9 @@ class TradeoffModel:
         if not FOLDER.fullmatch(self.folder):
             raise ValueError(f"folder must be named like limit-2000, got {self.folder!r}")
         if any(not 1 <= layer <= self.architecture.depth for layer in self.bottlenecks):
-            raise ValueError("bottlenecks must be numbers of hidden layers")
+            raise ValueError(
+                f"bottlenecks must be numbers of hidden layers, got {list(self.bottlenecks)}"
+            )
 
     @property
     def is_within_limits(self) -> bool:

@@ -10,7 +10,7 @@ from tabnas.decoding import decode
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import Microseconds
 from tabnas.model import Model, apply_temperature
-from tabnas.nets import NonFiniteLossError
+from tabnas.nets import NonFiniteLossError, Trainer, TrainingRows
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import (
     Progress,
@@ -22,13 +22,14 @@ from tabnas.runs._progress import (
 from tabnas.runs.candidates._training import (
     Candidate,
     Weights,
-    build_model,
-    make_final_trainer,
+    make_trainer,
 )
-from tabnas.runs.checkpoints._run_checkpoint import StepStore, reject_malformed
+from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
-from tabnas.runs.prepare._prepared_data import TrainingSource
+from tabnas.runs.plan._plan import Plan, TrainingPlan
+from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource
+from tabnas.space import Architecture
 
 LATENCY_STEP = "latency"
 """The step of the checkpoint that holds measured latencies of trained models."""
@@ -50,7 +51,7 @@ def train_final_model(
     run: RunContext,
     ranked: Sequence[Candidate],
     on_progress: ProgressCallback,
-    checkpoint: StepStore,
+    checkpoint: StepCheckpoint,
     seconds: dict[str, float],
 ) -> FinalModel:
     """Return the model of the best candidate whose file meets the latency limits when measured."""
@@ -95,12 +96,12 @@ def _note_unmeasured(latency: LatencyPlan) -> str:
 def _all_violate(
     ranked: Sequence[Candidate], measured: Mapping[str, Latencies], check: LatencyCheck
 ) -> bool:
-    names = [str(one.architecture) for one in ranked]
+    names = [str(candidate.architecture) for candidate in ranked]
     return all(name in measured and check.violations(measured[name]) for name in names)
 
 
 def _load_latencies(
-    checkpoint: StepStore, ranked: Sequence[Candidate], check: LatencyCheck
+    checkpoint: StepCheckpoint, ranked: Sequence[Candidate], check: LatencyCheck
 ) -> dict[str, Latencies]:
     """Return what earlier processes have measured of trained models, by architecture."""
     if LATENCY_STEP not in checkpoint:
@@ -111,7 +112,7 @@ def _load_latencies(
             checkpoint.result(LATENCY_STEP),
             source="the measured latencies",
         )
-        if not set(measured) <= {str(one.architecture) for one in ranked}:
+        if not set(measured) <= {str(candidate.architecture) for candidate in ranked}:
             raise TabNASError("the measured latencies are not those of candidates")
         if any(set(latencies) != set(check.limits) for latencies in measured.values()):
             raise TabNASError("the measured latencies are not those of the limited costs")
@@ -123,7 +124,7 @@ def _train(
     ranked: Sequence[Candidate],
     index: int,
     on_progress: ProgressCallback,
-    checkpoint: StepStore,
+    checkpoint: StepCheckpoint,
     seconds: dict[str, float],
 ) -> FinalModel:
     """Train a candidate for the last time: for evaluation, then on all rows if wanted."""
@@ -163,7 +164,7 @@ def _train_for_evaluation(
     chosen: Candidate,
     index: int,
     on_progress: ProgressCallback,
-    checkpoint: StepStore,
+    checkpoint: StepCheckpoint,
 ) -> Weights:
     """Train on all rows of the folds; without folds, once more on the training rows."""
     rows: TrainingSource = run.data.train_and_validation if run.plan.folds else run.data.train
@@ -184,7 +185,7 @@ def _train_on(
     chosen: Candidate,
     index: int,
     on_progress: ProgressCallback,
-    checkpoint: StepStore,
+    checkpoint: StepCheckpoint,
 ) -> Weights:
     """Return the weights of the chosen architecture, trained on these rows."""
     name = phase if index == 0 else f"{phase} {index + 1}"
@@ -196,3 +197,24 @@ def _train_on(
         on_fraction(1.0)
         checkpoint.record(name, {}, trainer.net.weights())
     return checkpoint.arrays(name)
+
+
+def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: TrainingPlan) -> Trainer:
+    """Return a training on these rows that stops after the best epoch of the candidate."""
+    training = replace(plan.training, stop_after=candidate.stop_after)
+    return make_trainer(candidate.architecture, rows, plan, training)
+
+
+def build_model(
+    weights: Weights, architecture: Architecture, data: PreparedData, plan: Plan
+) -> Model:
+    """Return the network with its encoder; raise an error if it exceeds a limit."""
+    limits = {limit.cost.name: limit.upper for limit in plan.feasible.budget.limits}
+    return Model(
+        encoder=data.encoder,
+        target=data.target,
+        architecture=architecture,
+        dimensions=data.dimensions,
+        weights=weights,
+        limits=limits,
+    )

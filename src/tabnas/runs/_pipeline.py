@@ -28,7 +28,7 @@ from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
-from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepStore
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepCheckpoint
 from tabnas.runs.evaluation._scores import (
     References,
     diagnose_network,
@@ -196,7 +196,7 @@ def train_and_evaluate(
     run: RunContext,
     search: SearchResult,
     on_progress: ProgressCallback,
-    checkpoint: StepStore,
+    checkpoint: StepCheckpoint,
     seconds: dict[str, float],
     *,
     earlier: Sequence[tuple[Candidate, float]] = (),

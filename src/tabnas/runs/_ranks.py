@@ -48,13 +48,13 @@ class Ranks:
         """Whether this process writes files and prints."""
         return self.rank == 0
 
-    def broadcast(self, facts: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
-        """Return the values (JSON) and arrays of the first process."""
-        return facts, dict(arrays or {})
+    def broadcast(self, value: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
+        """Return the value (JSON) and arrays of the first process."""
+        return value, dict(arrays or {})
 
-    def all_gather(self, facts: Any) -> list[Any]:
+    def all_gather(self, value: Any) -> list[Any]:
         """Return the values of all processes, by rank."""
-        return [facts]
+        return [value]
 
     def all_reduce_max(self, number: int) -> int:
         """Return the largest number of all processes."""
@@ -97,13 +97,13 @@ class DistributedRanks(Ranks):
         self._group = group
         self._store = store
 
-    def broadcast(self, facts: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
-        message = pack({"facts": facts}, arrays or {}) if self.is_first else b""
+    def broadcast(self, value: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
+        message = pack({"value": value}, arrays or {}) if self.is_first else b""
         received, received_arrays = unpack(self._group.broadcast(message))
-        return received["facts"], received_arrays
+        return received["value"], received_arrays
 
-    def all_gather(self, facts: Any) -> list[Any]:
-        messages = self._group.all_gather_bytes(json.dumps(facts).encode())
+    def all_gather(self, value: Any) -> list[Any]:
+        messages = self._group.all_gather_bytes(json.dumps(value).encode())
         return [json.loads(message) for message in messages]
 
     def all_reduce_max(self, number: int) -> int:
@@ -191,9 +191,9 @@ def _threads(size: int) -> int:
     return max(1, cores // (int(local) if local.isdecimal() and int(local) else size))
 
 
-def _wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Return whether a condition becomes true within some seconds."""
-    end = monotonic() + seconds
+def _wait_until(condition: Callable[[], bool], timeout: float) -> bool:
+    """Return whether a condition becomes true within `timeout` seconds."""
+    end = monotonic() + timeout
     while not condition():
         if monotonic() > end:
             return False

@@ -22,7 +22,7 @@ from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import (
     RunCheckpoint,
     ScopedCheckpoint,
-    StepStore,
+    StepCheckpoint,
     reject_malformed,
 )
 from tabnas.runs.evaluation._scores import score_references
@@ -39,7 +39,7 @@ from tabnas.runs.search._search_step import (
     run_search,
     save_when_infeasible,
 )
-from tabnas.runs.search._trace import Trace
+from tabnas.runs.search._snapshots import SnapshotRecorder
 from tabnas.search import FrozenSearch
 from tabnas.settings import RunSettings
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
@@ -144,13 +144,13 @@ def plan_tradeoff(
     for number, (prepared, group) in enumerate(_group_by_embeddings(unlimited, all_settings)):
         plans: list[Plan] = []
         numbers = _get_group_plan(earlier, number)
-        for one in group:
-            plan = make_plan(prepared, one, numbers, measure=measure, on_fraction=on_fraction)
+        for limited in group:
+            plan = make_plan(prepared, limited, numbers, measure=measure, on_fraction=on_fraction)
             plans.append(replace(plan, candidates=settings.candidates or CANDIDATES))
             numbers = SavedPlan.decode(plans[0].saved_plan)  # measure once for the group
         runs += [
-            PlannedRun(settings=one, data=prepared, plan=plan, metric=metric)
-            for one, plan in zip(group, _share_supernet(plans), strict=True)
+            PlannedRun(settings=limited, data=prepared, plan=plan, metric=metric)
+            for limited, plan in zip(group, _share_supernet(plans), strict=True)
         ]
     return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - start)
 
@@ -249,7 +249,7 @@ def _execute(
         if finished_runs and finished_runs[-1].data is not run.data:
             with measure_seconds(seconds, "candidates"):
                 candidates = train_candidates(run, search.architectures, on_limit_progress, scope)
-            if min(one.loss for one in candidates) <= finished_runs[-1].chosen.loss:
+            if min(candidate.loss for candidate in candidates) <= finished_runs[-1].chosen.loss:
                 earlier = []
             else:  # wider embeddings did not pay
                 run = _reuse_embeddings(run, finished_runs[-1])
@@ -300,7 +300,7 @@ def _carry_over(finished: FinishedRun) -> list[tuple[Candidate, float]]:
 
 
 def _search_group(
-    runs: Sequence[RunContext], on_progress: ProgressCallback, checkpoint: StepStore
+    runs: Sequence[RunContext], on_progress: ProgressCallback, checkpoint: StepCheckpoint
 ) -> list[SearchResult]:
     """Train one SuperNet with children of all limits of a group, and a policy for each limit."""
     *tighter, loosest = runs
@@ -311,7 +311,7 @@ def _search_group(
                 load_search_result(result, run.plan.feasible)
                 for result, run in zip(results, runs, strict=True)
             ]
-    search, trace = run_search(loosest, on_progress, checkpoint)
+    search, recorder = run_search(loosest, on_progress, checkpoint)
     searches: list[SearchResult] = []
     for run in tighter:
         frozen = FrozenSearch(
@@ -321,12 +321,12 @@ def _search_group(
             run.plan.search,
             steps=search.policy_steps,
         )
-        frozen_trace = Trace(frozen)
-        frozen.run(frozen_trace.on_step)
+        frozen_recorder = SnapshotRecorder(frozen)
+        frozen.run(frozen_recorder.on_step)
         with save_when_infeasible(checkpoint):
-            searches.append(propose_candidates(frozen, run, frozen_trace, on_progress))
+            searches.append(propose_candidates(frozen, run, frozen_recorder, on_progress))
     with save_when_infeasible(checkpoint):
-        searches.append(propose_candidates(search, loosest, trace, on_progress))
+        searches.append(propose_candidates(search, loosest, recorder, on_progress))
     checkpoint.record("search", searches)
     if loosest.plan.latency is not None:
         checkpoint.save()  # a resumed run must not measure again and decide otherwise

@@ -56,11 +56,11 @@ class Setting:
         elif self.kind == "widths":
             if len(value) > (self.maximum or len(value)):
                 raise TabNASError(
-                    f"{self.name} must be at most {self.maximum:,} numbers, got {len(value):,}"
+                    f"{self.name} may have at most {self.maximum:,} numbers, got {len(value):,}"
                 )
         elif self.kind == "names":
-            for one in value:
-                check_type(f"each name of {self.name}", one, str, "a text")
+            for name in value:
+                check_type(f"each name of {self.name}", name, str, "a text")
         else:
             check_type(self.name, value, str, "a text")
             if self.choices is not None and value not in self.choices():

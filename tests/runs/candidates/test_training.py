@@ -12,10 +12,10 @@ from tabnas.data import ClassTarget, Shares, Table
 from tabnas.model import METRICS, default_metric, fit_temperature, primary_loss
 from tabnas.nets import Constant, SuperNet
 from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
+from tabnas.runs._final_training import make_final_trainer
 from tabnas.runs.candidates._training import (
     CrossValidation,
     make_candidate_training,
-    make_final_trainer,
     split_folds,
 )
 from tabnas.runs.plan._plan import Plan

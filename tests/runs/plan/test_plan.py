@@ -248,5 +248,5 @@ def test_malformed_resolved_plans_are_refused(numbers: Any, run: PlannedRun) -> 
 def test_a_search_that_does_not_fit_into_memory_is_refused() -> None:
     data = LabelledTable.from_table(make_table(60).drop(["value"]), "kind")
     settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
-    with pytest.raises(TabNASError, match="the SuperNet must take at most"):
+    with pytest.raises(TabNASError, match="the SuperNet may take at most"):
         plan_run(data, settings)

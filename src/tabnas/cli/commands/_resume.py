@@ -79,8 +79,8 @@ def resume(
 
 
 def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Ranks) -> None:
+    from tabnas.cli._data_source import DataSource
     from tabnas.cli._execution import execute
-    from tabnas.cli._source import Source
     from tabnas.runs import (
         RunFolder,
         RunSettings,
@@ -112,7 +112,7 @@ def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Rank
         check_single_process("resume of a trade-off")
     with (RunFolder if tradeoff is None else TradeoffFolder)(run, resume=True) as folder:
         config = load_config(run)
-        source = Source.from_dict(config.get("data", {}))
+        source = DataSource.from_dict(config.get("data", {}))
         settings = RunSettings.from_dict(config.get("settings", {}))
         if tradeoff is None:
             message = {"data": source.to_dict(), "settings": settings.to_dict()}
@@ -142,14 +142,17 @@ def _print_finished(run: Path, output: OutputOptions) -> None:
 
 def _join_as_secondary(ranks: Ranks) -> None:
     """Take part as another process; the first sends what is in the folder."""
+    from tabnas.cli._data_source import DataSource
     from tabnas.cli._execution import run_secondary_rank
-    from tabnas.cli._source import Source
     from tabnas.runs import RunSettings
 
     message, _ = ranks.broadcast(None)
     if message is None:  # the run was finished already
         return
-    source, settings = Source.from_dict(message["data"]), RunSettings.from_dict(message["settings"])
+    source, settings = (
+        DataSource.from_dict(message["data"]),
+        RunSettings.from_dict(message["settings"]),
+    )
     run_secondary_rank(message["folder"], source, settings, ranks)
 
 

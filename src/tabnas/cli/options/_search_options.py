@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, get_args, get_type_hints
 
-from tabnas.cli._source import Source
+from tabnas.cli._data_source import DataSource
 from tabnas.cli.options import _shared as options
 from tabnas.cli.options._parsers import (
     add_named_limits,
@@ -78,7 +78,7 @@ class SearchOptions:
 
     def to_settings(
         self, limits: dict[str, float], *, default_workers: int = 1
-    ) -> tuple[RunSettings, Source]:
+    ) -> tuple[RunSettings, DataSource]:
         """Return the settings of the run and the source of its rows; refuse contradictions."""
         if self.time_column and self.group_column:
             raise TabNASError(
@@ -106,7 +106,7 @@ class SearchOptions:
             ),
             **{"workers": default_workers} | values | {"drop": parse_names(values.get("drop"))},
         )
-        return settings, Source(self.data, self.target, self.task, validation_file, test_file)
+        return settings, DataSource(self.data, self.target, self.task, validation_file, test_file)
 
     def to_output(self) -> OutputOptions:
         """Return what to print and how often to save; with --quiet, silence warnings as well."""
@@ -146,7 +146,7 @@ def with_search_options(
         @wraps(command)
         def flat(**values: Any) -> None:
             search_options = SearchOptions(
-                settings={one.name: values.pop(one.name) for one in settings},
+                settings={setting.name: values.pop(setting.name) for setting in settings},
                 **{option.name: values.pop(option.name) for option in shared},
             )
             command(search_options, **values)  # type: ignore[call-arg]
@@ -165,7 +165,7 @@ def with_search_options(
 
 def _make_parameter(setting: Setting) -> inspect.Parameter:
     """Return the parameter of a command, as Typer reads it, that sets a run setting."""
-    # an empty list and the number of workers are no defaults of an option
+    # an empty list and the number of workers are not defaults of an option
     is_optional = setting.default in (None, ()) or setting.name == "workers"
     kind: Any = get_type(setting)
     return inspect.Parameter(

@@ -17,7 +17,7 @@ from tabnas.runs.candidates._train_candidates import (
     run_training,
 )
 from tabnas.runs.candidates._training import Candidate, make_candidate_training
-from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepStore, reject_malformed
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepCheckpoint, reject_malformed
 from tabnas.runs.plan._plan import TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult
@@ -30,7 +30,7 @@ Job = tuple[int, int, Architecture]
 def train_in_parallel(
     runs: Sequence[RunContext],
     searches: Sequence[SearchResult],
-    scopes: Sequence[StepStore],
+    scopes: Sequence[StepCheckpoint],
     checkpoint: RunCheckpoint,
     on_progress: ProgressCallback,
     job_config: JobConfig,
@@ -40,21 +40,21 @@ def train_in_parallel(
     Later steps find all candidates there, as if they had been trained one by one.
     """
     all_jobs: list[Job] = [
-        (limit, k, architecture)
-        for limit, search in enumerate(searches)
+        (limit_index, k, architecture)
+        for limit_index, search in enumerate(searches)
         for k, architecture in enumerate(search.architectures)
     ]
     jobs = [job for job in all_jobs if candidate_step(job[1]) not in scopes[job[0]]]
     shared = {id(run.data): _training_data(run.data) for run in runs}
     data = tuple(shared[id(run.data)] for run in runs)
-    recipes = tuple(run.plan.training_plan for run in runs)
-    train = partial(_train, data, recipes, runs[0].metric.name)
+    plans = tuple(run.plan.training_plan for run in runs)
+    train = partial(_train, data, plans, runs[0].metric.name)
     left = len(jobs)
     on_progress(Progress("candidates", 1 - left / max(1, len(all_jobs)), note="in parallel"))
-    for (limit, k, _), candidate in run_jobs(
+    for (limit_index, k, _), candidate in run_jobs(
         train, jobs, job_config, on_poll=checkpoint.save_if_due
     ):
-        _record(k, candidate, len(searches[limit].architectures), scopes[limit])
+        _record(k, candidate, len(searches[limit_index].architectures), scopes[limit_index])
         checkpoint.save()  # an hour on a cluster must not be lost with this process
         left -= 1
         on_progress(
@@ -68,17 +68,17 @@ def _training_data(data: PreparedData) -> PreparedData:
 
 
 def _train(
-    data: Sequence[PreparedData], recipes: Sequence[TrainingPlan], metric: str, job: Job
+    data: Sequence[PreparedData], plans: Sequence[TrainingPlan], metric_name: str, job: Job
 ) -> Candidate:
     """Train one candidate, in a worker."""
-    limit, _, architecture = job
-    chosen_by = get_metric(metric, data[limit].target.task)
+    limit_index, _, architecture = job
+    metric = get_metric(metric_name, data[limit_index].target.task)
     return run_training(
-        make_candidate_training(architecture, data[limit], recipes[limit], chosen_by)
+        make_candidate_training(architecture, data[limit_index], plans[limit_index], metric)
     )
 
 
-def _record(k: int, candidate: Candidate, count: int, scope: StepStore) -> None:
+def _record(k: int, candidate: Candidate, count: int, scope: StepCheckpoint) -> None:
     """Record a candidate; only the best so far keeps its weights, of equals the first."""
     with reject_malformed():
         others = {

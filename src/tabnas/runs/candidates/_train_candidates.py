@@ -20,7 +20,7 @@ from tabnas.runs.candidates._training import (
     StepCallback,
     make_candidate_training,
 )
-from tabnas.runs.checkpoints._run_checkpoint import StepStore, reject_malformed
+from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._plan import Plan
 from tabnas.space import Architecture
 
@@ -39,7 +39,7 @@ def train_candidates(
     run: RunContext,
     architectures: Sequence[Architecture],
     on_progress: ProgressCallback,
-    checkpoint: StepStore,
+    checkpoint: StepCheckpoint,
 ) -> list[Candidate]:
     """Train every architecture stand-alone; only the best candidate keeps its weights."""
     candidates: list[Candidate] = []
@@ -87,7 +87,7 @@ def run_training(
         return Candidate.diverged(training.architecture)
 
 
-def record_candidate(name: str, candidate: Candidate, checkpoint: StepStore) -> None:
+def record_candidate(name: str, candidate: Candidate, checkpoint: StepCheckpoint) -> None:
     """Store a candidate, with its weights if it has them."""
     record = CandidateRecord(
         candidate.loss, candidate.stop_after, candidate.temperature, candidate.seconds
@@ -96,7 +96,7 @@ def record_candidate(name: str, candidate: Candidate, checkpoint: StepStore) -> 
 
 
 def _load_candidate(
-    architecture: Architecture, name: str, plan: Plan, checkpoint: StepStore
+    architecture: Architecture, name: str, plan: Plan, checkpoint: StepCheckpoint
 ) -> Candidate:
     """Return a candidate that an earlier process has trained."""
     weights = checkpoint.arrays(name) or None
@@ -105,7 +105,10 @@ def _load_candidate(
         if isnan(record.loss):
             raise TabNASError(f"{name}: loss must be a number, got nan")
         if not 1 <= record.stop_after <= plan.training.epochs:
-            raise TabNASError(f"{name}: stop_after must be an epoch of the plan")
+            raise TabNASError(
+                f"{name}: stop_after must be an epoch of the plan, from 1 to "
+                f"{plan.training.epochs}, got {record.stop_after}"
+            )
     return Candidate(architecture=architecture, weights=weights, **vars(record))
 
 
@@ -121,4 +124,5 @@ def rank_candidates(
             f"scale the columns or drop the extreme ones: {run.data.describe_largest_value()}"
         )
     diverged = [candidates[k].architecture for k in order[len(finite) :]]
-    return finite, [f"the candidate {one} was left out: its training diverged" for one in diverged]
+    notes = [f"the candidate {name} was left out: its training diverged" for name in diverged]
+    return finite, notes

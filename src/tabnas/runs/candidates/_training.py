@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
-from tabnas.model import Metric, Model, fit_temperature, primary_loss, smoothed_log_loss
+from tabnas.model import Metric, fit_temperature, primary_loss, smoothed_log_loss
 from tabnas.nets import (
     Examples,
     NonFiniteLossError,
@@ -24,7 +24,7 @@ from tabnas.nets import (
     TrainingSettings,
 )
 from tabnas.runs._progress import make_training_callback
-from tabnas.runs.plan._plan import Plan, TrainingPlan
+from tabnas.runs.plan._plan import TrainingPlan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
@@ -121,7 +121,7 @@ class HoldoutTraining(CandidateTraining):
     ) -> None:
         super().__init__(architecture, data, plan, metric)
         training, validation = data.train.examples, data.validation.examples
-        self._trainer = _make_trainer(architecture, training, plan, plan.training, validation)
+        self._trainer = make_trainer(architecture, training, plan, plan.training, validation)
 
     def run(
         self,
@@ -173,7 +173,7 @@ class CrossValidation(CandidateTraining):
         train, held_out = self._folds[fold]
         self._held_out = self.data.train_and_validation.take(held_out).examples
         training = self.data.train_and_validation.take(train).examples
-        self._trainer = _make_trainer(self.architecture, training, self.plan, self.plan.training)
+        self._trainer = make_trainer(self.architecture, training, self.plan, self.plan.training)
 
     def run(
         self,
@@ -271,41 +271,14 @@ def _assign_groups(groups: IntArray, count: int, rng: np.random.Generator) -> In
     return np.asarray(fold[numbers])
 
 
-def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: TrainingPlan) -> Trainer:
-    """Return a training on these rows that stops after the best epoch of the candidate."""
-    training = replace(plan.training, stop_after=candidate.stop_after)
-    return _make_trainer(candidate.architecture, rows, plan, training)
-
-
-def build_model(
-    weights: Weights, architecture: Architecture, data: PreparedData, plan: Plan
-) -> Model:
-    """Return the network with its encoder; raise an error if it exceeds a limit."""
-    limits = {limit.cost.name: limit.upper for limit in plan.feasible.budget.limits}
-    return Model(
-        encoder=data.encoder,
-        target=data.target,
-        architecture=architecture,
-        dimensions=data.dimensions,
-        weights=weights,
-        limits=limits,
-    )
-
-
-def predict(
-    net: SuperNet, architecture: Architecture, data: PreparedData, part: EncodedRows
-) -> FloatArray:
-    """Return probabilities, or values in the units of the target."""
-    return data.target_prediction(net.logits(architecture, part.examples))
-
-
-def _make_trainer(
+def make_trainer(
     architecture: Architecture,
     rows: TrainingRows,
     plan: TrainingPlan,
     training: TrainingSettings,
     validation: Examples | None = None,
 ) -> Trainer:
+    """Return the stand-alone training of an architecture, before its first step."""
     net = SuperNet.standalone(
         architecture,
         rows.task,

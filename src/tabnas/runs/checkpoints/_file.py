@@ -87,7 +87,7 @@ def _existing(folder: Path) -> list[Path]:
     """Return all checkpoints, oldest first; links, pipes and folders are ignored."""
     if not folder.is_dir():
         return []
-    found = [p for p in folder.glob(f"*{ENDING}") if NUMBER.fullmatch(p.stem)]
+    paths = [p for p in folder.glob(f"*{ENDING}") if NUMBER.fullmatch(p.stem)]
     return sorted(
-        (p for p in found if p.is_file() and not p.is_symlink()), key=lambda path: int(path.stem)
+        (p for p in paths if p.is_file() and not p.is_symlink()), key=lambda path: int(path.stem)
     )

@@ -37,7 +37,7 @@ class Resumable(Protocol):
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None: ...
 
 
-class StepStore(Protocol):
+class StepCheckpoint(Protocol):
     """The interface of a checkpoint that the steps of a run use."""
 
     def __contains__(self, name: str) -> bool: ...
@@ -157,9 +157,8 @@ class RunCheckpoint:
 
     def _save_and_stop(self, number: int) -> NoReturn:
         self.save()
-        self._ranks.broadcast(
-            None
-        )  # wait for the first: if others exit, it may be killed while it writes
+        # wait for the first: if others exit, it may be killed while it writes
+        self._ranks.broadcast(None)
         raise RunStopped(number)
 
     def save(self) -> None:
@@ -167,13 +166,13 @@ class RunCheckpoint:
         if self._folder is None:
             return
         running = None if self._running is None else self._running[0]
-        facts = {"identity": self._identity, "done": self._results, "running": running}
+        values = {"identity": self._identity, "done": self._results, "running": running}
         arrays = {f"done/{name}": array for name, array in self._arrays.items()}
         if self._running is not None:
             state = self._running[1].state_dict()
             arrays |= {f"running/{name}": array for name, array in state.items()}
         try:
-            write_checkpoint(self._folder, facts, arrays)
+            write_checkpoint(self._folder, values, arrays)
         except OSError as error:
             remedy = (
                 "the last one is complete: free some space and resume from it"
@@ -188,13 +187,13 @@ class RunCheckpoint:
 
     def _restore(self) -> None:
         """Read the checkpoint of an earlier process; the first rank reads it for all."""
-        found = None if self._folder is None else read_checkpoint(self._folder)
-        own, read, self.note = found or (None, {}, "")
-        facts, arrays = self._ranks.broadcast(own, read)
-        if facts is None:
+        checkpoint = None if self._folder is None else read_checkpoint(self._folder)
+        own_values, own_arrays, self.note = checkpoint or (None, {}, "")
+        values, arrays = self._ranks.broadcast(own_values, own_arrays)
+        if values is None:
             return
         with reject_malformed():
-            identity, done, running = (facts[name] for name in ("identity", "done", "running"))
+            identity, done, running = (values[name] for name in ("identity", "done", "running"))
             plain = all(isinstance(value, str | int) for value in identity.values())
             if not plain or not isinstance(done, dict) or not isinstance(running, str | None):
                 raise TabNASError("it does not hold finished steps and a current one")

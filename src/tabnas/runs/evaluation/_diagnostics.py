@@ -88,17 +88,17 @@ def diagnose(
 
 def count_confusion(y_true: IntArray, y_pred: IntArray, classes: tuple[Any, ...]) -> Confusion:
     """Return the confusion matrix; the rarest of many classes are pooled."""
-    shown = np.arange(len(classes))
+    separate = np.arange(len(classes))
     if len(classes) > MAX_CLASSES:
         frequent = np.argsort(-np.bincount(y_true, minlength=len(classes)), kind="stable")
-        shown = np.sort(frequent[: MAX_CLASSES - 1])
-    pooled = len(classes) - len(shown)
-    place = np.full(len(classes), len(shown))
-    place[shown] = np.arange(len(shown))
-    size = len(shown) + bool(pooled)
+        separate = np.sort(frequent[: MAX_CLASSES - 1])
+    pooled = len(classes) - len(separate)
+    place = np.full(len(classes), len(separate))
+    place[separate] = np.arange(len(separate))
+    size = len(separate) + bool(pooled)
     counts = np.bincount(size * place[y_true] + place[y_pred], minlength=size * size)
     return Confusion(
-        classes=tuple(classes[k] for k in shown),
+        classes=tuple(classes[k] for k in separate),
         pooled_classes=pooled,
         correct=int((y_true == y_pred).sum()),
         counts=tuple(map(tuple, counts.reshape(size, size).tolist())),
@@ -143,7 +143,7 @@ def measure_reliability(
 
 
 def wilson_interval(share: float, rows: int) -> tuple[float, float]:
-    """Return a 95 % interval for a share that was observed in so many rows.
+    """Return a 95 % interval for a share that was observed in this many rows.
 
     >>> [round(end, 3) for end in wilson_interval(0.5, 10)]
     [0.237, 0.763]
@@ -192,8 +192,8 @@ def _measure_importance(
         rows=len(part),
         repeats=REPEATS,
         columns={
-            name: ColumnImportance(_round(one.increase), _round(one.std))
-            for name, one in columns.items()
+            name: ColumnImportance(_round(column.increase), _round(column.std))
+            for name, column in columns.items()
         },
     )
 

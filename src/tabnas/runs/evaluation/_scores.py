@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from tabnas.errors import TabNASError
@@ -19,9 +18,10 @@ from tabnas.nets import SuperNet
 from tabnas.results import Diagnostics
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs.candidates._training import Candidate, Weights, predict
+from tabnas.runs.candidates._training import Candidate, Weights
 from tabnas.runs.evaluation._diagnostics import diagnose
 from tabnas.runs.prepare._encoded_rows import EncodedRows
+from tabnas.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +78,11 @@ def score_test_rows(
     test = run.data.test
     if test is not None:
         net = _load_network(run, weights, chosen)
-        predict_test = partial(predict, net, chosen.architecture, run.data, test)
-        _add_score(run, test, "network", predict_test, scores, notes)
+
+        def predict() -> FloatArray:
+            return run.data.target_prediction(net.logits(chosen.architecture, test.examples))
+
+        _add_score(run, test, "network", predict, scores, notes)
     return scores | references.scores, [*notes, *references.notes]
 
 

@@ -281,9 +281,9 @@ def load_run_model(path: str | Path) -> Model:
     """Load the model of a finished run, or of a model's folder."""
     folder = Path(path)
     if not folder.is_dir():
-        found = "it is a file" if folder.exists() else "there is none"
+        problem = "it is a file" if folder.exists() else "there is none"
         raise TabNASError(
-            f"{str(path)!r} must be the folder of a finished run, but {found}; "
+            f"{str(path)!r} must be the folder of a finished run, but {problem}; "
             "name one that a search has written"
         )
     if (folder / MODEL).is_dir():
@@ -307,7 +307,7 @@ def load_result(path: str | Path) -> RunResult:
     """Return the result of a finished run."""
     file = Path(path) / RESULT
     if not file.exists():
-        raise TabNASError(f"{str(path)!r} is no finished run: it has no {RESULT}")
+        raise TabNASError(f"{str(path)!r} is not a finished run: it has no {RESULT}")
     return decode_result(load_json(file), source=repr(str(file)))
 
 
@@ -328,7 +328,7 @@ def load_config(path: str | Path) -> dict[str, Any]:
     """Return the contents of a run's `config.toml`."""
     file = Path(path) / CONFIG
     if not file.exists():
-        raise TabNASError(f"{str(path)!r} is no run: it has no {CONFIG}")
+        raise TabNASError(f"{str(path)!r} is not a run: it has no {CONFIG}")
     source = repr(str(file))
     try:
         return parse_toml(_read(file, MAX_CONFIG_BYTES).decode(), source=source)

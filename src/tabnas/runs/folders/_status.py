@@ -52,7 +52,9 @@ class RunStatus:
 
     def __post_init__(self) -> None:
         if len(self.curve) > 2 * MAX_POINTS:
-            raise TabNASError(f"curve must have at most {2 * MAX_POINTS} points")
+            raise TabNASError(
+                f"curve may have at most {2 * MAX_POINTS} points, got {len(self.curve)}"
+            )
         if self.snapshot is not None and self.widths:
             layers = [len(layer) for layer in self.snapshot.probabilities]
             if layers != [len(layer) for layer in self.widths]:

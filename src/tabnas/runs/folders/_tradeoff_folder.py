@@ -75,7 +75,7 @@ def is_tradeoff(path: str | Path) -> bool:
 def load_tradeoff(path: str | Path) -> TradeoffResult:
     """Return the result of a finished trade-off."""
     if not is_tradeoff(path):
-        raise TabNASError(f"{str(path)!r} is no finished trade-off: it has no {TRADEOFF}")
+        raise TabNASError(f"{str(path)!r} is not a finished trade-off: it has no {TRADEOFF}")
     file = Path(path) / TRADEOFF
     return decode_tradeoff(load_json(file), source=repr(str(file)))
 

@@ -174,15 +174,15 @@ def _measure_overhead(
     """Measure what a call takes beyond the layers: the call itself and the table's columns."""
     assert data.latency_rows is not None
     models = [
-        untrained_model(one, data.encoder, data.target, data.dimensions)
-        for one in REFERENCE_NETWORKS
+        untrained_model(network, data.encoder, data.target, data.dimensions)
+        for network in REFERENCE_NETWORKS
     ]
     measured = [measure(models, data.latency_rows, rows, terms) for _ in range(REPEATS)]
     calls_us: list[float] = np.min(measured, axis=0).tolist()
     layers_us = [
-        terms.predict_us(NetworkShape(data.task.inputs.width, one, data.task.outputs))
+        terms.predict_us(NetworkShape(data.task.inputs.width, network, data.task.outputs))
         - terms.call_us
-        for one in REFERENCE_NETWORKS
+        for network in REFERENCE_NETWORKS
     ]
     overheads = [call - layers for call, layers in zip(calls_us, layers_us, strict=True)]
     return max(0.0, median(overheads))

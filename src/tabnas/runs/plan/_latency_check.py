@@ -37,7 +37,7 @@ class LatencyCheck:
         """
         latencies = self._latency.measure_us(models)
         for _ in range(MAX_TRIES - 1):
-            over = [k for k, one in enumerate(latencies) if self.violations(one)]
+            over = [k for k, us in enumerate(latencies) if self.violations(us)]
             if not over:
                 break
             again = self._latency.measure_us([models[k] for k in over])
@@ -58,8 +58,9 @@ class LatencyCheck:
         """
         overhead = self._latency.costs[name].overhead_us or 0.0
         ratio = median(
-            max(measured[one] - overhead, 0.0) / max(predicted[one] - overhead, MIN_LAYERS_US)
-            for one in measured
+            max(measured[network] - overhead, 0.0)
+            / max(predicted[network] - overhead, MIN_LAYERS_US)
+            for network in measured
         )
         layers_us = max(self.limits[name] - overhead, 0.0)
         return overhead + layers_us / max(ratio, 1.0)
@@ -71,9 +72,9 @@ class LatencyCheck:
     def describe_failure(self, measured: Sequence[Latencies]) -> str:
         """Return the error message for the case that every network was too slow."""
         missed = [
-            f"{name} <= {upper:g}, the least measured is {min(one[name] for one in measured):.1f}"
+            f"{name} <= {upper:g}, the least measured is {min(us[name] for us in measured):.1f}"
             for name, upper in self.limits.items()
-            if any(name in self.violations(one) for one in measured)
+            if any(name in self.violations(us) for us in measured)
         ]
         return (
             f"no network was measured to meet {' and '.join(missed)}; raise the limit, leave out "

@@ -33,7 +33,7 @@ def check_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -> None:
     sizes = estimate_network_bytes(space, task, optimizer)
     if sum(sizes.values()) <= MAX_BYTES:
         return
-    shown = {name: f"{count / 1e9:.1f} GB" for name, count in sizes.items()}
+    gigabytes = {name: f"{count / 1e9:.1f} GB" for name, count in sizes.items()}
     advice = (
         f"name smaller widths than {max(map(max, space.widths)):,}, or fewer layers"
         if sizes["layers"] > sizes["embeddings"]
@@ -41,6 +41,7 @@ def check_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -> None:
         "the most categories; a store can be encoded with fewer --buckets or --max-categories"
     )
     raise TabNASError(
-        f"the SuperNet must take at most {MAX_BYTES / 1e9:.1f} GB, but its embeddings would take "
-        f"{shown['embeddings']} and its layers {shown['layers']}, with optimizer state; {advice}"
+        f"the SuperNet may take at most {MAX_BYTES / 1e9:.1f} GB, but its embeddings would take "
+        f"{gigabytes['embeddings']} and its layers {gigabytes['layers']}, with optimizer state; "
+        f"{advice}"
     )

@@ -81,9 +81,7 @@ class Plan(TrainingPlan):
     @property
     def training_plan(self) -> TrainingPlan:
         """The part of the plan that worker processes need."""
-        return TrainingPlan(
-            **{each.name: getattr(self, each.name) for each in fields(TrainingPlan)}
-        )
+        return TrainingPlan(**{f.name: getattr(self, f.name) for f in fields(TrainingPlan)})
 
     @property
     def seconds_per_step(self) -> float:

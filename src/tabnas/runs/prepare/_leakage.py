@@ -17,7 +17,7 @@ SAMPLE_ROWS = 2_000
 MAX_ERROR = 0.01
 """A column leaks if its error is at most this share of the trivial predictor's."""
 MIN_MISTAKES = 20
-"""The trivial predictor must be wrong about so many rows, or there are too few to tell."""
+"""The trivial predictor must be wrong about this many rows, or there are too few to tell."""
 MISSING = -1e300  # below every other value
 
 
@@ -87,11 +87,11 @@ def _errors(
     middle = np.median(known.y)
     means = np.bincount(rows, known.y) / np.bincount(rows)
     if is_category:
-        found = np.where(values[place] == wanted, means[place], middle)
+        predicted_y = np.where(values[place] == wanted, means[place], middle)
     else:
-        found = np.interp(wanted, values, means)
+        predicted_y = np.interp(wanted, values, means)
     within = (wanted >= values[0]) & (wanted <= values[-1])  # beyond, nothing is known
-    errors, apart = np.abs(found - queries.y), np.abs(middle - queries.y)
+    errors, apart = np.abs(predicted_y - queries.y), np.abs(middle - queries.y)
     return float(errors[within].sum()), float(apart[within].sum())
 
 

@@ -51,24 +51,24 @@ def check_overlap(
         if not encoded:
             continue
         rows = hash_rows(encoded)
-        found = int(np.isin(rows, known).sum())
-        unexpected = _unexpected_share(found, len(rows), known, table_share)
+        shared = int(np.isin(rows, known).sum())
+        unexpected = _unexpected_share(shared, len(rows), known, table_share)
         if unexpected >= REFUSED_SHARE:
             raise TabNASError(
-                f"the {name} rows must not be training rows, but {found:,} of {len(rows):,} are, "
+                f"the {name} rows must not be training rows, but {shared:,} of {len(rows):,} are, "
                 "with the same target; leave them out to use a share of the table, or give new "
                 "rows"
             )
         if unexpected >= NOTED_SHARE or _are_same(rows, known):
             notes.append(
-                f"{found:,} of the {len(rows):,} {name} rows are training rows, too, with the same "
-                f"target: {CONSEQUENCES[name]}"
+                f"{shared:,} of the {len(rows):,} {name} rows are training rows, too, with the "
+                f"same target: {CONSEQUENCES[name]}"
             )
         known = np.concatenate([known, rows])
     return tuple(notes)
 
 
-def _unexpected_share(found: int, rows: int, known: Hashes, table_share: float) -> float:
+def _unexpected_share(shared: int, rows: int, known: Hashes, table_share: float) -> float:
     """Return the share of known rows among those that should be new, 0 if it may be chance.
 
     In a table of few distinct rows most new rows are known. The expected share of them is estimated
@@ -76,14 +76,14 @@ def _unexpected_share(found: int, rows: int, known: Hashes, table_share: float) 
     """
     from scipy.special import bdtrc
 
-    if not found:
+    if not shared:
         return 0.0
     _, counts = np.unique(known, return_counts=True)
     repeated = int(counts[counts > 1].sum())
     expected = (repeated + 1) / (len(known) + 1)
-    if expected >= table_share or bdtrc(found - 1, rows, expected) > MAX_CHANCE:
+    if expected >= table_share or bdtrc(shared - 1, rows, expected) > MAX_CHANCE:
         return 0.0
-    return (found / rows - expected) / (table_share - expected)
+    return (shared / rows - expected) / (table_share - expected)
 
 
 def _are_same(rows: Hashes, known: Hashes) -> bool:

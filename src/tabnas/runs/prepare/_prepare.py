@@ -299,7 +299,7 @@ def _check_unscaled_values(encoder: TableEncoder, part: EncodedRows) -> None:
 
 
 def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
-    """Return the columns that are no features: dropped ones, and the column of the split."""
+    """Return the columns that are not features: dropped ones, and the column of the split."""
     return tuple(dict.fromkeys([*settings.drop, *filter(None, [settings.split_column])]))
 
 

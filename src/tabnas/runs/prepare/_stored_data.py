@@ -35,7 +35,7 @@ MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 8, 512
 HELD_OUT: tuple[PartName, PartName] = ("validation", "test")
 MAX_TRAINING_SAMPLE = 250_000
 """Training rows in memory, for models that cannot learn block by block: boosted trees."""
-WINDOW_SHARE, TRAINING_SAMPLE_SHARE, HELD_OUT_SHARE = 16, 16, 8
+WINDOW_DIVISOR, TRAINING_SAMPLE_DIVISOR, HELD_OUT_DIVISOR = 16, 16, 8
 """The memory is divided by these numbers: for a window, of which two exist at a time; for the
 sample of training rows; for the validation rows, and as much for the test rows. The rest is for
 networks, Python, and copies."""
@@ -173,13 +173,13 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
         None,
         balance,
         total_weight,
-        window_rows=max(MIN_BLOCK_ROWS, settings.memory // WINDOW_SHARE // row_bytes),
+        window_rows=max(MIN_BLOCK_ROWS, settings.memory // WINDOW_DIVISOR // row_bytes),
         rank=ranks.rank,
         ranks=ranks.size,
     )
     share = settings.memory // row_bytes
-    held_rows: dict[PartName, int] = dict.fromkeys(HELD_OUT, share // HELD_OUT_SHARE)
-    held_rows["train"] = min(MAX_TRAINING_SAMPLE, share // TRAINING_SAMPLE_SHARE)
+    held_rows: dict[PartName, int] = dict.fromkeys(HELD_OUT, share // HELD_OUT_DIVISOR)
+    held_rows["train"] = min(MAX_TRAINING_SAMPLE, share // TRAINING_SAMPLE_DIVISOR)
     known, validation, test = (
         stored.load_sample(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
     )
@@ -229,12 +229,12 @@ def _note_leaks(prepared: StoredData) -> tuple[str, ...]:
 
 def _check_overlap(store: Store, held: Mapping[PartName, EncodedRows]) -> tuple[str, ...]:
     """Compare validation and test rows from separate files with the rows of the table."""
-    own = {source.part for source in store.sources}
-    table = [name for name in held if name not in own]
+    separate = {source.part for source in store.sources}
+    table = [name for name in held if name not in separate]
     rows = sum(store.rows[name] for name in table)
     return check_overlap(
         [held[name] for name in table],
-        {name: held[name] for name in HELD_OUT if name in own},
+        {name: held[name] for name in HELD_OUT if name in separate},
         table_share=sum(len(held[name]) for name in table) / rows,
     )
 
@@ -251,7 +251,7 @@ def _weights(store: Store, settings: RunSettings) -> tuple[FloatArray | None, fl
 
 def _check_settings(settings: RunSettings) -> None:
     """Raise an error for settings that the store has fixed, or that need all rows in memory."""
-    defaults = {each.name: each.default for each in fields(RunSettings)}
+    defaults = {f.name: f.default for f in fields(RunSettings)}
     fixed = {
         name: defaults[name] for name in ("drop", "scaling", "decimal", "split", "split_column")
     }

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from time import perf_counter
 
 from tabnas.runs._progress import UPDATE_SECONDS, Progress, ProgressCallback
-from tabnas.runs.search._trace import Trace, take_snapshot
+from tabnas.runs.search._snapshots import SnapshotRecorder, take_snapshot
 from tabnas.search import Search, StepRecord
 
 
 def make_search_callback(
-    search: Search, trace: Trace, on_progress: ProgressCallback, on_step: Callable[[], None]
+    search: Search,
+    recorder: SnapshotRecorder,
+    on_progress: ProgressCallback,
+    on_step: Callable[[], None],
 ) -> Callable[[StepRecord], None]:
     """Return a callback for every step of a search.
 
@@ -23,7 +26,7 @@ def make_search_callback(
 
     def callback(record: StepRecord) -> None:
         nonlocal last
-        snapshot = trace.add_snapshot(record) if trace.is_due() else None
+        snapshot = recorder.add_snapshot(record) if recorder.is_due() else None
         on_step()
         now = perf_counter()
         if now - last < UPDATE_SECONDS and search.progress < 1:

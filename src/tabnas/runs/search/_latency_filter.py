@@ -47,26 +47,34 @@ def filter_by_latency(
     dropped: list[Architecture] = []
     for number in range(MAX_ROUNDS):
         on_progress(Progress("measuring", number / MAX_ROUNDS, note="candidates"))
-        new = [one for one in proposed if one not in measured]
-        models = [untrained_model(one, data.encoder, data.target, data.dimensions) for one in new]
+        new = [network for network in proposed if network not in measured]
+        models = [
+            untrained_model(network, data.encoder, data.target, data.dimensions) for network in new
+        ]
         measured |= zip(new, check.measure(models), strict=True)
-        over = [one for one in proposed if check.violations(measured[one])]
+        over = [network for network in proposed if check.violations(measured[network])]
         if not over:
             return FilteredCandidates(tuple(proposed), tuple(dropped))
         dropped += over
-        for name in {name for one in dropped for name in check.violations(measured[one])}:
-            predicted = {one: latency.costs[name](plan.feasible.space, one) for one in measured}
+        for name in {name for network in dropped for name in check.violations(measured[network])}:
+            predicted = {
+                network: latency.costs[name](plan.feasible.space, network) for network in measured
+            }
             tightened[name] = check.tighten(
-                name, {one: us[name] for one, us in measured.items()}, predicted
+                name, {network: us[name] for network, us in measured.items()}, predicted
             )
             if len(over) == len(proposed):  # the next must be predicted to be faster than all
                 step = latency.costs[name].resolution
-                fastest = min(predicted[one] for one in dropped)
+                fastest = min(predicted[network] for network in dropped)
                 tightened[name] = min(tightened[name], fastest - step)
-        proposed = [one for one in _propose_within(plan, tightened, propose) if one not in dropped]
+        proposed = [
+            network
+            for network in _propose_within(plan, tightened, propose)
+            if network not in dropped
+        ]
         if not proposed:
             break
-    remaining = [one for one in measured if one not in dropped]
+    remaining = [network for network in measured if network not in dropped]
     if not remaining:
         raise InfeasibleError(check.describe_failure(list(measured.values())))
     return FilteredCandidates(tuple(remaining), tuple(dropped))

@@ -31,7 +31,7 @@ def estimate_limit_effects(search: PolicySearch) -> list[LimitEffect]:
         effect = LimitEffect(factor, *select_best_within(search, within))
         if not isfinite(effect.one_shot_loss):
             continue
-        best = min([*effects[-1:], effect], key=lambda one: one.one_shot_loss)
+        best = min([*effects[-1:], effect], key=lambda effect: effect.one_shot_loss)
         effects.append(replace(best, factor=factor))
     return effects
 

@@ -16,12 +16,12 @@ from tabnas.feasible import FeasibleSet
 from tabnas.results import LimitEffect, Snapshot
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import ProgressCallback
-from tabnas.runs.checkpoints._run_checkpoint import StepStore, reject_malformed
+from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.search._callback import make_search_callback
 from tabnas.runs.search._latency_filter import filter_by_latency
 from tabnas.runs.search._limit_effects import estimate_limit_effects
 from tabnas.runs.search._selection import select_candidates
-from tabnas.runs.search._trace import Trace, TracedSearch
+from tabnas.runs.search._snapshots import RecordedSearch, SnapshotRecorder
 from tabnas.search import PolicySearch, Search, SearchDivergedError, compute_one_shot_losses
 from tabnas.space import Architecture
 
@@ -53,7 +53,7 @@ class SearchResult:
 
     def without(self, others: Collection[Architecture]) -> SearchResult:
         """Return the result without these candidates."""
-        new = [k for k, one in enumerate(self.architectures) if one not in others]
+        new = [k for k, network in enumerate(self.architectures) if network not in others]
         return replace(
             self,
             architectures=tuple(self.architectures[k] for k in new),
@@ -75,15 +75,15 @@ def load_search_result(value: Any, feasible: FeasibleSet) -> SearchResult:
 
 
 def search_step(
-    run: RunContext, on_progress: ProgressCallback, checkpoint: StepStore
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint
 ) -> SearchResult:
     """Search and propose candidates, or return what the checkpoint holds of it."""
     if "search" in checkpoint:
         with reject_malformed():
             return load_search_result(checkpoint.result("search"), run.plan.feasible)
-    search, trace = run_search(run, on_progress, checkpoint)
+    search, recorder = run_search(run, on_progress, checkpoint)
     with save_when_infeasible(checkpoint):
-        result = propose_candidates(search, run, trace, on_progress)
+        result = propose_candidates(search, run, recorder, on_progress)
     checkpoint.record("search", result)
     if run.plan.latency is not None:
         checkpoint.save()  # a resumed run must not measure again and decide otherwise
@@ -91,7 +91,7 @@ def search_step(
 
 
 @contextmanager
-def save_when_infeasible(checkpoint: StepStore) -> Iterator[None]:
+def save_when_infeasible(checkpoint: StepCheckpoint) -> Iterator[None]:
     """Save the finished search if the block finds that no network is fast enough."""
     try:
         yield
@@ -101,8 +101,8 @@ def save_when_infeasible(checkpoint: StepStore) -> Iterator[None]:
 
 
 def run_search(
-    run: RunContext, on_progress: ProgressCallback, checkpoint: StepStore
-) -> tuple[Search, Trace]:
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint
+) -> tuple[Search, SnapshotRecorder]:
     """Run Algorithm 1 from its start, or from the state in the checkpoint."""
     data, plan = run.data, run.plan
     search = Search(
@@ -112,17 +112,19 @@ def run_search(
         plan.search,
         engine=plan.engine,
     )
-    traced = TracedSearch(search)
-    checkpoint.start_or_restore("search", traced)
+    recorded = RecordedSearch(search)
+    checkpoint.start_or_restore("search", recorded)
     try:
-        search.run(make_search_callback(search, traced.trace, on_progress, checkpoint.save_if_due))
+        search.run(
+            make_search_callback(search, recorded.recorder, on_progress, checkpoint.save_if_due)
+        )
     except SearchDivergedError as error:
         raise TabNASError(f"{error}; {data.describe_largest_value()}") from None
-    return search, traced.trace
+    return search, recorded.recorder
 
 
 def propose_candidates(
-    search: PolicySearch, run: RunContext, trace: Trace, on_progress: ProgressCallback
+    search: PolicySearch, run: RunContext, recorder: SnapshotRecorder, on_progress: ProgressCallback
 ) -> SearchResult:
     """Return the candidates of a finished search within the limits of a run."""
     data, plan = run.data, run.plan
@@ -137,7 +139,7 @@ def propose_candidates(
         filtered.architectures,
         tuple(one_shot.tolist()),
         tuple(estimate_limit_effects(search)),
-        tuple(trace.snapshots),
+        tuple(recorder.snapshots),
         search.history.skipped,
         filtered.dropped,
     )

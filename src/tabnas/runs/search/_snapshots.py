@@ -1,4 +1,4 @@
-"""The trace of a search: snapshots of its policy for files, reports and progress bars."""
+"""Snapshots of a search: states of its policy for files, reports and progress bars."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ DIGITS = 6
 """Decimal digits of the probabilities of a snapshot."""
 
 
-class Trace:
-    """Snapshots of a search, evenly over its steps."""
+class SnapshotRecorder:
+    """Takes snapshots of a search, evenly over its steps."""
 
     def __init__(self, search: PolicySearch) -> None:
         self._search = search
@@ -43,22 +43,22 @@ class Trace:
         return snapshot
 
 
-class TracedSearch:
-    """A search with its trace: both are saved and restored together."""
+class RecordedSearch:
+    """A search with its snapshots: both are saved and restored together."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
-        self.trace = Trace(search)
+        self.recorder = SnapshotRecorder(search)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return the state of the search, and the snapshots as JSON in bytes."""
-        snapshots = json.dumps(to_builtins(self.trace.snapshots))
+        snapshots = json.dumps(encode(self.recorder.snapshots))
         return self.search.state_dict() | {"snapshots": np.frombuffer(snapshots.encode(), np.uint8)}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore a state that `state_dict` has returned."""
         text = read_counts(state, "snapshots", (None,), maximum=255).astype(np.uint8).tobytes()
-        self.trace.snapshots = decode(list[Snapshot], json.loads(text), source="the snapshots")
+        self.recorder.snapshots = decode(list[Snapshot], json.loads(text), source="the snapshots")
         self.search.load_state_dict({k: v for k, v in state.items() if k != "snapshots"})
 
 

@@ -18,8 +18,8 @@ from tabnas.streams import stream
 class AblationSearch:
     """A search on a problem with a ground truth.
 
-    `p_feasible` is the policy's P(V) at `snapshots + 1` steps; choices that are no architecture, a
-    layer after an absent one, do not count.
+    `p_feasible` is the policy's P(V) at `snapshots + 1` steps. Choices that are not an
+    architecture, since a layer follows an absent one, do not count.
     """
 
     def __init__(self, problem: SearchProblem, settings: SearchSettings, *, snapshots: int) -> None:

@@ -45,7 +45,7 @@ class EqualCost:
         search.run()
         candidates = select(search, N_CANDIDATES)
         seconds = process_time() - start
-        evaluations = sum(len(one.quality) for one in search.history.evaluations)
+        evaluations = sum(len(evaluation.quality) for evaluation in search.history.evaluations)
         pool = len(build_candidate_pool(search))
         pool_rows = pool * min(FIXED_ROWS, len(problem.validation))
         row = {

@@ -120,8 +120,10 @@ class CalibrationExperiment(Experiment):
         costs = truth.costs["parameters"]
         near = self.definition["ranking"]["near"] * problem.limit
         # the linear model shares no weights with the others, and no SuperNet trains it
-        deep = np.array([bool(one.widths) for one in truth.architectures])
-        full = np.array([len(one.widths) == truth.space.depth for one in truth.architectures])
+        deep = np.array([bool(network.widths) for network in truth.architectures])
+        full = np.array(
+            [len(network.widths) == truth.space.depth for network in truth.architectures]
+        )
         inside = deep & (costs <= problem.limit)
         sets = {"all": deep, "full": full, "feasible": inside, "near": inside & (costs >= near)}
         lowest = truth.architectures[int(np.where(inside, one_shot, np.inf).argmin())]
@@ -148,7 +150,9 @@ class CalibrationExperiment(Experiment):
     def _run_standalone(self, job: Job) -> Row:
         table = prepare_table(job["table"], self.data)
         architectures = self._sample_architectures(table)
-        return {"losses": [table.train(one, seed=job["seed"]).loss for one in architectures]}
+        return {
+            "losses": [table.train(network, seed=job["seed"]).loss for network in architectures]
+        }
 
     def _run_sampled(self, job: Job) -> Row:
         (supernet,) = filter_rows(self.definition["sampled"]["supernets"], title=job["title"])
@@ -200,7 +204,9 @@ class CalibrationExperiment(Experiment):
             correlations = [
                 _correlate(np.array(row["losses"]), losses, {"all": everything}) for row in seeds
             ]
-            means = {name: mean(one[name] for one in correlations) for name in correlations[0]}
+            means = {
+                name: mean(by_seed[name] for by_seed in correlations) for name in correlations[0]
+            }
             supernets.append({"title": title, "seeds": len(seeds)} | means)
         return {
             "table": sampled["table"],

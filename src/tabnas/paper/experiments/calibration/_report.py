@@ -201,7 +201,7 @@ def plot_scatter(
         truth = load_ground_truth(table)
         standalone = truth.losses["validation"].mean(axis=1)
         costs = truth.costs["parameters"]
-        deep = np.array([bool(one.widths) for one in truth.architectures])
+        deep = np.array([bool(network.widths) for network in truth.architectures])
         for axis, title in zip(line, titles, strict=True):
             (row,) = filter_rows(
                 rows, part="ranking", seed=0, table=table, title=title, share=share

@@ -27,7 +27,7 @@ from tabnas.space import Architecture, Budget
 
 N_CANDIDATES = 3
 """Candidates of a search, as many as a run trains by default."""
-MIN_COST_RATIO = 0.8
+NEAR_LIMIT_RATIO = 0.8
 """Architectures of at least this share of the limit use it up."""
 NEVER = 1.0
 """A `policy_start` with which the weights are trained as usual, and the policy never."""
@@ -82,7 +82,7 @@ class SearchProblem:
         """The feasible architectures that use the limit up."""
         costs = self.truth.costs["parameters"]
         inside = costs <= self.limit
-        near = inside & (costs >= MIN_COST_RATIO * costs[inside].max())
+        near = inside & (costs >= NEAR_LIMIT_RATIO * costs[inside].max())
         return [self.truth.architectures[k] for k in np.flatnonzero(near)]
 
     def time_trainings(self, trainings: int) -> list[float]:

@@ -105,8 +105,8 @@ class ReplayExperiment(Experiment):
         settings = records_table(
             summary["settings"],
             ("reward", "{reward}"),
-            ("settings", lambda one: _format_settings(one["settings"])),
-            ("regret", lambda one: format_mean(one["regret_of_returned"])),
+            ("settings", lambda row: _format_settings(row["settings"])),
+            ("regret", lambda row: format_mean(row["regret_of_returned"])),
             ("test", "{test_regret_of_returned[mean]:.2f}"),
             ("of the most likely", "{regret_of_most_likely:.2f}"),
             ("over the limit", "{over:.0%}"),
@@ -147,8 +147,8 @@ class ReplayExperiment(Experiment):
         colors = (OURS_COLOR, *OTHER_COLORS)
         for k, reward in enumerate(unique(summary["settings"], "reward")):
             best: dict[float, float] = {}
-            for one in filter_rows(summary["settings"], reward=reward):
-                rate, regret = one["settings"]["rl_learning_rate"], one["regret_of_returned"]
+            for row in filter_rows(summary["settings"], reward=reward):
+                rate, regret = row["settings"]["rl_learning_rate"], row["regret_of_returned"]
                 best[rate] = min(best.get(rate, np.inf), regret["mean"])
             rates = sorted(best)
             line = ("o-", "s--")[k > len(OTHER_COLORS)]
@@ -185,7 +185,7 @@ def _summarize_settings(rows: list[Row]) -> list[dict[str, Any]]:
     ]
     order = unique(settings, "reward")
     return sorted(
-        settings, key=lambda one: (order.index(one["reward"]), one["regret_of_returned"]["mean"])
+        settings, key=lambda row: (order.index(row["reward"]), row["regret_of_returned"]["mean"])
     )
 
 

@@ -71,24 +71,26 @@ def _summarize_table(name: str, rows: list[Row], epochs: Mapping[str, int]) -> d
 
 
 def _summarize_reward(title: str, rows: list[Row]) -> dict[str, Any]:
-    found = [_summarize_architecture(row) for row in rows]
-    times = Counter(one["architecture"] for one in found)
-    distinct = {one["architecture"]: one for one in found}
-    inside = [one["loss"] for one in found if one["feasible"]]
+    networks = [_summarize_architecture(row) for row in rows]
+    times = Counter(network["architecture"] for network in networks)
+    distinct = {network["architecture"]: network for network in networks}
+    inside = [network["loss"] for network in networks if network["feasible"]]
     error, dof = _standard_error(
-        [one for one in distinct.values() if one["feasible"]], times, len(rows[0]["losses"])
+        [network for network in distinct.values() if network["feasible"]],
+        times,
+        len(rows[0]["losses"]),
     )
     return {
         "title": title,
         "rl_learning_rate": rows[0]["rl_learning_rate"],
         "option_value": rows[0].get("option_value"),
-        "searches": len(found),
+        "searches": len(networks),
         "feasible": len(inside),
-        "near": sum(one["near"] for one in found),
+        "near": sum(network["near"] for network in networks),
         "loss": mean(inside) if inside else None,  # of those within the limit
         "standard_error": error,
         "dof": dof,
-        "found": [one | {"times": times[name]} for name, one in distinct.items()],
+        "found": [network | {"times": times[name]} for name, network in distinct.items()],
     }
 
 
@@ -100,10 +102,10 @@ def _standard_error(
     It is the error of the trainings: it is about the architectures found, not about other searches.
     An architecture that was found twice was trained with the same seeds, and has twice the weight.
     """
-    total = sum(times[one["architecture"]] for one in inside)
+    total = sum(times[network["architecture"]] for network in inside)
     parts = [
-        (times[one["architecture"]] / total) ** 2 * one["loss_std"] ** 2 / trainings
-        for one in inside
+        (times[network["architecture"]] / total) ** 2 * network["loss_std"] ** 2 / trainings
+        for network in inside
     ]
     variance = sum(parts)
     spread = sum(part**2 / (trainings - 1) for part in parts) if trainings > 1 else 0.0

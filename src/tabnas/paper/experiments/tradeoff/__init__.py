@@ -85,7 +85,9 @@ class TradeoffExperiment(Experiment):
         count = sampled["architectures"]
         samples = below.sample(OVERSAMPLING * count, rng=stream(interval, "trade-off"))
         cost = COSTS["dense_parameters"]
-        return [one for one in dict.fromkeys(samples) if cost(table.space, one) > lower][:count]
+        return [
+            network for network in dict.fromkeys(samples) if cost(table.space, network) > lower
+        ][:count]
 
     def summarize(self, rows: list[Row]) -> dict[str, Any]:
         return {
