@@ -38,12 +38,14 @@ def noisy_counts(column: pa.ChunkedArray, rng: np.random.Generator) -> pa.Array:
 
 
 def mixed_codes(
-    column: pa.ChunkedArray, own: NDArray[np.int64], rng: np.random.Generator
+    column: pa.ChunkedArray, indices: NDArray[np.int64], rng: np.random.Generator
 ) -> pa.Array:
-    """Categories of the rows `own`, some from other rows, some that nobody has seen."""
-    rows = np.where(rng.random(len(own)) < SWAPPED, rng.integers(len(column), size=len(own)), own)
+    """Categories of the rows `indices`, some from other rows, some that nobody has seen."""
+    rows = np.where(
+        rng.random(len(indices)) < SWAPPED, rng.integers(len(column), size=len(indices)), indices
+    )
     taken = column.take(pa.array(rows)).combine_chunks()
-    new = rng.random(len(own)) < UNSEEN
+    new = rng.random(len(indices)) < UNSEEN
     codes = pa.array([f"{code:08x}" for code in rng.integers(CODES, size=int(new.sum()))])
     return pc.replace_with_mask(taken.cast(pa.string()), pa.array(new), codes)
 
@@ -58,11 +60,11 @@ def make(source: Path, out: Path, rows: int, seed: int = 0) -> None:
     form = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     with csv.CSVWriter(out, schema, write_options=form) as writer:
         for begin in range(0, rows, CHUNK):
-            own = rng.integers(len(real), size=min(CHUNK, rows - begin))
-            taken = real.take(pa.array(own))
+            indices = rng.integers(len(real), size=min(CHUNK, rows - begin))
+            taken = real.take(pa.array(indices))
             columns = [taken.column("label").cast(pa.int64())]
             columns += [noisy_counts(taken.column(f"I{i}"), rng) for i in range(1, 14)]
-            columns += [mixed_codes(real.column(f"C{i}"), own, rng) for i in range(1, 27)]
+            columns += [mixed_codes(real.column(f"C{i}"), indices, rng) for i in range(1, 27)]
             writer.write_table(pa.table(columns, schema=schema))
 
 

@@ -37,8 +37,8 @@ def wide(data: Path) -> LabelledTable:
 
 def digits(data: Path) -> LabelledTable:
     """The small table that comes with scikit-learn; candidates are chosen in folds."""
-    found = load_dataset("digits")
-    return LabelledTable.from_table(found.table, found.target)
+    dataset = load_dataset("digits")
+    return LabelledTable.from_table(dataset.table, dataset.target)
 
 
 def file(name: str, target: str) -> Callable[[Path], LabelledTable]:

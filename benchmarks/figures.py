@@ -213,7 +213,7 @@ def draw_courses(drawing: Drawing, feasible: FeasibleSet) -> None:
         at = left + wide * steps / STEPS
         drawing.words(at, bottom + 18, str(steps), colour=FAINT, size=12)
     drawing.words(left + wide / 2, bottom + 36, "steps", colour=FAINT, size=12)
-    for advantage, corrected, at, said in (
+    for advantage, corrected, at, label in (
         (ADVANTAGE, True, 0.57, "with correction"),
         (ADVANTAGE, False, 0.87, "without, above the baseline"),
         (-ADVANTAGE, False, 0.12, "without, below it"),
@@ -226,7 +226,7 @@ def draw_courses(drawing: Drawing, feasible: FeasibleSet) -> None:
         ]
         colour = OURS if corrected else THEIRS
         drawing.line(points, colour, 2.4)
-        drawing.words(left + wide, bottom - high * at, said, colour=colour, at="end", size=12)
+        drawing.words(left + wide, bottom - high * at, label, colour=colour, at="end", size=12)
 
 
 def mean_course(feasible: FeasibleSet, advantage: float, *, corrected: bool) -> list[float]:

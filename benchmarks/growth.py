@@ -77,10 +77,10 @@ def measure_case(case: dict[str, int]) -> dict[str, float]:
     before = peak_memory()
     began = perf_counter()
     training = make_table(case, case["rows"], seed=0)
-    made = perf_counter() - began
+    table_seconds = perf_counter() - began
     clock = process_time if workers == 1 else perf_counter
-    found = run(case, training, clock=clock)
-    return found | {"megabytes": peak_memory() - before, "table_seconds": made}
+    measured = run(case, training, clock=clock)
+    return measured | {"megabytes": peak_memory() - before, "table_seconds": table_seconds}
 
 
 def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
@@ -142,8 +142,8 @@ def run_in_process(case: dict[str, int]) -> dict[str, float]:
 def measure_growth(name: str, repeats: int) -> dict[str, object]:
     cases = []
     for value in GROWTH[name]:
-        found = [run_in_process(USUAL | {name: value}) for _ in range(repeats)]
-        medians = {key: median(repeat[key] for repeat in found) for key in found[0]}
+        repeated = [run_in_process(USUAL | {name: value}) for _ in range(repeats)]
+        medians = {key: median(repeat[key] for repeat in repeated) for key in repeated[0]}
         print(f"{name} {value:,}: {medians}", flush=True)
         cases.append({name: value} | medians)
     sizes = [case["architectures"] if name == "widths" else case[name] for case in cases]
@@ -175,9 +175,9 @@ def report(rows: list[dict], facts: dict) -> str:
         lines += [f"| {name} | {more}search s | training s | MB |"]
         lines += ["|--:" * (4 + bool(more)) + "|"]
         for case in row["cases"]:
-            shown = f"{case['architectures']:,.0f} | " if more else ""
+            count = f"{case['architectures']:,.0f} | " if more else ""
             lines.append(
-                f"| {case[name]:,} | {shown}{case['search']:.2f} | {case['training']:.2f} | "
+                f"| {case[name]:,} | {count}{case['search']:.2f} | {case['training']:.2f} | "
                 f"{case['megabytes']:,.0f} |"
             )
     return "\n".join(lines) + "\n"
@@ -196,16 +196,16 @@ def main() -> None:
     facts = collect_provenance("python benchmarks/growth.py --out results")
     file = options.out / "growth.json"
     before = json.loads(file.read_text())["rows"] if file.exists() else []
-    kept = {row["grows"]: row for row in before}
+    earlier = {row["grows"]: row for row in before}
     rows = []
     for name in GROWTH:
         if name in options.grow:
             rows.append(measure_growth(name, options.repeats))
-        elif name in kept:
-            rows.append(kept[name])
+        elif name in earlier:
+            rows.append(earlier[name])
     options.out.mkdir(parents=True, exist_ok=True)
-    found = json.dumps({"provenance": facts, "usual": USUAL, "rows": rows}, indent=1)
-    file.write_text(found + "\n")
+    text = json.dumps({"provenance": facts, "usual": USUAL, "rows": rows}, indent=1)
+    file.write_text(text + "\n")
     (options.out / "growth.md").write_text(report(rows, facts))
 
 

@@ -62,14 +62,14 @@ def random_shapes(
 
 
 def summarize_errors(predicted: list[float], measured: list[float]) -> dict[str, float]:
-    found = np.abs(np.array(predicted) / np.array(measured) - 1)
+    errors = np.abs(np.array(predicted) / np.array(measured) - 1)
     return {
-        "networks": len(found),
+        "networks": len(errors),
         "least_us": float(np.min(measured)),
         "most_us": float(np.max(measured)),
-        "median_error": float(np.median(found)),
-        "p90_error": float(np.quantile(found, 0.9)),
-        "largest_error": float(np.max(found)),
+        "median_error": float(np.median(errors)),
+        "p90_error": float(np.quantile(errors, 0.9)),
+        "largest_error": float(np.max(errors)),
     }
 
 
@@ -84,8 +84,8 @@ def measure_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, 
 
 def load_rows(name: str, folder: Path) -> LabelledTable:
     if name in SHIPPED:
-        found = load_dataset(name)
-        return LabelledTable.from_table(found.table, found.target)
+        dataset = load_dataset(name)
+        return LabelledTable.from_table(dataset.table, dataset.target)
     table = sample_table(folder, name, stream(0, "benchmark rows"), MAX_ROWS)
     return LabelledTable.from_table(table, TABLES[name])
 
@@ -107,15 +107,15 @@ def measure_files(
     assert prepared.latency_rows is not None
     measured = measure_models(models, prepared.latency_rows, rows, cost.terms, clock=clock)
     bare = [cost.terms.predict_us(shape) - cost.terms.call_us for shape in shapes]
-    found = summarize_errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
-    return found | {"overhead_us": cost.overhead_us or 0.0}
+    summary = summarize_errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
+    return summary | {"overhead_us": cost.overhead_us or 0.0}
 
 
 def search_with_limits(
     name: str, data: LabelledTable, table_file: Path, overhead_us: float
 ) -> list[dict]:
     """Search under limits on single rows, and measure the returned models."""
-    found = []
+    searches = []
     for room_us in ROOM_US:
         limit_us = round(overhead_us + room_us, 1)
         settings = RunSettings(
@@ -128,14 +128,14 @@ def search_with_limits(
         try:
             finished = plan_run(data, settings).execute()
         except InfeasibleError as error:
-            found.append(row | {"refused": str(error)})
-            print(found[-1], flush=True)
+            searches.append(row | {"refused": str(error)})
+            print(searches[-1], flush=True)
             continue
         plan, prepared = finished.plan, finished.data
         assert plan.latency is not None
         assert prepared.latency_rows is not None
         cost = plan.latency.costs["latency_us"]
-        found.append(
+        searches.append(
             row
             | {
                 "architecture": str(finished.model.architecture),
@@ -147,8 +147,8 @@ def search_with_limits(
                 "notes": list(finished.notes),
             }
         )
-        print(found[-1], flush=True)
-    return found
+        print(searches[-1], flush=True)
+    return searches
 
 
 def main() -> None:
@@ -162,7 +162,7 @@ def main() -> None:
         "provenance": collect_provenance("python benchmarks/latency.py --data ... --out results"),
         "table": json.loads(table.to_json()),
     }
-    predictions, kept = [], []
+    predictions, searches = [], []
     for rows in CALLS:
         bare = measure_networks(table, rows, clock)
         predictions.append({"what": "network alone", "rows": rows, **bare})
@@ -170,12 +170,12 @@ def main() -> None:
     for name in (*SHIPPED, *TABLES):
         data = load_rows(name, options.data)
         for rows in CALLS:
-            found = measure_files(data, table_file, rows, clock)
-            predictions.append({"what": f"file for {name}", "rows": rows, **found})
+            summary = measure_files(data, table_file, rows, clock)
+            predictions.append({"what": f"file for {name}", "rows": rows, **summary})
             print(predictions[-1], flush=True)
             if rows == 1:
-                kept += search_with_limits(name, data, table_file, found["overhead_us"])
-    facts |= {"predictions": predictions, "promises": kept}
+                searches += search_with_limits(name, data, table_file, summary["overhead_us"])
+    facts |= {"predictions": predictions, "promises": searches}
     write_results(options.out, "latency", facts, report(facts))
     table_file.unlink()
 

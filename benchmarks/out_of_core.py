@@ -48,10 +48,10 @@ class Watched:
         status = Path(f"/proc/{process.pid}/status")
         while process.poll() is None:
             try:
-                found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+                match = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
             except OSError:
                 return
-            self.peak = max(self.peak, 1024 * int(found[1]) if found else 0)
+            self.peak = max(self.peak, 1024 * int(match[1]) if match else 0)
             sleep(0.2)
 
 
@@ -138,8 +138,8 @@ def main() -> None:
     facts = collect_provenance(
         "python benchmarks/out_of_core.py --files big/*.txt --out results --work ..."
     )
-    found = json.dumps({"provenance": facts, "memory": options.memory, "rows": rows}, indent=1)
-    (options.out / "out_of_core.json").write_text(found + "\n")
+    text = json.dumps({"provenance": facts, "memory": options.memory, "rows": rows}, indent=1)
+    (options.out / "out_of_core.json").write_text(text + "\n")
     (options.out / "out_of_core.md").write_text(report(rows, facts, options.memory))
 
 

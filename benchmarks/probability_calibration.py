@@ -36,16 +36,16 @@ BINS = 10
 
 def calibration_error(chances: np.ndarray, labels: np.ndarray) -> float:
     """How far the said chance of the likeliest class is from its share, over bins of rows."""
-    said, right = chances.max(axis=1), chances.argmax(axis=1) == labels
-    order = np.argsort(said)
+    confidence, right = chances.max(axis=1), chances.argmax(axis=1) == labels
+    order = np.argsort(confidence)
     bins = np.array_split(order, BINS)
-    return sum(len(b) * abs(said[b].mean() - right[b].mean()) for b in bins) / len(labels)
+    return sum(len(b) * abs(confidence[b].mean() - right[b].mean()) for b in bins) / len(labels)
 
 
 def load_table(name: str, folder: Path, seed: int) -> tuple[Table, str, int]:
     if name in SHIPPED:
-        found = load_dataset(name)
-        return found.table, found.target, SHIPPED[name]
+        dataset = load_dataset(name)
+        return dataset.table, dataset.target, SHIPPED[name]
     target, limit = FILES[name]
     table = sample_table(folder, name, stream(seed, "benchmark rows"), MAX_ROWS)
     return table, target, limit
@@ -55,11 +55,11 @@ def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
     table, target, limit = load_table(name, folder, seed)
     settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
     run = plan_run(LabelledTable.from_table(table, target), settings)
-    found = run.execute()
-    test, temperature = run.data.test, found.chosen.temperature
-    net = SuperNet.standalone(found.model.architecture, run.data.task)
-    net.load_weights(found.model.weights)
-    logits = net.logits(found.model.architecture, test.examples)
+    finished = run.execute()
+    test, temperature = run.data.test, finished.chosen.temperature
+    net = SuperNet.standalone(finished.model.architecture, run.data.task)
+    net.load_weights(finished.model.weights)
+    logits = net.logits(finished.model.architecture, test.examples)
     facts: dict[str, float | str | int] = {
         "table": name,
         "seed": seed,
@@ -108,15 +108,15 @@ def report(facts, rows, seeds: int) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(row["table"] for row in rows):
-        own = [row for row in rows if row["table"] == name]
-        temperatures = [row["temperature"] for row in own]
+        of_table = [row for row in rows if row["table"] == name]
+        temperatures = [row["temperature"] for row in of_table]
         figures = [
-            f"{mean(row[f'{what} {kind}'] for row in own):.4f}"
+            f"{mean(row[f'{what} {kind}'] for row in of_table):.4f}"
             for what in ("log loss", "error")
             for kind in ("without", "with")
         ]
         lines.append(
-            f"| {name} | {own[0]['rows']:,} rows, {own[0]['fitted on']} | "
+            f"| {name} | {of_table[0]['rows']:,} rows, {of_table[0]['fitted on']} | "
             f"{min(temperatures):.2f} to {max(temperatures):.2f} | {' | '.join(figures)} |"
         )
     better = sum(row["log loss with"] < row["log loss without"] for row in rows)

@@ -50,11 +50,11 @@ COMMAND = "python benchmarks/small_tables.py --out results --version ..."
 
 def measure(version: str, table: str, seed: int, time: float | None) -> dict[str, Any]:
     """Search once; return what was chosen and how it did on the test rows."""
-    found = load_dataset(table)
+    dataset = load_dataset(table)
     settings = RunSettings(
         limits={"parameters": LIMITS[table]}, seed=seed, time=time, baselines=False
     )
-    finished = plan_run(LabelledTable.from_table(found.table, found.target), settings).execute()
+    finished = plan_run(LabelledTable.from_table(dataset.table, dataset.target), settings).execute()
     scores = finished.scores["network"]
     return {
         "version": version,
@@ -100,9 +100,9 @@ def report(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> str:
             for time in TIMES:
                 for version in sorted({row["version"] for row in some}, reverse=True):
                     key = (table, time, version)
-                    own = [r for r in some if (r["table"], r["time"], r["version"]) == key]
-                    if own:
-                        lines.append(_line(table, time, version, own))
+                    matching = [r for r in some if (r["table"], r["time"], r["version"]) == key]
+                    if matching:
+                        lines.append(_line(table, time, version, matching))
     return "\n".join(lines) + "\n"
 
 

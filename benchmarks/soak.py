@@ -49,8 +49,8 @@ class Work:
     def search(self, folder: Path, seed: int) -> str:
         """Run it, ask its model, and return the architecture."""
         data = LabelledTable.from_table(self.table, "target")
-        given = {"limits": {"parameters": 2_000}, "baselines": False} | self.settings
-        settings = RunSettings(seed=seed, **given)
+        options = {"limits": {"parameters": 2_000}, "baselines": False} | self.settings
+        settings = RunSettings(seed=seed, **options)
         run_in_folder(folder, data, settings, saved_plan=WORK, checkpoint_seconds=CHECKPOINT_EVERY)
         model = load_run_model(folder)
         model.predict(data.features)
@@ -99,17 +99,17 @@ def soak(seconds: float) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     began = perf_counter()
     before = tempfile.tempdir
-    with tempfile.TemporaryDirectory() as kept:
-        temporary = Path(kept)
-        tempfile.tempdir = kept  # whatever makes temporary files makes them there
+    with tempfile.TemporaryDirectory() as temporary_name:
+        temporary = Path(temporary_name)
+        tempfile.tempdir = temporary_name  # whatever makes temporary files makes them there
         try:
             for number, work in enumerate(itertools.cycle(works())):
                 if perf_counter() - began > seconds:
                     break
-                found = work.search(temporary / "run", seed=number)
+                architecture = work.search(temporary / "run", seed=number)
                 inside = {path.name for path in (temporary / "run").iterdir()}
                 shutil.rmtree(temporary / "run")
-                row = {"search": number, "work": work.name, "architecture": found}
+                row = {"search": number, "work": work.name, "architecture": architecture}
                 rows.append(row | left_behind(temporary) | {"in_folder": sorted(inside)})
         finally:
             tempfile.tempdir = before
@@ -125,15 +125,15 @@ def line_through(values: list[float]) -> tuple[float, float]:
     return slope, error
 
 
-def judged(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
+def measure_growth(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
     """The slope of memory after the warm-up, what else has grown, and a verdict."""
-    kept = rows[warm_up:]
-    if len(kept) < 10:
+    measured = rows[warm_up:]
+    if len(measured) < 10:
         raise SystemExit(f"{len(rows)} searches are too few, {warm_up} being warm-up: soak longer")
-    slope, error = line_through([row["resident_mb"] for row in kept])
-    share = slope * len(kept) / kept[0]["resident_mb"]
-    later, _ = line_through([row["resident_mb"] for row in kept[len(kept) // 2 :]])
-    others = {n: kept[-1][n] - kept[0][n] for n in ("handles", "threads", "files")}
+    slope, error = line_through([row["resident_mb"] for row in measured])
+    share = slope * len(measured) / measured[0]["resident_mb"]
+    later, _ = line_through([row["resident_mb"] for row in measured[len(measured) // 2 :]])
+    others = {n: measured[-1][n] - measured[0][n] for n in ("handles", "threads", "files")}
     expected = {
         "MODEL_CARD.md", "config.toml", "history.jsonl", "model", "report.html", "result.json",
     }  # fmt: skip
@@ -142,8 +142,8 @@ def judged(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
     return {
         "searches": len(rows),
         "warm_up": warm_up,
-        "first_mb": kept[0]["resident_mb"],
-        "last_mb": kept[-1]["resident_mb"],
+        "first_mb": measured[0]["resident_mb"],
+        "last_mb": measured[-1]["resident_mb"],
         "slope_kb": 1e3 * slope,
         "slope_error_kb": 1e3 * error,
         "later_slope_kb": 1e3 * later,
@@ -154,23 +154,23 @@ def judged(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
     }
 
 
-def report(facts: dict[str, Any], found: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+def report(facts: dict[str, Any], growth: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     """The Markdown of the result."""
     last = rows[-1]
     return "\n".join(
         [
             "# Searches back to back",
             "",
-            f"`{facts['command']}`, {facts['date']}. {found['searches']} searches of small tables "
-            f"in one process, with folders and checkpoints; the first {found['warm_up']} warm up. "
-            f"Verdict: **{found['verdict']}**.",
+            f"`{facts['command']}`, {facts['date']}. {growth['searches']} searches of small tables "
+            f"in one process, with folders and checkpoints; the first {growth['warm_up']} warm up. "
+            f"Verdict: **{growth['verdict']}**.",
             "",
             "| after the warm-up | first | last | a search |",
             "|---|---|---|---|",
-            f"| resident memory | {found['first_mb']:.1f} MB | {found['last_mb']:.1f} MB | "
-            f"{found['slope_kb']:+.1f} ± {found['slope_error_kb']:.1f} kB |",
+            f"| resident memory | {growth['first_mb']:.1f} MB | {growth['last_mb']:.1f} MB | "
+            f"{growth['slope_kb']:+.1f} ± {growth['slope_error_kb']:.1f} kB |",
             *(
-                f"| {words} | {last[name] - found['growth'][name]} | {last[name]} | |"
+                f"| {words} | {last[name] - growth['growth'][name]} | {last[name]} | |"
                 for name, words in (
                     ("handles", "open file handles"),
                     ("threads", "threads"),
@@ -178,9 +178,9 @@ def report(facts: dict[str, Any], found: dict[str, Any], rows: list[dict[str, An
                 )
             ),
             "",
-            f"The line through memory rises by {100 * found['growth_share']:.2f} % of it over the "
+            f"The line through memory rises by {100 * growth['growth_share']:.2f} % of it over the "
             f"whole soak; up to {100 * LARGEST_GROWTH:.0f} % is called flat. Over the second half "
-            f"it is {found['later_slope_kb']:+.1f} kB a search. In turn:",
+            f"it is {growth['later_slope_kb']:+.1f} kB a search. In turn:",
             "",
             *(f"- {name}" for name in dict.fromkeys(row["work"] for row in rows)),
             "",
@@ -195,16 +195,16 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of small tables, again and again
     rows = soak(60 * options.minutes)
-    found = judged(rows, WARM_UP * len(works()))
+    growth = measure_growth(rows, WARM_UP * len(works()))
     facts = collect_provenance(
         f"python benchmarks/soak.py --minutes {options.minutes:g} --out results"
     )
-    print(json.dumps(found, indent=1))
-    kept = [{n: row[n] for n in ("work", "resident_mb", "handles", "threads")} for row in rows]
+    print(json.dumps(growth, indent=1))
+    shortened = [{n: row[n] for n in ("work", "resident_mb", "handles", "threads")} for row in rows]
     (options.out / "soak.json").write_text(
-        json.dumps(facts | found | {"rows": kept}, indent=1) + "\n"
+        json.dumps(facts | growth | {"rows": shortened}, indent=1) + "\n"
     )
-    (options.out / "soak.md").write_text(report(facts, found, rows))
+    (options.out / "soak.md").write_text(report(facts, growth, rows))
 
 
 if __name__ == "__main__":

@@ -93,21 +93,21 @@ def main() -> None:
         began = perf_counter()
         data = LabelledTable.from_table(read_table(options.data / f"{name}.parquet"), target)
         run = plan_run(data, RunSettings(limits={"parameters": limit}))
-        found = run.execute()
+        finished = run.execute()
         seconds = perf_counter() - began
         test = run.data.test
-        predicted, facts = fit_mlp(run, int(found.model.costs["parameters"]))
-        scores = {kind: to_builtins(scores) for kind, scores in found.scores.items()}
-        scores["scikit-learn MLP"] = to_builtins(score(run.data.target, test.y, predicted))
+        predicted, facts = fit_mlp(run, int(finished.model.costs["parameters"]))
+        scores = {kind: encode(scores) for kind, scores in finished.scores.items()}
+        scores["scikit-learn MLP"] = encode(score(run.data.target, test.y, predicted))
         rows.append(
             {
                 "table": name,
                 "limit": limit,
-                "architecture": str(found.model.architecture),
-                "parameters": found.model.costs["parameters"],
+                "architecture": str(finished.model.architecture),
+                "parameters": finished.model.costs["parameters"],
                 "metric": "rmse" if run.data.target.task == "regression" else "log_loss",
                 "seconds": seconds,
-                "timings": found.phase_seconds,
+                "timings": finished.phase_seconds,
                 "mlp": facts,
                 "scores": scores,
             }

@@ -51,12 +51,12 @@ def measure(name: str, folder: Path, seed: int) -> list[dict]:
                 RunSettings(limits={"parameters": limit}, baselines=False, seed=seed)
                 for limit in limits
             ]
-            found = [plan_run(data, limited).execute() for limited in settings]
+            finished_runs = [plan_run(data, limited).execute() for limited in settings]
         else:
             settings = RunSettings(
                 limits={"parameters": limits[0]}, baselines=False, seed=seed, candidates=candidates
             )
-            found = list(plan_tradeoff(data, settings, limits).execute())
+            finished_runs = list(plan_tradeoff(data, settings, limits).execute())
         rows.append(
             {
                 "table": name,
@@ -64,8 +64,8 @@ def measure(name: str, folder: Path, seed: int) -> list[dict]:
                 "candidates": candidates,
                 "seconds": perf_counter() - began,
                 "limits": limits,
-                "architectures": [str(finished.model.architecture) for finished in found],
-                "losses": losses(found),
+                "architectures": [str(finished.model.architecture) for finished in finished_runs],
+                "losses": losses(finished_runs),
             }
         )
     return rows
@@ -116,8 +116,8 @@ def report(facts, rows, seeds: int) -> str:
         return of(table, seed, SEPARATE)["seconds"] / of(table, seed, candidates)["seconds"]
 
     def worse(table, seed, candidates):
-        own, theirs = (of(table, seed, c)["losses"] for c in (candidates, SEPARATE))
-        return geometric_mean([a / b for a, b in zip(own, theirs, strict=True)])
+        ours, theirs = (of(table, seed, c)["losses"] for c in (candidates, SEPARATE))
+        return geometric_mean([a / b for a, b in zip(ours, theirs, strict=True)])
 
     def cells(chosen):
         return " | ".join(

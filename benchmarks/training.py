@@ -155,12 +155,12 @@ def report(facts, rows, tables, seeds: int) -> str:
     """The tables, for people."""
 
     def mean(name, setting, what="loss") -> float:
-        found = [
+        losses = [
             row[what]
             for row in rows
             if row["table"] == name and (row["optimizer"], row["batch"], row["epochs"]) == setting
         ]
-        return float(np.mean(found))
+        return float(np.mean(losses))
 
     best = {name: min(mean(name, s) for s in GRID if s[2] == EPOCHS) for name in tables}
     relative = {s: [mean(name, s) / best[name] for name in tables] for s in GRID}

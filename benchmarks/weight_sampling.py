@@ -100,41 +100,42 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     path = options.out / "weight_sampling.json"
-    kept = json.loads(path.read_text()) if path.exists() else {"alone": {}, "searches": {}}
+    results = json.loads(path.read_text()) if path.exists() else {"alone": {}, "searches": {}}
     for name in TABLES:
         run = planned(options.data, name)
-        alone = Alone(run, kept["alone"].setdefault(name, {}))
+        alone = Alone(run, results["alone"].setdefault(name, {}))
         for rule in RULES:
             for seed in range(options.seeds):
                 key = f"{name}/{rule}/{seed}"
-                if key not in kept["searches"]:
-                    kept["searches"][key] = search_once(run, rule, seed, alone)
-                    path.write_text(json.dumps(kept, indent=1) + "\n")
+                if key not in results["searches"]:
+                    results["searches"][key] = search_once(run, rule, seed, alone)
+                    path.write_text(json.dumps(results, indent=1) + "\n")
         print(name, flush=True)
-    kept |= collect_provenance("python benchmarks/weight_sampling.py --data ... --out results")
-    path.write_text(json.dumps(kept, indent=1) + "\n")
-    (options.out / "weight_sampling.md").write_text(report(kept, options.seeds))
+    results |= collect_provenance("python benchmarks/weight_sampling.py --data ... --out results")
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    (options.out / "weight_sampling.md").write_text(report(results, options.seeds))
 
 
-def report(kept, seeds: int) -> str:
+def report(results, seeds: int) -> str:
     """The tables, for people."""
 
     def relative(name: str, rule: str, by: str) -> float:
-        best = min(np.mean([t[0] for t in trained]) for trained in kept["alone"][name].values())
-        runs = [kept["searches"][f"{name}/{rule}/{seed}"] for seed in range(seeds)]
+        best = min(np.mean([t[0] for t in trained]) for trained in results["alone"][name].values())
+        runs = [results["searches"][f"{name}/{rule}/{seed}"] for seed in range(seeds)]
         return float(np.mean([run["losses"][by] for run in runs]) / best)
 
     def cost(name: str, rule: str) -> float:
-        runs = [kept["searches"][f"{name}/{rule}/{seed}"] for seed in range(seeds)]
+        runs = [results["searches"][f"{name}/{rule}/{seed}"] for seed in range(seeds)]
         return median(run["seconds"] / run["training"] for run in runs)
 
     lines = [
         "# Which children to train, and how to choose candidates",
         "",
-        f"`{kept['command']}`, {kept['date']}. Validation loss of the best of three candidates, "
-        f"trained alone {TRAININGS} times each, relative to the best architecture seen on the "
-        f"table (1 = found it); mean over {seeds} searches. In brackets the cost of the search in "
-        "stand-alone trainings, median, same run. Candidates by one-shot loss, the default.",
+        f"`{results['command']}`, {results['date']}. Validation loss of the best of three "
+        f"candidates, trained alone {TRAININGS} times each, relative to the best architecture "
+        f"seen on the table (1 = found it); mean over {seeds} searches. In brackets the "
+        "cost of the search in stand-alone trainings, median, same run. Candidates by one-shot "
+        "loss, the default.",
         "",
         "| children | " + " | ".join(TABLES) + " | mean |",
         "|---|" + "---|" * (len(TABLES) + 1),

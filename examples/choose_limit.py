@@ -30,10 +30,10 @@ searched = GridSearchCV(
     refit=smallest_as_good,
 ).fit(X, y)
 
-found = searched.cv_results_
+results = searched.cv_results_
 print(f"RMSE in {FOLDS} folds:")
-for place, limit in enumerate(found["param_max_parameters"]):
-    mean, deviation = -found["mean_test_score"][place], found["std_test_score"][place]
+for place, limit in enumerate(results["param_max_parameters"]):
+    mean, deviation = -results["mean_test_score"][place], results["std_test_score"][place]
     chosen = "  <- taken" if place == searched.best_index_ else ""
     print(f"  at most {limit:5,} parameters  {mean:.2f} ± {deviation:.2f}{chosen}")
 best = searched.best_estimator_

@@ -24,8 +24,8 @@ def clicks(day: int) -> pd.DataFrame:
     page = rng.integers(0, 40, ROWS)
     hour = rng.integers(0, 24, ROWS)
     wanted = np.sin(page) + np.cos(hour / 24 * 2 * np.pi) + rng.normal(0, 0.5, ROWS)
-    shown = {"page": [f"page {n}" for n in page], "hour": hour, "seconds": rng.gamma(2, 5, ROWS)}
-    return pd.DataFrame(shown | {"clicked": np.where(wanted > 1, "yes", "no")})
+    columns = {"page": [f"page {n}" for n in page], "hour": hour, "seconds": rng.gamma(2, 5, ROWS)}
+    return pd.DataFrame(columns | {"clicked": np.where(wanted > 1, "yes", "no")})
 
 
 parser = argparse.ArgumentParser(description=__doc__)

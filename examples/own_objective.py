@@ -44,6 +44,6 @@ for name in ("random", "evolution", "guided"):
         strategy, lambda choices: [-hours(space.architecture(row), rng) for row in choices], 60
     )
     best = strategy.recommend()[0]
-    judged = np.mean([hours(best, np.random.default_rng(seed)) for seed in range(30)])
+    mean_hours = np.mean([hours(best, np.random.default_rng(seed)) for seed in range(30)])
     machines = ", ".join(f"{n} {station}" for n, station in zip(best, STATIONS, strict=True))
-    print(f"{name:9} {judged:.2f} hours for {money(best)}: {machines}")
+    print(f"{name:9} {mean_hours:.2f} hours for {money(best)}: {machines}")

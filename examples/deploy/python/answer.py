@@ -36,13 +36,13 @@ class Answerer:
         return label, probabilities
 
 
-def _value(given: Any, dtype: str) -> Any:
+def _value(value: Any, dtype: str) -> Any:
     """Return one value as the file expects it; None is a missing value."""
-    if given is None:
+    if value is None:
         return MISSING[dtype]
-    if isinstance(given, datetime):  # whole seconds; without a time zone it is UTC
-        return calendar.timegm(given.utctimetuple())
-    return str(given).strip() if dtype == "string" else given
+    if isinstance(value, datetime):  # whole seconds; without a time zone it is UTC
+        return calendar.timegm(value.utctimetuple())
+    return str(value).strip() if dtype == "string" else value
 
 
 NAMES = ("weight_kg", "insured", "country", "zone", "sent")

@@ -92,7 +92,7 @@ def count(
         "flops": max_flops,
         "bytes": max_bytes,
     }
-    given = require_limits(add_named_limits(limits, max_named))
+    checked = require_limits(add_named_limits(limits, max_named))
     space = SearchSpace.uniform(
         layers=layers,
         inputs=inputs,
@@ -100,15 +100,15 @@ def count(
         widths=PAPER_WIDTHS if widths is None else parse_widths(widths),
         embedding_parameters=embedding_parameters,
     )
-    facts = describe_feasible_set(FeasibleSet(space, Budget(**given)))
+    description = describe_feasible_set(FeasibleSet(space, Budget(**checked)))
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        typer.echo(json.dumps(description, indent=2))
     else:
-        print_feasible_set(facts)
+        print_feasible_set(description)
 
 
 def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
-    """Return the facts about a feasible set, for `print_feasible_set` and for JSON."""
+    """Return the description of a feasible set, for `print_feasible_set` and for JSON."""
     from tabnas.space import compute_costs
 
     space, budget = feasible.space, feasible.budget
@@ -122,7 +122,7 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
             ("most_expensive", feasible.most_expensive()),
         )
     }
-    facts: dict[str, Any] = {
+    description: dict[str, Any] = {
         "inputs": space.inputs,
         "outputs": space.outputs,
         "layers": space.depth,
@@ -134,32 +134,38 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
         "feasible": None,
     }
     if feasible.is_exact:
-        facts["feasible"] = feasible.count()
-        facts["share"] = feasible.count() / space.size
-        facts["unused_widths"] = [list(widths) for widths in feasible.unused_widths()]
+        description["feasible"] = feasible.count()
+        description["share"] = feasible.count() / space.size
+        description["unused_widths"] = [list(widths) for widths in feasible.unused_widths()]
     else:
-        facts["share"] = float(feasible.probability())
-    return facts | extremes
+        description["share"] = float(feasible.probability())
+    return description | extremes
 
 
-def print_feasible_set(facts: dict[str, Any]) -> None:
-    """Print the facts about a feasible set."""
+def print_feasible_set(description: dict[str, Any]) -> None:
+    """Print the description of a feasible set."""
     table = make_two_column_table()
-    table.add_row("limit", format_limits(facts["limits"]))
-    table.add_row("architectures", f"{facts['architectures']} in all")
-    share = f"{facts['share']:.2%}" if facts["share"] > 1e-4 else f"{facts['share']:.1e}"
-    if facts["exact"]:
-        table.add_row("feasible", Text.assemble((str(facts["feasible"]), "bold"), f"  ({share})"))
-        method = "exact, along the chain of layers" if facts["method"] == "chain" else "exact"
+    table.add_row("limit", format_limits(description["limits"]))
+    table.add_row("architectures", f"{description['architectures']} in all")
+    share = (
+        f"{description['share']:.2%}"
+        if description["share"] > 1e-4
+        else f"{description['share']:.1e}"
+    )
+    if description["exact"]:
+        table.add_row(
+            "feasible", Text.assemble((str(description["feasible"]), "bold"), f"  ({share})")
+        )
+        method = "exact, along the chain of layers" if description["method"] == "chain" else "exact"
     else:
         table.add_row("feasible", f"about {share}")
         method = "estimated by sampling: too many states for exact counting"
     table.add_row("method", method)
     for which in ("cheapest", "most_expensive"):
-        extreme = facts[which]
-        costs = ", ".join(f"{extreme[name]:,} {name}" for name in facts["limits"])
+        extreme = description[which]
+        costs = ", ".join(f"{extreme[name]:,} {name}" for name in description["limits"])
         table.add_row(which.replace("_", " "), f"{extreme['architecture']}  ({costs})")
-    for layer, widths in enumerate(facts.get("unused_widths", []), start=1):
+    for layer, widths in enumerate(description.get("unused_widths", []), start=1):
         if widths:
             unused = ", ".join(map(str, widths))
             table.add_row(f"layer {layer}", f"never {unused}")

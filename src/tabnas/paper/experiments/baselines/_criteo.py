@@ -45,20 +45,20 @@ class CriteoMethods:
         kind, table = method["kind"], self.table
         evaluations = 0.0
         if kind == "reference":
-            found = Architecture.parse(table.config.reference)
+            network = Architecture.parse(table.config.reference)
         elif kind == "strategy":
-            found, evaluations = self._run_strategy(method, repeat)
+            network, evaluations = self._run_strategy(method, repeat)
         elif kind == "frozen":
             search = self._frozen_search(method, repeat)
-            found, evaluations = _run_search(search, method["selection"])
+            network, evaluations = _run_search(search, method["selection"])
         else:
             settings = self._settings(repeat, method["changes"])
-            found, evaluations = _run_search(table.search(settings), method["selection"])
+            network, evaluations = _run_search(table.search(settings), method["selection"])
         return {
-            "found": str(found),
-            "parameters": int(COSTS["dense_parameters"](table.space, found)),
+            "found": str(network),
+            "parameters": int(COSTS["dense_parameters"](table.space, network)),
             "evaluations": evaluations,
-            "losses": table.losses(found, self.definition["trainings"]),
+            "losses": table.losses(network, self.definition["trainings"]),
         }
 
     def _settings(self, repeat: int, changes: Mapping[str, Any]) -> SearchSettings:

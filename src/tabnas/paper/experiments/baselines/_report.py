@@ -127,13 +127,13 @@ def report_criteo(definition: Mapping[str, Any], summary: Mapping[str, Any]) -> 
     rows = [
         [
             method["title"] if k == 0 else "",
-            found,
+            network,
             f"{method['parameters'][k]:,}",
             f"{method['losses'][k]:.4f} ± {method['losses_std'][k]:.4f}",
             f"{method['differences'][k]:+.4f}",
         ]
         for method in methods
-        for k, found in enumerate(method["found"])
+        for k, network in enumerate(method["found"])
     ]
     within = np.mean([value for method in methods for value in method["losses_std"]])
     between = np.std([value for method in methods for value in method["losses"]])

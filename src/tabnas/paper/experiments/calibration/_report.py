@@ -147,11 +147,11 @@ def _ranking_table(table: str, rows: list[dict[str, Any]]) -> str:
 def _describe_ranking(rows: list[dict[str, Any]]) -> str:
     lines = []
     for title in unique(rows, "title"):
-        own = filter_rows(rows, title=title)
+        group = filter_rows(rows, title=title)
         everything, full, inside, near = (
-            mean(row[f"{name}_pearson"] for row in own) for name in SETS
+            mean(row[f"{name}_pearson"] for row in group) for name in SETS
         )
-        lowest = mean(row["lowest_regret"] for row in own)
+        lowest = mean(row["lowest_regret"] for row in group)
         lines.append(
             f"- {title}: r = {everything:.2f} of all, {full:.2f} at full depth, {inside:.2f} among "
             f"the feasible, {near:.2f} near the limit, regret {lowest:.1f} of its lowest."
@@ -246,13 +246,13 @@ def plot_late(definition: Mapping[str, Any], summary: Mapping[str, Any], out: Pa
     others = iter(OTHER_COLORS)
     for k, title in enumerate(titles):
         color = OURS_COLOR if title == OURS_TITLE else next(others)
-        own = filter_rows(rows, title=title)
+        group = filter_rows(rows, title=title)
         positions = np.arange(len(groups)) + (k - (len(titles) - 1) / 2) * width
         axis.bar(
             positions,
-            [row["regret_of_first"] for row in own],
+            [row["regret_of_first"] for row in group],
             0.9 * width,
-            yerr=[row["interval"] for row in own],
+            yerr=[row["interval"] for row in group],
             color=color,
             label=title,
             error_kw={"lw": 0.8},

@@ -129,9 +129,12 @@ class ComparisonExperiment(Experiment):
                 for base, names in with_base.items()
                 for comparison in _compare({name: groups[name] for name in (base, *names)}, base)
             ],
-            "random": [{"trainings": count} | _summarize(own) for count, own in random.items()],
+            "random": [
+                {"trainings": count} | _summarize(scores) for count, scores in random.items()
+            ],
             "random_paired": _compare(
-                {self.ours: ours} | {str(count): own for count, own in random.items()}, self.ours
+                {self.ours: ours} | {str(count): scores for count, scores in random.items()},
+                self.ours,
             ),
         }
 
@@ -145,7 +148,7 @@ class ComparisonExperiment(Experiment):
 def _compare(groups: Mapping[str, list[Row]], base: str) -> list[dict[str, Any]]:
     """Compare what other groups return with what the base returns."""
     comparisons = compare_groups(groups, base, RETURNED)
-    return [{"strategy": name, **own} for name, own in comparisons.items() if name != base]
+    return [{"strategy": name, **scores} for name, scores in comparisons.items() if name != base]
 
 
 def _summarize(rows: list[Row]) -> dict[str, Any]:
@@ -162,7 +165,7 @@ def _summarize(rows: list[Row]) -> dict[str, Any]:
         "among_most_expensive": mean(map(_is_among_most_expensive, rows)),
         "below_one": sum(cell[RETURNED[0]]["mean"] < 1 for cell in cells),
         "worst": max(cells, key=lambda cell: float(cell[RETURNED[0]]["mean"])),
-        "by_table": {table: _summarize_cell(own) for table, own in by_table.items()},
+        "by_table": {table: _summarize_cell(scores) for table, scores in by_table.items()},
         "cells": cells,
     }
 

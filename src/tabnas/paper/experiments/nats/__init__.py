@@ -117,8 +117,8 @@ class NatsExperiment(Experiment):
         rows = []
         for evaluations in self.definition["evaluations"]:
             optimize(strategy, quality, evaluations)
-            [found] = strategy.recommend()
-            choices = np.array(nats.space.choices(found))
+            [network] = strategy.recommend()
+            choices = np.array(nats.space.choices(network))
             # the answer of a penalty itself is the most likely of all architectures
             is_penalty = definition.get("penalty", False)
             answer = _find_most_likely_of_all(strategy) if is_penalty else choices
@@ -126,7 +126,7 @@ class NatsExperiment(Experiment):
                 {
                     "seed": seed,
                     "evaluations": evaluations,
-                    "found": str(found),
+                    "found": str(network),
                     "gap": round(float(nats.gap(choices)), 4),
                     "over": not nats.feasible.contains(answer),
                     "seconds": process_time() - start,

@@ -59,16 +59,16 @@ def report(definition: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
 
 def _report_strategies(definition: Mapping[str, Any], gaps: Sequence[Row]) -> Iterator[str]:
     """Yield a heading and a table for each noise."""
-    shown = [number for number in definition["evaluations"] if number in SHOWN_EVALUATIONS]
+    numbers = [number for number in definition["evaluations"] if number in SHOWN_EVALUATIONS]
     for noise in definition["noises"]:
         rows = []
         for title, group in group_rows(filter_rows(gaps, noise=noise), "title").items():
-            cells = [_format_gap(group, noise, number) for number in shown]
+            cells = [_format_gap(group, noise, number) for number in numbers]
             rows.append([title, *cells, group[-1]["seeds"], f"{group[-1]['over']:.0%}"])
         each = f"Evaluations with noise of {noise:g} points" if noise else "Without noise"
         yield f"{each}: mean gap, ± half of its 95 % interval."
         yield markdown_table(
-            ["strategy", *(f"{number} evaluations" for number in shown), "seeds", "over"], rows
+            ["strategy", *(f"{number} evaluations" for number in numbers), "seeds", "over"], rows
         )
 
 
@@ -77,8 +77,8 @@ def _variants_table(definition: Mapping[str, Any], summary: Mapping[str, Any]) -
     groups = {"default": filter_rows(summary["strategies"], title=OURS)}
     for variant in definition["variants"]:
         options = " ".join(f"`{name}={value}`" for name, value in variant["options"].items())
-        own = filter_rows(summary["variants"], title=variant["title"])
-        groups[f"{variant['title']} {options}"] = own
+        group = filter_rows(summary["variants"], title=variant["title"])
+        groups[f"{variant['title']} {options}"] = group
     headings = [
         f"{evaluations} evaluations" + (f", noise {noise:g}" if noise else "")
         for noise, evaluations in columns
@@ -101,7 +101,7 @@ def _report_tables(definition: Mapping[str, Any], rows: list[Row]) -> Iterator[s
     """Yield the paper's two tables for each of the files."""
     tables = definition["tables"]
     for file in unique(rows, "file"):
-        own = filter_rows(rows, file=file)
+        group = filter_rows(rows, file=file)
         yield f"## The paper's two tables, on {file}"
         yield (
             f"{tables['repetitions']} policies a setting, {tables['steps']} steps each. The paper "
@@ -121,13 +121,13 @@ def _report_tables(definition: Mapping[str, Any], rows: list[Row]) -> Iterator[s
             )
         yield "MFLOPs, mean ± standard deviation (median), and the share over the limit:"
         yield _by_learning_rate(
-            own,
+            group,
             "{mflops[mean]:.1f} ± {mflops[std]:.1f} ({mflops[median]:.1f}), {share_over:.0%}",
         )
         yield "Test error, mean ± standard deviation (median):"
-        yield _by_learning_rate(own, "{error[mean]:.4f} ± {error[std]:.4f} ({error[median]:.4f})")
+        yield _by_learning_rate(group, "{error[mean]:.4f} ± {error[std]:.4f} ({error[median]:.4f})")
         yield f"![MFLOPs and error](tables-{file}.png)"
-        yield _describe_tables(own, definition["limit"])
+        yield _describe_tables(group, definition["limit"])
 
 
 def _by_learning_rate(rows: list[Row], cell: str) -> str:

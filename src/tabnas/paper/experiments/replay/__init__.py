@@ -117,9 +117,9 @@ class ReplayExperiment(Experiment):
                 [
                     reward,
                     *(
-                        f"{own[reward]['regret_of_returned']['mean']:.2f}: "
-                        f"{_format_settings(own[reward]['settings'])}"
-                        for own in summary["best"].values()
+                        f"{by_reward[reward]['regret_of_returned']['mean']:.2f}: "
+                        f"{_format_settings(by_reward[reward]['settings'])}"
+                        for by_reward in summary["best"].values()
                     ),
                 ]
                 for reward in unique(summary["settings"], "reward")

@@ -34,8 +34,8 @@ def plot_found(tables: Sequence[Mapping[str, Any]], path: Path) -> None:
         axis.axvline(1, color=GRAY, lw=1)
         _plot_point(axis, table["reference"], "the paper's reference", "k", marker="*", size=11)
         for reward, color in zip(table["rewards"], (OURS_COLOR, *OTHER_COLORS), strict=False):
-            for k, found in enumerate(reward["found"]):
-                _plot_point(axis, found, reward["title"] if k == 0 else None, color)
+            for k, network in enumerate(reward["found"]):
+                _plot_point(axis, network, reward["title"] if k == 0 else None, color)
         set_log_ticks(axis, "{x:g}")
         axis.set_title(table["table"], fontsize=10)
         axis.set_xlabel("parameters / limit", fontsize=9)
@@ -48,7 +48,7 @@ def plot_found(tables: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 def _plot_point(
     axis: Axes,
-    found: Mapping[str, Any],
+    network: Mapping[str, Any],
     label: str | None,
     color: str,
     *,
@@ -56,9 +56,9 @@ def _plot_point(
     size: float = 5,
 ) -> None:
     axis.errorbar(
-        found["cost_ratio"],
-        found["loss"],
-        yerr=found["loss_std"],
+        network["cost_ratio"],
+        network["loss"],
+        yerr=network["loss_std"],
         fmt=marker,
         markersize=size,
         color=color,
@@ -70,16 +70,18 @@ def _plot_point(
 def plot_grid(table: Mapping[str, Any], definition: Mapping[str, Any], path: Path) -> None:
     """Plot heat maps of a table by RL learning rate and beta, a row of maps for each goal."""
     rates = definition["rl_learning_rates"]
-    without = [own for own in table["rewards"] if np.shape(own["by_setting"]["near"])[1] == 1]
-    with_beta = [own for own in table["rewards"] if own not in without]
+    without = [
+        reward for reward in table["rewards"] if np.shape(reward["by_setting"]["near"])[1] == 1
+    ]
+    with_beta = [reward for reward in table["rewards"] if reward not in without]
     figure, axes = make_figure(2, 1 + len(with_beta), size=(3.3 * (1 + len(with_beta)), 10.4))
     for line, (goal, description) in zip(axes, GOALS.items(), strict=True):
-        shares = np.hstack([own["by_setting"][goal] for own in without])
-        _plot_heat_map(line[0], shares, rates, [own["title"] for own in without])
+        shares = np.hstack([reward["by_setting"][goal] for reward in without])
+        _plot_heat_map(line[0], shares, rates, [reward["title"] for reward in without])
         line[0].set_ylabel(f"{description}\nRL learning rate", fontsize=9)
-        for axis, own in zip(line[1:], with_beta, strict=True):
-            _plot_heat_map(axis, np.array(own["by_setting"][goal]), rates, definition["betas"])
-            axis.set_title(own["title"], fontsize=10)
+        for axis, reward in zip(line[1:], with_beta, strict=True):
+            _plot_heat_map(axis, np.array(reward["by_setting"][goal]), rates, definition["betas"])
+            axis.set_title(reward["title"], fontsize=10)
             axis.set_xlabel("beta", fontsize=9)
     image = axes[0, 0].images[0]
     figure.colorbar(image, ax=axes, location="bottom", shrink=0.4, pad=0.02).set_label(

@@ -89,7 +89,7 @@ class GridReplay:
             return [{"beta": None} | self._count(ends)]
         betas = self.definition["betas"]
         ends = self._run_policies(BetaGridReward(self, kind, betas), rate, (len(betas),))
-        return [{"beta": beta} | self._count(own) for beta, own in zip(betas, ends, strict=True)]
+        return [{"beta": beta} | self._count(end) for beta, end in zip(betas, ends, strict=True)]
 
     def _run_policies(self, reward: Reward, rate: float, settings: tuple[int, ...]) -> IntArray:
         """Return the architectures that the seeds of each setting end on, [*settings, seeds]."""

@@ -31,7 +31,7 @@ def report_searches(summary: Mapping[str, Any], definition: Mapping[str, Any], m
     digest = markdown_table(
         ["reward", *rewards],
         [
-            [title, *(_format_loss(own[title]) for own in rewards.values())]
+            [title, *(_format_loss(by_title[title]) for by_title in rewards.values())]
             for title in _titles(tables)
         ],
     )
@@ -84,9 +84,9 @@ def _details_table(table: Mapping[str, Any]) -> str:
         [
             {"title": "the paper's reference", **table["reference"]},
             *(
-                {"title": reward["title"], **found}
+                {"title": reward["title"], **network}
                 for reward in table["rewards"]
-                for found in reward["found"]
+                for network in reward["found"]
             ),
         ],
         ("reward", "{title}"),
@@ -128,7 +128,7 @@ def report_grid(tables: Sequence[Mapping[str, Any]], definition: Mapping[str, An
         for table in tables
     )
     shares = records_table(
-        [{"table": table["table"], **own} for table in tables for own in table["rewards"]],
+        [{"table": table["table"], **reward} for table in tables for reward in table["rewards"]],
         ("table, reward", "{table}, {title}"),
         ("settings", "{settings}"),
         ("within 5 %", "{near:.1%}"),

@@ -73,13 +73,13 @@ class RewardSearches:
         start = process_time()
         search = self.table.search(setting.apply(self._settings(seed=repeat)))
         search.run()
-        found = select_architecture(search)
+        network = select_architecture(search)
         row = {
             "rl_learning_rate": setting.rl_learning_rate,
             "option_value": setting.value,
             "search_seconds": process_time() - start,
         }
-        return row | self._train(found)
+        return row | self._train(network)
 
     def _train(self, architecture: Architecture) -> Row:
         table = self.table
@@ -147,11 +147,11 @@ class RewardSearches:
             steps=min(steps, self.definition["tuning"]["max_steps"]),
         )
         search.run()
-        found = select_architecture(search)
-        distance = abs(self._cost_ratio(found) - 1)
+        network = select_architecture(search)
+        distance = abs(self._cost_ratio(network) - 1)
         if setting.option is None or distance <= NEAR:
             distance = 0.0
-        return distance, float(compute_one_shot_losses(search, [found])[0])
+        return distance, float(compute_one_shot_losses(search, [network])[0])
 
 
 def select_architecture(search: PolicySearch) -> Architecture:

@@ -21,12 +21,14 @@ NEAR = 0.05
 def summarize_searches(rows: list[Row], epochs: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Summarize what every reward found on every table; `epochs` are those of the definition."""
     tables = group_rows(rows, "table")
-    return [_summarize_table(name, own, epochs.get(name, {})) for name, own in tables.items()]
+    return [_summarize_table(name, rows, epochs.get(name, {})) for name, rows in tables.items()]
 
 
 def summarize_totals(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Summarize what every reward found over all tables."""
-    entries = [{"table": table["table"]} | own for table in tables for own in table["rewards"]]
+    entries = [
+        {"table": table["table"]} | reward for table in tables for reward in table["rewards"]
+    ]
     totals = []
     for title, group in group_rows(entries, "title").items():
         sums = {
@@ -118,7 +120,7 @@ def _welch_test(entry: Mapping[str, Any], best: Mapping[str, Any]) -> float:
     if any(dof == 0 for _, dof in parts):
         return 1.0
     variance = sum(part for part, _ in parts)
-    dof = variance**2 / sum(part**2 / own for part, own in parts)
+    dof = variance**2 / sum(part**2 / degrees for part, degrees in parts)
     return float(2 * student.sf((entry["loss"] - best["loss"]) / variance**0.5, dof))
 
 
@@ -168,7 +170,7 @@ def _summarize_cells(cells: list[Row], definition: Mapping[str, Any]) -> dict[st
     }
     return {
         "settings": len(cells),
-        **{goal: float(own.mean()) for goal, own in shares.items()},
+        **{goal: float(share.mean()) for goal, share in shares.items()},
         "usable_settings": float((shares["near"] >= 0.5).mean()),
         "best_setting": float(shares["feasible_and_matching"].max()),
         "by_setting": {

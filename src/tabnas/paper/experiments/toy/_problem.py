@@ -83,12 +83,12 @@ class Toy:
     def summarize(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the shares of seeds that ended on the optimum and elsewhere."""
         over = {name for name, inside in zip(self.names, self.inside, strict=True) if not inside}
-        found = row["found"]
+        names = row["found"]
         return {
-            "success": found.count(self.optimum) / len(found),
-            "infeasible": sum(name in over for name in found) / len(found),
+            "success": names.count(self.optimum) / len(names),
+            "infeasible": sum(name in over for name in names) / len(names),
             "optimum_probability_mean": float(np.mean(row["optimum_probability"])),
             "optimum_probability_std": float(np.std(row["optimum_probability"])),
             "p_feasible_mean": float(np.mean(row["p_feasible"])),
-            "found": {name: found.count(name) for name in self.names if name in found},
+            "found": {name: names.count(name) for name in self.names if name in names},
         }

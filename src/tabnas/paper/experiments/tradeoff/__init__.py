@@ -133,7 +133,7 @@ class TradeoffExperiment(Experiment):
 
     def plot(self, rows: list[Row], summary: Mapping[str, Any], out: Path) -> None:
         groups = _group_by_title(rows).items()
-        tradeoffs = {title: Tradeoff(own) for title, own in groups if "layers" not in title}
+        tradeoffs = {title: Tradeoff(group) for title, group in groups if "layers" not in title}
         plot_tradeoffs(tradeoffs, out / "tradeoff")
 
 
@@ -157,8 +157,10 @@ def _ground_truth_rows(name: str) -> list[Row]:
     truth = load_ground_truth(name)
     costs, losses = truth.costs["parameters"].tolist(), truth.losses["validation"].tolist()
     return [
-        _make_row(architecture, cost, truth.space.inputs, own)
-        for architecture, cost, own in zip(truth.architectures, costs, losses, strict=True)
+        _make_row(architecture, cost, truth.space.inputs, network_losses)
+        for architecture, cost, network_losses in zip(
+            truth.architectures, costs, losses, strict=True
+        )
     ]
 
 

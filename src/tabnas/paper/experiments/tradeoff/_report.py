@@ -97,8 +97,8 @@ def _counts_table(tradeoffs: Sequence[Mapping[str, Any]], key: str) -> str:
 
 def _describe_counts(tradeoffs: Sequence[Mapping[str, Any]], key: str) -> str:
     counts = {tradeoff["title"]: tradeoff[key] for tradeoff in tradeoffs}
-    most = [title for title, own in counts.items() if _front_share(own) > 0.5]
-    known = [title for title, own in counts.items() if own["p_value"] < SIGNIFICANCE]
+    most = [title for title, count in counts.items() if _front_share(count) > 0.5]
+    known = [title for title, count in counts.items() if count["p_value"] < SIGNIFICANCE]
     more = [t for t in known if _front_share(counts[t]) > _others_share(counts[t])]
     fewer = [title for title in known if title not in more]
     lines = {
@@ -138,10 +138,10 @@ def plot_tradeoffs(tradeoffs: Mapping[str, Tradeoff], path: Path) -> None:
 
 def _plot(axis: Axes, tradeoff: Tradeoff) -> None:
     for narrow, marker, label in ((True, "o", "bottleneck"), (False, "x", "none")):
-        own = (tradeoff.ratios > 1) == narrow
+        selected = (tradeoff.ratios > 1) == narrow
         axis.scatter(
-            tradeoff.costs[own],
-            tradeoff.losses[own],
+            tradeoff.costs[selected],
+            tradeoff.losses[selected],
             s=11,
             marker=marker,
             lw=0.8,
