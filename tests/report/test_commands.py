@@ -125,7 +125,7 @@ def parse_command(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[Any,
         calls.append((settings, source, *several))
         raise ParsedError("as far as parsing goes")
 
-    monkeypatch.setattr(DataSource, "plan", record)
+    monkeypatch.setattr(DataSource, "load_and_plan", record)
 
     def parse(command: str) -> tuple[Any, ...]:
         if command.startswith("import subprocess"):
