@@ -97,8 +97,8 @@ def main() -> None:
         seconds = perf_counter() - began
         test = run.data.test
         predicted, facts = fit_mlp(run, int(finished.model.costs["parameters"]))
-        scores = {kind: encode(scores) for kind, scores in finished.scores.items()}
-        scores["scikit-learn MLP"] = encode(score(run.data.target, test.y, predicted))
+        scores = {kind: to_builtins(scores) for kind, scores in finished.scores.items()}
+        scores["scikit-learn MLP"] = to_builtins(score(run.data.target, test.y, predicted))
         rows.append(
             {
                 "table": name,

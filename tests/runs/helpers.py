@@ -90,7 +90,7 @@ SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 
 
 def collect_bits(finished: FinishedRun) -> dict[str, object]:
-    result = encode(replace(build_run_result(finished), timings={}))
+    result = to_builtins(replace(build_run_result(finished), timings={}))
     weights = {name: array.tobytes() for name, array in finished.model.weights.items()}
     return {"result": json.dumps(result), "weights": weights, "snapshots": finished.snapshots}
 
@@ -267,7 +267,7 @@ def make_columns(rows: int = 400) -> dict[str, np.ndarray]:
 
 
 def collect_tradeoff_bits(tradeoff, finished_runs) -> str:
-    result = encode(replace(build_tradeoff_result(tradeoff, finished_runs), timings={}))
+    result = to_builtins(replace(build_tradeoff_result(tradeoff, finished_runs), timings={}))
     weights = [
         {name: array.tobytes().hex()[:64] for name, array in finished.model.weights.items()}
         for finished in finished_runs

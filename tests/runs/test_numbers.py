@@ -45,9 +45,9 @@ def make_columns(rows: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
 def assert_finite(finished: FinishedRun) -> None:
     assert all(np.isfinite(array).all() for array in finished.model.weights.values())
     assert all(np.isfinite(candidate.loss) for candidate in finished.candidates)
-    json.dumps(encode(build_run_result(finished)), allow_nan=False)
+    json.dumps(to_builtins(build_run_result(finished)), allow_nan=False)
     for snapshot in finished.snapshots:
-        json.dumps(encode(snapshot), allow_nan=False)
+        json.dumps(to_builtins(snapshot), allow_nan=False)
 
 
 # -- tables of every size ------------------------------------------------------------------------

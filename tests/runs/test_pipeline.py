@@ -178,7 +178,7 @@ def test_a_run_folder_holds_everything(small: FinishedRun, tmp_path) -> None:
 
 
 def test_the_result_holds_costs_rows_scores_and_timings(large: FinishedRun) -> None:
-    facts = json.loads(json.dumps(encode(build_run_result(large))))
+    facts = json.loads(json.dumps(to_builtins(build_run_result(large))))
     assert facts["costs"]["parameters"]["limit"] == 1_500
     assert facts["costs"]["flops"]["limit"] is None
     assert facts["rows"] == {"training": 2_700, "validation": 900, "test": 900}

@@ -193,7 +193,7 @@ class RunFolder:
     def finish(self, finished: FinishedRun) -> RunResult:
         """Write the model and `result.json`, then the report and model card; return the result."""
         result, history = build_run_result(finished), finished.snapshots
-        self.write(HISTORY, "".join(f"{json.dumps(encode(line))}\n" for line in history))
+        self.write(HISTORY, "".join(f"{json.dumps(to_builtins(line))}\n" for line in history))
         save_model(finished.model, self.path / MODEL, overwrite=True)
         self.write_result(RESULT, result)
         self.remove_checkpoint()

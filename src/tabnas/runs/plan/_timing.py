@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from tabnas.feasible import FeasibleSet
+from tabnas.model import MAX_TREE_ROWS
 from tabnas.nets import Optimizer, SuperNet
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
@@ -16,7 +17,6 @@ TIMING_SECONDS = 0.15
 # The time of scikit-learn's boosted trees on one core, for each tree and each of its cells.
 TREES = 100  # for each output
 TREE_SECONDS, TREE_CELL_SECONDS = 4e-3, 6e-9
-MAX_TREE_ROWS = 250_000
 
 
 def time_step(

@@ -52,7 +52,7 @@ class RecordedSearch:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return the state of the search, and the snapshots as JSON in bytes."""
-        snapshots = json.dumps(encode(self.recorder.snapshots))
+        snapshots = json.dumps(to_builtins(self.recorder.snapshots))
         return self.search.state_dict() | {"snapshots": np.frombuffer(snapshots.encode(), np.uint8)}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
