@@ -6,6 +6,7 @@ from tabnas.space._architecture import Architecture
 from tabnas.space._bottlenecks import BOTTLENECK_DEFINITION, bottleneck_ratio, find_bottlenecks
 from tabnas.space._budget import Budget, Limit
 from tabnas.space._default_space import default_space, relax, spanning_space
+from tabnas.space._numeric_embeddings import DEFAULT_DIMENSIONS, NumericEmbeddings
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
@@ -25,6 +26,7 @@ __all__ = [
     "ABSENT",
     "BOTTLENECK_DEFINITION",
     "COSTS",
+    "DEFAULT_DIMENSIONS",
     "MEASURED_COSTS",
     "PAPER_WIDTHS",
     "Architecture",
@@ -36,6 +38,7 @@ __all__ = [
     "DenseParameters",
     "Flops",
     "Limit",
+    "NumericEmbeddings",
     "Parameters",
     "SearchSpace",
     "TableCost",

@@ -1,4 +1,4 @@
-"""An architecture: one width per hidden layer, written `32-144-24`."""
+"""An architecture: one width per hidden layer, written `32-144-24`, or `d2-32-144-24`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabnas.errors import TabNASError
+from tabnas.errors import TabNASError, check_int
+from tabnas.space._numeric_embeddings import MAX_DIMENSION
 
 LINEAR = "linear"  # how the network without hidden layers is written
+DIMENSION = "d"  # what stands before the dimension of numeric embeddings
 MAX_DEPTH, MAX_WIDTH = 1_000, 10**7  # of an architecture in a file
 
 
 @dataclass(frozen=True, order=True)
 class Architecture:
-    """The widths of a network's hidden layers, first to last.
+    """The widths of a network's hidden layers, first to last, and how it reads numeric columns.
+
+    `dimension` is that of the numeric embeddings (see `NumericEmbeddings`); with 0, the default,
+    the network reads the values as they are.
 
     >>> Architecture((32, 144, 24))
     Architecture('32-144-24')
@@ -22,9 +27,12 @@ class Architecture:
     (32, 144, 24)
     >>> str(Architecture(()))
     'linear'
+    >>> str(Architecture((64, 16), dimension=2))
+    'd2-64-16'
     """
 
     widths: tuple[int, ...]
+    dimension: int = 0
 
     def __post_init__(self) -> None:
         try:
@@ -36,21 +44,31 @@ class Architecture:
                 f"the widths of an architecture must be positive integers, got {self.widths}"
             )
         object.__setattr__(self, "widths", widths)
+        dimension = check_int("the dimension of numeric embeddings", self.dimension, minimum=0)
+        object.__setattr__(self, "dimension", dimension)
 
     @classmethod
     def parse(cls, text: str) -> Architecture:
         """Parse the hyphenated form; `linear` is the network without hidden layers."""
-        text = text.strip()
-        if text == LINEAR:
-            return cls(())
+        parts = text.strip().split("-")
+        numbers = []
+        dimension = parts[0].removeprefix(DIMENSION)
+        if len(parts) > 1 and dimension != parts[0]:
+            numbers.append(dimension)
+            parts = parts[1:]
+        else:
+            dimension = "0"
+        if parts != [LINEAR]:
+            numbers += parts
         # int() would also accept "1_6", "+16" and digits of other scripts
-        parts = text.split("-")
-        if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+        if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in numbers):
             raise TabNASError(
                 "an architecture must be written as positive widths joined by hyphens, like "
-                f"32-144-24, got {text!r}"
+                "32-144-24, after the dimension of numeric embeddings if there are any, like "
+                f"d2-32-144-24, got {text!r}"
             )
-        return cls(tuple(int(part) for part in parts))
+        widths = () if parts == [LINEAR] else tuple(int(part) for part in parts)
+        return cls(widths, int(dimension))
 
     @classmethod
     def from_json(cls, value: object) -> Architecture:
@@ -62,6 +80,10 @@ class Architecture:
             raise TabNASError(
                 f"an architecture must have at most {MAX_DEPTH:,} layers of at most {MAX_WIDTH:,} "
                 "units"
+            )
+        if architecture.dimension > MAX_DIMENSION:
+            raise TabNASError(
+                f"numeric embeddings must have a dimension of at most {MAX_DIMENSION:,}"
             )
         return architecture
 
@@ -78,7 +100,8 @@ class Architecture:
         return iter(self.widths)
 
     def __str__(self) -> str:
-        return "-".join(map(str, self.widths)) or LINEAR
+        hidden = "-".join(map(str, self.widths)) or LINEAR
+        return f"{DIMENSION}{self.dimension}-{hidden}" if self.dimension else hidden
 
     def __repr__(self) -> str:
         return f"Architecture({str(self)!r})"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
+from typing import Any
 
 from tabnas.errors import check_int
 from tabnas.space._architecture import Architecture
 from tabnas.space._budget import Budget, Limit
+from tabnas.space._numeric_embeddings import NumericEmbeddings
 from tabnas.space._search_space import ABSENT, SearchSpace
 from tabnas.space.costs import ChainCost
 
@@ -31,6 +34,7 @@ def default_space(
     inputs: int,
     outputs: int,
     embedding_parameters: int = 0,
+    numeric_embeddings: NumericEmbeddings | None = None,
     layers: int = DEFAULT_LAYERS,
     octaves_above: int = DEFAULT_OCTAVES_ABOVE,
 ) -> SearchSpace:
@@ -43,6 +47,9 @@ def default_space(
     space includes bottlenecks and wide layers, and few useless widths. If no layer fits, the space
     has the narrowest width all the same, so that an error can name the cheapest network.
 
+    The widths suit networks without `numeric_embeddings`. Of the dimensions of these, the space has
+    those with which a network fits into the budget.
+
     >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
     >>> space.widths[0]
     (0, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80)
@@ -51,10 +58,11 @@ def default_space(
     >>> default_space(Budget(parameters=1_000_000), inputs=16, outputs=26).widths[0][:8]
     (0, 8, 16, 32, 64, 128, 160, 192)
     """
-    ends = {
+    ends: dict[str, Any] = {
         "inputs": inputs,
         "outputs": outputs,
         "embedding_parameters": embedding_parameters,
+        "numeric_embeddings": numeric_embeddings,
     }
     linear = SearchSpace([[ABSENT]], **ends)
     depth, center = _equal_widths(budget, linear, check_int("layers", layers, minimum=1))
@@ -66,7 +74,17 @@ def default_space(
         fits = _widest(relaxed, linear, before=(narrowest,) * layer)
         widest = min(fits, center << octaves_above)
         candidates.append([ABSENT, *small, *(w for w in LADDER if narrowest <= w <= widest)])
+    ends["numeric_embeddings"] = _fitting_dimensions(budget, linear)
     return SearchSpace(candidates or [[ABSENT, LADDER[0]]], **ends)
+
+
+def _fitting_dimensions(budget: Budget, linear: SearchSpace) -> NumericEmbeddings | None:
+    """Return the numeric embeddings with the dimensions that fit into the budget, 0 if none."""
+    embeddings = linear.numeric_embeddings
+    if embeddings is None:
+        return None
+    fitting = [d for d in embeddings.dimensions if budget.admits(linear, Architecture((), d))]
+    return replace(embeddings, dimensions=tuple(fitting) or embeddings.dimensions[:1])
 
 
 def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
@@ -87,7 +105,16 @@ def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
         inputs=first.inputs,
         outputs=first.outputs,
         embedding_parameters=first.embedding_parameters,
+        numeric_embeddings=_spanning_dimensions(spaces),
     )
+
+
+def _spanning_dimensions(spaces: Sequence[SearchSpace]) -> NumericEmbeddings | None:
+    embeddings = [space.numeric_embeddings for space in spaces]
+    if embeddings[0] is None:
+        return None
+    dimensions = set().union(*(e.dimensions for e in embeddings if e is not None))
+    return replace(embeddings[0], dimensions=tuple(dimensions))
 
 
 def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tabnas.errors import TabNASError, check_int
 from tabnas.space._architecture import Architecture
+from tabnas.space._numeric_embeddings import NumericEmbeddings
 from tabnas.types import BoolArray, IntArray
 
 ABSENT = 0
@@ -40,7 +41,11 @@ class SearchSpace:
     number of logits, and `embedding_parameters` the number of parameters in the embedding tables,
     which every architecture has.
 
-    An architecture is encoded as *choices*: one index into the candidates per layer.
+    With `numeric_embeddings`, the input is a layer, too: its candidates are the dimensions of the
+    embeddings of numeric columns, which add to `inputs`.
+
+    An architecture is encoded as *choices*: one index into the candidates per layer, the input
+    layer first if there is one.
 
     >>> space = SearchSpace(((8, 16), (0, 8)), inputs=4, outputs=1)
     >>> space.size
@@ -49,12 +54,19 @@ class SearchSpace:
     Architecture('16')
     >>> space.choices("16-8")
     (1, 1)
+    >>> embeddings = NumericEmbeddings(columns=3, knots=24, dimensions=(0, 2))
+    >>> space = SearchSpace(((8, 16),), inputs=4, outputs=1, numeric_embeddings=embeddings)
+    >>> space.layers
+    ((0, 2), (8, 16))
+    >>> space.architecture([1, 0]), space.input_width(2)
+    (Architecture('d2-8'), 10)
     """
 
     widths: tuple[tuple[int, ...], ...]
     inputs: int
     outputs: int
     embedding_parameters: int = 0
+    numeric_embeddings: NumericEmbeddings | None = None
 
     def __init__(
         self,
@@ -63,6 +75,7 @@ class SearchSpace:
         inputs: int,
         outputs: int,
         embedding_parameters: int = 0,
+        numeric_embeddings: NumericEmbeddings | None = None,
     ) -> None:
         layers = tuple(_layer(i, layer) for i, layer in enumerate(widths, start=1))
         if not layers:
@@ -90,6 +103,7 @@ class SearchSpace:
         }
         for name, size in sizes.items():
             object.__setattr__(self, name, size)
+        object.__setattr__(self, "numeric_embeddings", numeric_embeddings)
 
     @classmethod
     def uniform(
@@ -100,6 +114,7 @@ class SearchSpace:
         outputs: int,
         widths: Iterable[int] = PAPER_WIDTHS,
         embedding_parameters: int = 0,
+        numeric_embeddings: NumericEmbeddings | None = None,
     ) -> SearchSpace:
         """Return a space with the same candidate widths for every layer."""
         widths = tuple(widths)
@@ -108,17 +123,36 @@ class SearchSpace:
             inputs=inputs,
             outputs=outputs,
             embedding_parameters=embedding_parameters,
+            numeric_embeddings=numeric_embeddings,
         )
 
     @property
     def depth(self) -> int:
-        """The number of layers, optional ones included."""
+        """The number of hidden layers, optional ones included."""
         return len(self.widths)
+
+    @cached_property
+    def layers(self) -> tuple[tuple[int, ...], ...]:
+        """The candidates of every layer: dimensions of the input layer, if any, then widths."""
+        if self.numeric_embeddings is None:
+            return self.widths
+        return (self.numeric_embeddings.dimensions, *self.widths)
+
+    def input_width(self, dimension: int = 0) -> int:
+        """Return the number of inputs of a network with numeric embeddings of that dimension."""
+        if dimension == 0:
+            return self.inputs
+        if self.numeric_embeddings is None:
+            raise TabNASError(
+                "numeric embeddings must have dimension 0, since this space has none, "
+                f"got {dimension}"
+            )
+        return self.inputs + dimension * self.numeric_embeddings.columns
 
     @cached_property
     def max_choices(self) -> int:
         """The largest number of candidates of any layer: arrays over choices are this wide."""
-        return max(len(layer) for layer in self.widths)
+        return max(len(layer) for layer in self.layers)
 
     @property
     def has_optional_layers(self) -> bool:
@@ -128,12 +162,12 @@ class SearchSpace:
     @cached_property
     def is_ragged(self) -> bool:
         """Whether the layers have different numbers of candidates."""
-        return any(len(layer) < self.max_choices for layer in self.widths)
+        return any(len(layer) < self.max_choices for layer in self.layers)
 
     @cached_property
     def mask(self) -> BoolArray:
         """[layers, max_choices]: True where the layer has this candidate, False in the padding."""
-        counts = np.array([len(layer) for layer in self.widths])
+        counts = np.array([len(layer) for layer in self.layers])
         return np.asarray(np.arange(self.max_choices) < counts[:, None])
 
     @cached_property
@@ -144,16 +178,18 @@ class SearchSpace:
         for layer in self.widths:
             total += present * (ABSENT in layer)
             present *= len(layer) - (ABSENT in layer)
-        return total + present
+        dimensions = 1 if self.numeric_embeddings is None else len(self.layers[0])
+        return dimensions * (total + present)
 
     def architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
         """Return the architecture that `choices` (one index per layer) encodes."""
-        widths = [layer[j] for layer, j in zip(self.widths, choices, strict=True)]
+        widths = [layer[j] for layer, j in zip(self.layers, choices, strict=True)]
+        dimension = 0 if self.numeric_embeddings is None else widths.pop(0)
         while widths and widths[-1] == ABSENT:
             widths.pop()
         if ABSENT in widths:
             raise TabNASError(f"only trailing layers may be absent, got the widths {widths}")
-        return Architecture(tuple(widths))
+        return Architecture(tuple(widths), dimension)
 
     def choices(self, architecture: Architecture | str) -> tuple[int, ...]:
         """Return the encoding of an architecture: the inverse of `architecture`."""
@@ -178,7 +214,18 @@ class SearchSpace:
                 f"{architecture} is not in this space: layer {i} has no candidate width {width}, "
                 f"only {', '.join(map(str, layer))}"
             )
-        return tuple(layer.index(width) for width, layer in zip(widths, self.widths, strict=True))
+        hidden = (layer.index(width) for width, layer in zip(widths, self.widths, strict=True))
+        dimension = architecture.dimension
+        if self.numeric_embeddings is None:
+            self.input_width(dimension)  # raises an error unless it is 0
+            return tuple(hidden)
+        dimensions = self.numeric_embeddings.dimensions
+        if dimension not in dimensions:
+            raise TabNASError(
+                f"{architecture} is not in this space: its numeric embeddings have no candidate "
+                f"dimension {dimension}, only {', '.join(map(str, dimensions))}"
+            )
+        return dimensions.index(dimension), *hidden
 
     def __contains__(self, architecture: object) -> bool:
         if not isinstance(architecture, Architecture | str):

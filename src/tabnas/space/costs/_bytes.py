@@ -25,5 +25,8 @@ class Bytes(ChainCost):
     def head(self, fan_in: int, outputs: int) -> int:
         return BYTES_PER_WEIGHT * self._parameters.head(fan_in, outputs)
 
+    def embed(self, columns: int, knots: int, dimension: int) -> int:
+        return BYTES_PER_WEIGHT * self._parameters.embed(columns, knots, dimension)
+
     def fixed(self, space: SearchSpace) -> int:
         return BYTES_PER_WEIGHT * self._parameters.fixed(space)

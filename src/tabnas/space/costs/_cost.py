@@ -54,13 +54,20 @@ class ChainCost(Cost):
     def head(self, fan_in: int, outputs: int) -> float:
         """Return the cost of the output layer on `fan_in` inputs."""
 
+    def embed(self, columns: int, knots: int, dimension: int) -> float:
+        """Return the cost of numeric embeddings (see `NumericEmbeddings`) of that dimension.
+
+        The added inputs of the first layer are counted by `layer`.
+        """
+        return 0
+
     def fixed(self, space: SearchSpace) -> float:
         """Return the part of the cost that does not depend on the architecture."""
         return 0
 
     def __call__(self, space: SearchSpace, architecture: Architecture) -> float:
-        terms = [self._round_up(self.fixed(space))]
-        fan_in = space.inputs
+        terms = [self._round_up(self.fixed(space)), self._input_term(space, architecture.dimension)]
+        fan_in = space.input_width(architecture.dimension)
         for width in architecture:
             terms.append(self._round_up(self.layer(fan_in, width)))
             fan_in = width
@@ -68,18 +75,22 @@ class ChainCost(Cost):
         return sum(terms)
 
     def tables(self, space: SearchSpace) -> list[FloatArray]:
-        """Return the terms of the sum as `depth + 1` tables, the last one for the output layer.
+        """Return the terms of the sum as tables, one per layer and one for the output layer.
 
-        `tables[i][a, b]` is the term of choice b of layer i after choice a of layer i - 1. The
-        inputs and the outputs count as layers with one choice. An absent layer ends the network, so
-        its term is that of the output layer. A present layer after an absent one is not allowed,
-        so its term is infinite.
+        `tables[i][a, b]` is the term of choice b of layer i after choice a of layer i - 1. What
+        stands before the first layer and the outputs count as layers with one choice. An absent
+        layer ends the network, so its term is that of the output layer. A present layer after an
+        absent one is not allowed, so its term is infinite.
         """
-        layers = [(space.inputs,), *space.widths, (ABSENT,)]
+        dimensions = (0,) if space.numeric_embeddings is None else space.layers[0]
+        layers = [tuple(map(space.input_width, dimensions)), *space.widths, (ABSENT,)]
         tables = [
             np.array([[self._term(space, a, b) for b in after] for a in before], dtype=np.float64)
             for before, after in pairwise(layers)
         ]
+        if space.numeric_embeddings is not None:
+            terms = [self._input_term(space, dimension) for dimension in dimensions]
+            tables.insert(0, np.array([terms], dtype=np.float64))
         tables[0] += self._round_up(self.fixed(space))
         self._check_exactness(tables)
         return tables
@@ -104,6 +115,12 @@ class ChainCost(Cost):
         return self._round_up(
             self.head(fan_in, space.outputs) if width == ABSENT else self.layer(fan_in, width)
         )
+
+    def _input_term(self, space: SearchSpace, dimension: int) -> float:
+        embeddings = space.numeric_embeddings
+        if dimension == 0 or embeddings is None:
+            return 0
+        return self._round_up(self.embed(embeddings.columns, embeddings.knots, dimension))
 
     def _round_up(self, term: float) -> float:
         if not 0 <= term < inf:  # also rejects NaN

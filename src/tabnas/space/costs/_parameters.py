@@ -10,7 +10,7 @@ from tabnas.space.costs._cost import ChainCost
 
 @dataclass(frozen=True, repr=False)
 class Parameters(ChainCost):
-    """Dense weights and biases, LayerNorm's scale and shift, and the embedding tables.
+    """Dense weights and biases, LayerNorm's scale and shift, and all embedding tables.
 
     NOTE[DIFF]: the paper counts dense layers only (`dense_parameters`). A limit on the size of a
     model should cover all of its parameters.
@@ -23,6 +23,9 @@ class Parameters(ChainCost):
 
     def head(self, fan_in: int, outputs: int) -> int:
         return fan_in * outputs + outputs
+
+    def embed(self, columns: int, knots: int, dimension: int) -> int:
+        return knots * dimension
 
     def fixed(self, space: SearchSpace) -> int:
         return space.embedding_parameters
