@@ -13,9 +13,15 @@ from tabnas.nets._errors import (
 )
 from tabnas.nets._examples import Batch, Batches, Examples, Float32Array, TrainingRows
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
-from tabnas.nets._plain import PlainLayer, plain_forward
+from tabnas.nets._plain import PlainLayer, plain_forward, read_between_knots
 from tabnas.nets._schedules import Constant, Cosine, Schedule
-from tabnas.nets._shape import NORM_EPSILON, Child, DenseLayer, SuperNetShape
+from tabnas.nets._shape import (
+    NORM_EPSILON,
+    NUMERIC_EMBEDDING,
+    Child,
+    DenseLayer,
+    SuperNetShape,
+)
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
 from tabnas.nets._training import EarlyStopping, Trainer, TrainingResult, TrainingSettings, train
@@ -25,6 +31,7 @@ __all__ = [
     "ENGINES",
     "MAX_GRADIENT_NORM",
     "NORM_EPSILON",
+    "NUMERIC_EMBEDDING",
     "SGD",
     "Adam",
     "Batch",
@@ -60,6 +67,7 @@ __all__ = [
     "TrainingSettings",
     "WindowedBatches",
     "plain_forward",
+    "read_between_knots",
     "train",
     "warm_up_engine",
 ]

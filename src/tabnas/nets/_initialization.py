@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 
 from tabnas.nets._examples import Float32Array
-from tabnas.nets._shape import SuperNetShape
+from tabnas.nets._shape import NUMERIC_EMBEDDING, SuperNetShape
 from tabnas.streams import stream
 
 
@@ -15,7 +15,8 @@ def init_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:
     """Return initial weights for every array, each from its own random stream.
 
     Matrices are uniform with variance 2 / fan_in (hidden layers, He) or 1 / fan_in (heads),
-    biases and shifts 0, scales 1, embeddings uniform in +-1 / sqrt(dimension).
+    biases and shifts 0, scales 1, embeddings uniform in +-1 / sqrt(dimension). Each dimension of a
+    numeric embedding begins as a straight line over the ranks of its knots, with a random slope.
 
     fan_in is that of the SuperNet's array, not of a child's block. A stand-alone network is a
     SuperNet of one architecture, so the same widths have the same distribution in both. A narrow
@@ -27,6 +28,8 @@ def init_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:
         name: _uniform(seed, name, size, 1.0 / sqrt(size[1]))
         for name, size in shape.embeddings.items()
     }
+    if shape.knots:
+        weights[NUMERIC_EMBEDDING] = _init_numeric_embedding(shape, seed)
     for layer in shape.dense_layers:
         # a uniform variable in +-limit has the variance limit^2 / 3
         limit = sqrt(3.0 * (2.0 if layer.is_hidden else 1.0) / layer.fan_in)
@@ -37,6 +40,19 @@ def init_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:
             weights[f"{layer.name}.scale"] = np.ones(layer.fan_out, np.float32)
             weights[f"{layer.name}.shift"] = np.zeros(layer.fan_out, np.float32)
     return weights
+
+
+def _init_numeric_embedding(shape: SuperNetShape, seed: int) -> Float32Array:
+    """Return [dimensions, knots]: for each column a line through 0, with a slope in +-1.
+
+    The line is straight over the ranks of the knots, which lie between +-sqrt(3): if the knots are
+    quantiles of a column, so that its values are uniform between the ranks, their variance is 1.
+    """
+    knots = [values for values in shape.task.inputs.knots if values]
+    ranks = np.concatenate([np.linspace(-sqrt(3.0), sqrt(3.0), len(k)) for k in knots])
+    column = np.repeat(np.arange(len(knots)), [len(k) for k in knots])
+    slopes = _uniform(seed, NUMERIC_EMBEDDING, (shape.dimensions[-1], len(knots)), 1.0)
+    return (slopes[:, column] * ranks).astype(np.float32)
 
 
 def _uniform(seed: int, name: str, size: tuple[int, ...], limit: float) -> Float32Array:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.nets._shape import NORM_EPSILON
+from tabnas.nets._shape import NORM_EPSILON, NUMERIC_EMBEDDING
+from tabnas.nets._task import Inputs
 from tabnas.types import FloatArray
 
 
@@ -22,15 +23,52 @@ class PlainLayer:
     deviation: FloatArray  # [rows, 1]: the standard deviations they were divided by
 
 
+def read_between_knots(inputs: Inputs, numeric: NDArray[Any]) -> FloatArray:
+    """Return how much each value reads of each knot: [rows, embedded columns, knots of all].
+
+    The two knots next to a value share a weight of 1; a value beyond the last reads that alone.
+    """
+    columns = inputs.embedded
+    ends = np.cumsum([len(knots) for knots in inputs.knots if knots])
+    shares = np.zeros((len(numeric), len(columns), int(ends[-1]) if len(ends) else 0))
+    for i, (column, end) in enumerate(zip(columns, ends, strict=True)):
+        knots = np.array(inputs.knots[column])
+        values = np.clip(np.asarray(numeric[:, column], np.float64), knots[0], knots[-1])
+        left = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
+        fraction = (values - knots[left]) / (knots[left + 1] - knots[left])
+        rows, first = np.arange(len(numeric)), end - len(knots)
+        shares[rows, i, first + left] = 1.0 - fraction
+        shares[rows, i, first + left + 1] = fraction
+    return shares
+
+
+def plain_inputs(
+    weights: Mapping[str, FloatArray],
+    inputs: Inputs,
+    numeric: NDArray[Any],
+    categorical: NDArray[Any],
+) -> FloatArray:
+    """Return the inputs of the first layer, [rows, inputs], all embeddings included."""
+    parts = [np.asarray(numeric, np.float64)]
+    parts += [weights[f"embedding.{c}"][codes] for c, codes in enumerate(categorical.T)]
+    if NUMERIC_EMBEDDING in weights:
+        shares = read_between_knots(inputs, numeric)
+        parts += [shares @ table for table in weights[NUMERIC_EMBEDDING]]
+    return np.concatenate(parts, axis=1)
+
+
 def plain_forward(
-    weights: Mapping[str, FloatArray], numeric: NDArray[Any], categorical: NDArray[Any], depth: int
+    weights: Mapping[str, FloatArray],
+    inputs: Inputs,
+    numeric: NDArray[Any],
+    categorical: NDArray[Any],
+    depth: int,
 ) -> tuple[FloatArray, list[PlainLayer], FloatArray]:
     """Return the outputs [rows, outputs], the values of every layer, and the inputs of the head.
 
     `weights` are those of one network, by name, in float64.
     """
-    embedded = [weights[f"embedding.{c}"][codes] for c, codes in enumerate(categorical.T)]
-    x = np.concatenate([np.asarray(numeric, np.float64), *embedded], axis=1)
+    x = plain_inputs(weights, inputs, numeric, categorical)
     layers = []
     for layer in range(1, depth + 1):
         weight, bias, scale, shift = (

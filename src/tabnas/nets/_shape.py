@@ -11,6 +11,8 @@ from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.types import IntArray
 
+NUMERIC_EMBEDDING = "numeric_embedding"
+"""The name of the tables of numeric embeddings, one after another in one array."""
 NORM_EPSILON = 1e-5
 """Added to the variance, so that LayerNorm stays finite on rows without variance."""
 
@@ -20,7 +22,7 @@ class Child:
     """One architecture of the space, as the engines take it."""
 
     architecture: Architecture
-    widths: IntArray  # [layers of the SuperNet], 0 where a layer is absent
+    units: IntArray  # [1 + layers of the SuperNet]: the inputs, then widths, 0 for an absent layer
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class SuperNetShape:
     """Names and shapes of all trained arrays, for a space and a task.
 
     embedding.c                      [categories, dimension], column c from 0
+    numeric_embedding                [dimension, knots of all embedded numeric columns]
     layer.l.weight                   [width of layer l - 1, width of layer l], l from 1
     layer.l.bias, .scale, .shift     [width of layer l]
     head.d.weight                    [width of layer d, outputs], one head per allowed depth d
@@ -69,7 +72,9 @@ class SuperNetShape:
         self.max_depth = next((i for i, layer in enumerate(widths) if not layer), len(widths))
         optional = (i for i, layer in enumerate(space.widths) if ABSENT in layer)
         shallowest = min(next(optional, self.max_depth), self.max_depth)
-        unit_widths = [(task.inputs.width,), *widths[: self.max_depth]]
+        self.dimensions = (0,) if space.numeric_embeddings is None else space.layers[0]
+        inputs = tuple(map(space.input_width, self.dimensions))
+        unit_widths = [inputs, *widths[: self.max_depth]]
         self.depths = tuple(range(shallowest, self.max_depth + 1))
         self.hidden_layers = tuple(
             DenseLayer(f"layer.{i}", unit_widths[i - 1], unit_widths[i], is_hidden=True)
@@ -85,21 +90,38 @@ class SuperNetShape:
         }
 
     @property
+    def table_dimensions(self) -> tuple[int, ...]:
+        """The candidate dimensions of numeric embeddings above 0."""
+        return tuple(dimension for dimension in self.dimensions if dimension)
+
+    @property
+    def knots(self) -> int:
+        """The knots of all embedded numeric columns; 0 if no child embeds them."""
+        embeddings = self.space.numeric_embeddings
+        return embeddings.knots if embeddings is not None and self.table_dimensions else 0
+
+    def _table_shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of all embeddings, with numeric ones of that dimension."""
+        numeric = {NUMERIC_EMBEDDING: (dimension, self.knots)} if dimension else {}
+        return {**self.embeddings, **numeric}
+
+    @property
     def dense_layers(self) -> tuple[DenseLayer, ...]:
         """All dense layers: the hidden ones, then the heads by depth."""
         return (*self.hidden_layers, *self.heads.values())
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of every array of the SuperNet."""
-        shapes: dict[str, tuple[int, ...]] = dict(self.embeddings)
+        shapes = self._table_shapes(self.dimensions[-1])
         for layer in self.dense_layers:
             shapes |= _array_shapes(layer, layer.fan_in, layer.fan_out)
         return shapes
 
     def child_shapes(self, child: Child) -> dict[str, tuple[int, ...]]:
         """Return the shape of every array that the child uses: leading blocks of the SuperNet's."""
-        shapes: dict[str, tuple[int, ...]] = dict(self.embeddings)
-        widths = (self.task.inputs.width, *child.architecture.widths)
+        dimension = child.architecture.dimension
+        shapes = self._table_shapes(dimension)
+        widths = (self.space.input_width(dimension), *child.architecture.widths)
         for layer, fan_in, fan_out in zip(self.hidden_layers, widths, widths[1:], strict=False):
             shapes |= _array_shapes(layer, fan_in, fan_out)
         head = self.heads[len(widths) - 1]
@@ -108,9 +130,10 @@ class SuperNetShape:
     def child(self, architecture: Architecture) -> Child:
         """Return the child of an architecture, which must be in the space."""
         self.space.choices(architecture)
-        widths = np.zeros(self.max_depth, np.int64)
-        widths[: architecture.depth] = architecture.widths
-        return Child(architecture, widths)
+        units = np.zeros(1 + self.max_depth, np.int64)
+        units[0] = self.space.input_width(architecture.dimension)
+        units[1 : 1 + architecture.depth] = architecture.widths
+        return Child(architecture, units)
 
 
 def _array_shapes(layer: DenseLayer, fan_in: int, fan_out: int) -> dict[str, tuple[int, ...]]:
@@ -128,6 +151,14 @@ def _check_ends(space: SearchSpace, task: Task) -> None:
         raise TabNASError(
             f"the space must have as many inputs as the task, {task.inputs.width}, "
             f"got {space.inputs}"
+        )
+    embeddings = space.numeric_embeddings
+    if embeddings is not None and embeddings != task.inputs.numeric_embeddings(
+        embeddings.dimensions
+    ):
+        raise TabNASError(
+            "the space must have the numeric embeddings of the task, "
+            f"{task.inputs.numeric_embeddings(embeddings.dimensions)}, got {embeddings}"
         )
     if space.outputs != task.outputs:
         raise TabNASError(

@@ -25,7 +25,8 @@ from tabnas.types import IntArray
 
 ChildLike = Architecture | Sequence[int] | IntArray
 MAX_CACHED_CHILDREN = 1 << 16
-CHOICES = -1  # the first entry of cache keys that hold choices; no width is negative
+# the first entry of cache keys that hold choices, or a dimension and widths; no width is negative
+CHOICES, EMBEDDED = -1, -2
 
 
 class SuperNet:
@@ -94,9 +95,15 @@ class SuperNet:
         """Return a network of one architecture; `settings` are those of the SuperNet."""
         if isinstance(architecture, str):
             architecture = Architecture.parse(architecture)
-        widths = architecture.widths or (ABSENT,)
-        ends = {"inputs": task.inputs.width, "outputs": task.outputs}
-        return cls(SearchSpace([[width] for width in widths], **ends), task, **settings)
+        dimension = architecture.dimension
+        space = SearchSpace(
+            [[width] for width in architecture.widths or (ABSENT,)],
+            inputs=task.inputs.width,
+            outputs=task.outputs,
+            numeric_embeddings=task.inputs.numeric_embeddings([dimension]) if dimension else None,
+        )
+        space.choices(architecture)  # raises an error if the task has no knots, but it needs them
+        return cls(space, task, **settings)
 
     # -- training --------------------------------------------------------------------------------
 
@@ -241,7 +248,10 @@ class SuperNet:
 
     def _resolve(self, child: ChildLike) -> Child:
         # a hash of only the widths is several times faster than the architecture's own
-        key = child.widths if isinstance(child, Architecture) else (CHOICES, *child)
+        if isinstance(child, Architecture):
+            key = child.widths if not child.dimension else (EMBEDDED, child.dimension, *child.widths)
+        else:
+            key = (CHOICES, *child)
         cached = self._children.get(key)
         if cached is not None:
             return cached

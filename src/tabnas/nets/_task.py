@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
 
 from tabnas.errors import TabNASError, check_int, did_you_mean
+from tabnas.space import DEFAULT_DIMENSIONS, NumericEmbeddings
 
 
 class Loss(StrEnum):
@@ -34,31 +39,81 @@ class Embedding:
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Numeric columns, followed by the embeddings of the categorical columns.
+    """Numeric columns, then the embeddings of categorical columns, then those of numeric ones.
+
+    `knots` are ascending values of each numeric column, at least two, or none for a column that is
+    not embedded. If the architecture has numeric embeddings of dimension d, the inputs end with
+    dimension 1 of all embedded columns, dimension 2 of all, and so on up to d.
 
     >>> Inputs(numeric=13, embeddings=[Embedding(categories=100, dimension=39)] * 26).width
     1027
+    >>> inputs = Inputs(numeric=3, knots=[(-1.0, 0.0, 1.5), (), (0.0, 1.0)])
+    >>> inputs.embedded, inputs.numeric_embeddings([0, 2])
+    ((0, 2), NumericEmbeddings(columns=2, knots=5, dimensions=(0, 2)))
     """
 
     numeric: int = 0
     embeddings: tuple[Embedding, ...] = ()
+    knots: tuple[tuple[float, ...], ...] = ()
 
-    def __init__(self, *, numeric: int = 0, embeddings: Iterable[Embedding] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        numeric: int = 0,
+        embeddings: Iterable[Embedding] = (),
+        knots: Iterable[Iterable[float]] = (),
+    ) -> None:
         object.__setattr__(
             self, "numeric", check_int("the number of numeric columns", numeric, minimum=0)
         )
         object.__setattr__(self, "embeddings", tuple(embeddings))
+        columns = tuple(_check_knots(column, values) for column, values in enumerate(knots))
+        if columns and len(columns) != self.numeric:
+            raise TabNASError(
+                f"knots must be given for each of the {self.numeric} numeric columns, "
+                f"got {len(columns)}"
+            )
+        object.__setattr__(self, "knots", columns if any(columns) else ())
         check_int("the width of the inputs", self.width, minimum=1)
 
     @property
     def width(self) -> int:
-        """The number of input units of the first layer."""
+        """The number of input units of the first layer, without numeric embeddings."""
         return self.numeric + sum(embedding.dimension for embedding in self.embeddings)
+
+    @cached_property
+    def embedded(self) -> tuple[int, ...]:
+        """The numeric columns that have knots."""
+        return tuple(column for column, knots in enumerate(self.knots) if knots)
+
+    def numeric_embeddings(
+        self, dimensions: Iterable[int] = DEFAULT_DIMENSIONS
+    ) -> NumericEmbeddings | None:
+        """Return the input layer of a search space; None if no column has knots."""
+        if not self.embedded:
+            return None
+        return NumericEmbeddings(
+            columns=len(self.embedded), knots=sum(map(len, self.knots)), dimensions=dimensions
+        )
 
     @property
     def embedding_parameters(self) -> int:
         """The number of parameters of all embedding tables."""
         return sum(embedding.categories * embedding.dimension for embedding in self.embeddings)
+
+
+def _check_knots(column: int, knots: Iterable[float]) -> tuple[float, ...]:
+    """Return the knots of a column as float32 values; raise an error unless they ascend."""
+    values = tuple(np.asarray(tuple(knots), np.float32).tolist())
+    if not values:
+        return ()
+    finite = bool(np.isfinite(values).all())
+    if len(values) < 2 or not finite or any(not a < b for a, b in pairwise(values)):
+        raise TabNASError(
+            f"the knots of numeric column {column} must be at least two finite numbers that ascend "
+            f"in single precision, got {values[:5]}"
+        )
+    return values
 
 
 @dataclass(frozen=True, kw_only=True)

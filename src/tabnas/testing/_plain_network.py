@@ -17,7 +17,8 @@ def forward(
 ) -> tuple[FloatArray, list[PlainLayer], FloatArray]:
     """Return the logits of some rows, the layers, and the input of the output layer."""
     numeric, categorical = examples.numeric[rows], examples.categorical[rows]
-    return plain_forward(weights, numeric, categorical, child.architecture.depth)
+    inputs = examples.task.inputs
+    return plain_forward(weights, inputs, numeric, categorical, child.architecture.depth)
 
 
 def mean_loss(logits: FloatArray, examples: Examples, rows: IntArray) -> tuple[float, FloatArray]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tabnas.errors import TabNASError
 from tabnas.nets import (
     MAX_GRADIENT_NORM,
+    NUMERIC_EMBEDDING,
     SGD,
     Adam,
     Child,
@@ -25,6 +26,7 @@ from tabnas.nets import (
     Rows,
     State,
     SuperNetShape,
+    read_between_knots,
 )
 from tabnas.testing._plain_network import Arrays, compute_loss_and_gradients, forward, mean_loss
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -57,6 +59,9 @@ class ReferenceEngine:
             self._state[f"steps/{layer.name}"] = np.zeros(bins, np.int64)
         for name, (categories, _) in shape.embeddings.items():
             self._state[f"steps/{name}"] = np.zeros(categories, np.int64)
+        if shape.knots:
+            bins = len(shape.table_dimensions), shape.knots
+            self._state[f"steps/{NUMERIC_EMBEDDING}"] = np.zeros(bins, np.int64)
         for name in shape.shapes():
             self._state[f"weight/{name}"][...] = weights[name]
 
@@ -99,7 +104,29 @@ class ReferenceEngine:
                 used[examples.categorical[batch, column]] = True
             steps = self._count_steps(name, used)
             self._update(name, average[name], used[:, None], steps[:, None], learning_rate)
+        if self._shape.knots:
+            self._update_numeric(children, examples, batches, average, learning_rate)
         return losses
+
+    def _update_numeric(
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        batches: Sequence[IntArray],
+        average: Arrays,
+        learning_rate: float,
+    ) -> None:
+        """Update the knots of numeric embeddings next to a value, in the dimensions in use."""
+        dimensions = np.array(self._shape.table_dimensions)
+        bins = np.zeros((len(dimensions), self._shape.knots), np.bool_)
+        for child, batch in zip(children, batches, strict=True):
+            shares = read_between_knots(examples.task.inputs, examples.numeric[batch])
+            bins[dimensions <= child.architecture.dimension] |= shares.any(axis=(0, 1))
+        steps = self._count_steps(NUMERIC_EMBEDDING, bins)
+        row = np.searchsorted(dimensions, np.arange(dimensions[-1]), side="right")
+        self._update(
+            NUMERIC_EMBEDDING, average[NUMERIC_EMBEDDING], bins[row], steps[row], learning_rate
+        )
 
     def _update_layer(
         self,
@@ -205,6 +232,10 @@ class ReferenceEngine:
             ids = examples.categorical[rows, column]
             np.add.at(found[name], ids, input_gradient[:, unit : unit + size[1]])
             unit += size[1]
+        if dimension := child.architecture.dimension:
+            grad = input_gradient[:, unit:].reshape(len(rows), dimension, -1)
+            shares = read_between_knots(examples.task.inputs, examples.numeric[rows])
+            found[NUMERIC_EMBEDDING] = np.einsum("rdc,rck->dk", grad, shares)
         return (_float32(loss) if squares < MAX_GRADIENT_NORM**2 else inf), found
 
     # -- state -----------------------------------------------------------------------------------

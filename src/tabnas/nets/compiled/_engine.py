@@ -13,7 +13,7 @@ from tabnas.errors import TabNASError
 from tabnas.nets._engine import Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
-from tabnas.nets._shape import Child, SuperNetShape
+from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
 from tabnas.nets.compiled._kernels import CHUNK_ROWS, KERNELS
 from tabnas.nets.compiled._layout import (
     bias_corrections,
@@ -76,17 +76,19 @@ class CompiledEngine:
         if rows <= self._capacity:
             return
         shape, workers, inputs = self._shape, self._workers, self._shape.task.inputs
-        embedded = max_row_stride(inputs.width - inputs.numeric)
+        width = shape.space.input_width(shape.dimensions[-1])
+        columns = len(inputs.embedded) if shape.knots else 0
+        embedded = max_row_stride(width - inputs.numeric)
         # a narrower child may have a larger stride than the widest
         strides = [max_row_stride(layer.fan_out) for layer in shape.dense_layers]
         hidden = sum(2 * max_row_stride(layer.fan_out) + 1 for layer in shape.hidden_layers)
-        ends = max_row_stride(inputs.width + LANES) + max_row_stride(shape.task.outputs)
+        ends = max_row_stride(width + LANES) + columns + max_row_stride(shape.task.outputs)
         per_row = hidden + ends + 2 * max(*strides, embedded)
         transposed = max(
             (layer.fan_out + LANES) * max_row_stride(layer.fan_in) for layer in shape.dense_layers
         )
         self._buffer = np.zeros((workers, rows * per_row + transposed), np.float32)
-        self._ids = np.zeros((workers, len(inputs.embeddings), rows), np.int32)
+        self._ids = np.zeros((workers, len(inputs.embeddings) + columns, rows), np.int32)
         self._embedding_grad = np.zeros((workers, rows, embedded + LANES), np.float32)
         # built once, since a step of a small network takes only some tens of microseconds
         network = (*self._layout.spec, self._parameters, self._tables)
@@ -107,7 +109,7 @@ class CompiledEngine:
         self._counts[0] = count
         try:
             return KERNELS.train(
-                *self._train_arrays, *examples.arrays, child.widths[None], 0, self._counts, NO_ROWS,
+                *self._train_arrays, *examples.arrays, child.units[None], 0, self._counts, NO_ROWS,
                 listed, start, count, learning_rate,
             )  # fmt: skip
         except KERNEL_ERRORS as error:
@@ -124,12 +126,12 @@ class CompiledEngine:
         batches = [_rows(batch, examples) for batch in rows]
         counts = np.array([batch[2] for batch in batches], np.int64)
         self._reserve(int(counts.max()))
-        widths = np.stack([child.widths for child in children])
+        units = np.stack([child.units for child in children])
         event_counters = self._pool.event_counters
 
         def compute_gradient(worker: int) -> float:
             return KERNELS.train(
-                *self._train_arrays, *examples.arrays, widths, worker, NO_ROWS, event_counters,
+                *self._train_arrays, *examples.arrays, units, worker, NO_ROWS, event_counters,
                 *batches[worker], learning_rate,
             )  # fmt: skip
 
@@ -139,7 +141,7 @@ class CompiledEngine:
             raise _translate_error(error, examples) from None
         if np.isfinite(losses).all():
             KERNELS.train(
-                *self._train_arrays, *examples.arrays, widths, -1, counts, NO_ROWS, NO_ROWS, 0, 0,
+                *self._train_arrays, *examples.arrays, units, -1, counts, NO_ROWS, NO_ROWS, 0, 0,
                 learning_rate,
             )  # fmt: skip
         return losses
@@ -152,7 +154,7 @@ class CompiledEngine:
         self._reserve(min(count, CHUNK_ROWS))
         try:
             return KERNELS.evaluate(
-                *self._evaluation_arrays, *examples.arrays, child.widths, listed, start, count,
+                *self._evaluation_arrays, *examples.arrays, child.units, listed, start, count,
                 NO_LOGITS,
             )  # fmt: skip
         except KERNEL_ERRORS as error:
@@ -169,7 +171,7 @@ class CompiledEngine:
         out = np.empty((count, self._shape.task.outputs), np.float32)
         try:
             KERNELS.evaluate(
-                *self._evaluation_arrays, *examples.arrays, child.widths, listed, start, count, out
+                *self._evaluation_arrays, *examples.arrays, child.units, listed, start, count, out
             )
         except KERNEL_ERRORS as error:
             raise _translate_error(error, examples) from None
@@ -181,7 +183,7 @@ class CompiledEngine:
         self._reserve(batch[2])
         try:
             loss = KERNELS.train(
-                *self._train_arrays, *examples.arrays, child.widths[None], 0, NO_ROWS, NO_ROWS,
+                *self._train_arrays, *examples.arrays, child.units[None], 0, NO_ROWS, NO_ROWS,
                 *batch, 0.0,
             )  # fmt: skip
         except KERNEL_ERRORS as error:
@@ -211,6 +213,7 @@ class CompiledEngine:
 
     def _state_views(self) -> State:
         state: State = {}
+        shape = self._shape
         for copy, kind in enumerate(("weight", "first_moment", "second_moment")):
             if copy < len(self._parameters):
                 state |= {
@@ -222,6 +225,9 @@ class CompiledEngine:
             end = begin + bins[0] * bins[1]
             state[f"steps/{layer.name}"] = self._steps[begin:end].reshape(bins)
             begin = end
+        if shape.knots:
+            bins = len(shape.table_dimensions), shape.knots
+            state[f"steps/{NUMERIC_EMBEDDING}"] = self._steps[begin:].reshape(bins)
         begin = 0
         for name, (categories, _) in self._shape.embeddings.items():
             state[f"steps/{name}"] = self._row_steps[begin : begin + categories]

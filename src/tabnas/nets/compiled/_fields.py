@@ -14,10 +14,14 @@ from tabnas.types import IntArray
 # entries of NetworkSpec.sizes
 SIZE_LAYERS = 0  # hidden layers of the SuperNet
 SIZE_NUMERIC = 1  # numeric columns
-SIZE_INPUTS = 2  # units of the input layer: numeric columns and embeddings
+SIZE_INPUTS = 2  # inputs without numeric embeddings: numeric columns and categorical embeddings
 SIZE_OUTPUTS = 3
 SIZE_LOSS = 4  # which loss, see _losses
-SIZE_COUNT = 5
+SIZE_KNOTS = 5  # knots of all embedded numeric columns
+SIZE_TABLE = 6  # offset of the numeric embeddings in the parameters
+SIZE_TABLE_STRIDE = 7  # from one dimension to the next
+SIZE_TABLE_STEPS = 8  # offset of their step counts
+SIZE_COUNT = 9
 
 # columns of NetworkSpec.layers: offsets into the parameters, the widths and the step counts
 LAYER_WEIGHT = 0
@@ -41,6 +45,12 @@ EMBEDDING_INPUT = 4  # its first unit among the inputs
 EMBEDDING_CATEGORIES = 5
 EMBEDDING_COUNT = 6
 
+# columns of NetworkSpec.knot_columns: an embedded numeric column
+KNOT_COLUMN = 0  # its number among the numeric columns
+KNOT_FIRST = 1  # index of its first knot among the knots of all columns
+KNOT_NUMBER = 2  # how many knots it has
+KNOT_COUNT = 3
+
 # entries of OptimizerArrays.settings
 MOMENTUM = 0
 BETA1 = 0
@@ -59,6 +69,9 @@ class NetworkSpec(NamedTuple):
     widths: IntArray  # the widths at which a child's part of each layer can end, one after another
     heads: IntArray  # [layers + 1]: the row of `layers` that is the head of each depth, or -1
     embeddings: IntArray  # [embeddings, EMBEDDING_COUNT]
+    knot_columns: IntArray  # [embedded numeric columns, KNOT_COUNT]
+    dimensions: IntArray  # the dimensions above 0 that numeric embeddings can have, ascending
+    knots: Float32Array  # [2, knots]: values, and 1 / the distance to the next knot
 
 
 class Network(NamedTuple):
@@ -84,7 +97,7 @@ class Workspace(NamedTuple):
 
     buffer: Float32Array  # activations and gradients with respect to them
     gradients: Float32Array  # of the dense layers, laid out as their weights are
-    ids: Int32Array  # [workers, embeddings, rows]: the categories of the batch
+    ids: Int32Array  # [workers, embeddings, rows]: categories of the batch, then knots before values
     embedding_grad: Float32Array  # [workers, rows, embedded units]
 
 

@@ -12,7 +12,6 @@ from tabnas.nets.compiled._fields import (
     LAYER_SHIFT,
     LAYER_STRIDE,
     LAYER_WEIGHT,
-    SIZE_INPUTS,
     SIZE_LAYERS,
     SIZE_NUMERIC,
     SIZE_OUTPUTS,
@@ -23,6 +22,7 @@ from tabnas.nets.compiled._fields import (
 )
 from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
 from tabnas.nets.compiled._layer_norm import add_bias, normalise, normalise_backward, sum_rows
+from tabnas.nets.compiled._numeric_embeddings import dimension_of, embed_numbers, sum_by_knot
 from tabnas.nets.compiled._products import multiply, multiply_transposed, transpose
 from tabnas.nets.compiled._strides import stride_of
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, LANES
@@ -30,41 +30,43 @@ from tabnas.types import IntArray
 
 # The offsets of a step's arrays in the buffer. Each layer has three: normalised values, outputs,
 # inverse deviations. After those of all layers:
-INPUTS, LOGITS, GRADS, TRANSPOSED = 0, 1, 2, 4  # GRADS are two buffers
-OFFSETS_OF_LAYER, OTHER_OFFSETS = 3, 5
+INPUTS, LOGITS, GRADS, FRACTIONS, TRANSPOSED = 0, 1, 2, 4, 5  # GRADS are two buffers
+OFFSETS_OF_LAYER, OTHER_OFFSETS = 3, 6
 
 
 @njit_helper
 def depth_of(child: IntArray) -> int:
-    """Return the number of hidden layers of a child."""
+    """Return the number of hidden layers of a child: its units after the inputs, up to a 0."""
     depth = 0
-    while depth < child.size and child[depth] > 0:
+    while depth + 1 < child.size and child[depth + 1] > 0:
         depth += 1
     return depth
 
 
 @njit_inline
-def input_stride(spec: NetworkSpec) -> int:
+def input_stride(child: IntArray) -> int:
     """Return the stride of the inputs: a row, and a vector beyond (see `gather`)."""
-    return stride_of(spec.sizes[SIZE_INPUTS] + LANES)
+    return stride_of(child[0] + LANES)
 
 
 @njit_inline
 def partition_workspace(spec: NetworkSpec, child: IntArray, count: int, offsets: IntArray) -> None:
     """Divide the buffer among the arrays of a step: fill the offsets that are listed above."""
     layers = spec.sizes[SIZE_LAYERS]
-    inputs = spec.sizes[SIZE_INPUTS]
     outputs = spec.sizes[SIZE_OUTPUTS]
     used = 0
-    widest = max(stride_of(outputs), stride_of(inputs - spec.sizes[SIZE_NUMERIC]))
+    widest = max(stride_of(outputs), stride_of(child[0] - spec.sizes[SIZE_NUMERIC]))
     for layer in range(layers):
-        stride = stride_of(child[layer])
+        stride = stride_of(child[layer + 1])
         widest = max(widest, stride)
         offsets[3 * layer] = used
         offsets[3 * layer + 1] = used + count * stride
         offsets[3 * layer + 2] = used + 2 * count * stride
         used += count * (2 * stride + 1)
-    for entry, stride in enumerate((input_stride(spec), stride_of(outputs), widest, widest)):
+    columns = spec.knot_columns.shape[0]
+    for entry, stride in enumerate(
+        (input_stride(child), stride_of(outputs), widest, widest, columns)
+    ):
         offsets[3 * layers + entry] = used
         used += count * stride
     offsets[3 * layers + TRANSPOSED] = used
@@ -72,19 +74,25 @@ def partition_workspace(spec: NetworkSpec, child: IntArray, count: int, offsets:
 
 @njit_inline
 def prepare_inputs(
-    network: Network, batch: Batch, offsets: IntArray, buffer: Float32Array, ids: Int32Array
-) -> tuple[int, int]:
+    network: Network, child: IntArray, batch: Batch, offsets: IntArray, buffer: Float32Array,
+    ids: Int32Array,
+) -> tuple[int, int]:  # fmt: skip
     """Return address and row stride of the batch's inputs [count, inputs].
 
     Rows without embeddings that lie side by side in the table are used in place; others are
     gathered in the buffer.
     """
     spec, columns = network.spec, batch.numeric.shape[1]
-    if spec.embeddings.shape[0] == 0 and batch.rows.size == 0:
+    if child[0] == columns and batch.rows.size == 0:
         return address(batch.numeric) + batch.start * columns * FLOAT_BYTES, columns
-    stride = input_stride(spec)
-    x = address(buffer) + offsets[3 * spec.sizes[SIZE_LAYERS] + INPUTS] * FLOAT_BYTES
+    stride = input_stride(child)
+    layers = spec.sizes[SIZE_LAYERS]
+    x = address(buffer) + offsets[3 * layers + INPUTS] * FLOAT_BYTES
     gather(spec.embeddings, network.tables[0], batch, x, stride, ids)
+    dimension = dimension_of(spec, child)
+    if dimension > 0:
+        fractions = address(buffer) + offsets[3 * layers + FRACTIONS] * FLOAT_BYTES
+        embed_numbers(spec, network.parameters, batch, dimension, x, stride, ids, fractions)
     return x, stride
 
 
@@ -100,9 +108,9 @@ def forward(
     spec = network.spec
     w, s = address(network.parameters), address(buffer)
     depth = depth_of(child)
-    before, before_stride, fan_in = x, x_stride, spec.sizes[SIZE_INPUTS]
+    before, before_stride, fan_in = x, x_stride, child[0]
     for layer in range(depth):
-        width = child[layer]
+        width = child[layer + 1]
         stride = stride_of(width)
         z = s + offsets[3 * layer] * FLOAT_BYTES
         out = s + offsets[3 * layer + 1] * FLOAT_BYTES
@@ -135,12 +143,13 @@ def backward(
     """Fill `space.gradients`, laid out as the weights are, from dL/dlogits at an address.
 
     dW = before^T d and d_before = d W^T. Below the first layer only the embeddings, if there are
-    any, need d_before: `space.embedding_grad` [count, embedded units].
+    any, need d_before: `space.embedding_grad` [count, embedded units]. The gradient of numeric
+    embeddings is summed from it at once, as their tables are small.
     """
     spec = network.spec
     w, s, g = address(network.parameters), address(space.buffer), address(space.gradients)
     layers = spec.sizes[SIZE_LAYERS]
-    numeric, inputs = spec.sizes[SIZE_NUMERIC], spec.sizes[SIZE_INPUTS]
+    numeric, inputs = spec.sizes[SIZE_NUMERIC], child[0]
     transposed = s + offsets[3 * layers + TRANSPOSED] * FLOAT_BYTES
     depth = depth_of(child)
     d, width = logits_grad, spec.sizes[SIZE_OUTPUTS]
@@ -161,7 +170,7 @@ def backward(
         before, before_stride, fan_in = x, x_stride, inputs
         if layer > 0:
             before = s + offsets[3 * layer - 2] * FLOAT_BYTES
-            before_stride, fan_in = stride_of(child[layer - 1]), child[layer - 1]
+            before_stride, fan_in = stride_of(child[layer]), child[layer]
         weight_stride = spec.layers[index, LAYER_STRIDE]
         gradient = g + spec.layers[index, LAYER_WEIGHT] * FLOAT_BYTES
         multiply_transposed(
@@ -179,3 +188,7 @@ def backward(
             out_stride = stride_of(wanted)
         multiply(d, stride, transposed, stride_of(wanted), out, out_stride, count, wanted, width)
         d, width = out, fan_in
+    dimension = dimension_of(spec, child)
+    if dimension > 0:
+        fractions = s + offsets[3 * layers + FRACTIONS] * FLOAT_BYTES
+        sum_by_knot(spec, dimension, count, fractions, space)

@@ -40,7 +40,11 @@ from tabnas.nets.compiled._jit import kernel, njit_helper, njit_inline
 from tabnas.nets.compiled._losses import loss_and_grad, total_weight
 from tabnas.nets.compiled._norms import squared_norm
 from tabnas.nets.compiled._strides import stride_of
-from tabnas.nets.compiled._update import update_dense, update_embeddings
+from tabnas.nets.compiled._update import (
+    update_dense,
+    update_embeddings,
+    update_numeric_embeddings,
+)
 from tabnas.nets.compiled._vectors import real
 from tabnas.types import IntArray
 
@@ -50,7 +54,7 @@ _IDS, _IDS2, _IDS3 = types.int32[::1], types.int32[:, ::1], types.int32[:, :, ::
 _REALS, _REALS2, _REALS3 = (
     types.float32[::1], types.float32[:, ::1], types.float32[:, :, ::1],
 )  # fmt: skip
-_NETWORK = (_INTS, _INTS2, _INTS, _INTS, _INTS2, _REALS2, _REALS2)
+_NETWORK = (_INTS, _INTS2, _INTS, _INTS, _INTS2, _INTS2, _INTS, _REALS2, _REALS2, _REALS2)
 _OPTIMIZER = (_REALS, _REALS2, _INTS, _INTS, _IDS)
 _WORKSPACE = (_REALS2, _REALS2, _IDS3, _REALS3)
 _EXAMPLES = (_REALS2, _IDS2, _IDS, _REALS2, _REALS)
@@ -96,7 +100,7 @@ def _compute_gradient(network: Network, child: IntArray, space: WorkerSpace, bat
         raise ZeroDivisionError("weights sum to 0")
     offsets = _new_offsets(spec)
     partition_workspace(spec, child, batch.n_rows, offsets)
-    x, x_stride = prepare_inputs(network, batch, offsets, space.buffer, space.ids)
+    x, x_stride = prepare_inputs(network, child, batch, offsets, space.buffer, space.ids)
     logits = forward(network, child, x, x_stride, batch.n_rows, offsets, space.buffer)
     loss = loss_and_grad(
         spec.sizes[SIZE_LOSS], _logits(spec, offsets, space.buffer, batch.n_rows), batch,
@@ -126,6 +130,7 @@ def _build() -> Kernels:
     )  # fmt: skip
     def train(
         sizes: IntArray, layers: IntArray, widths: IntArray, heads: IntArray, embeddings: IntArray,
+        knot_columns: IntArray, dimensions: IntArray, knots: Float32Array,
         parameters: Float32Array, tables: Float32Array,
         settings: Float32Array, corrections: Float32Array, steps: IntArray, row_steps: IntArray,
         slots: Int32Array,
@@ -145,7 +150,9 @@ def _build() -> Kernels:
         """
         if event_counters.size > 0 and worker == 0:
             count_event(event_counters, 0)
-        spec = NetworkSpec(sizes, layers, widths, heads, embeddings)
+        spec = NetworkSpec(
+            sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots
+        )
         network = Network(spec, parameters, tables)
         loss = 0.0
         if worker >= 0:
@@ -158,6 +165,8 @@ def _build() -> Kernels:
             optimizer = OptimizerArrays(settings, corrections, steps, row_steps, slots)
             lr = real(learning_rate)
             update_dense(network, optimizer, gradients, children, lr)
+            if knot_columns.shape[0] > 0:
+                update_numeric_embeddings(network, optimizer, gradients, children, lr)
             if embeddings.shape[0] > 0:
                 workspace = Workspace(buffer, gradients, ids, embedding_grad)
                 update_embeddings(network, optimizer, workspace, counts, lr)
@@ -166,6 +175,7 @@ def _build() -> Kernels:
     @kernel(types.float64, *_NETWORK, _REALS2, _IDS3, *_EXAMPLES, _INTS, *_ROWS, _REALS2)
     def evaluate(
         sizes: IntArray, layers: IntArray, widths: IntArray, heads: IntArray, embeddings: IntArray,
+        knot_columns: IntArray, dimensions: IntArray, knots: Float32Array,
         parameters: Float32Array, tables: Float32Array, buffer: Float32Array, ids: Int32Array,
         numeric: Float32Array, categorical: Int32Array, labels: Int32Array, values: Float32Array,
         weight: Float32Array,
@@ -176,7 +186,9 @@ def _build() -> Kernels:
         An empty `out` asks for the loss. The rows go through the network in chunks that fit the
         workspace.
         """
-        spec = NetworkSpec(sizes, layers, widths, heads, embeddings)
+        spec = NetworkSpec(
+            sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots
+        )
         network = Network(spec, parameters, tables)
         batch = Batch(numeric, categorical, labels, values, weight, rows, start, count)
         _check_rows(batch)
@@ -193,7 +205,7 @@ def _build() -> Kernels:
                 start + begin, size,
             )  # fmt: skip
             partition_workspace(spec, child, size, offsets)
-            x, x_stride = prepare_inputs(network, chunk, offsets, buffer[0], ids[0])
+            x, x_stride = prepare_inputs(network, child, chunk, offsets, buffer[0], ids[0])
             forward(network, child, x, x_stride, size, offsets, buffer[0])
             z = _logits(spec, offsets, buffer[0], size)
             if wants_logits:

@@ -8,12 +8,13 @@ import numpy as np
 
 from tabnas.nets._examples import Float32Array
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
-from tabnas.nets._shape import DenseLayer, SuperNetShape
+from tabnas.nets._shape import NUMERIC_EMBEDDING, DenseLayer, SuperNetShape
 from tabnas.nets._task import Loss
 from tabnas.nets.compiled._fields import (
     EMBEDDING_COUNT,
     EMBEDDING_STRIDE,
     EMBEDDING_TABLE,
+    KNOT_COUNT,
     LAYER_BIAS,
     LAYER_COUNT,
     LAYER_IN_COUNT,
@@ -27,10 +28,14 @@ from tabnas.nets.compiled._fields import (
     LAYER_WEIGHT,
     SIZE_COUNT,
     SIZE_INPUTS,
+    SIZE_KNOTS,
     SIZE_LAYERS,
     SIZE_LOSS,
     SIZE_NUMERIC,
     SIZE_OUTPUTS,
+    SIZE_TABLE,
+    SIZE_TABLE_STEPS,
+    SIZE_TABLE_STRIDE,
     NetworkSpec,
 )
 from tabnas.nets.compiled._losses import LOGISTIC, SOFTMAX, SQUARED_ERROR
@@ -39,6 +44,7 @@ from tabnas.nets.compiled._vectors import LANES
 from tabnas.types import IntArray
 
 LOSSES = {Loss.LOGISTIC: LOGISTIC, Loss.SOFTMAX: SOFTMAX, Loss.SQUARED_ERROR: SQUARED_ERROR}
+MIN_GAP = 1e-37  # 1 / a smaller gap would overflow
 VECTORS = {"bias": LAYER_BIAS, "scale": LAYER_SCALE, "shift": LAYER_SHIFT}
 
 
@@ -77,9 +83,18 @@ def build_layout(shape: SuperNetShape) -> Layout:
     heads = np.full(shape.max_depth + 1, -1, np.int64)
     heads[list(shape.depths)] = shape.max_depth + np.arange(len(shape.depths))
     embeddings, table_size, categories = _lay_out_embeddings(shape)
+    sizes = _sizes(shape)
+    # numeric embeddings: a row for each dimension, and one that marks the knots a batch has read
+    sizes[SIZE_TABLE], sizes[SIZE_TABLE_STEPS] = size, steps
+    sizes[SIZE_TABLE_STRIDE] = round_up_to_lanes(shape.knots)
+    size += int(sizes[SIZE_TABLE_STRIDE]) * (shape.dimensions[-1] + 1)
+    steps += len(shape.table_dimensions) * shape.knots
+    knot_columns, knots = _lay_out_knots(shape)
+    dimensions = np.array(shape.table_dimensions, np.int64)
     spec = NetworkSpec(
-        _sizes(shape), np.array(layers), np.array(widths, np.int64), heads, embeddings
-    )
+        sizes, np.array(layers), np.array(widths, np.int64), heads, embeddings, knot_columns,
+        dimensions, knots,
+    )  # fmt: skip
     return Layout(spec, size, steps, table_size, categories)
 
 
@@ -91,7 +106,26 @@ def _sizes(shape: SuperNetShape) -> IntArray:
     sizes[SIZE_INPUTS] = task.inputs.width
     sizes[SIZE_OUTPUTS] = task.outputs
     sizes[SIZE_LOSS] = LOSSES[task.loss]
+    sizes[SIZE_KNOTS] = shape.knots
     return sizes
+
+
+def _lay_out_knots(shape: SuperNetShape) -> tuple[IntArray, Float32Array]:
+    """Return the fields of every embedded numeric column, and the knots of all with their gaps."""
+    inputs = shape.task.inputs
+    if not shape.knots:
+        return np.zeros((0, KNOT_COUNT), np.int64), np.zeros((2, 0), np.float32)
+    columns, values, inverse_gaps = [], [], []
+    for column in inputs.embedded:
+        knots = np.array(inputs.knots[column], np.float32)
+        columns.append((column, sum(map(len, values)), len(knots)))
+        values.append(knots)
+        # subtracted in float64: the gap of the largest floats would overflow
+        gaps = np.maximum(np.diff(knots.astype(np.float64)), MIN_GAP)
+        inverse_gaps.append(np.append(1.0 / gaps, 0.0).astype(np.float32))
+    return np.array(columns, np.int64), np.stack(
+        [np.concatenate(values), np.concatenate(inverse_gaps)]
+    )
 
 
 def _lay_out_embeddings(shape: SuperNetShape) -> tuple[IntArray, int, int]:
@@ -115,6 +149,10 @@ def dense_views(
     named: dict[str, Float32Array] = {}
     for layer, row in zip(shape.dense_layers, layout.spec.layers, strict=True):
         named |= _layer_views(layer, row, dense)
+    if shape.knots:
+        start, stride = layout.spec.sizes[[SIZE_TABLE, SIZE_TABLE_STRIDE]]
+        table = dense[start : start + shape.dimensions[-1] * stride].reshape(-1, stride)
+        named[NUMERIC_EMBEDDING] = table[:, : shape.knots]
     return named
 
 

@@ -8,7 +8,6 @@ from tabnas.nets.compiled._fields import (
     LAYER_BIAS,
     LAYER_STRIDE,
     LAYER_WEIGHT,
-    SIZE_INPUTS,
     SIZE_LAYERS,
     SIZE_NUMERIC,
     SIZE_OUTPUTS,
@@ -55,18 +54,18 @@ def squared_norm(spec: NetworkSpec, child: IntArray, space: WorkerSpace, count: 
     """Return the squared norm of a child's gradient; not finite if it overflows."""
     g = address(space.gradients)
     depth = depth_of(child)
-    fan_in = spec.sizes[SIZE_INPUTS]
+    fan_in = child[0]
     result = 0.0
     for layer in range(depth + 1):
         index = layer if layer < depth else spec.heads[depth]
-        width = child[layer] if layer < depth else spec.sizes[SIZE_OUTPUTS]
+        width = child[layer + 1] if layer < depth else spec.sizes[SIZE_OUTPUTS]
         for vector in range(3 if index < spec.sizes[SIZE_LAYERS] else 1):
             start = g + spec.layers[index, LAYER_BIAS + vector] * FLOAT_BYTES
             result += _sum_squares(start, 1, 0, width)
         start = g + spec.layers[index, LAYER_WEIGHT] * FLOAT_BYTES
         result += _sum_squares(start, fan_in, spec.layers[index, LAYER_STRIDE], width)
         fan_in = width
-    embedded = spec.sizes[SIZE_INPUTS] - spec.sizes[SIZE_NUMERIC]
+    embedded = child[0] - spec.sizes[SIZE_NUMERIC]
     if embedded > 0:
         start, stride = address(space.embedding_grad), space.embedding_grad.shape[1]
         result += _sum_squares(start, count, stride, embedded)

@@ -21,9 +21,11 @@ from tabnas.nets.compiled._fields import (
 )
 from tabnas.nets.compiled._jit import njit_inline
 from tabnas.nets.compiled._vectors import (
+    FLOAT_BYTES,
     LANES,
     ONE,
     VECTOR_BYTES,
+    choose_positive,
     first_lanes,
     load,
     multiply_add,
@@ -76,19 +78,31 @@ def momentum(
 
 
 @njit_inline
-def _adam_cell(
-    w: int, m: int, v: int, g: int, left: int, lr: float, decay: float, share: float,
+def _adam_step(
+    old_w: Any, old_m: Any, old_v: Any, g: Any, lr: float, decay: float, share: float,
     settings: Float32Array, first: Any, second: Any,
-) -> None:  # fmt: skip
-    """Apply Adam to one vector; `first` and `second` are vectors."""
-    old_w, old_m, old_v = load(w), load(m), load(v)
-    grad = splat(share) * load(g)
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Return new weights and moments of one vector."""
+    grad = splat(share) * g
     mean = multiply_add(splat(settings[BETA1]), old_m, splat(settings[ONE_MINUS_BETA1]) * grad)
     square = multiply_add(
         splat(settings[BETA2]), old_v, splat(settings[ONE_MINUS_BETA2]) * grad * grad
     )
     denominator = multiply_add(second, square_root(square), splat(settings[EPSILON]))
     new = multiply_add(splat(-lr), first * mean / denominator, splat(decay) * old_w)
+    return new, mean, square
+
+
+@njit_inline
+def _adam_cell(
+    w: int, m: int, v: int, g: int, left: int, lr: float, decay: float, share: float,
+    settings: Float32Array, first: Any, second: Any,
+) -> None:  # fmt: skip
+    """Apply Adam to one vector; `first` and `second` are vectors."""
+    old_w, old_m, old_v = load(w), load(m), load(v)
+    new, mean, square = _adam_step(
+        old_w, old_m, old_v, load(g), lr, decay, share, settings, first, second
+    )
     _replace(old_m, mean, m, left)
     _replace(old_v, square, v, left)
     _replace(old_w, new, w, left)
@@ -127,3 +141,35 @@ def adam_row(
             splat(second),
         )  # fmt: skip
         at += VECTOR_BYTES
+
+
+@njit_inline
+def update_marked(
+    w: int, copy_bytes: int, moments: int, g: int, marks: int, count: int, lr: float,
+    share: float, settings: Float32Array, corrections: int, corrections_bytes: int,
+) -> None:  # fmt: skip
+    """Update the elements of a row whose mark is above 0, without weight decay.
+
+    The moments follow w, each `copy_bytes` after the one before. count is a multiple of the lanes.
+    """
+    for at in range(0, count * FLOAT_BYTES, VECTOR_BYTES):
+        mark, grad = load(marks + at), load(g + at)
+        old_w = load(w + at)
+        if moments == 0:
+            new_w = multiply_add(splat(-lr * share), grad, old_w)
+        else:
+            m = w + copy_bytes + at
+            old_m = load(m)
+            if moments == 1:
+                new_m = multiply_add(splat(settings[MOMENTUM]), old_m, splat(share) * grad)
+                new_w = multiply_add(splat(-lr), new_m, old_w)
+            else:
+                v = m + copy_bytes
+                old_v = load(v)
+                new_w, new_m, new_v = _adam_step(
+                    old_w, old_m, old_v, grad, lr, ONE, share, settings,
+                    load(corrections + at), load(corrections + corrections_bytes + at),
+                )  # fmt: skip
+                store(choose_positive(mark, new_v, old_v), v)
+            store(choose_positive(mark, new_m, old_m), m)
+        store(choose_positive(mark, new_w, old_w), w + at)

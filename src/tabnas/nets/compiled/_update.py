@@ -20,10 +20,13 @@ from tabnas.nets.compiled._fields import (
     LAYER_STEPS,
     LAYER_STRIDE,
     LAYER_WEIGHT,
-    SIZE_INPUTS,
+    SIZE_KNOTS,
     SIZE_LAYERS,
     SIZE_NUMERIC,
     SIZE_OUTPUTS,
+    SIZE_TABLE,
+    SIZE_TABLE_STEPS,
+    SIZE_TABLE_STRIDE,
     WEIGHT_DECAY,
     Network,
     NetworkSpec,
@@ -32,7 +35,8 @@ from tabnas.nets.compiled._fields import (
 )
 from tabnas.nets.compiled._forward_backward import depth_of
 from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
-from tabnas.nets.compiled._optimizers import adam, adam_row, momentum, sgd
+from tabnas.nets.compiled._numeric_embeddings import dimension_of
+from tabnas.nets.compiled._optimizers import adam, adam_row, momentum, sgd, update_marked
 from tabnas.nets.compiled._strides import stride_of
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, ONE, ZERO, real
 from tabnas.types import IntArray
@@ -54,8 +58,8 @@ def _fill_fans(spec: NetworkSpec, children: IntArray, index: int, fans: IntArray
         fans[worker, 0] = 0
         fans[worker, 1] = 0
         if active:
-            fans[worker, 0] = child[layer - 1] if layer > 0 else spec.sizes[SIZE_INPUTS]
-            fans[worker, 1] = child[layer] if index < layers else spec.sizes[SIZE_OUTPUTS]
+            fans[worker, 0] = child[layer]
+            fans[worker, 1] = child[layer + 1] if index < layers else spec.sizes[SIZE_OUTPUTS]
             used = True
     return used
 
@@ -173,6 +177,73 @@ def update_dense(
                 decay, share, settings, corrections,
             )  # fmt: skip
             row = end
+
+
+@njit_helper
+def _reduce_tables(
+    spec: NetworkSpec, gradients: Float32Array, children: IntArray, begin: int, end: int,
+    marks: Float32Array,
+) -> bool:  # fmt: skip
+    """Add the workers' gradients of dimensions begin + 1 to end in the first worker's buffer.
+
+    `marks` become the knots that any of them has read. Return whether any child has the dimensions.
+    """
+    stride = spec.sizes[SIZE_TABLE_STRIDE]
+    start = spec.sizes[SIZE_TABLE]
+    marked = start + spec.dimensions[-1] * stride
+    first, last = start + begin * stride, start + end * stride
+    used = False
+    marks[:] = ZERO
+    for worker in range(children.shape[0]):
+        if dimension_of(spec, children[worker]) < end:
+            if worker == 0:
+                gradients[0, first:last] = ZERO
+            continue
+        used = True
+        for knot in range(stride):
+            marks[knot] = max(marks[knot], gradients[worker, marked + knot])
+        if worker > 0:
+            for at in range(first, last):
+                gradients[0, at] += gradients[worker, at]
+    return used
+
+
+@njit_helper
+def update_numeric_embeddings(
+    network: Network, optimizer: OptimizerArrays, gradients: Float32Array, children: IntArray,
+    lr: float,
+) -> None:  # fmt: skip
+    """Update the knots that a value has read, in the dimensions that children have.
+
+    The dimensions fall into bins: the same children have all dimensions of one.
+    """
+    spec, parameters, table = network.spec, network.parameters, optimizer.corrections
+    knots, stride = spec.sizes[SIZE_KNOTS], spec.sizes[SIZE_TABLE_STRIDE]
+    marks = np.empty(stride, np.float32)
+    corrections = np.ones((2, stride), np.float32)
+    share = ONE / real(children.shape[0])
+    row = 0
+    for bin_ in range(spec.dimensions.size):
+        end = spec.dimensions[bin_]
+        if not _reduce_tables(spec, gradients, children, row, end, marks):
+            return
+        if parameters.shape[0] == 3:
+            first = spec.sizes[SIZE_TABLE_STEPS] + bin_ * knots
+            for knot in range(knots):
+                if marks[knot] > ZERO:
+                    optimizer.steps[first + knot] += 1
+                    n = min(optimizer.steps[first + knot], table.shape[1] - 1)
+                    corrections[0, knot] = table[0, n]
+                    corrections[1, knot] = table[1, n]
+        for dimension in range(row, end):
+            start = spec.sizes[SIZE_TABLE] + dimension * stride
+            w = address(parameters) + start * FLOAT_BYTES
+            update_marked(
+                w, parameters.strides[0], parameters.shape[0] - 1,
+                address(gradients) + start * FLOAT_BYTES, address(marks), stride, lr, share,
+                optimizer.settings, address(corrections), corrections.strides[0],
+            )  # fmt: skip
+        row = end
 
 
 @njit_helper

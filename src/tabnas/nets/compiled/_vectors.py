@@ -176,6 +176,16 @@ def where_positive(context: Any, condition: Any, vector: Any) -> Any:
 
 
 @intrinsic
+def choose_positive(context: Any, condition: Any, vector: Any, others: Any) -> Any:
+    """Return the lanes of `vector` where the condition is above 0, elsewhere those of `others`."""
+
+    def emit(builder: Any, c: Any, v: Any, others: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", c, ZEROS), v, others)
+
+    return _define(Vector, [Vector] * 3, emit)
+
+
+@intrinsic
 def first_lanes(context: Any, count: Any, vector: Any, others: Any) -> Any:
     """Return the first `count` lanes of `vector` and the rest of `others`."""
 
