@@ -5,6 +5,7 @@ from __future__ import annotations
 from tabnas.data._datetimes import to_seconds
 from tabnas.data._encoder import DataWarning, EncodedTable, LabelledRows, TableEncoder
 from tabnas.data._kinds import Kind, infer_kind
+from tabnas.data._knots import choose_knots, summarize_values
 from tabnas.data._labels import Label
 from tabnas.data._readers import CRITEO_COLUMNS, read_table
 from tabnas.data._splits import (
@@ -68,6 +69,7 @@ __all__ = [
     "UnseenCategories",
     "bundled_file",
     "check_class_counts",
+    "choose_knots",
     "data_folder",
     "find_labelled_rows",
     "fit_target",
@@ -79,6 +81,7 @@ __all__ = [
     "split_by_time",
     "split_random",
     "split_stratified",
+    "summarize_values",
     "target_from_dict",
     "to_booleans",
     "to_group_ids",

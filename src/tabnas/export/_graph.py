@@ -61,9 +61,12 @@ class Graph:
         self._constants.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
-    def add_weight(self, name: str, array: NDArray[Any]) -> str:
-        """Add a constant that was trained and return its unique name."""
-        self.parameters += array.size
+    def add_weight(self, name: str, array: NDArray[Any], parameters: int | None = None) -> str:
+        """Add a constant that was trained and return its unique name.
+
+        All of it counts as parameters, unless their number is given.
+        """
+        self.parameters += array.size if parameters is None else parameters
         return self.add_constant(name, array)
 
     def add_node(

@@ -16,6 +16,7 @@ from tabnas.export._onnx_file import OnnxFile
 from tabnas.export._parity import get_prediction, make_inputs
 from tabnas.export._session import OnnxSession
 from tabnas.model import Metric, Model, primary_loss
+from tabnas.nets import NUMERIC_EMBEDDING
 
 MAX_INT8 = 127
 
@@ -35,14 +36,19 @@ class QuantizationResult:
 def quantize_weights(weights: Mapping[str, Float32Array]) -> dict[str, Weight]:
     """Quantize matrices with one scale per output unit, and embeddings with one scale in all.
 
-    Vectors stay float32.
+    Numeric embeddings have one scale per dimension. Vectors stay float32.
     """
     return {
-        name: _quantize(array, None if name.startswith("embedding.") else 0)
-        if array.ndim == 2
-        else array
+        name: _quantize(array, _scale_axis(name)) if array.ndim == 2 else array
         for name, array in weights.items()
     }
+
+
+def _scale_axis(name: str) -> int | None:
+    """Return the axis whose elements share a scale; None if all do."""
+    if name == NUMERIC_EMBEDDING:
+        return 1
+    return None if name.startswith("embedding.") else 0
 
 
 def check_smaller(float32: OnnxFile, int8: OnnxFile) -> None:
@@ -62,7 +68,7 @@ def dequantize(model: Model, weights: Mapping[str, Weight]) -> Model:
 
 
 def _quantize(array: Float32Array, axis: int | None) -> Int8Array:
-    largest = np.abs(array).max(axis=axis)
+    largest = np.abs(array).max(axis=axis, keepdims=axis == 1)
     scale = np.asarray(np.where(largest > 0, largest / MAX_INT8, 1), np.float32)
     scale = np.maximum(scale, np.finfo(np.float32).tiny)
     values = np.clip(np.rint(array / scale), -MAX_INT8, MAX_INT8).astype(np.int8)

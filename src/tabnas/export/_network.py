@@ -12,7 +12,7 @@ from onnx import ModelProto, TensorProto
 from tabnas.errors import TabNASError
 from tabnas.export._graph import Graph
 from tabnas.model import weight_shapes
-from tabnas.nets import NORM_EPSILON, Task
+from tabnas.nets import NORM_EPSILON, NUMERIC_EMBEDDING, Inputs, Task
 from tabnas.space import Architecture
 
 Float32Array = NDArray[np.float32]
@@ -21,10 +21,10 @@ NUMERIC, CODES, RAW = "numeric", "codes", "raw"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Int8Array:
-    """Quantized weights `values * scale`, with one scale for each column or one for all."""
+    """Quantized weights `values * scale`, with one scale for each column, each row, or all."""
 
     values: NDArray[np.int8]
-    scale: Float32Array  # [columns] or []
+    scale: Float32Array  # [columns], [rows, 1] or []
 
     @property
     def dequantized(self) -> Float32Array:
@@ -123,8 +123,88 @@ def _add_first_inputs(
         assert codes is not None
         inputs.append(_add_lookup(graph, task, weights, codes, columns))
         order += [int(first[column]) + unit for column in columns for unit in range(dimension)]
+    if NUMERIC_EMBEDDING in weights:
+        assert numeric is not None
+        embedded, dimension = _add_numeric_embeddings(
+            graph, task.inputs, weights[NUMERIC_EMBEDDING], numeric
+        )
+        inputs.append(embedded)
+        columns = len(task.inputs.embedded)
+        order += [
+            int(first[-1]) + unit * columns + column
+            for column in range(columns)
+            for unit in range(dimension)
+        ]
     joined = inputs[0] if len(inputs) == 1 else graph.add_node("Concat", *inputs, axis=1)
     return joined, order
+
+
+def _add_numeric_embeddings(
+    graph: Graph, inputs: Inputs, table: Weight, numeric: str
+) -> tuple[str, int]:
+    """Add the numeric embeddings of all columns, [rows, columns * dimension]; return the dimension.
+
+    A value reads table[0] + sum of clip((value - knot[k]) / gap[k], 0, 1) * (table[k + 1] -
+    table[k]) over all gaps: one clip and one product with a matrix for each column. Columns with
+    fewer knots than others are filled up with rows that equal the last one.
+    """
+    columns = inputs.embedded
+    most = max(len(inputs.knots[column]) for column in columns)
+    knots = np.empty((len(columns), 1, most), np.float32)
+    place = np.empty((len(columns), most), np.int64)  # of a column's knots among those of all
+    begin = 0
+    for i, column in enumerate(columns):
+        own = np.array(inputs.knots[column], np.float32)
+        filled = own[-1] + np.arange(1, most - len(own) + 1) * max(1.0, abs(float(own[-1])))
+        knots[i, 0] = np.concatenate([own, filled.astype(np.float32)])
+        place[i] = begin + np.minimum(np.arange(most), len(own) - 1)
+        begin += len(own)
+    if len(columns) < inputs.numeric:
+        selected = graph.add_constant("embedded_columns", np.array(columns))
+        numeric = graph.add_node("Gather", numeric, selected, axis=1)
+    values = graph.add_node("Transpose", numeric, perm=[1, 0])
+    values = graph.add_node("Unsqueeze", values, graph.add_constant("axes", np.array([2])))
+    knot = graph.add_constant("knots", knots)
+    left, right = _add_gaps(graph, knot, axis=2, number=most)
+    gap = graph.add_node("Sub", right, left)
+    fraction = graph.add_node("Div", graph.add_node("Sub", values, left), gap)
+    bounds = (graph.add_constant(name, np.float32(v)) for name, v in (("zero", 0), ("one", 1)))
+    fraction = graph.add_node("Clip", fraction, *bounds)  # [columns, rows, gaps]
+    rows, dimension = _add_table(graph, table, place)
+    before, after = _add_gaps(graph, rows, axis=1, number=most)
+    change = graph.add_node("MatMul", fraction, graph.add_node("Sub", after, before))
+    first = graph.add_node("Slice", rows, *_add_range(graph, 0, 1, axis=1))
+    read = graph.add_node("Transpose", graph.add_node("Add", change, first), perm=[1, 0, 2])
+    shape = graph.add_constant("embedded_shape", np.array([0, len(columns) * dimension]))
+    return graph.add_node("Reshape", read, shape), dimension
+
+
+def _add_table(graph: Graph, table: Weight, place: NDArray[np.int64]) -> tuple[str, int]:
+    """Add the rows of the tables, [columns, knots, dimension], and return the dimension."""
+    array = table.values if isinstance(table, Int8Array) else table
+    stacked = np.ascontiguousarray(array.T[place])
+    name = graph.add_weight(NUMERIC_EMBEDDING, stacked, parameters=array.size)
+    if isinstance(table, Int8Array):
+        values = graph.add_node("Cast", name, to=TensorProto.FLOAT)
+        scale = graph.add_constant(f"{NUMERIC_EMBEDDING}.scale", table.scale[:, 0])
+        name = graph.add_node("Mul", values, scale)
+    return name, len(array)
+
+
+def _add_gaps(graph: Graph, name: str, axis: int, number: int) -> tuple[str, str]:
+    """Return all but the last and all but the first elements along an axis."""
+    return (
+        graph.add_node("Slice", name, *_add_range(graph, 0, number - 1, axis)),
+        graph.add_node("Slice", name, *_add_range(graph, 1, number, axis)),
+    )
+
+
+def _add_range(graph: Graph, start: int, end: int, axis: int) -> tuple[str, str, str]:
+    start_, end_, axis_ = (
+        graph.add_constant(name, np.array([number]))
+        for name, number in (("start", start), ("end", end), ("axis", axis))
+    )
+    return start_, end_, axis_
 
 
 def _add_lookup(

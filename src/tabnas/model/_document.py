@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from tabnas.decoding import Bounds, DecodeError, decode, parse_json
 from tabnas.errors import TabNASError
 
-FORMAT = 1
+FORMAT = 2
 KIND = "tabnas model"
 
 
@@ -38,6 +38,7 @@ class ModelDocument(Header):
 
     architecture: str
     dimensions: tuple[int, ...]
+    knots: tuple[tuple[float, ...], ...] = ()
     encoder: dict[str, Any]
     limits: dict[str, int | float]
     target: dict[str, Any]

@@ -66,6 +66,7 @@ def _content(model: Model, weights_digest: str) -> dict[str, Any]:
     return {
         "architecture": str(model.architecture),
         "dimensions": list(model.dimensions),
+        "knots": [list(knots) for knots in model.knots],
         "limits": dict(model.limits),
         "encoder": model.encoder.to_dict(),
         "target": model.target.to_dict(),
@@ -129,8 +130,9 @@ def load_model(folder: str | Path) -> Model:
         encoder = TableEncoder.from_dict(document.encoder)
     with _naming("target"):
         target = target_from_dict(document.target)
-    with _naming("dimensions"):
-        shapes = weight_shapes(network_task(encoder, target, document.dimensions), architecture)
+    with _naming("dimensions and knots"):
+        task = network_task(encoder, target, document.dimensions, document.knots)
+        shapes = weight_shapes(task, architecture)
     with _naming("weights"):
         weights = _read_weights(root, document.weights, shapes)
     with _naming("content"):
@@ -139,6 +141,7 @@ def load_model(folder: str | Path) -> Model:
             target=target,
             architecture=architecture,
             dimensions=document.dimensions,
+            knots=document.knots,
             weights=weights,
             limits=document.limits,
         )

@@ -23,6 +23,9 @@ def compute_network_costs(
         inputs=task.inputs.width,
         outputs=task.outputs,
         embedding_parameters=task.inputs.embedding_parameters,
+        numeric_embeddings=task.inputs.numeric_embeddings([architecture.dimension])
+        if architecture.dimension
+        else None,
     )
     return compute_costs(space, architecture, required=limits)
 

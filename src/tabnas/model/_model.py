@@ -52,6 +52,7 @@ class Model:
     target: Target
     architecture: Architecture
     dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
+    knots: tuple[tuple[float, ...], ...] = ()  # of each numeric feature, if numbers are embedded
     weights: Mapping[str, Float32Array]  # by name, as `SuperNet.standalone(...).weights()`
     limits: Mapping[str, float] = field(default_factory=dict)  # upper bounds by cost
 
@@ -61,9 +62,12 @@ class Model:
                 "the target must be a ClassTarget or a NumberTarget, "
                 f"got {type(self.target).__name__}"
             )
-        task = network_task(self.encoder, self.target, self.dimensions)
         set_field = object.__setattr__
         set_field(self, "dimensions", tuple(map(int, self.dimensions)))
+        if not self.architecture.dimension:
+            set_field(self, "knots", ())
+        task = network_task(self.encoder, self.target, self.dimensions, self.knots)
+        set_field(self, "knots", task.inputs.knots)  # as float32
         # read-only, so that limits cannot change after the model was checked against them
         set_field(self, "limits", MappingProxyType(check_limits(self.limits)))
         self.check_limits()
@@ -75,7 +79,7 @@ class Model:
     @cached_property
     def task(self) -> Task:
         """The inputs, outputs and loss of the network."""
-        return network_task(self.encoder, self.target, self.dimensions)
+        return network_task(self.encoder, self.target, self.dimensions, self.knots)
 
     @property
     def costs(self) -> dict[str, float]:

@@ -20,11 +20,17 @@ LOSSES = {
 }
 
 
-def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int] = ()) -> Task:
+def network_task(
+    encoder: TableEncoder,
+    target: Target,
+    dimensions: Sequence[int] = (),
+    knots: Sequence[Sequence[float]] = (),
+) -> Task:
     """Return the inputs, outputs and loss of a network for this encoder and target.
 
     The loss is logistic for binary, softmax for multiclass and squared error for regression
-    targets. `dimensions` has the width of the embedding of each categorical column.
+    targets. `dimensions` has the width of the embedding of each categorical column, `knots` those
+    of each numeric feature (see `tabnas.nets.Inputs`); without them, numbers have no embeddings.
 
     >>> from tabnas.data import Table, fit_target
     >>> table = Table.from_data({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
@@ -42,7 +48,7 @@ def network_task(encoder: TableEncoder, target: Target, dimensions: Sequence[int
         Embedding(categories=categories, dimension=check_int("a dimension", dimension, minimum=1))
         for categories, dimension in zip(encoder.categories, dimensions, strict=True)
     ]
-    inputs = Inputs(numeric=len(encoder.features), embeddings=embeddings)
+    inputs = Inputs(numeric=len(encoder.features), embeddings=embeddings, knots=knots)
     return Task(inputs=inputs, loss=LOSSES[target.task], outputs=target.outputs)
 
 

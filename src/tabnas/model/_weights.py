@@ -14,7 +14,7 @@ from safetensors.numpy import load, save
 from tabnas.decoding import DecodeError, decode, parse_json
 from tabnas.errors import TabNASError
 from tabnas.model._task import Float32Array
-from tabnas.nets import Task
+from tabnas.nets import NUMERIC_EMBEDDING, Task
 from tabnas.space import Architecture
 
 Shapes = dict[str, tuple[int, ...]]
@@ -37,6 +37,14 @@ def weight_shapes(task: Task, architecture: Architecture) -> Shapes:
         for column, embedding in enumerate(task.inputs.embeddings)
     }
     fan_in = task.inputs.width
+    if architecture.dimension:
+        embeddings = task.inputs.numeric_embeddings([architecture.dimension])
+        if embeddings is None:
+            raise TabNASError(
+                f"the architecture {architecture} embeds numbers, but no feature has knots"
+            )
+        shapes[NUMERIC_EMBEDDING] = (architecture.dimension, embeddings.knots)
+        fan_in += architecture.dimension * embeddings.columns
     for layer, width in enumerate(architecture, start=1):
         shapes[f"layer.{layer}.weight"] = (fan_in, width)
         for vector in ("bias", "scale", "shift"):

@@ -1,0 +1,56 @@
+"""Knots: the values of a numeric feature between which its embedding is read.
+
+The knots of a feature are quantiles of its encoded training values. So each gap between two knots
+holds about as many rows as any other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float32Array = NDArray[np.float32]
+
+SUMMARY_VALUES = 1025
+"""Order statistics that are kept of a feature, evenly spaced: one for every 0.1 % of the rows."""
+MIN_KNOTS = 3
+"""With two knots, an embedding is a straight line, which the value itself is already."""
+
+
+def summarize_values(numeric: Float32Array) -> list[Float32Array]:
+    """Return evenly spaced order statistics of each column of encoded values, [rows, columns]."""
+    places = np.linspace(0, len(numeric) - 1, min(len(numeric), SUMMARY_VALUES)).round()
+    return [np.sort(column)[places.astype(np.int64)] for column in numeric.T]
+
+
+def choose_knots(summary: Float32Array, max_knots: int) -> tuple[float, ...]:
+    """Return ascending knots of a feature, at most `max_knots`; none if they would be of no use.
+
+    If there are only so many values, all are knots. Else the knots are quantiles; a value that is
+    many quantiles at once becomes one knot, and the rest of the range is divided more finely.
+
+    >>> choose_knots(np.array([0, 0, 0, 1, 1, 2], np.float32), 8)
+    (0.0, 1.0, 2.0)
+    >>> half_zeros = np.concatenate([np.zeros(50), np.arange(1, 51)]).astype(np.float32)
+    >>> choose_knots(half_zeros, 6)
+    (0.0, 10.0, 20.0, 30.0, 40.0, 50.0)
+    >>> choose_knots(np.array([0, 1, 1], np.float32), 8)
+    ()
+    """
+    knots = np.unique(summary)
+    if len(knots) > max_knots:
+        fewest, most = max_knots, len(summary)  # numbers of quantiles
+        while fewest < most:
+            middle = (fewest + most + 1) // 2
+            if len(_quantiles(summary, middle)) <= max_knots:
+                fewest = middle
+            else:
+                most = middle - 1
+        knots = _quantiles(summary, fewest)
+    return tuple(knots.tolist()) if len(knots) >= MIN_KNOTS else ()
+
+
+def _quantiles(summary: Float32Array, number: int) -> Float32Array:
+    """Return the distinct ones of evenly spaced quantiles."""
+    places = np.linspace(0, len(summary) - 1, number).round().astype(np.int64)
+    return np.unique(summary[places])
