@@ -19,7 +19,7 @@ class CostCalculator:
     def __init__(self, space: SearchSpace, budget: Budget) -> None:
         self.space = space
         self.budget = budget
-        self.shape = tuple(len(layer) for layer in space.widths)
+        self.shape = tuple(len(layer) for layer in space.layers)
         self.n_encodings = int(np.prod(self.shape, dtype=object))
         self.has_only_chain_costs = all(
             isinstance(limit.cost, ChainCost) for limit in budget.limits

@@ -204,10 +204,17 @@ class FeasibleSet:
         return self._require_diagram().reachable()
 
     def unused_widths(self) -> list[tuple[int, ...]]:
-        """Return for each layer the candidate widths that occur in no feasible architecture."""
+        """Return for each hidden layer the widths that occur in no feasible architecture."""
+        return self._unused_candidates()[-self.space.depth :]
+
+    def unused_dimensions(self) -> tuple[int, ...]:
+        """Return the dimensions of numeric embeddings that no feasible architecture has."""
+        return () if self.space.numeric_embeddings is None else self._unused_candidates()[0]
+
+    def _unused_candidates(self) -> list[tuple[int, ...]]:
         return [
-            tuple(width for width, ok in zip(layer, reachable, strict=False) if not ok)
-            for layer, reachable in zip(self.space.widths, self.reachable(), strict=True)
+            tuple(candidate for candidate, ok in zip(layer, reachable, strict=False) if not ok)
+            for layer, reachable in zip(self.space.layers, self.reachable(), strict=True)
         ]
 
     def cheapest(self, cost: CostLike | None = None) -> Architecture:

@@ -46,11 +46,11 @@ def log_probabilities(space: SearchSpace, logits: Logits = None) -> FloatArray:
 
 
 def _pad(space: SearchSpace, logits: ArrayLike | Sequence[ArrayLike]) -> FloatArray:
-    shape = (space.depth, space.max_choices)
+    shape = (len(space.layers), space.max_choices)
     try:
-        if isinstance(logits, list | tuple) and len(logits) == space.depth:
+        if isinstance(logits, list | tuple) and len(logits) == len(space.layers):
             layers = [np.asarray(layer, dtype=np.float64) for layer in logits]
-            counts = [(len(candidates),) for candidates in space.widths]
+            counts = [(len(candidates),) for candidates in space.layers]
             if [layer.shape for layer in layers] == counts:
                 padded = np.full(shape, -np.inf)
                 padded[space.mask] = np.concatenate(layers)

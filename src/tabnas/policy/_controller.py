@@ -85,7 +85,7 @@ class Controller:
         self.update_baseline_first = update_baseline_first
         self.average = MovingAverage(decay=decay, batch=batch)
         space = reward.feasible.space
-        start = np.zeros((*batch, space.depth, space.max_choices))  # uniform, as Algorithm 1
+        start = np.zeros((*batch, len(space.layers), space.max_choices))  # uniform, as Algorithm 1
         self._optimizer = (optimizer or Adam()).init(start)
         self._rng = np.random.default_rng(rng)
         self.policy = Policy(reward.feasible, start)
@@ -171,15 +171,15 @@ class Controller:
         choices, quality = np.asarray(choices), np.asarray(quality, dtype=np.float64)
         space = self.reward.feasible.space
         batch = self.policy.logits.shape[:-2]
-        expected = (*batch, *choices.shape[-2:-1], space.depth)
+        expected = (*batch, *choices.shape[-2:-1], len(space.layers))
         if choices.ndim != len(expected) or choices.shape != expected or choices.ndim < 2:
-            axes = ", ".join(map(str, (*batch, "workers", space.depth)))
+            axes = ", ".join(map(str, (*batch, "workers", len(space.layers))))
             raise TabNASError(f"`choices` must have the shape ({axes}), got {choices.shape}")
         if quality.shape != choices.shape[:-1]:
             raise TabNASError(
                 f"`quality` must have one value per architecture and the shape "
                 f"{choices.shape[:-1]}, got {quality.shape}"
             )
-        if (choices < 0).any() or (choices >= [len(layer) for layer in space.widths]).any():
-            raise TabNASError("`choices` must be indices of candidate widths, got others")
+        if (choices < 0).any() or (choices >= [len(layer) for layer in space.layers]).any():
+            raise TabNASError("`choices` must be indices of candidates, got others")
         return choices, quality

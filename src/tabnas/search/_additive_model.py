@@ -21,10 +21,10 @@ def fit_additive_model(space: SearchSpace, history: History, *, ridge: float = 1
     finds the best in V exactly.
     """
     step, choices, quality = history.flatten()
-    coefficients = np.zeros((space.depth, space.max_choices))
+    coefficients = np.zeros((len(space.layers), space.max_choices))
     if not len(quality):
         return coefficients
-    sizes = [len(layer) for layer in space.widths]
+    sizes = [len(layer) for layer in space.layers]
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     design = np.zeros((len(quality), sum(sizes)))
     np.put_along_axis(design, choices + offsets, 1.0, axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -54,7 +55,7 @@ class PaperSampler(ChildSampler):
         self.skip_infeasible = skip_infeasible
         everything = FeasibleSet(feasible.space, Budget())
         self._sampled_from = feasible if skip_infeasible else everything
-        self._full = np.array([len(layer) - 1 for layer in feasible.space.widths])
+        self._full = np.array([len(layer) - 1 for layer in feasible.space.layers])
 
     def sample(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
         drawn = self._sampled_from.condition_normalized(policy.log_p).sample(n, rng)
@@ -140,7 +141,8 @@ class _SetSampler:
     """Samples from a set by the policy, uniformly, or uniformly within a depth sampled first.
 
     Most members of a set are deep. With uniform sampling, shallow networks are rarely trained, and
-    their output layers, which they do not share with deeper ones, seem worse than they are.
+    their output layers, which they do not share with deeper ones, seem worse than they are. With
+    numeric embeddings, depth and dimension are sampled first: few members have a large dimension.
     """
 
     def __init__(self, allowed: FeasibleSet, by: By) -> None:
@@ -163,18 +165,23 @@ class _SetSampler:
 def _condition_by_depth(allowed: FeasibleSet) -> list[ConditionalPolicy]:
     """Return the uniform distribution over the members of each depth that has any.
 
-    The linear model is left out: it shares only embeddings with the others and needs no SuperNet.
+    With numeric embeddings, there is one for each dimension and depth. The linear model is left
+    out: it shares only embeddings with the others and needs no SuperNet.
     """
     space = allowed.space
     if not allowed.is_exact:  # rejection sampling would hardly find a rare depth
         return [allowed.condition()]
+    first = len(space.layers) - space.depth  # the first hidden layer
     absent = np.zeros(space.mask.shape, bool)
-    for layer, candidates in enumerate(space.widths):
+    for layer, candidates in enumerate(space.widths, start=first):
         absent[layer, : len(candidates)] = np.array(candidates) == ABSENT
+    dimensions = range(len(space.layers[0])) if first else [None]
     parts = []
-    for depth in range(1, space.depth + 1):
-        beyond = np.arange(space.depth)[:, None] >= depth
+    for dimension, depth in product(dimensions, range(1, space.depth + 1)):
+        beyond = np.arange(len(space.layers))[:, None] >= first + depth
         wanted = space.mask & (absent == beyond)
+        if dimension is not None:
+            wanted[0] = np.arange(space.max_choices) == dimension
         if wanted.any(axis=1).all():
             part = allowed.condition(np.where(wanted, 0.0, -np.inf))
             if part.log_probability > -np.inf:

@@ -63,8 +63,8 @@ class History:
         skipped, in_a_row = read_counts(state, "skipped", (2,)).tolist()
         sizes = read_counts(state, "count", steps.shape)
         quality = read_floats(state, "quality", (None,), finite=False)
-        choices = read_counts(state, "choices", (len(quality), space.depth if len(steps) else 0))
-        known = [len(layer) for layer in space.widths][: choices.shape[1]]
+        known = [len(layer) for layer in space.layers] if len(steps) else []
+        choices = read_counts(state, "choices", (len(quality), len(known)))
         if sum(sizes.tolist()) != len(quality) or (choices >= known).any():
             raise TabNASError("the evaluations of a search must be of architectures of its space")
         ends = np.cumsum(sizes)[:-1]

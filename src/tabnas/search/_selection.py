@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -49,13 +50,18 @@ def select_additive(search: PolicySearch, n: int, within: FeasibleSet) -> list[A
 
 
 def select_one_shot(search: PolicySearch, n: int, within: FeasibleSet) -> list[Architecture]:
-    """Select the n of lowest one-shot loss, two of every three using the limit up."""
+    """Select the n of lowest one-shot loss by the rules of `select_by_loss`."""
     pool = build_candidate_pool(search, within)
     return select_by_loss(pool, compute_one_shot_losses(search, pool), n, within)
 
 
 def select_by_loss(
-    pool: Sequence[Architecture], losses: FloatArray, n: int, within: FeasibleSet
+    pool: Sequence[Architecture],
+    losses: FloatArray,
+    n: int,
+    within: FeasibleSet,
+    *,
+    by_dimension: bool = True,
 ) -> list[Architecture]:
     """Select the n of lowest loss, two of every three only among those that use the limit up.
 
@@ -63,14 +69,22 @@ def select_by_loss(
     are better than their one-shot loss, but not always; therefore every third candidate may have
     any cost. Those that use the limit up come first, since the lowest loss of all is a worse guess
     than the lowest among them. A smaller n selects the first ones of a larger n.
+
+    Losses of networks with numeric embeddings of different dimensions are hard to compare, since
+    a large dimension gets fewer updates. So with `by_dimension`, the next candidate has one of the
+    dimensions that were selected least often: first comes the best of each dimension.
     """
     ratios = within.cost_ratio(np.array([within.space.choices(one) for one in pool]))
     ranked = [int(index) for index in np.argsort(losses, kind="stable")]
     chosen: list[int] = []
     while ranked and len(chosen) < n:
         using = [index for index in ranked if ratios[index] >= MIN_COST_RATIO]
-        free = len(chosen) % 3 == 2 or not using
-        chosen.append(ranked[0] if free else using[0])
+        allowed = ranked if len(chosen) % 3 == 2 or not using else using
+        if by_dimension:
+            selected = Counter(pool[index].dimension for index in chosen)
+            chosen.append(min(allowed, key=lambda index: selected[pool[index].dimension]))
+        else:
+            chosen.append(allowed[0])
         ranked.remove(chosen[-1])
     return [pool[index] for index in chosen]
 

@@ -20,7 +20,7 @@ class BatchStrategy(Strategy):
 
     def __init__(self, feasible: FeasibleSet, *, rng: np.random.Generator | int) -> None:
         super().__init__(feasible, rng=rng)
-        self._pending = np.zeros((0, feasible.space.depth), np.int64)
+        self._pending = np.zeros((0, len(feasible.space.layers)), np.int64)
 
     @abstractmethod
     def plan(self) -> IntArray:

@@ -132,7 +132,7 @@ class BayesianOptimization(BatchStrategy):
         from tabnas.strategies._gaussian_process import GaussianProcess
 
         process = GaussianProcess(
-            length_scale=length_scale, noise=noise, layers=self.feasible.space.depth
+            length_scale=length_scale, noise=noise, layers=len(self.feasible.space.layers)
         )
         process.add(self._choices, self._quality)
         return process

@@ -30,8 +30,8 @@ class CandidatePool:
     def __init__(self, feasible: FeasibleSet, max_enumerated: int = MAX_ENUMERATED) -> None:
         self.feasible = feasible
         self.is_enumerated = feasible.is_exact and feasible.count() <= max_enumerated
-        depth = feasible.space.depth
-        self.members = feasible.members if self.is_enumerated else np.zeros((0, depth), np.int64)
+        none = np.zeros((0, len(feasible.space.layers)), np.int64)
+        self.members = feasible.members if self.is_enumerated else none
         self.unseen: BoolArray = np.ones(len(self.members), dtype=np.bool_)
         self._index = {row: index for index, row in enumerate(to_tuples(self.members))}
 
@@ -60,7 +60,7 @@ class CandidatePool:
         found = np.concatenate([near[self.feasible.contains(near)], *sampled])
         taken = set(to_tuples(seen))
         new = [row for row in dict.fromkeys(to_tuples(found)) if row not in taken]
-        return np.array(new, dtype=np.int64).reshape(-1, self.feasible.space.depth)
+        return np.array(new, dtype=np.int64).reshape(-1, len(self.feasible.space.layers))
 
     def neighbours(self, choices: IntArray) -> IntArray:
         """Return all choices that differ from `choices`, [layers], in one layer at most.
@@ -93,7 +93,7 @@ def sample_unseen(
     If V can be enumerated, there are fewer than n only if no others are left.
     """
     if n <= 0 or is_exhausted(feasible, seen):
-        return np.zeros((0, feasible.space.depth), np.int64)
+        return np.zeros((0, len(feasible.space.layers)), np.int64)
     uniform = feasible.condition(rng=rng)
     found: dict[tuple[int, ...], None] = {}
     for _ in range(MAX_ROUNDS):
@@ -107,4 +107,4 @@ def sample_unseen(
             left = [row for row in members if row not in seen and row not in found]
             chosen = rng.permutation(len(left))[: n - len(found)]
             found |= {left[index]: None for index in chosen}
-    return np.array([*found][:n], dtype=np.int64).reshape(-1, feasible.space.depth)
+    return np.array([*found][:n], dtype=np.int64).reshape(-1, len(feasible.space.layers))

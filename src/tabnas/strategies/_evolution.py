@@ -44,7 +44,7 @@ class Evolution(BatchStrategy):
         self.population = check_int("population", population, minimum=2)
         self.top = check_int("top", top, minimum=1)
         self.mutation = mutation
-        self._candidates = np.array([len(layer) for layer in feasible.space.widths])
+        self._candidates = np.array([len(layer) for layer in feasible.space.layers])
 
     def plan(self) -> IntArray:
         parents = self.select_parents()

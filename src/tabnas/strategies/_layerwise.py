@@ -50,7 +50,7 @@ class Layerwise(BatchStrategy):
         self.buckets = check_int("buckets", buckets, minimum=1)
         self.keep = check_int("keep", keep, minimum=1)
         space = feasible.space
-        self._base = np.array([len(layer) - 1 for layer in space.widths])
+        self._base = np.array([len(layer) - 1 for layer in space.layers])
         self._bases = {tuple(self._base.tolist())}
         self._extend([()])
 
@@ -62,7 +62,7 @@ class Layerwise(BatchStrategy):
             if missing:
                 return np.array(missing)
             layers = len(next(iter(self._completions)))
-            if layers < self.feasible.space.depth:
+            if layers < len(self.feasible.space.layers):
                 self._extend(self._select_prefixes(known))
                 continue
             base = self._next_base(known)
@@ -74,7 +74,7 @@ class Layerwise(BatchStrategy):
     def _extend(self, prefixes: list[Prefix]) -> None:
         """Extend prefixes by every candidate of the next layer, and complete them within V."""
         layer = len(prefixes[0])
-        candidates = range(len(self.feasible.space.widths[layer]))
+        candidates = range(len(self.feasible.space.layers[layer]))
         longer = [(*prefix, choice) for prefix in prefixes for choice in candidates]
         completions = {prefix: self._complete(prefix) for prefix in longer}
         self._completions = {k: full for k, full in completions.items() if full is not None}
@@ -115,7 +115,7 @@ class Layerwise(BatchStrategy):
     def _select_prefixes(self, known: dict[Prefix, float]) -> list[Prefix]:
         """Return the best prefixes of each bucket; buckets are equal ranges of the cost ratio."""
         prefixes = [*self._completions]
-        narrow = np.zeros((len(prefixes), self.feasible.space.depth), np.int64)
+        narrow = np.zeros((len(prefixes), len(self.feasible.space.layers)), np.int64)
         narrow[:, : len(prefixes[0])] = prefixes  # all other layers are as narrow as possible
         ratios = self.feasible.cost_ratio(narrow)
         span = float(np.ptp(ratios)) or 1.0

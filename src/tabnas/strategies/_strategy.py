@@ -27,7 +27,7 @@ class Strategy(ABC):
     def __init__(self, feasible: FeasibleSet, *, rng: np.random.Generator | int) -> None:
         self.feasible = feasible
         self.rng = np.random.default_rng(rng)
-        self._choices = np.zeros((0, feasible.space.depth), np.int64)
+        self._choices = np.zeros((0, len(feasible.space.layers)), np.int64)
         self._quality = np.zeros(0)
 
     @abstractmethod
@@ -44,10 +44,11 @@ class Strategy(ABC):
         This stores the evaluations. Strategies with more state extend it.
         """
         choices, quality = np.asarray(choices), np.asarray(quality, np.float64)
-        if choices.shape != (len(quality), self.feasible.space.depth):
+        shape = len(quality), len(self.feasible.space.layers)
+        if choices.shape != shape:
             raise TabNASError(
-                f"`choices` must have the shape ({len(quality)}, {self.feasible.space.depth}), "
-                f"one row for each quality, got {choices.shape}"
+                f"`choices` must have the shape {shape}, one row for each quality, got "
+                f"{choices.shape}"
             )
         evaluated = np.isfinite(quality)
         self._choices = np.concatenate([self._choices, choices[evaluated]])

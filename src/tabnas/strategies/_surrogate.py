@@ -31,15 +31,16 @@ class PolynomialBasis:
     """The terms of a polynomial in the logarithms of the widths.
 
     The log-width of each layer is scaled to [-1, 1], between the narrowest and the widest candidate
-    of the layer in V; an absent layer has the width 0. The terms are all products of Legendre
-    polynomials up to a total degree of `degree`.
+    of the layer in V; an absent layer has the width 0. The dimension of numeric embeddings counts
+    as the width of the input layer. The terms are all products of Legendre polynomials up to a
+    total degree of `degree`.
     """
 
     def __init__(self, feasible: FeasibleSet, degree: int) -> None:
         space = feasible.space
         occurs = feasible.marginals() > 0
-        self._scaled = np.zeros((space.depth, space.max_choices))
-        for layer, widths in enumerate(space.widths):
+        self._scaled = np.zeros((len(space.layers), space.max_choices))
+        for layer, widths in enumerate(space.layers):
             logs = np.log1p(widths)
             inside = logs[occurs[layer, : len(logs)]]
             low, high = inside.min(), inside.max()
@@ -50,7 +51,7 @@ class PolynomialBasis:
             degree -= 1
         self._powers = np.array(  # of each layer in each term, [terms, layers]
             [
-                np.bincount(np.array(layers, np.int64), minlength=space.depth)
+                np.bincount(np.array(layers, np.int64), minlength=len(space.layers))
                 for total in range(degree + 1)
                 for layers in combinations_with_replacement(vary, total)
             ]

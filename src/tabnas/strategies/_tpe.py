@@ -62,7 +62,7 @@ class TPE(Strategy):
             trial.suggest_int(f"layer {i}", 0, len(layer) - 1)
             if self.ordered
             else layer.index(trial.suggest_categorical(f"layer {i}", layer))
-            for i, layer in enumerate(self.feasible.space.widths, start=1)
+            for i, layer in enumerate(self.feasible.space.layers, start=1)
         )
         self._trials.setdefault(choices, deque()).append(trial)
         return np.array([choices])

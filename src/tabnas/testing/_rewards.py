@@ -52,7 +52,7 @@ def check_samples(reward: Reward) -> None:
     for batch in ((), (3,), (2, 2)):
         policy = _policy(reward, batch)
         sampled, again = (reward.sample(policy, 7, np.random.default_rng(5)) for _ in range(2))
-        assert sampled.shape == (*batch, 7, space.depth), "samples must be [..., n, layers]"
+        assert sampled.shape == (*batch, 7, len(space.layers)), "samples must be [..., n, layers]"
         assert (sampled == again).all(), "samples must depend only on the policy and the rng"
         evaluated = reward.needs_evaluation(sampled)
         assert evaluated.shape == (*batch, 7), "needs_evaluation must be [..., n]"
@@ -78,7 +78,7 @@ def check_values(reward: Reward) -> None:
 def check_limit(reward: Reward) -> None:
     """Check that values never rise with the cost over the limit, also for negative qualities."""
     space = reward.feasible.space
-    every = np.indices([len(layer) for layer in space.widths]).reshape(space.depth, -1).T
+    every = np.indices([len(layer) for layer in space.layers]).reshape(len(space.layers), -1).T
     every = every[reward.needs_evaluation(every)]  # rejected architectures have no value
     ratio = reward.feasible.cost_ratio(every)
     order = np.argsort(ratio)
@@ -119,7 +119,7 @@ def check_score(reward: Reward) -> None:
 def check_skipped_steps(reward: Reward) -> None:
     """Check that a step without any architecture to evaluate changes nothing."""
     space = reward.feasible.space
-    every = np.indices([len(layer) for layer in space.widths]).reshape(space.depth, -1).T
+    every = np.indices([len(layer) for layer in space.layers]).reshape(len(space.layers), -1).T
     dropped = every[~reward.needs_evaluation(every)]
     if len(dropped) == 0:
         return

@@ -67,7 +67,7 @@ def check_suggestions(make: MakeStrategy, feasible: FeasibleSet) -> None:
     for step in range(15):
         choices, again = one.suggest(), other.suggest()
         assert choices.ndim == 2, "suggestions must be [n, layers]"
-        assert choices.shape[1] == feasible.space.depth, "suggestions must be [n, layers]"
+        assert choices.shape[1] == len(feasible.space.layers), "suggestions must be [n, layers]"
         assert len(choices) >= 1, "there must be at least one suggestion"
         assert choices.dtype.kind == "i", "suggestions must be choices, which are integers"
         assert np.array_equal(choices, again), "suggestions must depend only on evaluations and rng"
