@@ -32,9 +32,9 @@ def test_members(case: tuple[FeasibleSet, np.ndarray, BruteForce]) -> None:
     listed = [feasible.space.choices(architecture) for architecture in feasible]
     assert sorted(listed) == truth.choices
     possible = np.zeros(feasible.space.mask.shape, dtype=bool)
-    possible[np.arange(feasible.space.depth), truth.choices] = True
+    possible[np.arange(len(feasible.space.layers)), truth.choices] = True
     assert (feasible.reachable() == possible).all()
-    every = np.indices([len(c) for c in feasible.space.widths]).reshape(len(possible), -1).T
+    every = np.indices([len(c) for c in feasible.space.layers]).reshape(len(possible), -1).T
     assert [tuple(row) for row in every[feasible.contains(every)]] == truth.choices
 
 

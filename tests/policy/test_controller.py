@@ -146,8 +146,8 @@ def test_invalid_learning_rates_are_refused(rate: float) -> None:
         ([[0, 0]], 0.5, "one value per architecture"),
         ([[0, 0], [1, 1]], [0.5], "one value per architecture"),
         ([0, 0], [0.5], "`choices` must have the shape"),
-        ([[7, 0]], [0.5], "must be indices of candidate widths"),
-        ([[-1, 0]], [0.5], "must be indices of candidate widths"),
+        ([[7, 0]], [0.5], "must be indices of candidates"),
+        ([[-1, 0]], [0.5], "must be indices of candidates"),
     ],
 )
 def test_updates_of_another_shape(choices: object, quality: object, message: str) -> None:

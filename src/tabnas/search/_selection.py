@@ -18,6 +18,8 @@ from tabnas.types import FloatArray
 N_SAMPLES = 500  # m of Algorithm 3
 POOL_SIZE = 32
 """Candidates from the policy and from the additive model; twice as many are sampled."""
+POOL_SIZE_PER_DIMENSION = 8
+"""Candidates of each dimension of numeric embeddings, from the policy and the additive model."""
 MAX_VALIDATION_ROWS = 2_048
 """Validation rows on which a pool is compared: beyond, the error of shared weights dominates."""
 MIN_COST_RATIO = 0.85
@@ -92,13 +94,31 @@ def select_by_loss(
 def build_candidate_pool(
     search: PolicySearch, within: FeasibleSet | None = None
 ) -> list[Architecture]:
-    """Return distinct candidates: the best of policy and additive model, and policy samples."""
+    """Return distinct candidates: the best of policy and additive model, and policy samples.
+
+    With numeric embeddings, the best of each dimension are among them, too.
+    """
     within = within or search.feasible
     sampled = within.sample(
         2 * POOL_SIZE, search.controller.policy.log_p, rng=stream(search.settings.seed, "pool")
     )
     best = [rule(search, POOL_SIZE, within) for rule in (select_most_likely, select_additive)]
-    return list(dict.fromkeys([*best[0], *best[1], *sampled]))
+    pool = [*best[0], *best[1], *sampled]
+    if within.space.numeric_embeddings is not None:
+        coefficients = fit_additive_model(search.feasible.space, search.history)
+        for logits in (search.controller.policy.log_p, coefficients):
+            pool += _most_likely_of_each_dimension(within, logits)
+    return list(dict.fromkeys(pool))
+
+
+def _most_likely_of_each_dimension(within: FeasibleSet, logits: FloatArray) -> list[Architecture]:
+    found = []
+    for dimension in range(len(within.space.layers[0])):
+        only = logits.copy()
+        only[0] = np.where(np.arange(only.shape[1]) == dimension, 0.0, -np.inf)
+        if within.log_probability(only) > -np.inf:
+            found += within.most_likely(POOL_SIZE_PER_DIMENSION, only)
+    return found
 
 
 def select_best_within(search: PolicySearch, allowed: FeasibleSet) -> tuple[Architecture, float]:

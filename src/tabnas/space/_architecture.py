@@ -12,6 +12,7 @@ from tabnas.space._numeric_embeddings import MAX_DIMENSION
 LINEAR = "linear"  # how the network without hidden layers is written
 DIMENSION = "d"  # what stands before the dimension of numeric embeddings
 MAX_DEPTH, MAX_WIDTH = 1_000, 10**7  # of an architecture in a file
+MAX_DIGITS = 18  # of a number; int() raises another error beyond some thousands
 
 
 @dataclass(frozen=True, order=True)
@@ -52,23 +53,20 @@ class Architecture:
         """Parse the hyphenated form; `linear` is the network without hidden layers."""
         parts = text.strip().split("-")
         numbers = []
-        dimension = parts[0].removeprefix(DIMENSION)
-        if len(parts) > 1 and dimension != parts[0]:
-            numbers.append(dimension)
-            parts = parts[1:]
-        else:
-            dimension = "0"
+        if len(parts) > 1 and parts[0].startswith(DIMENSION):
+            numbers.append(parts.pop(0).removeprefix(DIMENSION))
+        has_dimension = bool(numbers)
         if parts != [LINEAR]:
             numbers += parts
-        # int() would also accept "1_6", "+16" and digits of other scripts
-        if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in numbers):
+        if not all(map(_is_positive_number, numbers)):
             raise TabNASError(
                 "an architecture must be written as positive widths joined by hyphens, like "
                 "32-144-24, after the dimension of numeric embeddings if there are any, like "
                 f"d2-32-144-24, got {text!r}"
             )
-        widths = () if parts == [LINEAR] else tuple(int(part) for part in parts)
-        return cls(widths, int(dimension))
+        values = [*map(int, numbers)]
+        dimension = values.pop(0) if has_dimension else 0
+        return cls(tuple(values), dimension)
 
     @classmethod
     def from_json(cls, value: object) -> Architecture:
@@ -105,3 +103,8 @@ class Architecture:
 
     def __repr__(self) -> str:
         return f"Architecture({str(self)!r})"
+
+
+def _is_positive_number(text: str) -> bool:
+    # int() would also accept "1_6", "+16" and digits of other scripts
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS and int(text) > 0

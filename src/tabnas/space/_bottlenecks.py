@@ -15,8 +15,9 @@ def find_bottlenecks(architecture: Architecture, inputs: int) -> tuple[int, ...]
     """Return the numbers, from 1, of the hidden layers that are bottlenecks.
 
     A bottleneck is narrower than a layer before it, the input included, and than a hidden layer
-    after it. The last hidden layer is never a bottleneck, since the outputs are not a layer. The
-    paper's examples:
+    after it. The last hidden layer is never a bottleneck, since the outputs are not a layer.
+    `inputs` is the width of the input, `space.input_width(architecture.dimension)`. The paper's
+    examples:
 
     >>> find_bottlenecks(Architecture.parse("32-144-24"), inputs=1027)
     (1,)

@@ -47,8 +47,8 @@ def default_space(
     space includes bottlenecks and wide layers, and few useless widths. If no layer fits, the space
     has the narrowest width all the same, so that an error can name the cheapest network.
 
-    The widths suit networks without `numeric_embeddings`. Of the dimensions of these, the space has
-    those with which a network fits into the budget.
+    The widths suit networks with the smallest dimension of `numeric_embeddings`, which usually is 0.
+    Of the other dimensions, the space has those with which a network fits into the budget.
 
     >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
     >>> space.widths[0]
@@ -74,16 +74,28 @@ def default_space(
         fits = _widest(relaxed, linear, before=(narrowest,) * layer)
         widest = min(fits, center << octaves_above)
         candidates.append([ABSENT, *small, *(w for w in LADDER if narrowest <= w <= widest)])
-    ends["numeric_embeddings"] = _fitting_dimensions(budget, linear)
-    return SearchSpace(candidates or [[ABSENT, LADDER[0]]], **ends)
+    candidates = candidates or [[ABSENT, LADDER[0]]]
+    ends["numeric_embeddings"] = _fitting_dimensions(budget, linear, tuple(candidates[0][1:2]))
+    return SearchSpace(candidates, **ends)
 
 
-def _fitting_dimensions(budget: Budget, linear: SearchSpace) -> NumericEmbeddings | None:
-    """Return the numeric embeddings with the dimensions that fit into the budget, 0 if none."""
-    embeddings = linear.numeric_embeddings
+def _fitting_dimensions(
+    budget: Budget, ends: SearchSpace, narrowest: tuple[int, ...]
+) -> NumericEmbeddings | None:
+    """Return the numeric embeddings with the dimensions that fit, the smallest one if none does.
+
+    The cheapest network of a dimension is linear, or has one layer of the `narrowest` width, which
+    costs less than many outputs for each input.
+    """
+    embeddings = ends.numeric_embeddings
     if embeddings is None:
         return None
-    fitting = [d for d in embeddings.dimensions if budget.admits(linear, Architecture((), d))]
+    fitting = [
+        dimension
+        for dimension in embeddings.dimensions
+        if budget.admits(ends, Architecture((), dimension))
+        or budget.admits(ends, Architecture(narrowest, dimension))
+    ]
     return replace(embeddings, dimensions=tuple(fitting) or embeddings.dimensions[:1])
 
 
@@ -111,10 +123,11 @@ def spanning_space(spaces: Sequence[SearchSpace]) -> SearchSpace:
 
 def _spanning_dimensions(spaces: Sequence[SearchSpace]) -> NumericEmbeddings | None:
     embeddings = [space.numeric_embeddings for space in spaces]
-    if embeddings[0] is None:
+    first = next(filter(None, embeddings), None)
+    if first is None:
         return None
-    dimensions = set().union(*(e.dimensions for e in embeddings if e is not None))
-    return replace(embeddings[0], dimensions=tuple(dimensions))
+    dimensions = set().union(*((0,) if e is None else e.dimensions for e in embeddings))
+    return replace(first, dimensions=tuple(dimensions))
 
 
 def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:
@@ -138,13 +151,18 @@ def _equal_widths(budget: Budget, ends: SearchSpace, layers: int) -> tuple[int, 
     return 0, ABSENT
 
 
+def _min_dimension(space: SearchSpace) -> int:
+    return 0 if space.numeric_embeddings is None else space.numeric_embeddings.dimensions[0]
+
+
 def _widest(
     budget: Budget, ends: SearchSpace, *, before: tuple[int, ...] = (), repeat: int = 1
 ) -> int:
     """Return the largest width of the ladder that fits `repeat` times after `before`; 0 if none."""
 
     def too_wide(width: int) -> bool:
-        return not budget.admits(ends, Architecture(before + (width,) * repeat))
+        architecture = Architecture(before + (width,) * repeat, _min_dimension(ends))
+        return not budget.admits(ends, architecture)
 
     index = bisect_right(LADDER, False, key=too_wide)
     return LADDER[index - 1] if index else ABSENT
