@@ -38,6 +38,23 @@ def test_count_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["unused_widths"] == [[8], [4, 8]]
 
 
+def test_count_with_numeric_embeddings(capsys: pytest.CaptureFixture[str]) -> None:
+    embedded = ["--embedded-columns", "3", "--knots", "12", "--dimensions", "0,1,9"]
+    arguments = [*COUNT, "--widths", "0,4", *embedded, "--max-parameters", "90"]
+    assert run([*arguments, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["architectures"] == 3 * 3
+    # linear: 11 and 26, 4: 10 * 4 + 12 + 5 = 57 and 57 + 3 * 4 + 12 = 81, 4-4: 57 + 28 = 85
+    assert facts["feasible"] == 5
+    assert facts["cheapest"]["architecture"] == "linear"
+    assert facts["most_expensive"]["architecture"] == "4-4"
+    assert facts["numeric_embeddings"] == {"columns": 3, "knots": 12, "dimensions": [0, 1, 9]}
+    assert facts["unused_dimensions"] == [9]
+    assert facts["unused_widths"] == [[], []]
+    assert run(arguments) == 0
+    assert "never 9" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -55,6 +72,23 @@ def test_count_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["--widths", "8,8", "--max-flops", "99"], "lists the width 8 more than once"),
         (["--layers", "0", "--max-flops", "99"], "layers must be an integer of at least 1"),
         (["--inputs", "0", "--max-flops", "99"], "inputs must be an integer of at least 1"),
+        (
+            ["--embedded-columns", "3", "--max-flops", "99"],
+            "--knots must be given with --embedded-columns, but it is missing",
+        ),
+        (["--knots", "9", "--max-flops", "99"], "--embedded-columns must be given with --knots"),
+        (
+            ["--embedded-columns", "3", "--knots", "5", "--max-flops", "99"],
+            "the knots of all columns must be an integer of at least 6, got 5",
+        ),
+        (
+            ["--embedded-columns", "3", "--knots", "9", "--dimensions", "a", "--max-flops", "99"],
+            "--dimensions must be integers separated by commas",
+        ),
+        (
+            ["--embedded-columns", "3", "--knots", "9", "--dimensions", "1,1", "--max-flops", "99"],
+            "each listed once, got [1, 1]",
+        ),
         (["--max-flops", "-1"], "the limit on flops must be a finite number of at least 0"),
         (["--max-flops", "many"], "--max-flops"),
         (["--max-flop", "5"], "--max-flops"),

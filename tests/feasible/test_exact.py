@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tabnas import Budget, FeasibleSet, Limit, SearchSpace
-from tabnas.space import COSTS
+from tabnas.space import COSTS, CallableCost, NumericEmbeddings
 from tests.problems import BruteForce, policies, problems
 
 METHODS = ["chain", "enumeration"]
+EMBEDDED = SearchSpace(
+    [[2, 5, 9], [0, 3, 4, 8]],
+    inputs=5,
+    outputs=2,
+    numeric_embeddings=NumericEmbeddings(columns=3, knots=24, dimensions=(0, 1, 2, 9)),
+)
 
 
 @st.composite
@@ -159,6 +165,19 @@ def test_samples_follow_the_conditional(
     check_samples(feasible, logits, BruteForce(space, feasible.budget, logits))
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("hidden", [0.0, 500.0], ids=["linear", "log-space"])
+@pytest.mark.parametrize("limits", [{"parameters": 150}, {"parameters": 200, "flops": 400}])
+def test_samples_with_numeric_embeddings_follow_the_conditional(
+    method: str, hidden: float, limits: dict[str, float]
+) -> None:
+    feasible = FeasibleSet(EMBEDDED, Budget(**limits), method=method)
+    logits = np.random.default_rng(1).normal(size=EMBEDDED.mask.shape)
+    logits[0, 3] += hidden  # the largest dimension is infeasible
+    assert feasible.unused_dimensions() == (9,)
+    check_samples(feasible, logits, BruteForce(EMBEDDED, feasible.budget, logits))
+
+
 def check_samples(feasible: FeasibleSet, logits: np.ndarray, truth: BruteForce) -> None:
     """A chi-square test of draws against the exact conditional."""
     n = 40_000
@@ -185,3 +204,74 @@ def test_a_batch_is_its_policies_one_by_one() -> None:
         alone = feasible.condition(logits[i, j])
         assert together.log_probability[i, j] == alone.log_probability
         assert (together.marginals[i, j] == alone.marginals).all()
+
+
+@pytest.mark.parametrize("limits", [{}, {"parameters": 150}, {"parameters": 200, "flops": 400}])
+@pytest.mark.parametrize("custom", [False, True], ids=["chain costs", "with a callable cost"])
+def test_everything_with_numeric_embeddings(limits: dict[str, float], custom: bool) -> None:
+    """A space whose members are few enough to compare all answers with a list of them."""
+    cost = CallableCost(lambda a: a.dimension * (1 + a.depth), name="numbers")
+    budget = Budget(*([Limit(cost, 4)] if custom else []), **limits)
+    logits = np.random.default_rng(4).normal(size=EMBEDDED.mask.shape)
+    truth = BruteForce(EMBEDDED, budget, logits)
+    members = [EMBEDDED.architecture(choices) for choices in truth.choices]
+    for method in METHODS[custom:]:
+        feasible = FeasibleSet(EMBEDDED, budget, method=method)
+        assert feasible.members.tolist() == [list(choices) for choices in truth.choices]
+        assert feasible.probability(logits) == pytest.approx(np.exp(truth.log_probability))
+        assert feasible.marginals(logits) == pytest.approx(truth.marginals, abs=1e-12)
+        best = [members[index] for index in np.argsort(-truth.log_p)]
+        assert feasible.most_likely(len(best) + 1, logits) == best
+        for name in (*COSTS, cost):
+            named = COSTS.get(name, cost)
+            values = [named(EMBEDDED, one) for one in members]
+            assert named(EMBEDDED, feasible.cheapest(name)) == min(values)
+            assert named(EMBEDDED, feasible.most_expensive(name)) == max(values)
+        assert all(one in feasible for one in feasible.sample(20, logits, rng=0))
+        unused = {*EMBEDDED.layers[0]} - {one.dimension for one in members}
+        assert feasible.unused_dimensions() == tuple(sorted(unused))
+        assert [len(widths) for widths in feasible.unused_widths()] == [0, 0]
+
+
+@given(cases())
+def test_logits_may_be_one_array_for_each_layer(
+    case: tuple[FeasibleSet, np.ndarray, BruteForce],
+) -> None:
+    feasible, logits, truth = case
+    layers = feasible.space.layers
+    rows = [row[: len(layer)] for row, layer in zip(logits, layers, strict=True)]
+    assert feasible.log_probability(rows) == pytest.approx(truth.log_probability, abs=1e-12)
+
+
+@pytest.mark.parametrize("limits", [{"parameters": 150}, {"parameters": 150, "flops": 200}])
+def test_dimension_0_alone_is_the_space_without_numeric_embeddings(
+    limits: dict[str, float],
+) -> None:
+    plain = SearchSpace(EMBEDDED.widths, inputs=5, outputs=2)
+    only_0 = NumericEmbeddings(columns=3, knots=24, dimensions=[0])
+    space = SearchSpace(EMBEDDED.widths, inputs=5, outputs=2, numeric_embeddings=only_0)
+    logits = np.random.default_rng(0).normal(size=plain.mask.shape)
+    with_row = np.concatenate([np.zeros((1, plain.max_choices)), logits])
+    ours, theirs = FeasibleSet(space, Budget(**limits)), FeasibleSet(plain, Budget(**limits))
+    assert set(ours) == set(theirs)
+    assert ours.probability(with_row) == pytest.approx(theirs.probability(logits), rel=1e-12)
+    assert ours.marginals(with_row)[0].tolist() == pytest.approx([1, 0, 0, 0])
+    assert ours.marginals(with_row)[1:] == pytest.approx(theirs.marginals(logits), abs=1e-12)
+
+
+def test_many_layers_after_numeric_embeddings_are_counted_by_dimension() -> None:
+    """The set is the union of the sets of its dimensions: spaces with other inputs."""
+    embeddings = NumericEmbeddings(columns=20, knots=200)
+    space = SearchSpace.uniform(layers=5, inputs=27, outputs=1, numeric_embeddings=embeddings)
+    limit = 75_353
+    feasible = FeasibleSet(space, Budget(parameters=limit))
+    assert feasible.method == "chain"
+    counts = [
+        FeasibleSet(
+            SearchSpace.uniform(layers=5, inputs=27 + 20 * dimension, outputs=1),
+            Budget(parameters=limit - 200 * dimension),
+        ).count()
+        for dimension in embeddings.dimensions
+    ]
+    assert feasible.count() == sum(counts)
+    assert feasible.marginals()[0, :5] == pytest.approx(np.array(counts) / sum(counts))

@@ -22,7 +22,7 @@ def test_the_error_about_a_too_tight_limit_names_the_cheapest() -> None:
     assert FeasibleSet(SPACE, Budget(dense_parameters=129)).count() == 1
 
 
-@given(spaces(), st.data())
+@given(spaces(embedded=True), st.data())
 def test_limits_below_the_cheapest_raise_an_error(space: SearchSpace, data: st.DataObject) -> None:
     cost = COSTS[data.draw(st.sampled_from(sorted(COSTS)))]
     cheapest = min(cost(space, space.architecture(c)) for c in valid_choices(space))
@@ -50,7 +50,7 @@ class _Fractions(ChainCost):
         return 0.31024187555895566
 
 
-@given(spaces(), st.data())
+@given(spaces(embedded=True), st.data())
 def test_a_limit_set_to_a_cost_admits_it(space: SearchSpace, data: st.DataObject) -> None:
     cost = _Fractions()
     witness = space.architecture(data.draw(st.sampled_from(valid_choices(space))))

@@ -15,7 +15,7 @@ from tabnas import (
     SearchSpace,
     TabNASError,
 )
-from tabnas.space import CallableCost
+from tabnas.space import CallableCost, NumericEmbeddings
 
 SPACE = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
 BUDGET = Budget(dense_parameters=150)
@@ -163,3 +163,17 @@ def test_rare_sets_end_with_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> No
     feasible = FeasibleSet(space, Budget(parameters=306), method="monte carlo", samples=100)
     with pytest.raises(InfeasibleError, match="but 100 were requested"):
         feasible.sample(100)
+
+
+def test_estimates_with_numeric_embeddings() -> None:
+    embeddings = NumericEmbeddings(columns=3, knots=24, dimensions=(0, 1, 9))
+    space = SearchSpace([[2, 5, 9], [0, 3, 4]], inputs=5, outputs=2, numeric_embeddings=embeddings)
+    logits = np.random.default_rng(3).normal(size=space.mask.shape)
+    exact = FeasibleSet(space, BUDGET)
+    sampled = FeasibleSet(space, BUDGET, method="monte carlo", samples=200_000)
+    assert sampled.probability(logits) == pytest.approx(exact.probability(logits), abs=0.01)
+    assert sampled.marginals(logits) == pytest.approx(exact.marginals(logits), abs=0.01)
+    assert all(architecture in exact for architecture in sampled.sample(50, logits))
+    assert sampled.most_likely(3, logits) == exact.most_likely(3, logits)
+    assert sampled.cheapest() == exact.cheapest()
+    assert sampled.sampled_members.tolist() == exact.members.tolist()

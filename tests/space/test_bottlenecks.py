@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.space import Architecture, bottleneck_ratio, find_bottlenecks
+from tabnas.space import (
+    Architecture,
+    NumericEmbeddings,
+    SearchSpace,
+    bottleneck_ratio,
+    find_bottlenecks,
+)
 
 PRINTED = {  # inputs, and the paper's table of Pareto-optimal architectures
     1027: "32-144-24-112 48-112-8-80 48-384-16-176 96-144-32-240 96-384-48-16 32-240-16-8-96 "
@@ -53,3 +59,11 @@ def test_there_is_a_bottleneck_where_the_widths_have_a_valley(
     found = find_bottlenecks(Architecture(tuple(widths)), inputs)
     assert bool(found) == bool(valleys)
     assert bool(found) == (bottleneck_ratio(Architecture(tuple(widths)), inputs) > 1)
+
+
+def test_numeric_embeddings_widen_the_input() -> None:
+    embeddings = NumericEmbeddings(columns=3, knots=12)
+    space = SearchSpace([[8], [16]], inputs=4, outputs=1, numeric_embeddings=embeddings)
+    for dimension, expected in ((0, ()), (1, ()), (2, (1,)), (8, (1,))):
+        one = Architecture((8, 16), dimension)
+        assert find_bottlenecks(one, space.input_width(dimension)) == expected

@@ -5,15 +5,19 @@ import pytest
 from hypothesis import given
 
 from tabnas import Architecture, SearchSpace, TabNASError
+from tabnas.space import NumericEmbeddings
 from tests.problems import spaces, valid_choices
 
+EMBEDDINGS = NumericEmbeddings(columns=3, knots=12, dimensions=(0, 2, 8))
+EMBEDDED = SearchSpace([[8, 16], [0, 8]], inputs=4, outputs=1, numeric_embeddings=EMBEDDINGS)
 
-@given(spaces())
+
+@given(spaces(embedded=True))
 def test_size_counts_the_valid_encodings(space: SearchSpace) -> None:
     assert space.size == len(valid_choices(space))
 
 
-@given(spaces())
+@given(spaces(embedded=True))
 def test_choices_and_architectures_are_one_to_one(space: SearchSpace) -> None:
     encodings = valid_choices(space)
     architectures = [space.architecture(choices) for choices in encodings]
@@ -22,6 +26,7 @@ def test_choices_and_architectures_are_one_to_one(space: SearchSpace) -> None:
         assert space.choices(architecture) == choices
         assert space.choices(str(architecture)) == choices
         assert Architecture.parse(str(architecture)) == architecture
+        assert Architecture.from_json(architecture.to_json()) == architecture
 
 
 def test_candidates_are_sorted() -> None:
@@ -80,3 +85,113 @@ def test_strings_that_are_not_of_the_space_are_refused(text: str, message: str) 
     with pytest.raises(TabNASError, match=message):
         space.choices(text)
     assert text not in space
+
+
+# --- numeric embeddings ---------------------------------------------------------------------------
+
+
+def test_the_input_is_a_layer() -> None:
+    assert EMBEDDED.depth == 2
+    assert EMBEDDED.layers == ((0, 2, 8), (8, 16), (0, 8))
+    assert EMBEDDED.max_choices == 3
+    assert EMBEDDED.mask.sum(axis=1).tolist() == [3, 2, 2]
+    assert EMBEDDED.size == 3 * 4
+    assert [EMBEDDED.input_width(d) for d in (0, 2, 8)] == [4, 10, 28]
+
+
+def test_dimension_0_is_not_an_absent_layer() -> None:
+    assert str(EMBEDDED.architecture([0, 1, 1])) == "16-8"
+    linear = SearchSpace([[0, 8]], inputs=4, outputs=1, numeric_embeddings=EMBEDDINGS)
+    assert str(linear.architecture([0, 0])) == "linear"
+    assert str(linear.architecture([2, 0])) == "d8-linear"
+    assert linear.choices("d8-linear") == (2, 0)
+
+
+def test_a_space_of_dimension_0_has_the_architectures_of_one_without_embeddings() -> None:
+    only_0 = NumericEmbeddings(columns=3, knots=12, dimensions=[0])
+    space = SearchSpace([[8, 16], [0, 8]], inputs=4, outputs=1, numeric_embeddings=only_0)
+    plain = SearchSpace([[8, 16], [0, 8]], inputs=4, outputs=1)
+    assert [space.architecture((0, *c)) for c in valid_choices(plain)] == [
+        plain.architecture(c) for c in valid_choices(plain)
+    ]
+
+
+def test_dimensions_are_sorted_and_may_be_numpy_integers() -> None:
+    embeddings = NumericEmbeddings(columns=np.int64(2), knots=4, dimensions=np.array([4, 0]))
+    assert embeddings == NumericEmbeddings(columns=2, knots=4, dimensions=(0, 4))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": 0}, "the embedded columns must be an integer of at least 1, got 0"),
+        ({"knots": 5}, "the knots of all columns must be an integer of at least 6, got 5"),
+        ({"dimensions": []}, "at least one candidate dimension"),
+        ({"dimensions": [1, 1]}, "each listed once"),
+        ({"dimensions": [-1]}, "dimension of numeric embeddings must be .* at least 0, got -1"),
+        ({"dimensions": [1.5]}, "got 1.5"),
+        ({"dimensions": [1_001]}, "must be at most 1,000, got 1,001"),
+        ({"columns": 10**7, "knots": 10**8}, "the embedded columns must be at most 1,000,000"),
+        ({"knots": 10**10}, "the knots of all columns must be at most"),
+    ],
+)
+def test_invalid_numeric_embeddings_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        NumericEmbeddings(**{"columns": 3, "knots": 12} | options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("d3-16", "no candidate dimension 3, only 0, 2, 8"),
+        ("d2-9", "layer 1 has no candidate width 9"),
+        ("d2-linear", "layer 1 of this space cannot be absent"),
+    ],
+)
+def test_dimensions_that_are_not_of_the_space_are_refused(text: str, message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        EMBEDDED.choices(text)
+    assert text not in EMBEDDED
+
+
+def test_a_space_without_numeric_embeddings_has_no_dimension() -> None:
+    space = SearchSpace([[8, 16]], inputs=4, outputs=1)
+    assert "d2-8" not in space
+    with pytest.raises(TabNASError, match="since this space has none, got 2"):
+        space.choices("d2-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "architecture"),
+    [
+        ("d2-64-16", Architecture((64, 16), 2)),
+        ("d12-linear", Architecture((), 12)),
+        (" d1-8 ", Architecture((8,), 1)),
+        ("linear", Architecture(())),
+    ],
+)
+def test_notation(text: str, architecture: Architecture) -> None:
+    assert Architecture.parse(text) == architecture
+    assert str(architecture) == text.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("d2", "d", "d-8", "d0-8", "d-2-8", "D2-8", "dd2-8", "d2-", "d2--8", "d2-d2-8", "8-d2"),
+        *("2d-8", "d2-linear-8", "linear-8", "8-linear", "d+2-8", "d1_0-8", "d2.0-8", "d 2-8"),
+        *("d\N{SUPERSCRIPT TWO}-8", "d" + "9" * 5_000 + "-8", "9" * 5_000),
+    ],
+)
+def test_malformed_texts_are_refused(text: str) -> None:
+    for parse in (Architecture.parse, Architecture.from_json):
+        with pytest.raises(TabNASError, match="an architecture must be written as positive widths"):
+            parse(text)
+
+
+def test_absurd_dimensions_in_files_are_refused() -> None:
+    assert Architecture.from_json("d1000-8").dimension == 1_000
+    with pytest.raises(TabNASError, match="a dimension of at most 1,000"):
+        Architecture.from_json("d1001-8")
+    with pytest.raises(TabNASError, match="must be an integer of at least 0, got -1"):
+        Architecture((8,), -1)

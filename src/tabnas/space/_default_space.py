@@ -47,8 +47,8 @@ def default_space(
     space includes bottlenecks and wide layers, and few useless widths. If no layer fits, the space
     has the narrowest width all the same, so that an error can name the cheapest network.
 
-    The widths suit networks with the smallest dimension of `numeric_embeddings`, which usually is 0.
-    Of the other dimensions, the space has those with which a network fits into the budget.
+    The widths suit networks with the smallest dimension of `numeric_embeddings`, in general 0. Of
+    the other dimensions, the space has those with which a network fits into the budget.
 
     >>> space = default_space(Budget(parameters=2_000), inputs=16, outputs=26)
     >>> space.widths[0]

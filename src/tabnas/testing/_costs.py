@@ -5,19 +5,42 @@ from __future__ import annotations
 from math import inf, isclose
 
 from tabnas.feasible import FeasibleSet
-from tabnas.space import Architecture, Budget, ChainCost, Cost, Limit, SearchSpace
+from tabnas.space import (
+    Architecture,
+    Budget,
+    ChainCost,
+    Cost,
+    Limit,
+    NumericEmbeddings,
+    SearchSpace,
+)
 
 
 def check_cost(cost: Cost, space: SearchSpace | None = None) -> None:
     """Raise AssertionError unless the cost meets the contract of `tabnas.space.Cost`.
 
-    `space` is a small space that the cost is defined for, if it is not defined for all.
+    `space` is a small space that the cost is defined for, if it is not defined for all. By default
+    one without and one with numeric embeddings are checked.
 
     >>> from tabnas.space import Flops
     >>> check_cost(Flops())
     """
-    space = space or SearchSpace([[0, 2, 5], [0, 3, 8], [0, 4]], inputs=7, outputs=3)
     assert isinstance(cost.name, str), "a cost must have a name"
+    if space is not None:
+        _check_space(cost, space)
+        return
+    embeddings = NumericEmbeddings(columns=3, knots=12, dimensions=(0, 1, 3))
+    for numeric_embeddings in (None, embeddings):
+        space = SearchSpace(
+            [[0, 2, 5], [0, 3, 8], [0, 4]],
+            inputs=7,
+            outputs=3,
+            numeric_embeddings=numeric_embeddings,
+        )
+        _check_space(cost, space)
+
+
+def _check_space(cost: Cost, space: SearchSpace) -> None:
     architectures = list(FeasibleSet(space, Budget()))
     costs = {architecture: cost(space, architecture) for architecture in architectures}
     for architecture, value in costs.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from tabnas.feasible import FeasibleSet
 from tabnas.policy import Adam, Controller, Policy, Reward
-from tabnas.space import Budget, SearchSpace
+from tabnas.space import Budget, NumericEmbeddings, SearchSpace
 from tabnas.types import FloatArray, IntArray
 
 MakeReward = Callable[[FeasibleSet], Reward]
@@ -19,13 +19,21 @@ TOLERANCE = 1e-12
 
 
 def reward_problems() -> Iterator[FeasibleSet]:
-    """Yield feasible sets for the checks: ragged, with optional layers, with several limits."""
+    """Yield feasible sets for the checks.
+
+    They are ragged, have optional layers, several limits or numeric embeddings.
+    """
     ragged = SearchSpace([[2, 5, 9], [3, 4, 8, 12]], inputs=11, outputs=2)
     optional = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
     yield FeasibleSet(ragged, Budget(dense_parameters=100))
     yield FeasibleSet(optional, Budget(parameters=200))
     yield FeasibleSet(optional, Budget(parameters=300, flops=350))
     yield FeasibleSet(ragged, Budget(dense_parameters=100), method="enumeration")
+    embeddings = NumericEmbeddings(columns=3, knots=12, dimensions=(0, 1, 4))
+    embedded = SearchSpace(
+        [[2, 5, 9], [0, 3, 4]], inputs=11, outputs=2, numeric_embeddings=embeddings
+    )
+    yield FeasibleSet(embedded, Budget(parameters=150))
 
 
 def check_reward(make: MakeReward) -> None:

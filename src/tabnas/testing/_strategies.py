@@ -9,7 +9,7 @@ import numpy as np
 
 from tabnas.errors import InexactWarning
 from tabnas.feasible import FeasibleSet
-from tabnas.space import Budget, CallableCost, Limit, SearchSpace
+from tabnas.space import Budget, CallableCost, Limit, NumericEmbeddings, SearchSpace
 from tabnas.strategies import Objective, RandomSearch, Strategy, StuckError, optimize
 from tabnas.types import FloatArray, IntArray
 
@@ -20,22 +20,28 @@ MakeStrategy = Callable[[FeasibleSet, int], Strategy]
 def strategy_problems(*, inexact: bool = True) -> Iterator[FeasibleSet]:
     """Yield feasible sets for the checks, small ones first.
 
-    They have one member, are ragged, have optional layers or several limits, are enumerated and, if
-    `inexact`, estimated from samples.
+    They have one member, are ragged, have optional layers, several limits or numeric embeddings,
+    are enumerated and, if `inexact`, estimated from samples.
     """
     ragged = SearchSpace([[2, 5, 9], [3, 4, 8, 12]], inputs=11, outputs=2)
     optional = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
+    embeddings = NumericEmbeddings(columns=3, knots=12, dimensions=(0, 1, 4))
+    embedded = SearchSpace(
+        [[2, 5, 9], [0, 3, 4]], inputs=11, outputs=2, numeric_embeddings=embeddings
+    )
     widest = CallableCost(lambda a: max(a.widths), name="widest")
     yield FeasibleSet(ragged, Budget(Limit(widest, 3)))  # only 2-3
     yield FeasibleSet(ragged, Budget(dense_parameters=100))
     yield FeasibleSet(optional, Budget(parameters=200))
     yield FeasibleSet(optional, Budget(parameters=300, flops=350))
     yield FeasibleSet(ragged, Budget(dense_parameters=100), method="enumeration")
+    yield FeasibleSet(embedded, Budget(parameters=150))
     if inexact:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InexactWarning)
             limit = Limit(CallableCost(lambda a: sum(a.widths), name="units"), 16)
             yield FeasibleSet(optional, Budget(limit), method="monte carlo", samples=500)
+            yield FeasibleSet(embedded, Budget(limit), method="monte carlo", samples=500)
             # far below the widest: 4 of 216
             even = SearchSpace.uniform(layers=3, widths=range(4, 28, 4), inputs=11, outputs=2)
             yield FeasibleSet(even, Budget(limit), method="monte carlo", samples=500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,10 +19,12 @@ from tabnas.cli.options._shared import (
     MaxNamed,
     MaxParameters,
 )
+from tabnas.errors import TabNASError
 from tabnas.formatting import format_limits
 
 if TYPE_CHECKING:
     from tabnas.feasible import FeasibleSet
+    from tabnas.space import NumericEmbeddings
 
 
 def count(
@@ -56,11 +59,41 @@ def count(
     embedding_parameters: Annotated[
         int,
         typer.Option(
-            help="Number of parameters of the embeddings, which count for --max-parameters.",
+            help="Number of parameters of the categorical embeddings, which count for "
+            "--max-parameters.",
             metavar="N",
             parser=parse_int,
         ),
     ] = 0,
+    embedded_columns: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of numeric columns with embeddings. Their dimension is then part of the "
+            "architecture: d2-64 embeds every column in two numbers and has one layer of 64 units.",
+            show_default="none",
+            metavar="N",
+            parser=parse_int,
+        ),
+    ] = None,
+    knots: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of knots of all embedded columns together, at least two for each. Must be "
+            "given with --embedded-columns.",
+            show_default=False,
+            metavar="N",
+            parser=parse_int,
+        ),
+    ] = None,
+    dimensions: Annotated[
+        str | None,
+        typer.Option(
+            help="Candidate dimensions of the numeric embeddings, like 0,2,8. With 0, networks "
+            "without embeddings are counted, too.",
+            show_default="0,1,2,4,8",
+            metavar="N,N",
+        ),
+    ] = None,
     max_parameters: MaxParameters = None,
     max_dense_parameters: MaxDenseParameters = None,
     max_flops: MaxFlops = None,
@@ -82,6 +115,10 @@ def count(
     # up to three layers, two limits
     tabnas count --inputs 54 --outputs 7 --layers 3 --widths 0,8,16 \
       --max-parameters 5000 --max-flops 9000
+
+    # ten numeric columns with 20 knots each, embedded or not
+    tabnas count --inputs 10 --outputs 1 --layers 2 --widths 0,8,16 \
+      --embedded-columns 10 --knots 200 --max-parameters 2000
     """
     from tabnas.feasible import FeasibleSet
     from tabnas.space import PAPER_WIDTHS, Budget, SearchSpace
@@ -99,12 +136,32 @@ def count(
         outputs=outputs,
         widths=PAPER_WIDTHS if widths is None else parse_widths(widths),
         embedding_parameters=embedding_parameters,
+        numeric_embeddings=_make_embeddings(embedded_columns, knots, dimensions),
     )
     description = describe_feasible_set(FeasibleSet(space, Budget(**checked)))
     if as_json:
         typer.echo(json.dumps(description, indent=2))
     else:
         print_feasible_set(description)
+
+
+def _make_embeddings(
+    columns: int | None, knots: int | None, dimensions: str | None
+) -> NumericEmbeddings | None:
+    from tabnas.space import DEFAULT_DIMENSIONS, NumericEmbeddings
+
+    if columns is None:
+        if knots is not None or dimensions is not None:
+            raise TabNASError(
+                "--embedded-columns must be given with --knots and --dimensions, but it is missing"
+            )
+        return None
+    if knots is None:
+        raise TabNASError("--knots must be given with --embedded-columns, but it is missing")
+    if dimensions is None:
+        return NumericEmbeddings(columns=columns, knots=knots, dimensions=DEFAULT_DIMENSIONS)
+    candidates = parse_widths(dimensions, option="--dimensions")
+    return NumericEmbeddings(columns=columns, knots=knots, dimensions=candidates)
 
 
 def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
@@ -122,11 +179,13 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
             ("most_expensive", feasible.most_expensive()),
         )
     }
+    embeddings = space.numeric_embeddings
     description: dict[str, Any] = {
         "inputs": space.inputs,
         "outputs": space.outputs,
         "layers": space.depth,
         "widths": list(space.widths[0]),
+        **({} if embeddings is None else {"numeric_embeddings": asdict(embeddings)}),
         "limits": {limit.cost.name: limit.upper for limit in budget.limits},
         "architectures": space.size,
         "method": feasible.method,
@@ -137,6 +196,8 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
         description["feasible"] = feasible.count()
         description["share"] = feasible.count() / space.size
         description["unused_widths"] = [list(widths) for widths in feasible.unused_widths()]
+        if space.numeric_embeddings is not None:
+            description["unused_dimensions"] = list(feasible.unused_dimensions())
     else:
         description["share"] = float(feasible.probability())
     return description | extremes
@@ -165,6 +226,8 @@ def print_feasible_set(description: dict[str, Any]) -> None:
         extreme = description[which]
         costs = ", ".join(f"{extreme[name]:,} {name}" for name in description["limits"])
         table.add_row(which.replace("_", " "), f"{extreme['architecture']}  ({costs})")
+    if description.get("unused_dimensions"):
+        table.add_row("dimension", f"never {', '.join(map(str, description['unused_dimensions']))}")
     for layer, widths in enumerate(description.get("unused_widths", []), start=1):
         if widths:
             unused = ", ".join(map(str, widths))

@@ -216,15 +216,15 @@ def check_memory(memory: int) -> int:
     return memory
 
 
-def parse_widths(text: str) -> list[int]:
-    """Parse candidate widths like `8,16,24`."""
+def parse_widths(text: str, *, option: str = "--widths") -> list[int]:
+    """Parse the candidate widths, or other numbers, of an option: `8,16,24`."""
     widths = []
     for part in text.split(","):
         part = part.strip()
         digits = part.removeprefix("-")
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
             raise TabNASError(
-                f"--widths must be integers separated by commas, like 8,16,24, got {part[:20]!r}"
+                f"{option} must be integers separated by commas, like 8,16,24, got {part[:20]!r}"
             )
         widths.append(int(part))
     return widths
