@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from tabnas.search import (
     SeveralLimitsSampler,
     TighteningSampler,
 )
+from tabnas.space import NumericEmbeddings
 
 SPACE = SearchSpace([[4, 8, 16], [0, 4, 8, 16], [0, 8]], inputs=10, outputs=2)
 FEASIBLE = FeasibleSet(SPACE, Budget(parameters=250))
@@ -136,3 +139,56 @@ def test_refusals() -> None:
         TighteningSampler(FEASIBLE, warmup=WARMUP, until=0)
     with pytest.raises(TabNASError, match="'uniform' or 'depth'"):
         FeasibleSampler(FEASIBLE, warmup=WARMUP, by="chance")
+
+
+# --- numeric embeddings ---------------------------------------------------------------------------
+
+EMBEDDED = SearchSpace(
+    SPACE.widths,
+    inputs=10,
+    outputs=2,
+    numeric_embeddings=NumericEmbeddings(columns=5, knots=40, dimensions=(0, 1, 2, 64)),
+)
+EMBEDDED_FEASIBLE = FeasibleSet(EMBEDDED, Budget(parameters=250))
+EMBEDDED_UNIFORM = Policy(EMBEDDED_FEASIBLE, np.zeros(EMBEDDED.mask.shape))
+
+
+@pytest.mark.parametrize("name", CHILD_SAMPLERS)
+@pytest.mark.parametrize("progress", [0.0, 0.3, 0.99])
+def test_children_with_numeric_embeddings_are_architectures(name: str, progress: float) -> None:
+    sampler = CHILD_SAMPLERS[name](EMBEDDED_FEASIBLE, warmup=WARMUP)
+    choices = drawn(sampler, progress, EMBEDDED_UNIFORM, n=200)
+    assert choices.shape == (200, 4)
+    for row in choices:
+        assert EMBEDDED.architecture(row) in EMBEDDED
+
+
+def test_the_full_supernet_has_the_largest_dimension() -> None:
+    choices = drawn(PaperSampler(EMBEDDED_FEASIBLE, warmup=WARMUP), 0.0, EMBEDDED_UNIFORM, n=20)
+    assert (choices == [3, *WHOLE]).all()
+
+
+def test_dimensions_and_depths_are_sampled_uniformly() -> None:
+    """Each pair that has a member is equally likely, and so is each member of a pair."""
+    sampler = FeasibleSampler(EMBEDDED_FEASIBLE, warmup=WARMUP, by="depth")
+    choices = drawn(sampler, 0.5, EMBEDDED_UNIFORM, n=20_000)
+    assert EMBEDDED_FEASIBLE.contains(choices).all()
+    found = Counter(EMBEDDED.architecture(row) for row in choices)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for one in EMBEDDED_FEASIBLE:
+        groups.setdefault((one.dimension, one.depth), []).append(found[one])
+    assert {dimension for dimension, _ in groups} == {0, 1, 2}  # 64 does not fit
+    assert len({len(counts) for counts in groups.values()}) > 1  # some have more members
+    for counts in groups.values():
+        expected = 20_000 / len(groups)
+        assert sum(counts) == pytest.approx(expected, rel=0.1)
+        assert min(counts) > 0.6 * expected / len(counts)
+
+
+def test_if_only_linear_models_fit_they_are_sampled_in_every_dimension() -> None:
+    embeddings = NumericEmbeddings(columns=2, knots=4, dimensions=(0, 1))
+    space = SearchSpace([[0, 64]], inputs=10, outputs=2, numeric_embeddings=embeddings)
+    only = FeasibleSet(space, Budget(parameters=40))
+    policy = Policy(only, np.zeros((2, 2)))
+    choices = drawn(FeasibleSampler(only, warmup=WARMUP), 0.5, policy, n=50)
+    assert {tuple(row) for row in choices.tolist()} == {(0, 0), (1, 0)}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from tabnas.nets import Examples, Inputs, Task
 from tabnas.search import (
     SELECTIONS,
     Evaluation,
+    FrozenSearch,
     History,
     Search,
     SearchSettings,
@@ -23,7 +26,7 @@ from tabnas.search import (
     select_by_loss,
 )
 from tabnas.search._selection import MAX_VALIDATION_ROWS
-from tabnas.space import COSTS
+from tabnas.space import COSTS, NumericEmbeddings
 
 TASK = Task(inputs=Inputs(numeric=4), loss="logistic")
 SPACE = SearchSpace([[4, 5, 6], [0, 4, 5, 6]], inputs=4, outputs=1)
@@ -193,3 +196,96 @@ def test_one_shot_losses_are_of_rows_from_everywhere() -> None:
     assert found[0] == pytest.approx(whole, rel=0.1)
     assert found[0] != whole  # of a sample, the same each time
     assert compute_one_shot_losses(search, [one]) == found
+
+
+# --- numeric embeddings ---------------------------------------------------------------------------
+
+EMBEDDINGS = NumericEmbeddings(columns=4, knots=16, dimensions=(0, 1, 2, 50))
+EMBEDDED = SearchSpace(SPACE.widths, inputs=4, outputs=1, numeric_embeddings=EMBEDDINGS)
+EMBEDDED_FEASIBLE = FeasibleSet(EMBEDDED, Budget(parameters=125))
+
+
+class _FixedLosses:
+    """Stands for a SuperNet: the loss is lower without embeddings and with wide layers."""
+
+    def losses(self, children: list[Any], rows: object, selected: object) -> list[float]:
+        architectures = [
+            child if isinstance(child, Architecture) else EMBEDDED.architecture(child)
+            for child in children
+        ]
+        return [one.dimension - sum(one.widths) / 100 for one in architectures]
+
+
+@pytest.fixture(scope="module")
+def frozen() -> FrozenSearch:
+    settings = SearchSettings(epochs=1, batch_size=20, evaluations_per_step=4)
+    search = FrozenSearch(EMBEDDED_FEASIBLE, _FixedLosses(), [0] * 9, settings, steps=400)
+    search.run()
+    return search
+
+
+def test_a_policy_learns_the_dimension(frozen: FrozenSearch) -> None:
+    policy = frozen.controller.policy
+    assert policy.log_p.shape == EMBEDDED.mask.shape
+    assert EMBEDDED_FEASIBLE.marginals(policy.log_p)[0, 0] > 0.9
+    best = max(
+        (one for one in EMBEDDED_FEASIBLE if one.dimension == 0), key=lambda one: sum(one.widths)
+    )
+    assert select(frozen, 1, by="additive") == [best]
+    history = History()
+    history.load_state_dict(frozen.history.state_dict(), EMBEDDED)
+    assert np.array_equal(history.flatten()[1], frozen.history.flatten()[1])
+    with pytest.raises(TabNASError, match="choices"):
+        history.load_state_dict(frozen.history.state_dict(), SPACE)
+
+
+def test_the_pool_has_candidates_of_every_dimension(frozen: FrozenSearch) -> None:
+    """Also where the policy has found that one dimension is best."""
+    pool = build_candidate_pool(frozen)
+    assert len(set(pool)) == len(pool)
+    counts = Counter(one.dimension for one in pool)
+    assert counts.keys() == {0, 1, 2}  # 50 does not fit
+    for dimension, count in counts.items():
+        members = sum(one.dimension == dimension for one in EMBEDDED_FEASIBLE)
+        assert count >= min(members, 8)
+
+
+def test_candidates_differ_in_dimension(frozen: FrozenSearch) -> None:
+    chosen = select(frozen, 3)
+    assert sorted(one.dimension for one in chosen) == [0, 1, 2]
+    pool = build_candidate_pool(frozen)
+    losses = dict(zip(pool, compute_one_shot_losses(frozen, pool), strict=True))
+    ratio = {one: EMBEDDED_FEASIBLE.cost_ratio(np.array(EMBEDDED.choices(one))) for one in pool}
+    for index, one in enumerate(chosen):  # the best of its dimension that may be selected
+        rivals = [other for other in pool if other.dimension == one.dimension]
+        rivals = [other for other in rivals if index == 2 or ratio[other] >= 0.85]
+        assert one == min(rivals, key=losses.__getitem__)
+    by_loss = select_by_loss(
+        pool, np.array([*losses.values()]), 3, EMBEDDED_FEASIBLE, by_dimension=False
+    )
+    assert by_loss[2] == min((one for one in pool if one not in by_loss[:2]), key=losses.get)
+    assert [one.dimension for one in by_loss] == [1, 1, 0]  # 0 does not use the limit up
+
+
+@given(st.lists(st.floats(0, 1), min_size=EMBEDDED_FEASIBLE.count()), st.booleans())
+def test_fewer_candidates_are_the_first_of_more_with_numeric_embeddings(
+    losses: list[float], by_dimension: bool
+) -> None:
+    pool = list(EMBEDDED_FEASIBLE)
+    some = np.array(losses[: len(pool)])
+
+    def choose(n: int) -> list[Architecture]:
+        return select_by_loss(pool, some, n, EMBEDDED_FEASIBLE, by_dimension=by_dimension)
+
+    every = choose(len(pool))
+    assert sorted(every, key=str) == sorted(pool, key=str)
+    for n in (1, 2, 3, 7):
+        assert choose(n) == every[:n]
+
+
+@given(st.lists(st.floats(0, 1), min_size=FEASIBLE.count(), max_size=FEASIBLE.count()))
+def test_dimensions_matter_only_with_numeric_embeddings(losses: list[float]) -> None:
+    pool, some = list(FEASIBLE), np.array(losses)
+    assert select_by_loss(pool, some, 9, FEASIBLE) == select_by_loss(
+        pool, some, 9, FEASIBLE, by_dimension=False
+    )

@@ -8,6 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from tabnas import Budget, FeasibleSet, SearchSpace
+from tabnas.space import NumericEmbeddings
 from tabnas.strategies._surrogate import (
     INTERCEPT_VARIANCE,
     MAX_TERMS,
@@ -131,3 +132,13 @@ def test_deep_spaces_have_fewer_degrees() -> None:
         surface = PolynomialBasis(FeasibleSet(space, Budget()), 3)
         assert surface.degrees.max() == degree
         assert len(surface.degrees) <= max(MAX_TERMS, layers + 1)
+
+
+def test_the_dimension_of_numeric_embeddings_counts_as_a_width() -> None:
+    """Of the dimensions 0, 1 and 3, the logarithms of 1, 2 and 4 are scaled to -1, 0 and 1."""
+    embeddings = NumericEmbeddings(columns=2, knots=8, dimensions=(0, 1, 3))
+    space = SearchSpace([[4], [0, 8]], inputs=7, outputs=2, numeric_embeddings=embeddings)
+    basis = PolynomialBasis(FeasibleSet(space, Budget()), 1)
+    terms = basis.terms(np.array([[0, 0, 0], [1, 0, 1], [2, 0, 0]]))
+    expected = [[1, -1, -1], [1, 0, 1], [1, 1, -1]] * np.array([1, np.sqrt(3), np.sqrt(3)])
+    np.testing.assert_allclose(terms, expected, atol=1e-12)
