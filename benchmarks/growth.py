@@ -91,7 +91,7 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
     space = SearchSpace.uniform(
         layers=case["layers"], widths=widths, inputs=case["columns"], outputs=training.task.outputs
     )
-    most = COSTS["parameters"](space, space.architecture([len(c) - 1 for c in space.widths]))
+    most = COSTS["parameters"](space, space.architecture([len(c) - 1 for c in space.layers]))
     feasible = FeasibleSet(space, Budget(parameters=int(most / 2)))
     settings = SearchSettings(
         epochs=1,
