@@ -249,7 +249,9 @@ class SuperNet:
     def _resolve(self, child: ChildLike) -> Child:
         # a hash of only the widths is several times faster than the architecture's own
         if isinstance(child, Architecture):
-            key = child.widths if not child.dimension else (EMBEDDED, child.dimension, *child.widths)
+            key = child.widths
+            if child.dimension:
+                key = (EMBEDDED, child.dimension, *key)
         else:
             key = (CHOICES, *child)
         cached = self._children.get(key)

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.space import DEFAULT_DIMENSIONS, NumericEmbeddings
@@ -85,6 +86,12 @@ class Inputs:
     def embedded(self) -> tuple[int, ...]:
         """The numeric columns that have knots."""
         return tuple(column for column, knots in enumerate(self.knots) if knots)
+
+    @cached_property
+    def gaps(self) -> tuple[NDArray[np.float32], ...]:
+        """The distance from each knot of an embedded column to the next, as float32."""
+        gaps = [np.diff(np.array(knots, np.float64)) for knots in self.knots if knots]
+        return tuple(np.minimum(gap, np.finfo(np.float32).max).astype(np.float32) for gap in gaps)
 
     def numeric_embeddings(
         self, dimensions: Iterable[int] = DEFAULT_DIMENSIONS

@@ -71,7 +71,7 @@ class NetworkSpec(NamedTuple):
     embeddings: IntArray  # [embeddings, EMBEDDING_COUNT]
     knot_columns: IntArray  # [embedded numeric columns, KNOT_COUNT]
     dimensions: IntArray  # the dimensions above 0 that numeric embeddings can have, ascending
-    knots: Float32Array  # [2, knots]: values, and 1 / the distance to the next knot
+    knots: Float32Array  # [2, knots]: values, and the distance to the next knot
 
 
 class Network(NamedTuple):
@@ -97,7 +97,7 @@ class Workspace(NamedTuple):
 
     buffer: Float32Array  # activations and gradients with respect to them
     gradients: Float32Array  # of the dense layers, laid out as their weights are
-    ids: Int32Array  # [workers, embeddings, rows]: categories of the batch, then knots before values
+    ids: Int32Array  # [workers, embeddings, rows]: categories, then the knots before values
     embedding_grad: Float32Array  # [workers, rows, embedded units]
 
 

@@ -44,7 +44,6 @@ from tabnas.nets.compiled._vectors import LANES
 from tabnas.types import IntArray
 
 LOSSES = {Loss.LOGISTIC: LOGISTIC, Loss.SOFTMAX: SOFTMAX, Loss.SQUARED_ERROR: SQUARED_ERROR}
-MIN_GAP = 1e-37  # 1 / a smaller gap would overflow
 VECTORS = {"bias": LAYER_BIAS, "scale": LAYER_SCALE, "shift": LAYER_SHIFT}
 
 
@@ -115,17 +114,12 @@ def _lay_out_knots(shape: SuperNetShape) -> tuple[IntArray, Float32Array]:
     inputs = shape.task.inputs
     if not shape.knots:
         return np.zeros((0, KNOT_COUNT), np.int64), np.zeros((2, 0), np.float32)
-    columns, values, inverse_gaps = [], [], []
-    for column in inputs.embedded:
-        knots = np.array(inputs.knots[column], np.float32)
-        columns.append((column, sum(map(len, values)), len(knots)))
-        values.append(knots)
-        # subtracted in float64: the gap of the largest floats would overflow
-        gaps = np.maximum(np.diff(knots.astype(np.float64)), MIN_GAP)
-        inverse_gaps.append(np.append(1.0 / gaps, 0.0).astype(np.float32))
-    return np.array(columns, np.int64), np.stack(
-        [np.concatenate(values), np.concatenate(inverse_gaps)]
-    )
+    columns = [(column, len(inputs.knots[column])) for column in inputs.embedded]
+    first = np.cumsum([0, *(number for _, number in columns)])
+    fields = [(column, first[i], number) for i, (column, number) in enumerate(columns)]
+    values = np.concatenate([inputs.knots[column] for column in inputs.embedded])
+    gaps = np.concatenate([np.append(gap, 1.0) for gap in inputs.gaps])
+    return np.array(fields, np.int64), np.stack([values, gaps]).astype(np.float32)
 
 
 def _lay_out_embeddings(shape: SuperNetShape) -> tuple[IntArray, int, int]:

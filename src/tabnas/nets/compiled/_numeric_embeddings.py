@@ -26,7 +26,8 @@ def dimension_of(spec: NetworkSpec, child: IntArray) -> int:
     """Return the dimension of a child's numeric embeddings."""
     if spec.knot_columns.shape[0] == 0:
         return 0
-    return (child[0] - spec.sizes[SIZE_INPUTS]) // spec.knot_columns.shape[0]
+    dimension: int = (child[0] - spec.sizes[SIZE_INPUTS]) // spec.knot_columns.shape[0]
+    return dimension
 
 
 @njit_inline
@@ -64,7 +65,7 @@ def embed_numbers(
         for i in range(batch.n_rows):
             value = batch.numeric[row_of(batch.rows, batch.start, i), column]
             knot = _find_knot(spec.knots, first, number, value)
-            fraction = (value - spec.knots[0, knot]) * spec.knots[1, knot]
+            fraction = (value - spec.knots[0, knot]) / spec.knots[1, knot]
             fraction = min(max(fraction, ZERO), ONE)
             ids[before + c, i] = knot
             store_number(fraction, fractions + (c * batch.n_rows + i) * FLOAT_BYTES)

@@ -16,12 +16,13 @@ from tabnas.errors import TabNASError
 from tabnas.nets._engine import MAX_GRADIENT_NORM, Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
-from tabnas.nets._shape import Child, SuperNetShape
+from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
 from tabnas.nets._task import Loss
 from tabnas.nets.torch._blocks import find_used_blocks
 from tabnas.nets.torch._gradient import StepGradient
 from tabnas.nets.torch._group import Group
 from tabnas.nets.torch._network import forward, mean_loss
+from tabnas.nets.torch._numeric_embeddings import Knots, Positions, embed, sum_by_knot
 from tabnas.nets.torch._optimizer_state import OptimizerState
 
 MOMENTS = ("first_moment", "second_moment")
@@ -54,6 +55,7 @@ class TorchEngine:
             name: torch.tensor(weights[name], device=self._device) for name in shape.shapes()
         }
         self._optimizer_state = OptimizerState(shape, optimizer, self._weights)
+        self._knots = Knots(shape.task.inputs, self._device) if shape.knots else None
         self._cached: tuple[Examples, dict[str, Tensor]] | None = None
 
     # -- training --------------------------------------------------------------------------------
@@ -97,14 +99,19 @@ class TorchEngine:
             # exchanged while the gradients are computed
             announcement = self._group.announce(_describe("step", children, rows, learning_rate))
         blocks = find_used_blocks(self._shape, children)
-        gradient = StepGradient(self._shape, blocks, counts, self._device)
+        dimension = max(child.architecture.dimension for child in children)
+        gradient = StepGradient(self._shape, blocks, counts, self._device, dimension=dimension)
         for worker in local_workers:
-            batch = self._batch(examples, rows[worker])
+            child, batch = children[worker], self._batch(examples, rows[worker])
+            positions = self._locate(child, batch)
             if shares[worker]:
-                computed = self._backward(children[worker], batch)
+                computed = self._backward(child, batch, positions)
                 gradient.add(worker, *computed, share=shares[worker])
-            else:  # rows without weight, whose categories count as used all the same
+            else:  # rows without weight, whose categories and knots count as used all the same
                 gradient.add_zero(worker, batch["categorical"])
+            if self._knots is not None and positions is not None:
+                read = self._knots.mark_read(positions)
+                gradient.add_reads(child.architecture.dimension, read)
         if self._group is not None and announcement is not None:
             announcement.wait_all()
             gradient.exchange(self._group)
@@ -114,29 +121,41 @@ class TorchEngine:
                 self._optimizer_state.update_block(block, gradient.dense, learning_rate)
             for name, used, grad in gradient.embedding_gradients():
                 self._optimizer_state.update_rows(name, used, grad, learning_rate)
+            if gradient.reads is not None:
+                self._optimizer_state.update_knots(
+                    gradient.reads, gradient.dense[NUMERIC_EMBEDDING], learning_rate
+                )
         return losses
 
     def _backward(
-        self, child: Child, batch: Batch
+        self, child: Child, batch: Batch, positions: Positions | None
     ) -> tuple[float, dict[str, Tensor], Tensor, Tensor]:
         """Return loss (inf if the gradient exploded), dense gradients, categories, input gradient.
 
-        The input gradient is that of the embedded inputs, [rows, embedded units].
+        The dense gradients include that of numeric embeddings. The input gradient is that of
+        categorical embeddings, [rows, embedded units].
         """
+        tables = {*self._shape.embeddings, NUMERIC_EMBEDDING}
         leaves = {
             name: weights.detach().requires_grad_()
             for name, weights in self._child_weights(child).items()
-            if name not in self._shape.embeddings
+            if name not in tables
         }
-        embedded = self._embed(batch).requires_grad_()
+        embedded = self._embed(child, batch, positions).requires_grad_()
         x = torch.cat([batch["numeric"], embedded], dim=1)
         loss = self._loss(leaves, child, x, batch)
-        *dense, input_grad = torch.autograd.grad(loss, [*leaves.values(), embedded])
-        squares = torch.stack([torch.sum(torch.square(g)) for g in (*dense, input_grad)])
+        *grads, input_grad = torch.autograd.grad(loss, [*leaves.values(), embedded])
+        squares = torch.stack([torch.sum(torch.square(g)) for g in (*grads, input_grad)])
         value = float(loss.detach())
         if isfinite(value) and not float(squares.sum()) < MAX_GRADIENT_NORM**2:
             value = inf
-        return value, dict(zip(leaves, dense, strict=True)), batch["categorical"], input_grad
+        dense = dict(zip(leaves, grads, strict=True))
+        units = self._shape.space.inputs - self._shape.task.inputs.numeric
+        if positions is not None:
+            dense[NUMERIC_EMBEDDING] = sum_by_knot(
+                input_grad[:, units:], positions, self._shape.knots
+            )
+        return value, dense, batch["categorical"], input_grad[:, :units]
 
     # -- evaluation ------------------------------------------------------------------------------
 
@@ -145,7 +164,8 @@ class TorchEngine:
         """Return the weighted mean loss."""
         _check_weight(examples, rows)
         batch = self._batch(examples, rows)
-        return float(self._loss(self._child_weights(child), child, self._inputs(batch), batch))
+        x = self._inputs(child, batch)
+        return float(self._loss(self._child_weights(child), child, x, batch))
 
     def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
         """Return the loss of each child on the same rows; a group divides the children."""
@@ -165,16 +185,18 @@ class TorchEngine:
     def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
         """Return the logits [rows, outputs]."""
         _check_rows(examples, rows)
-        logits = forward(
-            self._child_weights(child), child, self._inputs(self._batch(examples, rows))
-        )
-        return _to_numpy(logits)
+        x = self._inputs(child, self._batch(examples, rows))
+        return _to_numpy(forward(self._child_weights(child), child, x))
 
     def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
         """Return the gradient of every array the child uses, in the child's shapes."""
         blocks = find_used_blocks(self._shape, [child])
-        gradient = StepGradient(self._shape, blocks, [_check_weight(examples, rows)], self._device)
-        computed = self._backward(child, self._batch(examples, rows))
+        gradient = StepGradient(
+            self._shape, blocks, [_check_weight(examples, rows)], self._device,
+            dimension=child.architecture.dimension,
+        )  # fmt: skip
+        batch = self._batch(examples, rows)
+        computed = self._backward(child, batch, self._locate(child, batch))
         if not isfinite(computed[0]):
             raise TabNASError(
                 f"the loss, or its gradient, is {computed[0]}; it cannot be differentiated"
@@ -194,16 +216,26 @@ class TorchEngine:
             for name, shape in self._shape.child_shapes(child).items()
         }
 
-    def _embed(self, batch: Batch) -> Tensor:
-        """Return the embeddings of a batch's categories, [rows, embedded units]."""
-        rows = [
+    def _locate(self, child: Child, batch: Batch) -> Positions | None:
+        """Return where the numbers of a batch lie between knots; None without embeddings."""
+        if self._knots is None or not child.architecture.dimension:
+            return None
+        return self._knots.locate(batch["numeric"])
+
+    def _embed(self, child: Child, batch: Batch, positions: Positions | None) -> Tensor:
+        """Return the embeddings of a batch's categories and numbers, [rows, embedded units]."""
+        parts = [
             functional.embedding(batch["categorical"][:, column], self._weights[name])
             for column, name in enumerate(self._shape.embeddings)
         ]
-        return torch.cat(rows, dim=1) if rows else batch["numeric"][:, :0]
+        if positions is not None:
+            table = self._weights[NUMERIC_EMBEDDING][: child.architecture.dimension]
+            parts.append(embed(table, positions))
+        return torch.cat(parts, dim=1) if parts else batch["numeric"][:, :0]
 
-    def _inputs(self, batch: Batch) -> Tensor:
-        return torch.cat([batch["numeric"], self._embed(batch)], dim=1)
+    def _inputs(self, child: Child, batch: Batch) -> Tensor:
+        embedded = self._embed(child, batch, self._locate(child, batch))
+        return torch.cat([batch["numeric"], embedded], dim=1)
 
     def _loss(self, weights: Mapping[str, Tensor], child: Child, x: Tensor, batch: Batch) -> Tensor:
         weight = batch.get("weight")

@@ -9,17 +9,20 @@ from math import prod
 import torch
 from torch import Tensor
 
-from tabnas.nets._shape import SuperNetShape
+from tabnas.nets._shape import NUMERIC_EMBEDDING, SuperNetShape
 from tabnas.nets.torch._blocks import Block
 from tabnas.nets.torch._group import Group
+
+READS, LOSSES = "reads", "losses"  # what else the array of dense gradients holds
 
 
 class StepGradient:
     """The sum of the workers' gradients, and the loss of each worker.
 
-    Dense gradients and losses lie in one array. Gradients of embeddings are stored per row of the
-    batch, [rows, embedded units], with the categories of these rows: a batch uses few rows of a
-    large table.
+    Dense gradients and losses lie in one array. So does the gradient of numeric embeddings, beside
+    the number of workers that have read each knot. Gradients of categorical embeddings are stored
+    per row of the batch, [rows, embedded units], with the categories of these rows: a batch uses
+    few rows of a large table.
     """
 
     def __init__(
@@ -28,17 +31,26 @@ class StepGradient:
         blocks: Sequence[Block],
         rows: Sequence[int],
         device: torch.device,
+        *,
+        dimension: int,
     ) -> None:
+        """`dimension` is the largest of the children's numeric embeddings."""
         self._dimensions = {name: dimension for name, (_, dimension) in shape.embeddings.items()}
         self._rows = rows
         sizes = {name: size for block in blocks for name, size in block.shapes().items()}
-        self._flat = torch.zeros(sum(map(prod, sizes.values())) + len(rows), device=device)
-        self._losses = self._flat[len(self._flat) - len(rows) :]
+        self._table_dimensions = shape.table_dimensions
+        if dimension:
+            sizes[NUMERIC_EMBEDDING] = dimension, shape.knots
+            sizes[READS] = len(self._table_dimensions), shape.knots
+        sizes[LOSSES] = (len(rows),)
+        self._flat = torch.zeros(sum(map(prod, sizes.values())), device=device)
         ends = pairwise(accumulate(map(prod, sizes.values()), initial=0))
         self.dense = {
             name: self._flat[begin:end].view(size)
             for (name, size), (begin, end) in zip(sizes.items(), ends, strict=True)
         }
+        self._losses = self.dense.pop(LOSSES)
+        self._reads = self.dense.pop(READS, None)
         self._input_grads: list[tuple[Tensor, Tensor] | None] = [None] * len(rows)
 
     @property
@@ -57,7 +69,8 @@ class StepGradient:
     ) -> None:
         """Add a worker's loss and gradients, multiplied by `share`.
 
-        `dense` holds the gradients of its child's blocks; input_grad [rows, embedded units].
+        `dense` holds the gradients of its child's blocks, that of numeric embeddings included;
+        input_grad [rows, embedded units] is that of categorical embeddings.
         """
         self._losses[worker] = loss
         for name, gradient in dense.items():
@@ -70,6 +83,16 @@ class StepGradient:
         units = sum(self._dimensions.values())
         input_grad = torch.zeros((len(categories), units), device=categories.device)
         self._input_grads[worker] = categories, input_grad
+
+    def add_reads(self, dimension: int, read: Tensor) -> None:
+        """Mark knots that a child with that dimension has read: 1 in read [knots]."""
+        assert self._reads is not None
+        self._reads[: sum(each <= dimension for each in self._table_dimensions)] += read
+
+    @property
+    def reads(self) -> Tensor | None:
+        """Which knots are used, [dimensions above 0, knots]; None without numeric embeddings."""
+        return None if self._reads is None else self._reads > 0
 
     def exchange(self, group: Group) -> None:
         """Add the gradients of the other processes; dense layers and losses in one all-reduce."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
-from tabnas.nets._shape import SuperNetShape
+from tabnas.nets._shape import NUMERIC_EMBEDDING, SuperNetShape
 from tabnas.nets.torch._blocks import Block
 
 Corrections = tuple[Tensor, Tensor]
@@ -20,8 +20,9 @@ class OptimizerState:
     """Moments and step counts of all weights, and the updates by them.
 
     Adam counts steps: one number for each pair of candidate widths of a dense layer, between which
-    all elements have taken equally many, and one for each row of an embedding. The cost of a step
-    does not depend on the size of the tables: no temporary is as long as a table.
+    all elements have taken equally many, one for each row of an embedding, and one for each knot
+    and candidate dimension of numeric embeddings. The cost of a step does not depend on the number
+    of categories: no temporary is as long as the table of a categorical embedding.
     """
 
     def __init__(
@@ -43,16 +44,18 @@ class OptimizerState:
             layer.name: counts(len(layer.in_widths), len(layer.out_widths)) for layer in layers
         }
         self.steps |= {name: counts(rows) for name, (rows, _) in shape.embeddings.items()}
-        # the bin of every row and column of a layer
+
+        def bins(widths: tuple[int, ...]) -> Tensor:
+            """Return the bin of every unit; bins end at the widths."""
+            indices = np.searchsorted(widths, np.arange(widths[-1]), side="right")
+            return torch.as_tensor(indices, device=device)
+
         self._bins = {
-            layer.name: [
-                torch.as_tensor(
-                    np.searchsorted(widths, np.arange(widths[-1]), side="right"), device=device
-                )
-                for widths in (layer.in_widths, layer.out_widths)
-            ]
-            for layer in layers
+            layer.name: (bins(layer.in_widths), bins(layer.out_widths)) for layer in layers
         }
+        if shape.knots:
+            self.steps[NUMERIC_EMBEDDING] = counts(len(shape.table_dimensions), shape.knots)
+            self._dimension_bins = bins(shape.table_dimensions)
 
     @torch.no_grad()
     def update_block(
@@ -88,6 +91,20 @@ class OptimizerState:
         self._update(w, moments, gradient, corrections, learning_rate)
         for tensor, new in zip(tensors, taken, strict=True):
             tensor.index_copy_(0, rows, new)
+
+    @torch.no_grad()
+    def update_knots(self, used: Tensor, gradient: Tensor, learning_rate: float) -> None:
+        """Update the used knots of numeric embeddings.
+
+        used [dimensions above 0, knots] is a mask; gradient [largest dimension in use, knots].
+        """
+        name, dimension = NUMERIC_EMBEDDING, len(gradient)
+        rows = self._dimension_bins[:dimension]
+        corrections = self._corrections(self.steps[name], used)
+        if corrections is not None:
+            corrections = corrections[0][rows], corrections[1][rows]
+        w, *moments = (held[name][:dimension] for held in (self._weights, *self.moments))
+        self._update(w, moments, gradient, corrections, learning_rate, used[rows].float())
 
     def _update(
         self,
