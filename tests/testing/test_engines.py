@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabNASError
-from tabnas.nets import ENGINES, Child, EngineFactory, Examples, Inputs, Rows, State, SuperNet, Task
+from tabnas.nets import (
+    ENGINES,
+    NUMERIC_EMBEDDING,
+    Child,
+    EngineFactory,
+    Examples,
+    Inputs,
+    Rows,
+    State,
+    SuperNet,
+    Task,
+)
 from tabnas.space import Architecture
 from tabnas.testing import ReferenceEngine, check_engine
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -42,6 +53,14 @@ class _Dense(ReferenceEngine):
 
     def _update(self, name: str, g: FloatArray, used: BoolArray, *given: Any) -> None:
         super()._update(name, g, np.ones_like(used), *given)
+
+
+class _MovesAllKnots(ReferenceEngine):
+    """Moves knots that no value has read."""
+
+    def _update(self, name: str, g: FloatArray, used: BoolArray, *given: Any) -> None:
+        all_knots = np.broadcast_to(used.any(axis=-1, keepdims=True), used.shape)
+        super()._update(name, g, all_knots if name == NUMERIC_EMBEDDING else used, *given)
 
 
 class _CountsTheNetworksSteps(ReferenceEngine):
@@ -128,6 +147,7 @@ class _Sorts(ReferenceEngine):
     [
         (_Decays, "the state after steps of SGD"),
         (_Dense, "must not move all of"),
+        (_MovesAllKnots, "must not move all of .*numeric_embedding"),
         (_CountsTheNetworksSteps, "the state after steps of Adam"),
         (_Reckless, "a step that is not finite must move nothing"),
         (_Weightless, "loss must raise TabNASError"),

@@ -37,6 +37,8 @@ class Engine(Protocol):
     steps/LAYER               int64 [in_widths, out_widths] of a dense layer: how many steps the
                               elements between two widths have taken, if the optimizer is Adam
     steps/EMBEDDING           int64 [categories]
+    steps/numeric_embedding   int64 [dimensions above 0, knots]: how many steps a knot has taken
+                              in the dimensions between two candidates
     """
 
     def train_step(

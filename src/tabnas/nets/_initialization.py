@@ -52,7 +52,8 @@ def _init_numeric_embedding(shape: SuperNetShape, seed: int) -> Float32Array:
     ranks = np.concatenate([np.linspace(-sqrt(3.0), sqrt(3.0), len(k)) for k in knots])
     column = np.repeat(np.arange(len(knots)), [len(k) for k in knots])
     slopes = _uniform(seed, NUMERIC_EMBEDDING, (shape.dimensions[-1], len(knots)), 1.0)
-    return (slopes[:, column] * ranks).astype(np.float32)
+    table: Float32Array = (slopes[:, column] * ranks).astype(np.float32)
+    return table
 
 
 def _uniform(seed: int, name: str, size: tuple[int, ...], limit: float) -> Float32Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError
 from tabnas.nets import (
+    NUMERIC_EMBEDDING,
     SGD,
     Adam,
     Embedding,
@@ -21,6 +22,7 @@ from tabnas.nets import (
     Optimizer,
     SuperNet,
     Task,
+    read_between_knots,
 )
 from tabnas.space import Architecture, SearchSpace
 from tabnas.testing._assertions import (
@@ -34,7 +36,17 @@ from tabnas.testing._reference_engine import ReferenceEngine
 
 ROWS = 30
 CANDIDATES = ((0, 3, 8, 20), (0, 5, 16), (0, 9))
-CHILDREN = tuple(map(Architecture.parse, ("linear", "3", "20", "8-5", "8-16", "3-16-9", "20-16-9")))
+DIMENSIONS = (0, 1, 3)
+KNOTS = ((-1.0, -0.25, 0.0, 0.5, 2.0), (), (-0.5, 1.0))
+CHILDREN = tuple(
+    map(
+        Architecture.parse,
+        (
+            *("linear", "3", "20", "8-5", "8-16", "3-16-9", "20-16-9"),
+            *("d3-linear", "d1-3", "d3-20", "d1-8-5", "d3-8-16", "d1-20-16-9", "d3-20-16-9"),
+        ),
+    )
+)
 OPTIMIZERS = (
     SGD(),
     SGD(momentum=0.9, weight_decay=0.1),
@@ -50,6 +62,13 @@ class NetworkFactory:
 
     engine: str | EngineFactory
     device: str
+    dimensions: tuple[int, ...] = DIMENSIONS  # of numeric embeddings; empty for a space without
+
+    @property
+    def children(self) -> tuple[Architecture, ...]:
+        """The children that the checks use; the last is the widest of the space."""
+        dimensions = self.dimensions or (0,)
+        return tuple(child for child in CHILDREN if child.dimension in dimensions)
 
     def build(
         self,
@@ -60,8 +79,14 @@ class NetworkFactory:
         reference: bool = False,
     ) -> SuperNet:
         """Return a new network of the space that all checks share."""
+        embeddings = task.inputs.numeric_embeddings(self.dimensions) if self.dimensions else None
         return SuperNet(
-            SearchSpace(CANDIDATES, inputs=task.inputs.width, outputs=task.outputs),
+            SearchSpace(
+                CANDIDATES,
+                inputs=task.inputs.width,
+                outputs=task.outputs,
+                numeric_embeddings=embeddings,
+            ),
             task,
             optimizer=optimizer,
             workers=workers,
@@ -75,7 +100,8 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
     """Raise AssertionError unless the engine meets the contract of `tabnas.nets.Engine`.
 
     On `device` it must compute the same outputs, losses, gradients and steps as a plain NumPy
-    engine, for every loss and kind of optimizer, and children with and without optional layers.
+    engine, for every loss and kind of optimizer, and children with and without optional layers and
+    numeric embeddings.
 
     >>> check_engine("compiled")
     """
@@ -90,25 +116,37 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
         check_non_finite_steps(networks, optimizer)
         check_steps(networks, optimizer)
     check_states(networks)
+    without_numeric_embeddings = replace(networks, dimensions=())
+    check_outputs(without_numeric_embeddings, Loss.SOFTMAX)
+    check_steps(without_numeric_embeddings, OPTIMIZERS[-1])
 
 
 def make_task(loss: Loss) -> Task:
-    """Return a task with numeric inputs and two embeddings, one narrow and one wide."""
+    """Return a task with three numeric columns, two of which have knots, and two embeddings."""
     tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
     outputs = {Loss.LOGISTIC: 1, Loss.SOFTMAX: 5, Loss.SQUARED_ERROR: 2}[loss]
-    return Task(inputs=Inputs(numeric=3, embeddings=tables), loss=loss, outputs=outputs)
+    inputs = Inputs(numeric=len(KNOTS), embeddings=tables, knots=KNOTS)
+    return Task(inputs=inputs, loss=loss, outputs=outputs)
 
 
 def make_examples(task: Task, *, size: float = 1.0, weight: Any = None) -> Examples:
-    """Return random rows; regression targets are about as large as `size`."""
+    """Return random rows; regression targets are about as large as `size`.
+
+    Some values of columns with knots lie exactly on a knot, some outside of all.
+    """
     rng = np.random.default_rng(0)
     target: NDArray[Any] = rng.integers(max(2, task.outputs), size=ROWS)
     if task.loss is Loss.SQUARED_ERROR:
         target = size * rng.normal(size=(ROWS, task.outputs))
+    numeric = rng.normal(size=(ROWS, task.inputs.numeric))
+    for column in task.inputs.embedded:
+        knots = task.inputs.knots[column]
+        special = [knots[0] - 1.0, *knots, knots[-1] + 1.0]
+        numeric[: ROWS // 2, column] = rng.choice(special, size=ROWS // 2)
     categories = [embedding.categories for embedding in task.inputs.embeddings]
     return Examples(
         task,
-        numeric=rng.normal(size=(ROWS, task.inputs.numeric)),
+        numeric=numeric,
         categorical=rng.integers(categories, size=(ROWS, len(categories))),
         target=target,
         weight=rng.uniform(0.0, 2.0, ROWS) if weight is None else weight,
@@ -121,7 +159,7 @@ def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
     examples = make_examples(task)
     ours, theirs = networks.build(task), networks.build(task, reference=True)
     before = copy_arrays(ours.state_dict())
-    for child in CHILDREN:
+    for child in networks.children:
         for rows in (slice(None), slice(4, 5), np.array([7, 7, 3])):
             assert_close(
                 ours.logits(child, examples, rows), theirs.logits(child, examples, rows), "logits"
@@ -130,8 +168,8 @@ def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
             assert_close(ours.loss(child, examples, rows), expected, f"the {loss} loss")
             gradients = ours.gradients(child, examples, rows)
             assert_all_close(gradients, theirs.gradients(child, examples, rows), "gradients")
-    single = [ours.loss(child, examples) for child in CHILDREN]
-    assert_close(ours.losses(CHILDREN, examples), single, "losses of several children")
+    single = [ours.loss(child, examples) for child in networks.children]
+    assert_close(ours.losses(networks.children, examples), single, "losses of several children")
     assert_identical(before, ours.state_dict(), "evaluation must change nothing")
 
 
@@ -142,9 +180,9 @@ def check_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
     ours, again = (networks.build(task, optimizer=optimizer, workers=3) for _ in range(2))
     theirs = networks.build(task, optimizer=optimizer, workers=3, reference=True)
     rng = np.random.default_rng(0)
-    for step in range(8):
-        picked = rng.integers(len(CHILDREN), size=1 + step % 3)
-        children = [CHILDREN[index] for index in picked]
+    for step in range(11):
+        picked = rng.integers(len(networks.children), size=1 + step % 3)
+        children = [networks.children[index] for index in picked]
         rows = [rng.integers(ROWS, size=rng.integers(1, 9)) for _ in children]
         losses = [
             [net.train_step(children[0], examples, rows[0], 0.01)]
@@ -163,11 +201,17 @@ def check_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
 
 
 def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> None:
-    """Check that a step changes only the weights of the child and the categories of its rows."""
+    """Check that a step changes only what it uses.
+
+    It uses the weights of the child, the categories of its rows, and the knots around its values.
+    """
     task = make_task(Loss.SOFTMAX)
     examples = make_examples(task)
     net, rows = networks.build(task, optimizer=optimizer), np.array([0, 1])
-    for child in (CHILDREN[-1], Architecture.parse("3-5")):
+    read = read_between_knots(task.inputs, examples.numeric[rows]).any(axis=(0, 1))
+    assert not read.all()
+    net.train_step(networks.children[-1], examples, slice(None), 0.01)  # moments above 0 everywhere
+    for child in map(Architecture.parse, ("d3-20-16-9", "3-5", "d1-3-5")):
         before = copy_arrays(net.state_dict())
         net.train_step(child, examples, rows, 0.1)
         parts = {name: array.shape for name, array in net.child_weights(child).items()}
@@ -178,12 +222,16 @@ def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> N
             still = np.ones(array.shape, np.bool_)
             if array_name.startswith("embedding."):
                 still[examples.categorical[rows, int(array_name.split(".")[1])]] = False
+            elif array_name == NUMERIC_EMBEDDING:
+                still[: child.dimension, read] = False
             elif array_name in parts:
                 still[tuple(slice(size) for size in parts[array_name])] = False
             moved = array != before[name]
             assert not moved[still].any(), f"a step of {child} must not move all of {name}"
-        head = f"weight/head.{child.depth}.bias"
-        assert (net.state_dict()[head] != before[head]).any(), f"a step of {child} must move {head}"
+        tables = [NUMERIC_EMBEDDING] * bool(child.dimension)
+        for name in (f"weight/{array}" for array in (f"head.{child.depth}.bias", *tables)):
+            moved = net.state_dict()[name] != before[name]
+            assert moved.any(), f"a step of {child} must move {name}"
 
 
 def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
@@ -192,19 +240,22 @@ def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> No
     Large gradients that fit into float32 must be applied.
     """
     task = make_task(Loss.SQUARED_ERROR)
-    children, halves = [CHILDREN[2], CHILDREN[-1]], [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)]
+    children, halves = (
+        [Architecture((20,)), networks.children[-1]],
+        [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)],
+    )
     net = networks.build(task, optimizer=optimizer, workers=2)
     net.train_step_workers(children, make_examples(task), halves, 0.01)
     before = copy_arrays(net.state_dict())
     for size in (1e25, 8e18):  # infinite squares; then gradients that are too large
         bad = make_examples(task, size=size)
-        for child in CHILDREN:
+        for child in networks.children:
             assert_raises(NonFiniteLossError, net.train_step, child, bad, slice(0, ROWS), 0.01)
             assert_raises(TabNASError, net.gradients, child, bad)
         assert_raises(NonFiniteLossError, net.train_step_workers, children, bad, halves, 0.01)
     assert_identical(before, net.state_dict(), "a step that is not finite must move nothing")
     large = make_examples(task, size=1e12)
-    net.train_step(CHILDREN[2], large, slice(0, ROWS), 1e-9)
+    net.train_step(Architecture((20,), dimension=3), large, slice(0, ROWS), 1e-9)
     finite = all(np.isfinite(array).all() for array in net.state_dict().values())
     assert finite, "a large gradient that float32 can hold must leave finite numbers"
 
@@ -215,13 +266,13 @@ def check_states(networks: NetworkFactory) -> None:
     examples = make_examples(task)
     net, copy = networks.build(task), networks.build(task)
     reference = networks.build(task, reference=True)
-    net.train_step(CHILDREN[-1], examples, slice(0, 9), 0.01)
+    net.train_step(networks.children[-1], examples, slice(0, 9), 0.01)
     saved = net.state_dict()
     expected = copy_arrays(saved)
     copy.load_state_dict(saved)
     reference.load_state_dict(saved)
     for each in (net, copy, reference):
-        each.train_step(Architecture((8, 16)), examples, slice(3, 20), 0.01)
+        each.train_step(Architecture((8, 16), dimension=1), examples, slice(3, 20), 0.01)
     assert_identical(expected, saved, "a state must not change with the network it was taken from")
     assert_identical(
         net.state_dict(), copy.state_dict(), "a loaded state must continue with the same bits"
@@ -238,22 +289,24 @@ def check_states(networks: NetworkFactory) -> None:
 def check_isolation(networks: NetworkFactory) -> None:
     """Check that weights of wider children, even NaN, do not affect a narrow child."""
     task = make_task(Loss.SOFTMAX)
-    examples, child = make_examples(task), CHILDREN[3]
-    net = networks.build(task)
-    clean = net.logits(child, examples), net.gradients(child, examples)
-    weights = net.weights()
-    for name, inside in net.child_weights(child).items():
-        weights[name][...] = np.nan
-        weights[name][tuple(slice(size) for size in inside.shape)] = inside
-    net.load_weights(weights)
-    assert_close(net.logits(child, examples), clean[0], "logits beside broken weights")
-    assert_all_close(net.gradients(child, examples), clean[1], "gradients beside broken weights")
+    examples = make_examples(task)
+    for child in map(Architecture.parse, ("8-5", "d1-8-5")):
+        net = networks.build(task)
+        clean = net.logits(child, examples), net.gradients(child, examples)
+        weights = {name: np.full_like(array, np.nan) for name, array in net.weights().items()}
+        for name, inside in net.child_weights(child).items():
+            weights[name][tuple(slice(size) for size in inside.shape)] = inside
+        net.load_weights(weights)
+        assert_close(net.logits(child, examples), clean[0], "logits beside broken weights")
+        assert_all_close(
+            net.gradients(child, examples), clean[1], "gradients beside broken weights"
+        )
 
 
 def check_row_weights(networks: NetworkFactory) -> None:
     """Check that only the ratios of row weights matter, and that the default weights are equal."""
     task = make_task(Loss.LOGISTIC)
-    net, child = networks.build(task), CHILDREN[3]
+    net, child = networks.build(task), Architecture((8, 5), dimension=1)
     plain = make_examples(task, weight=np.ones(ROWS))
     none = Examples(
         task, numeric=plain.numeric, categorical=plain.categorical, target=plain.values[:, 0]
@@ -268,7 +321,7 @@ def check_row_weights(networks: NetworkFactory) -> None:
 def check_invalid_rows(networks: NetworkFactory) -> None:
     """Check errors for row numbers out of range, no rows, and rows without weight."""
     task = make_task(Loss.SOFTMAX)
-    net, child = networks.build(task), CHILDREN[3]
+    net, child = networks.build(task), Architecture((8, 5), dimension=1)
     examples, weightless = make_examples(task), make_examples(task, weight=np.zeros(ROWS))
     for rows in (np.array([ROWS]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
         assert_raises(TabNASError, net.train_step, child, examples, rows, 0.1)

@@ -65,7 +65,7 @@ def embed(table: Tensor, positions: Positions) -> Tensor:
 def sum_by_knot(grad: Tensor, positions: Positions, knots: int) -> Tensor:
     """Return the gradient of the table [dimensions, knots] from that of what `embed` returned."""
     columns = len(positions.knot)
-    by_dimension = grad.unflatten(1, (-1, columns)).permute(1, 2, 0)
+    by_dimension = grad.reshape(len(grad), -1, columns).permute(1, 2, 0)
     right = by_dimension * positions.fraction
     left = by_dimension - right
     index = positions.knot.flatten().expand(len(by_dimension), -1)
