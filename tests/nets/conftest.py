@@ -7,16 +7,21 @@ import pytest
 
 from tabnas.nets import Embedding, Examples, Inputs, Task
 
+KNOTS = ((-1.0, -0.25, 0.0, 0.5, 1.25), (), (-0.5, 1.0))  # of three numeric columns
 OUTPUTS = {"logistic": 1, "softmax": 5, "squared_error": 2}
 
 
 @pytest.fixture
 def make_task():
-    """Make a task of any loss, with or without numeric columns and embeddings."""
+    """Make a task of any loss, with or without numeric columns, embeddings and knots."""
 
-    def make(loss="logistic", *, numeric=3, embedded=True, outputs=None):
+    def make(loss="logistic", *, numeric=3, embedded=True, outputs=None, knots=False):
         tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
-        inputs = Inputs(numeric=numeric, embeddings=tables if embedded else [])
+        inputs = Inputs(
+            numeric=numeric,
+            embeddings=tables if embedded else [],
+            knots=KNOTS if knots is True else knots or (),
+        )
         return Task(inputs=inputs, loss=loss, outputs=outputs or OUTPUTS[loss])
 
     return make

@@ -28,12 +28,32 @@ OPTIMIZERS = {
 }
 
 
+class PiecewiseLinear(torch.nn.Module):
+    """Numeric embeddings as the first value of a table plus a share of each difference after it."""
+
+    def __init__(self, knots, dimension):
+        super().__init__()
+        self.columns = [(c, torch.tensor(k)) for c, k in enumerate(knots) if k]
+        self.table = torch.nn.Parameter(torch.zeros(dimension, sum(map(len, knots))))
+
+    def forward(self, numeric):
+        outputs, first = [], 0
+        for column, knots in self.columns:
+            table = self.table[:, first : first + len(knots)]
+            shares = (numeric[:, column, None] - knots[:-1]) / knots.diff()
+            outputs.append(table[:, 0] + shares.clip(0, 1) @ table.diff(dim=1).T)
+            first += len(knots)
+        return torch.stack(outputs, dim=2).flatten(1)  # [rows, dimensions * columns]
+
+
 class TorchNetwork(torch.nn.Module):
     """The usual PyTorch module of one architecture."""
 
     def __init__(self, task, architecture, weights):
         super().__init__()
-        sizes = [task.inputs.width, *architecture.widths]
+        added = architecture.dimension * len(task.inputs.embedded)
+        sizes = [task.inputs.width + added, *architecture.widths]
+        self.numbers = PiecewiseLinear(task.inputs.knots, architecture.dimension)
         self.tables = torch.nn.ModuleList(
             torch.nn.Embedding(e.categories, e.dimension) for e in task.inputs.embeddings
         )
@@ -46,6 +66,8 @@ class TorchNetwork(torch.nn.Module):
         self.head = torch.nn.Linear(sizes[-1], task.outputs)
         self.loss = task.loss
         self.named = {f"embedding.{i}": (t.weight, False) for i, t in enumerate(self.tables)}
+        if architecture.dimension:
+            self.named["numeric_embedding"] = (self.numbers.table, False)
         for layer in range(1, architecture.depth + 1):
             dense, norm = self.body[3 * layer - 3], self.body[3 * layer - 2]
             self.named |= {
@@ -64,6 +86,8 @@ class TorchNetwork(torch.nn.Module):
 
     def forward(self, numeric, categorical):
         embedded = [table(categorical[:, c]) for c, table in enumerate(self.tables)]
+        if "numeric_embedding" in self.named:
+            embedded.append(self.numbers(numeric))
         return self.head(self.body(torch.cat([numeric, *embedded], dim=1)))
 
     def batch_loss(self, examples, rows):
@@ -113,18 +137,20 @@ def assert_all_close(ours, theirs):
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("dimension", [0, 2])
 def test_losses_gradients_and_steps_of_a_standalone_network(
-    make_task, make_examples, loss, optimizer
+    make_task, make_examples, dimension, loss, optimizer
 ):
-    task = make_task(loss)
-    architecture = Architecture((12, 5, 16))
+    task = make_task(loss, knots=True)
+    architecture = Architecture((12, 5, 16), dimension=dimension)
     net = SuperNet.standalone(
         architecture, task, optimizer=optimizer, engine=ReferenceEngine, seed=1
     )
     model = TorchNetwork(task, architecture, net.weights())
     examples = make_examples(task, 40, weighted=True)
     theirs = make_torch_optimizer(model, optimizer, 0.01)
-    # every batch has all categories, since PyTorch's dense optimisers update the others as well
+    # every batch has all categories and values around all knots, since PyTorch's dense optimisers
+    # update the others as well
     for rows in (np.arange(40), slice(0, 30), np.random.default_rng(0).permutation(40)):
         theirs.zero_grad()
         value = model.batch_loss(examples, rows)
@@ -139,13 +165,16 @@ def test_losses_gradients_and_steps_of_a_standalone_network(
         assert_all_close(net.weights(), model.read())
 
 
-@pytest.mark.parametrize("architecture", ["linear", "3", "20-16-9", "8-5"])
+@pytest.mark.parametrize("architecture", ["linear", "3", "20-16-9", "d1-8-5", "d3-3", "d3-linear"])
 def test_a_child_equals_a_standalone_network_with_its_weights(
     make_task, make_examples, architecture
 ):
-    task = make_task("softmax")
+    task = make_task("softmax", knots=True)
     space = SearchSpace(
-        [[0, 3, 8, 20], [0, 5, 16], [0, 9]], inputs=task.inputs.width, outputs=task.outputs
+        [[0, 3, 8, 20], [0, 5, 16], [0, 9]],
+        inputs=task.inputs.width,
+        outputs=task.outputs,
+        numeric_embeddings=task.inputs.numeric_embeddings([0, 1, 3]),
     )
     child = Architecture.parse(architecture)
     net = SuperNet(space, task, engine=ReferenceEngine, seed=2)

@@ -10,8 +10,13 @@ from tabnas.nets._shape import SuperNetShape
 from tabnas.space import SearchSpace
 
 
-def init(task, candidates, seed):
-    space = SearchSpace(candidates, inputs=task.inputs.width, outputs=task.outputs)
+def init(task, candidates, seed, dimensions=()):
+    space = SearchSpace(
+        candidates,
+        inputs=task.inputs.width,
+        outputs=task.outputs,
+        numeric_embeddings=task.inputs.numeric_embeddings(dimensions) if dimensions else None,
+    )
     return init_weights(SuperNetShape(space, task), seed)
 
 
@@ -32,3 +37,25 @@ def test_an_initial_array_depends_on_the_seed_and_its_shape_only(make_task):
     for name in ("layer.1.weight", "layer.2.weight", "head.2.weight", "embedding.1"):
         np.testing.assert_array_equal(standalone[name], shared[name])
     assert not np.array_equal(standalone["embedding.1"], init(task, [[8], [4]], 4)["embedding.1"])
+
+
+def test_numeric_embeddings_begin_as_straight_lines_over_the_ranks_of_the_knots(make_task):
+    task = make_task("softmax", knots=[(0.0, 1.0, 100.0, 101.0, 5000.0), (), (-2.0, 3.0)])
+    table = init(task, [[8]], 3, dimensions=[0, 2, 4])["numeric_embedding"]
+    assert table.shape == (4, 7)
+    assert table.dtype == np.float32
+    for column in (table[:, :5], table[:, 5:]):
+        steps = np.diff(column, axis=1)
+        np.testing.assert_allclose(steps, np.broadcast_to(steps[:, :1], steps.shape), rtol=1e-5)
+        np.testing.assert_allclose(column, -column[:, ::-1], atol=1e-6)
+        assert (np.abs(column) <= np.sqrt(3) + 1e-6).all()
+    assert len(np.unique(table[:, [0, 5]])) == 8  # each line has its own slope
+    other = init(task, [[8]], 4, dimensions=[0, 2, 4])["numeric_embedding"]
+    assert not np.array_equal(table, other)
+
+
+def test_numeric_embeddings_change_no_other_initial_array_but_those_they_widen(make_task):
+    task = make_task("softmax", knots=True)
+    without, embedded = init(task, [[8], [0, 4]], 3), init(task, [[8], [0, 4]], 3, [0, 2])
+    for name in without.keys() - {"layer.1.weight"}:
+        np.testing.assert_array_equal(without[name], embedded[name])

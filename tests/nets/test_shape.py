@@ -6,7 +6,7 @@ import pytest
 
 from tabnas.errors import TabNASError
 from tabnas.nets._shape import SuperNetShape
-from tabnas.space import Architecture, SearchSpace
+from tabnas.space import Architecture, NumericEmbeddings, SearchSpace
 
 
 def test_one_head_per_allowed_depth(make_task):
@@ -32,6 +32,42 @@ def test_one_head_per_allowed_depth(make_task):
 def test_depths_follow_from_the_candidates(make_task, candidates, depths):
     task = make_task(numeric=2, embedded=False)
     assert SuperNetShape(SearchSpace(candidates, inputs=2, outputs=1), task).depths == depths
+
+
+def test_a_child_uses_the_first_dimensions_of_numeric_embeddings(make_task):
+    task = make_task("softmax", embedded=False, knots=True)
+    embeddings = task.inputs.numeric_embeddings([0, 1, 3])
+    space = SearchSpace([[0, 4, 8]], inputs=3, outputs=5, numeric_embeddings=embeddings)
+    shape = SuperNetShape(space, task)
+    assert (shape.dimensions, shape.table_dimensions, shape.knots) == ((0, 1, 3), (1, 3), 7)
+    shapes = shape.shapes()
+    assert shapes["numeric_embedding"] == (3, 7)
+    assert shapes["layer.1.weight"] == (3 + 3 * 2, 8)
+    assert shape.hidden_layers[0].in_widths == shape.heads[0].in_widths == (3, 5, 9)
+    for name, inputs in (("8", 3), ("d1-8", 5), ("d3-8", 9)):
+        child = shape.child(Architecture.parse(name))
+        parts = shape.child_shapes(child)
+        assert parts["layer.1.weight"] == (inputs, 8)
+        assert child.units.tolist() == [inputs, 8]
+        assert parts.get("numeric_embedding", (0, 7)) == (child.architecture.dimension, 7)
+    assert shape.child_shapes(shape.child(Architecture((), 3)))["head.0.weight"] == (9, 5)
+
+
+def test_dimension_0_needs_no_table(make_task):
+    task = make_task("softmax", embedded=False, knots=True)
+    embeddings = task.inputs.numeric_embeddings([0])
+    for layer in (embeddings, None):
+        space = SearchSpace([[0, 4]], inputs=3, outputs=5, numeric_embeddings=layer)
+        assert SuperNetShape(space, task).knots == 0
+        assert "numeric_embedding" not in SuperNetShape(space, task).shapes()
+
+
+def test_numeric_embeddings_of_space_and_task_must_agree(make_task):
+    task = make_task("softmax", embedded=False, knots=True)
+    for wrong in (NumericEmbeddings(columns=2, knots=8), NumericEmbeddings(columns=3, knots=7)):
+        space = SearchSpace([[4]], inputs=3, outputs=5, numeric_embeddings=wrong)
+        with pytest.raises(TabNASError, match="the numeric embeddings of the task"):
+            SuperNetShape(space, task)
 
 
 def test_inputs_and_outputs_of_space_and_task_must_agree(make_task):

@@ -96,13 +96,17 @@ class SuperNet:
         if isinstance(architecture, str):
             architecture = Architecture.parse(architecture)
         dimension = architecture.dimension
+        if dimension and not task.inputs.embedded:
+            raise TabNASError(
+                f"{architecture} has numeric embeddings, so the inputs of its task must have "
+                "knots, got none; pass Inputs(knots=...)"
+            )
         space = SearchSpace(
             [[width] for width in architecture.widths or (ABSENT,)],
             inputs=task.inputs.width,
             outputs=task.outputs,
             numeric_embeddings=task.inputs.numeric_embeddings([dimension]) if dimension else None,
         )
-        space.choices(architecture)  # raises an error if the task has no knots, but it needs them
         return cls(space, task, **settings)
 
     # -- training --------------------------------------------------------------------------------

@@ -111,7 +111,8 @@ class Inputs:
 
 def _check_knots(column: int, knots: Iterable[float]) -> tuple[float, ...]:
     """Return the knots of a column as float32 values; raise an error unless they ascend."""
-    values = tuple(np.asarray(tuple(knots), np.float32).tolist())
+    with np.errstate(over="ignore"):
+        values = tuple(np.asarray(tuple(knots), np.float32).tolist())
     if not values:
         return ()
     finite = bool(np.isfinite(values).all())

@@ -62,13 +62,23 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
         candidates = tuple(tuple(draw(width_lists)) for _ in range(layers))
     dimensions = draw(st.lists(st.one_of(st.integers(1, 9), near_128), max_size=2))
     numeric = draw(st.one_of(st.integers(0 if dimensions else 1, 40), near_128))
+    numbers_of_knots = draw(st.lists(st.sampled_from([0, 0, 2, 3, 8, 9]), max_size=numeric))
+    knots = [np.linspace(-1.0, 1.0, number) for number in numbers_of_knots]
     inputs = Inputs(
-        numeric=numeric, embeddings=[Embedding(categories=5, dimension=d) for d in dimensions]
+        numeric=numeric,
+        embeddings=[Embedding(categories=5, dimension=d) for d in dimensions],
+        knots=[*knots, *[()] * (numeric - len(knots))],
     )
+    table_dimensions = draw(st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True))
     loss = draw(st.sampled_from(["logistic", "softmax", "squared_error"]))
     outputs = draw(st.one_of(st.integers(2, 9), near_128.filter(lambda n: n > 1), st.just(1_000)))
     outputs = 1 if loss == "logistic" else outputs
-    space = SearchSpace(candidates, inputs=inputs.width, outputs=outputs)
+    space = SearchSpace(
+        candidates,
+        inputs=inputs.width,
+        outputs=outputs,
+        numeric_embeddings=inputs.numeric_embeddings(table_dimensions),
+    )
     return space, Task(inputs=inputs, loss=loss, outputs=outputs)
 
 

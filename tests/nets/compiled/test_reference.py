@@ -42,6 +42,12 @@ def test_any_small_network_agrees_with_the_reference(data):
         numeric=data.draw(st.integers(0 if dimensions else 1, 30)),
         embeddings=[Embedding(categories=3, dimension=d) for d in dimensions],
     )
+    if inputs.numeric:
+        numbers = data.draw(st.lists(st.integers(2, 20), min_size=1, max_size=inputs.numeric))
+        knots = [np.linspace(-1.0, 1.0, number) for number in numbers]
+        knots += [()] * (inputs.numeric - len(knots))
+        inputs = Inputs(numeric=inputs.numeric, embeddings=inputs.embeddings, knots=knots)
+    dimension = data.draw(st.integers(0, 9)) if inputs.embedded else 0
     outputs = 1 if loss == "logistic" else data.draw(st.integers(2, 20))
     task = Task(inputs=inputs, loss=loss, outputs=outputs)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -57,7 +63,7 @@ def test_any_small_network_agrees_with_the_reference(data):
         categorical=rng.integers(0, 3, (rows, len(dimensions))),
         target=targets[loss],
     )
-    ours, theirs = compute_with_both(task, Architecture(widths), examples)
+    ours, theirs = compute_with_both(task, Architecture(widths, dimension=dimension), examples)
     assert ours[0] == pytest.approx(theirs[0], rel=1e-4, abs=1e-6)
     for name, gradient in theirs[1].items():
         # LayerNorm of one or two units is nearly constant, and its gradient is rounding error

@@ -14,16 +14,22 @@ from tests.ranks import run_in_ranks
 
 pytest.importorskip("torch")
 ROUNDING = {"rtol": 2e-4, "atol": 2e-5}
-NAMES = ("20-16-9", "3", "8-5", "3-16-9", "20", "8-16")
+NAMES = ("20-16-9", "3", "d3-8-5", "d1-3-16-9", "d3-20", "8-16")
 TASK = Task(
     inputs=Inputs(
         numeric=3,
         embeddings=[Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)],
+        knots=[(-1.0, -0.25, 0.0, 0.5, 1.25), (), (-0.5, 1.0)],
     ),
     loss="softmax",
     outputs=5,
 )
-SPACE = SearchSpace([[3, 8, 20], [0, 5, 16], [0, 9]], inputs=TASK.inputs.width, outputs=5)
+SPACE = SearchSpace(
+    [[3, 8, 20], [0, 5, 16], [0, 9]],
+    inputs=TASK.inputs.width,
+    outputs=5,
+    numeric_embeddings=TASK.inputs.numeric_embeddings([0, 1, 3]),
+)
 OPTIMIZERS = {"adam": Adam(epsilon=1e-4, weight_decay=0.1), "momentum": SGD(momentum=0.9)}
 
 
@@ -56,7 +62,7 @@ def train(engine: str, workers: int, optimizer: str) -> tuple[list[float], dict[
         losses += net.train_step_workers(children, examples, rows, 0.01)
     # a process may have no rows, only rows of weight zero, or a slice
     for rows in (np.array([7]), np.arange(12), np.array([9, 9, 30]), slice(3, 29)):
-        losses.append(net.train_step(Architecture((20, 16)), examples, rows, 0.01))
+        losses.append(net.train_step(Architecture((20, 16), dimension=1), examples, rows, 0.01))
     losses += net.losses([Architecture.parse(name) for name in NAMES], examples, slice(0, 31))
     return losses, net.state_dict()
 
@@ -111,7 +117,7 @@ def call_with_zero_weight(rank: int) -> str:
     net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2)
     batches = [np.arange(10, 20), np.arange(0, 5)]  # the second, on rank 1, has weight zero
     try:
-        net.train_step_workers([[0, 0, 0]] * 2, make_examples(), batches, 0.01)
+        net.train_step_workers([[0, 0, 0, 0]] * 2, make_examples(), batches, 0.01)
     except TabNASError as error:
         return str(error)
     return ""
@@ -144,7 +150,7 @@ def test_ranks_with_different_calls_are_stopped(difference: str, tmp_path: Path)
 def end_early(rank: int) -> None:
     net = SuperNet(SPACE, TASK, engine="torch.distributed")
     if rank == 0:
-        net.train_step([0, 0, 0], make_examples(), np.arange(10, 20), 0.01)
+        net.train_step([0, 0, 0, 0], make_examples(), np.arange(10, 20), 0.01)
 
 
 @pytest.mark.slow
