@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from _shared import write_results
 from engine_floor import make_floor
+from engine_numeric import numeric_embeddings
 from engine_report import markdown
 from engine_shapes import BATCHES, KINDS, RATE, SHAPES, compare, looped, ours
 from engine_torch import PlainNetwork, PlainSuperNet, torch_optimizer, torch_step
@@ -152,6 +153,7 @@ def main():
                 threads, not arguments.no_compile
             )
             results["supernets"] += supernets(threads)
+    results["numeric embeddings"] = numeric_embeddings()
     results["children"] = children()
     results["workers"] = workers()
     write_results(arguments.out, "engine", results, markdown(results), indent=2)

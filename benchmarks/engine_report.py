@@ -72,6 +72,30 @@ def supernets(results):
     return heading + table(["SuperNet", "child", "batch", "threads", "ours", "PyTorch eager"], rows)
 
 
+def numeric_embeddings(results):
+    rows = [
+        [
+            row["shape"],
+            row["batch"],
+            number(row["us"]["ours"]),
+            number(row["us"]["ours without"]),
+            number(row["us"]["ours with a layer instead"]),
+            beside_ours(row["us"], "pytorch eager"),
+        ]
+        for row in results["numeric embeddings"]
+    ]
+    heading = [
+        "## Numeric embeddings, 1 thread",
+        "",
+        "Beside each the same network without numeric embeddings, and with a hidden layer as wide "
+        "as the added inputs in front of the others.",
+        "",
+    ]
+    return heading + table(
+        ["shape", "batch", "ours", "without", "a layer instead", "PyTorch eager"], rows
+    )
+
+
 def children(results):
     rows = [
         [
@@ -117,6 +141,7 @@ def markdown(results):
             *reference_architectures(results, threads=1),
             *reference_architectures(results, threads=2),
             *supernets(results),
+            *numeric_embeddings(results),
             *children(results),
             *workers(results),
         ]

@@ -6,6 +6,7 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 
@@ -22,7 +23,7 @@ KINDS = {1: "one thread", 2: "two threads"}
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """A reference architecture of the paper with its training settings."""
+    """An architecture with its training settings."""
 
     name: str
     inputs: Inputs
@@ -42,7 +43,8 @@ class Shape:
 
     @property
     def sizes(self):
-        return [self.inputs.width, *self.child.widths, self.outputs]
+        added = self.child.dimension * len(self.inputs.embedded)
+        return [self.inputs.width + added, *self.child.widths, self.outputs]
 
     def examples(self):
         rng = np.random.default_rng(0)
@@ -82,6 +84,17 @@ SHAPES = [
         name="Aloi", inputs=Inputs(numeric=128), architecture="160-64-512-64", outputs=1000,
         batch=128, optimizer=Adam(epsilon=0.001),
     ),
+]  # fmt: skip
+# numeric embeddings, with knots at the quantiles of the values
+NORMAL_QUANTILES = tuple(NormalDist().inv_cdf((k + 0.5) / 24) for k in range(24))
+NUMERIC_SHAPES = [
+    Shape(
+        name=f"14 columns, {len(NORMAL_QUANTILES)} knots each, {architecture}",
+        inputs=Inputs(numeric=14, knots=[NORMAL_QUANTILES] * 14),
+        architecture=architecture, outputs=1, batch=batch, optimizer=Adam(epsilon=0.001),
+    )
+    for architecture in ("d2-32", "d2-64-16", "d8-64-16")
+    for batch in (32, 512)
 ]  # fmt: skip
 
 

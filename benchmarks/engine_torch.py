@@ -11,23 +11,49 @@ from torch.nn import functional
 from tabnas.nets import Adam
 
 
+class PiecewiseLinear(nn.Module):
+    """Numeric embeddings: for all columns at once a clipped share of the way from knot to knot.
+
+    All columns have equally many knots. This is how Gorishniy et al. (2022) write it.
+    """
+
+    def __init__(self, knots, dimension):
+        super().__init__()
+        knots = torch.tensor(knots)
+        self.register_buffer("left", knots[:, :-1])
+        self.register_buffer("inverse_gaps", 1.0 / knots.diff(dim=1))
+        self.first = nn.Parameter(torch.randn(dimension, len(knots)))
+        self.differences = nn.Parameter(
+            0.1 * torch.randn(len(knots), knots.shape[1] - 1, dimension)
+        )
+
+    def forward(self, numeric):
+        shares = ((numeric[:, :, None] - self.left) * self.inverse_gaps).clamp(0.0, 1.0)
+        added = torch.einsum("rck,ckd->rdc", shares, self.differences)
+        return (self.first + added).flatten(1)
+
+
 class PlainNetwork(nn.Module):
     """Embeddings, then Linear, LayerNorm and ReLU for every hidden layer, then Linear."""
 
-    def __init__(self, task, widths):
+    def __init__(self, task, widths, dimension=0):
         super().__init__()
+        self.numbers = PiecewiseLinear(task.inputs.knots, dimension) if dimension else None
         self.tables = nn.ModuleList(
             nn.Embedding(e.categories, e.dimension) for e in task.inputs.embeddings
         )
         layers = []
-        for fan_in, fan_out in pairwise([task.inputs.width, *widths]):
+        inputs = task.inputs.width + dimension * len(task.inputs.embedded)
+        for fan_in, fan_out in pairwise([inputs, *widths]):
             layers += [nn.Linear(fan_in, fan_out), nn.LayerNorm(fan_out), nn.ReLU()]
         self.body = nn.Sequential(*layers, nn.Linear(widths[-1], task.outputs))
 
     def forward(self, numeric, categorical):
-        if not self.tables:
-            return self.body(numeric)
         embedded = [table(categorical[:, c]) for c, table in enumerate(self.tables)]
+        if self.numbers is not None:
+            embedded.append(self.numbers(numeric))
+        if not embedded:
+            return self.body(numeric)
         return self.body(torch.cat([numeric, *embedded], dim=1))
 
 
