@@ -22,7 +22,7 @@ from tabnas.nets.compiled._layout import (
     embedding_views,
     optimizer_settings,
 )
-from tabnas.nets.compiled._strides import max_row_stride
+from tabnas.nets.compiled._strides import max_row_stride, size_of_positions
 from tabnas.nets.compiled._vectors import LANES
 from tabnas.nets.compiled._worker_pool import WorkerPool
 from tabnas.types import IntArray
@@ -82,13 +82,14 @@ class CompiledEngine:
         # a narrower child may have a larger stride than the widest
         strides = [max_row_stride(layer.fan_out) for layer in shape.dense_layers]
         hidden = sum(2 * max_row_stride(layer.fan_out) + 1 for layer in shape.hidden_layers)
-        ends = max_row_stride(width + LANES) + columns + max_row_stride(shape.task.outputs)
+        ends = max_row_stride(width + LANES) + max_row_stride(shape.task.outputs)
         per_row = hidden + ends + 2 * max(*strides, embedded)
         transposed = max(
             (layer.fan_out + LANES) * max_row_stride(layer.fan_in) for layer in shape.dense_layers
         )
-        self._buffer = np.zeros((workers, rows * per_row + transposed), np.float32)
-        self._ids = np.zeros((workers, len(inputs.embeddings) + columns, rows), np.int32)
+        size = rows * per_row + size_of_positions(columns, rows) + transposed
+        self._buffer = np.zeros((workers, size), np.float32)
+        self._ids = np.zeros((workers, len(inputs.embeddings), rows), np.int32)
         self._embedding_grad = np.zeros((workers, rows, embedded + LANES), np.float32)
         # built once, since a step of a small network takes only some tens of microseconds
         network = (*self._layout.spec, self._parameters, self._tables)

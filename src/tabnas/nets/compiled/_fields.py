@@ -97,7 +97,7 @@ class Workspace(NamedTuple):
 
     buffer: Float32Array  # activations and gradients with respect to them
     gradients: Float32Array  # of the dense layers, laid out as their weights are
-    ids: Int32Array  # [workers, embeddings, rows]: categories, then the knots before values
+    ids: Int32Array  # [workers, embeddings, rows]: categories of the batch
     embedding_grad: Float32Array  # [workers, rows, embedded units]
 
 

@@ -24,13 +24,13 @@ from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
 from tabnas.nets.compiled._layer_norm import add_bias, normalise, normalise_backward, sum_rows
 from tabnas.nets.compiled._numeric_embeddings import dimension_of, embed_numbers, sum_by_knot
 from tabnas.nets.compiled._products import multiply, multiply_transposed, transpose
-from tabnas.nets.compiled._strides import stride_of
+from tabnas.nets.compiled._strides import positions_size, stride_of
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, LANES
 from tabnas.types import IntArray
 
 # The offsets of a step's arrays in the buffer. Each layer has three: normalised values, outputs,
 # inverse deviations. After those of all layers:
-INPUTS, LOGITS, GRADS, FRACTIONS, TRANSPOSED = 0, 1, 2, 4, 5  # GRADS are two buffers
+INPUTS, LOGITS, GRADS, POSITIONS, TRANSPOSED = 0, 1, 2, 4, 5  # GRADS are two buffers
 OFFSETS_OF_LAYER, OTHER_OFFSETS = 3, 6
 
 
@@ -63,13 +63,11 @@ def partition_workspace(spec: NetworkSpec, child: IntArray, count: int, offsets:
         offsets[3 * layer + 1] = used + count * stride
         offsets[3 * layer + 2] = used + 2 * count * stride
         used += count * (2 * stride + 1)
-    columns = spec.knot_columns.shape[0]
-    for entry, stride in enumerate(
-        (input_stride(child), stride_of(outputs), widest, widest, columns)
-    ):
+    for entry, stride in enumerate((input_stride(child), stride_of(outputs), widest, widest)):
         offsets[3 * layers + entry] = used
         used += count * stride
-    offsets[3 * layers + TRANSPOSED] = used
+    offsets[3 * layers + POSITIONS] = used
+    offsets[3 * layers + TRANSPOSED] = used + positions_size(spec.knot_columns.shape[0], count)
 
 
 @njit_inline
@@ -91,8 +89,8 @@ def prepare_inputs(
     gather(spec.embeddings, network.tables[0], batch, x, stride, ids)
     dimension = dimension_of(spec, child)
     if dimension > 0:
-        fractions = address(buffer) + offsets[3 * layers + FRACTIONS] * FLOAT_BYTES
-        embed_numbers(spec, network.parameters, batch, dimension, x, stride, ids, fractions)
+        positions = address(buffer) + offsets[3 * layers + POSITIONS] * FLOAT_BYTES
+        embed_numbers(spec, network.parameters, batch.n_rows, dimension, x, stride, positions)
     return x, stride
 
 
@@ -190,5 +188,5 @@ def backward(
         d, width = out, fan_in
     dimension = dimension_of(spec, child)
     if dimension > 0:
-        fractions = s + offsets[3 * layers + FRACTIONS] * FLOAT_BYTES
-        sum_by_knot(spec, dimension, count, fractions, space)
+        positions = s + offsets[3 * layers + POSITIONS] * FLOAT_BYTES
+        sum_by_knot(spec, dimension, count, positions, space)

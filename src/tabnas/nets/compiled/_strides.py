@@ -38,5 +38,16 @@ def max_row_stride(columns: int) -> int:
     return round_up_to_lanes(columns) + 2 * LANES
 
 
+def size_of_positions(columns: int, rows: int) -> int:
+    """Return how many numbers the positions of values between knots take, see `embed_numbers`.
+
+    >>> size_of_positions(3, 9)
+    96
+    """
+    return 2 * columns * ((rows + LANES - 1) // LANES * LANES)
+
+
+positions_size = njit_helper(size_of_positions)
+"""`size_of_positions` for kernels."""
 stride_of = njit_helper(row_stride)
 """`row_stride` for kernels."""
