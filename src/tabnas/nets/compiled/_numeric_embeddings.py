@@ -116,28 +116,34 @@ def sum_by_knot(
     for those of the one before.
     """
     columns = spec.knot_columns.shape[0]
-    table_stride = spec.sizes[SIZE_TABLE_STRIDE]
+    stride = spec.sizes[SIZE_TABLE_STRIDE]
     start = spec.sizes[SIZE_TABLE]
-    marks = start + spec.dimensions[-1] * table_stride
-    gradients = space.gradients
-    gradients[start : start + dimension * table_stride] = ZERO
-    gradients[marks : marks + table_stride] = ZERO
+    end = start + spec.dimensions[-1] * stride
+    space.gradients[start : start + dimension * stride] = ZERO
+    space.gradients[end : end + stride] = ZERO
+    table = address(space.gradients) + start * FLOAT_BYTES
+    marks = address(space.gradients) + end * FLOAT_BYTES
     unit = spec.sizes[SIZE_INPUTS] - spec.sizes[SIZE_NUMERIC]
+    grads = address(space.embedding_grad) + unit * FLOAT_BYTES
     for i in range(count):
         lane = i % LANES
-        block = positions + ((i - lane) * columns * 2 + lane) * FLOAT_BYTES
+        position = positions + ((i - lane) * columns * 2 + lane) * FLOAT_BYTES
+        row = grads + i * space.embedding_grad.strides[0]
         for c in range(columns):
-            position = block + c * 2 * VECTOR_BYTES
             fraction = load_number(position)
             knot = spec.knot_columns[c, KNOT_FIRST] + int(load_number(position + VECTOR_BYTES))
+            at = knot * FLOAT_BYTES
             if fraction < ONE:
-                gradients[marks + knot] = ONE
+                store_number(ONE, marks + at)
             if fraction > ZERO:
-                gradients[marks + knot + 1] = ONE
-            at = start + knot
-            for j in range(dimension):
-                grad = space.embedding_grad[i, unit + j * columns + c]
+                store_number(ONE, marks + at + FLOAT_BYTES)
+            at += table
+            unit_grad = row + c * FLOAT_BYTES
+            for _ in range(dimension):
+                grad = load_number(unit_grad)
                 right = fraction * grad
-                gradients[at] += grad - right
-                gradients[at + 1] += right
-                at += table_stride
+                store_number(load_number(at) + (grad - right), at)
+                store_number(load_number(at + FLOAT_BYTES) + right, at + FLOAT_BYTES)
+                at += stride * FLOAT_BYTES
+                unit_grad += columns * FLOAT_BYTES
+            position += 2 * VECTOR_BYTES
