@@ -71,7 +71,7 @@ class NetworkSpec(NamedTuple):
     embeddings: IntArray  # [embeddings, EMBEDDING_COUNT]
     knot_columns: IntArray  # [embedded numeric columns, KNOT_COUNT]
     dimensions: IntArray  # the dimensions above 0 that numeric embeddings can have, ascending
-    knots: Float32Array  # [2, knots]: values, and the distance to the next knot
+    knots: Float32Array  # [3, knots]: values, distances to the next knot, numbers from 0 per column
 
 
 class Network(NamedTuple):

@@ -113,13 +113,14 @@ def _lay_out_knots(shape: SuperNetShape) -> tuple[IntArray, Float32Array]:
     """Return the fields of every embedded numeric column, and the knots of all with their gaps."""
     inputs = shape.task.inputs
     if not shape.knots:
-        return np.zeros((0, KNOT_COUNT), np.int64), np.zeros((2, 0), np.float32)
+        return np.zeros((0, KNOT_COUNT), np.int64), np.zeros((3, 0), np.float32)
     columns = [(column, len(inputs.knots[column])) for column in inputs.embedded]
     first = np.cumsum([0, *(number for _, number in columns)])
     fields = [(column, first[i], number) for i, (column, number) in enumerate(columns)]
     values = np.concatenate([inputs.knots[column] for column in inputs.embedded])
     gaps = np.concatenate([np.append(gap, 1.0) for gap in inputs.gaps])
-    return np.array(fields, np.int64), np.stack([values, gaps]).astype(np.float32)
+    numbers = np.concatenate([np.arange(number) for _, number in columns])
+    return np.array(fields, np.int64), np.stack([values, gaps, numbers]).astype(np.float32)
 
 
 def _lay_out_embeddings(shape: SuperNetShape) -> tuple[IntArray, int, int]:

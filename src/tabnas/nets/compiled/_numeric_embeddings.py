@@ -21,7 +21,7 @@ from tabnas.nets.compiled._vectors import (
     ONE,
     VECTOR_BYTES,
     ZERO,
-    choose_positive,
+    choose_less,
     load,
     load_number,
     splat,
@@ -52,18 +52,18 @@ def _locate(spec: NetworkSpec, column: int, position: int) -> None:
     first, number = spec.knot_columns[column, KNOT_FIRST], spec.knot_columns[column, KNOT_NUMBER]
     knots = address(spec.knots) + first * FLOAT_BYTES
     gaps = knots + spec.knots.strides[0]
-    value = load(position)
-    before, gap = splat(load_number(knots)), splat(load_number(gaps))
-    passed, zeros, ones = splat(ZERO), splat(ZERO), splat(ONE)
+    numbers = gaps + spec.knots.strides[0]
+    value, one = load(position), splat(ONE)
+    before, gap, index = splat(load_number(knots)), splat(load_number(gaps)), splat(ZERO)
     for at in range(FLOAT_BYTES, (number - 1) * FLOAT_BYTES, FLOAT_BYTES):
         knot = splat(load_number(knots + at))
-        is_beyond = knot - value
-        before = choose_positive(is_beyond, before, knot)
-        gap = choose_positive(is_beyond, gap, splat(load_number(gaps + at)))
-        passed = passed + choose_positive(is_beyond, zeros, ones)
+        before = choose_less(value, knot, before, knot)
+        gap = choose_less(value, knot, gap, splat(load_number(gaps + at)))
+        # not by adding 1: a sum waits three times as long for the one before as a choice does
+        index = choose_less(value, knot, index, splat(load_number(numbers + at)))
     fraction = where_not_negative((value - before) / gap)
-    store(choose_positive(fraction - ones, ones, fraction), position)
-    store(passed, position + VECTOR_BYTES)
+    store(choose_less(one, fraction, one, fraction), position)
+    store(index, position + VECTOR_BYTES)
 
 
 @njit_helper
@@ -91,19 +91,20 @@ def embed_numbers(
                 store_number(load_number(value + i * row_bytes), position)
         for c in range(columns):
             _locate(spec, c, block + c * 2 * VECTOR_BYTES)
-        for c in range(columns):
-            first = table + spec.knot_columns[c, KNOT_FIRST] * FLOAT_BYTES
-            out = x + begin * row_bytes + (spec.sizes[SIZE_INPUTS] + c) * FLOAT_BYTES
-            for i in range(rows):
-                position = block + (c * 2 * LANES + i) * FLOAT_BYTES
+        for i in range(rows):
+            out = x + (begin + i) * row_bytes + spec.sizes[SIZE_INPUTS] * FLOAT_BYTES
+            position = block + i * FLOAT_BYTES
+            for c in range(columns):
                 fraction = load_number(position)
-                at = first + int(load_number(position + VECTOR_BYTES)) * FLOAT_BYTES
-                to = out + i * row_bytes
+                knot = spec.knot_columns[c, KNOT_FIRST] + int(load_number(position + VECTOR_BYTES))
+                at = table + knot * FLOAT_BYTES
+                to = out + c * FLOAT_BYTES
                 for _ in range(dimension):
                     left, right = load_number(at), load_number(at + FLOAT_BYTES)
                     store_number(left + fraction * (right - left), to)
                     at += table_stride
                     to += columns * FLOAT_BYTES
+                position += 2 * VECTOR_BYTES
 
 
 @njit_helper

@@ -186,6 +186,16 @@ def choose_positive(context: Any, condition: Any, vector: Any, others: Any) -> A
 
 
 @intrinsic
+def choose_less(context: Any, a: Any, b: Any, vector: Any, others: Any) -> Any:
+    """Return the lanes of `vector` where a < b, elsewhere those of `others`."""
+
+    def emit(builder: Any, a: Any, b: Any, v: Any, others: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", a, b), v, others)
+
+    return _define(Vector, [Vector] * 4, emit)
+
+
+@intrinsic
 def first_lanes(context: Any, count: Any, vector: Any, others: Any) -> Any:
     """Return the first `count` lanes of `vector` and the rest of `others`."""
 
