@@ -57,6 +57,12 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
     widths : sequence of int or None, default=None
         Candidate widths of every layer, where 0 makes a layer optional. None derives them from
         the limits.
+    numeric_dimensions : sequence of int or None, default=None
+        Candidate dimensions of the embeddings of numeric columns. With 0, networks can read numbers
+        as they are; `(0,)` turns embeddings off. None stands for (0, 1, 2, 4, 8).
+    knots : int or None, default=None
+        Maximum number of knots of the embedding of a numeric column. None chooses 4 to 32, by the
+        limit and the number of rows.
     metric : str or None, default=None
         The metric that candidates are chosen by: "log_loss" (the default), "accuracy",
         "balanced_error" or "auc".
@@ -135,6 +141,8 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         latency_table: str | Path | None = None,
         layers: int | None = None,
         widths: Sequence[int] | None = None,
+        numeric_dimensions: Sequence[int] | None = None,
+        knots: int | None = None,
         metric: str | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         categorical_features: Sequence[Any] | None = None,
@@ -155,6 +163,8 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         self.latency_table = latency_table
         self.layers = layers
         self.widths = widths
+        self.numeric_dimensions = numeric_dimensions
+        self.knots = knots
         self.metric = metric
         self.class_weight = class_weight
         self.categorical_features = categorical_features

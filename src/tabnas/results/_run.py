@@ -41,7 +41,7 @@ class Snapshot:
     entropy: Real
     most_likely: str  # of the feasible architectures
     most_likely_cost: Real  # by the first limit
-    probabilities: tuple[tuple[Real, ...], ...]  # of every candidate width, by layer
+    probabilities: tuple[tuple[Real, ...], ...]  # of every candidate, by layer, the input first
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,9 @@ class PlanSummary:
     outputs: Width
     embedding_parameters: Count
     widths: Annotated[tuple[tuple[Width, ...], ...], MaxLength(MAX_LAYERS)]
+    dimensions: Annotated[tuple[Width, ...], MaxLength(MAX_LAYERS)] = ()  # of numeric embeddings
+    embedded_columns: Count = 0
+    knots: Count = 0  # of all embedded columns
     architectures: LargeCount
     feasible: LargeCount | None  # None if they could not be counted
     search_epochs: Count
@@ -124,6 +127,15 @@ class PlanSummary:
     learning_rate: Real
     candidates: Count
     folds: Count  # 0: one split
+
+    @property
+    def layers(self) -> tuple[tuple[int, ...], ...]:
+        """The candidates of every layer: dimensions of the input layer, if any, then widths."""
+        return (self.dimensions, *self.widths) if self.dimensions else self.widths
+
+    def input_width(self, architecture: Architecture) -> int:
+        """Return the number of inputs of a network, with its numeric embeddings."""
+        return self.inputs + architecture.dimension * self.embedded_columns
 
 
 @dataclass(frozen=True, kw_only=True)

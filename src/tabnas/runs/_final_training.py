@@ -215,6 +215,7 @@ def build_model(
         target=data.target,
         architecture=architecture,
         dimensions=data.dimensions,
+        knots=data.task.inputs.knots,
         weights=weights,
         limits=limits,
     )

@@ -26,6 +26,7 @@ from tabnas.runs.checkpoints._run_checkpoint import (
     reject_malformed,
 )
 from tabnas.runs.evaluation._scores import score_references
+from tabnas.runs.plan._default_plan import default_candidates
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
@@ -146,7 +147,8 @@ def plan_tradeoff(
         numbers = _get_group_plan(earlier, number)
         for limited in group:
             plan = make_plan(prepared, limited, numbers, measure=measure, on_fraction=on_fraction)
-            plans.append(replace(plan, candidates=settings.candidates or CANDIDATES))
+            candidates = default_candidates(plan.feasible.space, CANDIDATES)
+            plans.append(replace(plan, candidates=settings.candidates or candidates))
             numbers = SavedPlan.decode(plans[0].saved_plan)  # measure once for the group
         runs += [
             PlannedRun(settings=limited, data=prepared, plan=plan, metric=metric)
@@ -162,7 +164,9 @@ def _group_by_embeddings(
     groups: dict[Any, tuple[PreparedData, list[RunSettings]]] = {}
     for settings in all_settings:
         encoder, dimensions = fit_embeddings(unlimited.encoder, settings.budget)
-        embeddings = (encoder.categories, dimensions)
+        rule = unlimited.knot_rule
+        knots = () if rule is None else rule.choose(settings.budget)
+        embeddings = (encoder.categories, dimensions, knots)
         if embeddings not in groups:
             groups[embeddings] = (unlimited.limit_embeddings(settings.budget), [])
         groups[embeddings][1].append(settings)

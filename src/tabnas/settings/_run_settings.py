@@ -13,13 +13,14 @@ from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.nets import ENGINES
 from tabnas.settings._setting import check_type, get_settings, setting
 from tabnas.shares import Shares
-from tabnas.space import COSTS, MEASURED_COSTS, Budget, Cost, Limit
+from tabnas.space import COSTS, DEFAULT_DIMENSIONS, MEASURED_COSTS, Budget, Cost, Limit
 from tabnas.types import Scaling
 
 SplitKind = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
 Number = int | float
 MAX_WIDTH = 1 << 14
+MAX_DIMENSION = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,25 @@ class RunSettings:
         help="Candidate widths of every layer, like 0,8,16,32. With 0, layers can be left out.",
         shown_default="chosen for the limit",
         maximum=500,
+    )
+    numeric_dimensions: tuple[int, ...] | None = setting(
+        None,
+        kind="widths",
+        panel="Architectures",
+        metavar="N,N",
+        help="Candidate dimensions of the embeddings of numeric columns. With 0, networks can read "
+        "numbers as they are; 0 alone turns embeddings off.",
+        shown_default=",".join(map(str, DEFAULT_DIMENSIONS)),
+        maximum=20,
+    )
+    knots: int | None = setting(
+        None,
+        kind="integer",
+        panel="Architectures",
+        help="Maximum number of knots of the embedding of a numeric column.",
+        shown_default="4 to 32, chosen for the limit and the rows",
+        minimum=3,
+        maximum=512,
     )
     metric: str | None = setting(
         None,
@@ -175,7 +195,7 @@ class RunSettings:
         for name in ("limits", "kinds"):
             check_type(name, getattr(self, name), Mapping, "names with values")
             set_field(self, name, dict(getattr(self, name)))
-        for name in ("drop", "widths"):
+        for name in ("drop", "widths", "numeric_dimensions"):
             value = getattr(self, name)
             if value is not None:
                 if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
@@ -186,6 +206,12 @@ class RunSettings:
         for width in self.widths or ():
             if check_int("a width", width, minimum=0) > MAX_WIDTH:
                 raise TabNASError(f"a width must be at most {MAX_WIDTH:,}, got {width:,}")
+        for dimension in self.numeric_dimensions or ():
+            if check_int("a dimension of numeric embeddings", dimension, minimum=0) > MAX_DIMENSION:
+                raise TabNASError(
+                    f"a dimension of numeric embeddings must be at most {MAX_DIMENSION}, "
+                    f"got {dimension:,}"
+                )
         for column, kind in self.kinds.items():
             check_type(f"the kind of {column!r}", kind, str, "a text")
         check_type("shares", self.shares, Shares, "shares of the rows")
@@ -244,6 +270,17 @@ class RunSettings:
     def identity(self) -> dict[str, str]:
         """Return what settings must have in common for one run to resume another."""
         return {f"the setting {name}": str(value) for name, value in self.to_dict().items()}
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The candidate dimensions of numeric embeddings."""
+        chosen = self.numeric_dimensions
+        return DEFAULT_DIMENSIONS if chosen is None else tuple(sorted(set(chosen)))
+
+    @property
+    def embeds_numbers(self) -> bool:
+        """Whether any candidate network has numeric embeddings."""
+        return any(self.dimensions)
 
     @property
     def budget(self) -> Budget:

@@ -108,14 +108,14 @@ def _draw_layers(status: RunStatus, now: Snapshot) -> Table:
     """Draw the most probable widths of each layer."""
     grid = _make_grid(LABEL_WIDTH, 19, 19)
     for layer, (widths, probabilities) in enumerate(
-        zip(status.widths[:MAX_LAYERS], now.probabilities, strict=False), start=1
+        zip(status.layers[:MAX_LAYERS], now.probabilities, strict=False), start=1
     ):
         pairs = sorted(
             zip(probabilities, widths, strict=True), key=lambda pair: (-pair[0], pair[1])
         )
         cells = [_draw_width(width, probability) for probability, width in pairs[:MAX_WIDTHS]]
         grid.add_row(Text(f"layer {layer}", style="dim"), *cells)
-    left = len(status.widths) - MAX_LAYERS
+    left = len(status.layers) - MAX_LAYERS
     if left > 0:
         grid.add_row(Text(f"and {left} more", style="dim"))
     return grid

@@ -93,6 +93,9 @@ class SearchOptions:
         check_memory(values["memory"])
         if "widths" in values:
             values["widths"] = tuple(parse_widths(values["widths"]))
+        if "numeric_dimensions" in values:
+            text = values["numeric_dimensions"]
+            values["numeric_dimensions"] = tuple(parse_widths(text, option="--numeric-dimensions"))
         settings = RunSettings(
             limits=limits,
             shares=Shares(validation=validation_share, test=test_share),

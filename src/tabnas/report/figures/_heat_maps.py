@@ -32,8 +32,8 @@ MAX_COLUMNS, MAX_COLUMNS_OF_MANY_LAYERS = 100, 40
 def draw_heat_maps(result: RunResult, history: Sequence[Snapshot]) -> Figure:
     """Draw a heat map for each layer: time to the right, widths upwards, darker is likelier."""
     title = "What the search preferred"
-    widths = result.plan.widths[:MAX_DRAWN]
-    fitting = [s for s in history if _fits(s, result.plan.widths)]
+    widths = result.plan.layers[:MAX_DRAWN]
+    fitting = [s for s in history if _fits(s, result.plan.layers)]
     if not fitting or not widths:
         why = "There is no record of the search, so its course cannot be drawn."
         return Figure(key="preferences", title=title, paragraphs=[why])
@@ -165,14 +165,14 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
             "Not every width of the model is the most likely one: candidates also come from the "
             "qualities that were seen, and the best of them, trained stand-alone, became the model."
         )
-    if len(plan.widths) > MAX_DRAWN:
+    if len(plan.layers) > MAX_DRAWN:
         paragraphs.append(f"Only the first {MAX_DRAWN} layers are drawn.")
     return paragraphs
 
 
 def _differs_from_policy(result: RunResult, last: Snapshot) -> bool:
     """Return whether a layer of the model has another width than the policy's most likely one."""
-    layers = zip(result.plan.widths, last.probabilities, strict=True)
+    layers = zip(result.plan.layers, last.probabilities, strict=True)
     for k, (widths, probabilities) in enumerate(layers):
         chosen = _chosen_width(result, k)
         if chosen in widths and probabilities[widths.index(chosen)] < max(probabilities):

@@ -22,7 +22,7 @@ MAX_LABELLED = 9
 def draw_network(result: RunResult) -> Figure:
     """Draw a bar for each layer, as high as it has units, and bands for the weights between."""
     plan = result.plan
-    sizes = [plan.inputs, *result.architecture.widths, plan.outputs]
+    sizes = [plan.input_width(result.architecture), *result.architecture.widths, plan.outputs]
     names = ["inputs", *(f"layer {k}" for k in range(1, len(sizes) - 1)), "outputs"]
     about = ", ".join(f"{name}: {size:,}" for name, size in zip(names, sizes, strict=True))
     drawing = Drawing(WIDTH, TOP + MAX_HEIGHT + 44, "The network to scale", f"{about}.")

@@ -104,11 +104,15 @@ def count_rows(data: PreparedData) -> RowCounts:
 
 def _summarize_plan(plan: Plan) -> PlanSummary:
     feasible = plan.feasible
+    embeddings = feasible.space.numeric_embeddings
     return PlanSummary(
         inputs=feasible.space.inputs,
         outputs=feasible.space.outputs,
         embedding_parameters=feasible.space.embedding_parameters,
         widths=tuple(map(tuple, feasible.space.widths)),
+        dimensions=() if embeddings is None else embeddings.dimensions,
+        embedded_columns=0 if embeddings is None else embeddings.columns,
+        knots=0 if embeddings is None else embeddings.knots,
         architectures=feasible.space.size,
         feasible=feasible.count() if feasible.is_exact else None,
         search_epochs=plan.search.epochs,

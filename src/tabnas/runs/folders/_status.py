@@ -46,7 +46,8 @@ class RunStatus:
     target: str = ""  # this and the following fields are set once there is a plan
     cost: str = ""  # of the first limit
     limit: float | None = None
-    widths: list[list[int]]  # candidates of each layer
+    widths: list[list[int]]  # candidates of each hidden layer
+    dimensions: list[int]  # candidates of the input layer, if numbers are embedded
     curve: list[CurvePoint]
     snapshot: Snapshot | None = None  # the latest of the search
 
@@ -57,8 +58,13 @@ class RunStatus:
             )
         if self.snapshot is not None and self.widths:
             layers = [len(layer) for layer in self.snapshot.probabilities]
-            if layers != [len(layer) for layer in self.widths]:
-                raise TabNASError("snapshot must have a probability for each width")
+            if layers != [len(layer) for layer in self.layers]:
+                raise TabNASError("snapshot must have a probability for each candidate")
+
+    @property
+    def layers(self) -> list[list[int]]:
+        """The candidates of every layer: dimensions of the input layer, if any, then widths."""
+        return [self.dimensions, *self.widths] if self.dimensions else self.widths
 
 
 class StatusFile:
@@ -80,6 +86,7 @@ class StatusFile:
             started=now,
             updated=now,
             widths=[] if earlier is None else earlier.widths,
+            dimensions=[] if earlier is None else earlier.dimensions,
             curve=self._curve,
             snapshot=self._snapshot,
         )
@@ -88,12 +95,15 @@ class StatusFile:
     def set_plan(self, run: PlannedRun) -> None:
         """Add what is known once the run is planned."""
         limit = run.plan.feasible.budget.limits[0]
+        space = run.plan.feasible.space
+        embeddings = space.numeric_embeddings
         self._status = replace(
             self._status,
             target=run.data.target.name,
             cost=limit.cost.name,
             limit=float(limit.upper),
-            widths=[list(layer) for layer in run.plan.feasible.space.widths],
+            widths=[list(layer) for layer in space.widths],
+            dimensions=[] if embeddings is None else list(embeddings.dimensions),
         )
 
     def __call__(self, progress: Progress) -> None:

@@ -49,7 +49,7 @@ class EventLog:
 
         refuse_links(folder, TENSORBOARD)
         self._on_progress = on_progress
-        self._widths = run.plan.feasible.space.widths
+        self._layers = run.plan.feasible.space.layers
         self._cost = run.plan.feasible.budget.limits[0].cost.name
         self._settings = _shaping(run)
         self._last = -1.0  # progress of the search
@@ -114,7 +114,7 @@ class EventLog:
             "entropy": now.entropy,
             f"most_likely_{self._cost}": now.most_likely_cost,
         }
-        layers = enumerate(zip(self._widths, now.probabilities, strict=True), start=1)
+        layers = enumerate(zip(self._layers, now.probabilities, strict=True), start=1)
         return [
             *_scalars("search", values),
             *(_histogram(f"widths/layer_{k}", *layer) for k, layer in layers),

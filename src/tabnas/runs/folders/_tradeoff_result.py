@@ -44,7 +44,10 @@ def build_tradeoff_result(
                 scores=finished.scores.get("network"),
                 bottlenecks=tuple(
                     find_bottlenecks(
-                        finished.model.architecture, finished.plan.feasible.space.inputs
+                        finished.model.architecture,
+                        finished.plan.feasible.space.input_width(
+                            finished.model.architecture.dimension
+                        ),
                     )
                 ),
                 pareto_optimal=is_optimal,

@@ -14,6 +14,7 @@ from tabnas.runs.plan._timing import estimate_comparison_seconds, time_step
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.search import SearchSettings
 from tabnas.settings import RunSettings
+from tabnas.space import SearchSpace
 
 # Chosen on thirteen tables (results/training.md).
 LEARNING_RATE = 0.01
@@ -31,6 +32,8 @@ SEARCH_SHARE = 0.6
 EVALUATIONS_PER_STEP, POLICY_EVERY = 8, 16
 POLICY_LEARNING_RATE = 0.1
 CANDIDATES = 3
+"""Candidates, or one for each dimension of numeric embeddings if these are more: one-shot losses
+rank networks of different dimensions wrongly (results/numeric_embeddings.md)."""
 
 
 def make_default_plan(
@@ -62,7 +65,7 @@ def make_default_plan(
             epochs=epochs, batch_size=batch_size, schedule=schedule, seed=settings.seed
         ),
         optimizer=OPTIMIZER,
-        candidates=settings.candidates or CANDIDATES,
+        candidates=settings.candidates or default_candidates(feasible.space),
         folds=data.folds,
         try_simpler=is_small and settings.candidates is None,
         refit=settings.refit,
@@ -76,6 +79,12 @@ def make_default_plan(
         latency=latency,
         limit_share=limit_share,
     )
+
+
+def default_candidates(space: SearchSpace, minimum: int = CANDIDATES) -> int:
+    """Return the number of candidates: at least one for each dimension of numeric embeddings."""
+    embeddings = space.numeric_embeddings
+    return minimum if embeddings is None else max(minimum, len(embeddings.dimensions))
 
 
 def default_batch_size(rows: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Optimizer
@@ -20,10 +22,11 @@ def make_space(
 ) -> SearchSpace:
     """Return the space of the user's widths, or the default space for a share of the limits."""
     inputs = data.task.inputs
-    ends = {
+    ends: dict[str, Any] = {
         "inputs": inputs.width,
         "outputs": data.task.outputs,
         "embedding_parameters": inputs.embedding_parameters,
+        "numeric_embeddings": inputs.numeric_embeddings(settings.dimensions),
     }
     layers = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:

@@ -19,11 +19,15 @@ def estimate_network_bytes(space: SearchSpace, task: Task, optimizer: Optimizer)
     Embedding tables are completely in memory; a step reads and updates only the rows in use.
     """
     copies = FLOAT_BYTES * (1 + optimizer.moments)
-    widest = [space.inputs, *(max(layer) for layer in space.widths)]
+    embeddings = space.numeric_embeddings
+    dimension = 0 if embeddings is None else embeddings.dimensions[-1]
+    tables = task.inputs.embedding_parameters
+    tables += 0 if embeddings is None else dimension * embeddings.knots
+    widest = [space.input_width(dimension), *(max(layer) for layer in space.widths)]
     layers = sum(a * b + 3 * b for a, b in pairwise(widest))
     heads = sum((width + 1) * task.outputs for width in widest)
     return {
-        "embeddings": copies * task.inputs.embedding_parameters,
+        "embeddings": copies * tables,
         "layers": copies * (layers + heads),
     }
 

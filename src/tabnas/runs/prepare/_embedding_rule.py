@@ -33,7 +33,7 @@ def choose_embeddings(
     encoder: TableEncoder, budget: Budget, *, share: float = MAX_SHARE
 ) -> tuple[TableEncoder, int, tuple[int, ...]]:
     """Return the encoder, the most categories that a column keeps, and the dimensions."""
-    allowed = share * _parameters_allowed(budget)
+    allowed = share * parameters_allowed(budget)
     max_categories = max(encoder.categories, default=1)
     for cap in DIMENSIONS:
         vocabulary = _largest_vocabulary(encoder, cap, allowed)
@@ -45,7 +45,7 @@ def choose_embeddings(
     return encoder, max_categories, _dimensions(encoder.categories, cap)
 
 
-def _parameters_allowed(budget: Budget) -> float:
+def parameters_allowed(budget: Budget) -> float:
     """Return the tightest limit on parameters; infinite if there is none."""
     numbers_in_one = {"parameters": 1, "bytes": 4}
     return min(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,12 +46,15 @@ class EncodedRows:
         categorical = self.encoded.categorical.copy()
         encoder.recode(categorical, max_categories)
         encoded = EncodedTable(self.encoded.numeric, categorical)
+        return replace(self, encoded=encoded).with_task(task)
+
+    def with_task(self, task: Task) -> EncodedRows:
+        """Return the same rows for networks of another task, which share the arrays."""
         before = self.examples
         target = before.labels if len(before.labels) else before.values
         weight = before.weight if len(before.weight) else None
-        return EncodedRows(
-            make_examples(task, encoded, target, weight), encoded, self.y, self.weight
-        )
+        examples = make_examples(task, self.encoded, target, weight)
+        return EncodedRows(examples, self.encoded, self.y, self.weight)
 
     def take(self, rows: IntArray | slice) -> EncodedRows:
         """Return some of the rows; a slice shares memory."""

@@ -29,6 +29,7 @@ from tabnas.model import network_task
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
+from tabnas.runs.prepare._knot_rule import KnotRule
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
@@ -141,6 +142,11 @@ def prepare_table(
         groups=groups,
         latency_rows=_sample(data.features, encoder, fitted.rows)
         if settings.limits.keys() & MEASURED_COSTS
+        else None,
+        knot_rule=KnotRule.from_rows(
+            development.encoded.numeric[: len(split.train)], settings.knots
+        )
+        if settings.embeds_numbers
         else None,
         notes=(*notes, *_note_rare_classes(data, split.train, settings)),
     )

@@ -16,6 +16,7 @@ from tabnas.model import TreeInputs, TreeMatrix, TreeRows, decode_outputs, netwo
 from tabnas.nets import Task, TrainingRows
 from tabnas.runs.prepare._embedding_rule import choose_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
+from tabnas.runs.prepare._knot_rule import KnotRule
 from tabnas.space import Budget
 from tabnas.types import FloatArray, IntArray
 
@@ -49,16 +50,17 @@ class PreparedData:
 
     encoder: TableEncoder
     target: Target
-    dimensions: tuple[int, ...]
+    dimensions: tuple[int, ...]  # of the embedding of each categorical column
     train_and_validation: EncodedRows  # training rows, then validation rows
     train_rows: int
     test: EncodedRows | None  # None if the caller scores the model in another way
     folds: int = 0  # of cross-validation; 0 if candidates are chosen by the validation rows
     groups: IntArray | None = None  # [development rows], that no fold may split
     latency_rows: Table | None = None  # unencoded rows, to measure latency with
+    knot_rule: KnotRule | None = None  # None if numbers are never embedded
     notes: tuple[str, ...] = ()  # for the user, on the rows
     trees: TreeData | None = None  # None if no boosted trees are trained
-    full_digest: str | None = None  # of the data with all categories, if a limit has removed some
+    full_digest: str | None = None  # of the data before a limit has chosen its embeddings
 
     @property
     def train(self) -> TrainingSource:
@@ -90,22 +92,25 @@ class PreparedData:
         return self.train_and_validation.examples.task
 
     def limit_embeddings(self, budget: Budget) -> Self:
-        """Return the data with the vocabularies and embeddings that fit the budget."""
+        """Return the data with the vocabularies, embeddings and knots that fit the budget."""
         encoder, max_categories, dimensions = choose_embeddings(self.encoder, budget)
-        if encoder is self.encoder and dimensions == self.dimensions:
+        knots = () if self.knot_rule is None else self.knot_rule.choose(budget)
+        task = network_task(encoder, self.target, dimensions, knots)
+        if encoder is self.encoder and task == self.task:
             return self
-        task = network_task(encoder, self.target, dimensions)
+
+        def limit(rows: EncodedRows) -> EncodedRows:
+            if encoder is self.encoder:
+                return rows.with_task(task)
+            return rows.recode(task, self.encoder, max_categories)
+
         return replace(
             self,
             full_digest=self.digest(),
             encoder=encoder,
             dimensions=dimensions,
-            train_and_validation=self.train_and_validation.recode(
-                task, self.encoder, max_categories
-            ),
-            test=None
-            if self.test is None
-            else self.test.recode(task, self.encoder, max_categories),
+            train_and_validation=limit(self.train_and_validation),
+            test=None if self.test is None else limit(self.test),
         )
 
     def tree_data(self) -> TreeData | None:

@@ -17,6 +17,7 @@ from tabnas.nets import Task, WindowedBatches
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
+from tabnas.runs.prepare._knot_rule import KnotRule
 from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks, leak_notes
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, TreeData
@@ -202,6 +203,9 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
         train_and_validation=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
+        knot_rule=KnotRule.from_rows(known.encoded.numeric, settings.knots)
+        if settings.embeds_numbers
+        else None,
         notes=tuple(notes),
         stored=stored,
         seed=settings.seed,

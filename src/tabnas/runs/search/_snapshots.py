@@ -80,7 +80,7 @@ def take_snapshot(search: PolicySearch, record: StepRecord) -> Snapshot:
         most_likely=str(most_likely),
         most_likely_cost=float(limit.cost(space, most_likely)),
         probabilities=tuple(
-            tuple(np.round(layer[: len(widths)], DIGITS).tolist())
-            for layer, widths in zip(policy.probabilities, space.widths, strict=True)
+            tuple(np.round(layer[: len(candidates)], DIGITS).tolist())
+            for layer, candidates in zip(policy.probabilities, space.layers, strict=True)
         ),
     )

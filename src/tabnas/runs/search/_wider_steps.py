@@ -1,4 +1,4 @@
-"""Which limit binds: the limits that forbid each network one step wider."""
+"""Which limit binds: the limits that forbid each network one step larger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tabnas.space import Architecture, Budget, SearchSpace
 def list_wider_steps(
     space: SearchSpace, architecture: Architecture, budget: Budget
 ) -> tuple[WiderStep, ...]:
-    """Return all single steps up from an architecture, first layer first.
+    """Return all single steps up from an architecture, the input layer first if there is one.
 
     >>> space = SearchSpace([(8, 16), (0, 8)], inputs=4, outputs=1)
     >>> steps = list_wider_steps(space, Architecture((8,)), Budget(flops=200))
@@ -18,8 +18,9 @@ def list_wider_steps(
     """
     choices = space.choices(architecture)
     steps = []
-    for layer in range(min(architecture.depth + 1, space.depth)):
-        if choices[layer] + 1 == len(space.widths[layer]):
+    first = len(space.layers) - space.depth  # the first hidden layer
+    for layer in range(first + min(architecture.depth + 1, space.depth)):
+        if choices[layer] + 1 == len(space.layers[layer]):
             continue
         up = (*choices[:layer], choices[layer] + 1, *choices[layer + 1 :])
         wider = space.architecture(up)

@@ -1,0 +1,53 @@
+"""The knots of numeric embeddings, by the limit and the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.data import choose_knots, summarize_values
+from tabnas.runs.prepare._embedding_rule import parameters_allowed
+from tabnas.space import Budget
+
+Knots = tuple[tuple[float, ...], ...]
+
+KNOT_COUNTS = (32, 16, 8, 4)
+"""The most knots of a feature: the first of these numbers that fits the limit and the rows."""
+MAX_KNOT_SHARE = 0.05
+"""The share of a limit on parameters that one dimension of all embeddings may take."""
+MIN_ROWS_PER_KNOT = 20
+"""Training rows for each knot of a feature."""
+MAX_SUMMARY_ROWS = 250_000
+"""Rows that quantiles are taken of; more would change them by less than a thousandth."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnotRule:
+    """Chooses the knots of every numeric feature, from a summary of its training values."""
+
+    summaries: tuple[NDArray[np.float32], ...]
+    rows: int  # for training
+    max_knots: int | None  # of a feature, if the user has set it
+
+    @classmethod
+    def from_rows(cls, numeric: NDArray[np.float32], max_knots: int | None) -> KnotRule:
+        """Summarize encoded training rows, [rows, numeric features]: all, or evenly spaced ones."""
+        places = np.linspace(0, len(numeric) - 1, min(len(numeric), MAX_SUMMARY_ROWS))
+        summaries = summarize_values(numeric[places.astype(np.int64)])
+        return cls(tuple(summaries), len(numeric), max_knots)
+
+    def choose(self, budget: Budget) -> Knots:
+        """Return the knots of every feature; none for a feature that is not embedded."""
+        if self.max_knots is not None:
+            return self._knots(self.max_knots)
+        allowed = MAX_KNOT_SHARE * parameters_allowed(budget)
+        for count in KNOT_COUNTS:
+            knots = self._knots(count)
+            if count * MIN_ROWS_PER_KNOT <= self.rows and sum(map(len, knots)) <= allowed:
+                break
+        return knots
+
+    def _knots(self, max_knots: int) -> Knots:
+        return tuple(choose_knots(summary, max_knots) for summary in self.summaries)
