@@ -129,10 +129,10 @@ def _add_first_inputs(
             graph, task.inputs, weights[NUMERIC_EMBEDDING], numeric
         )
         inputs.append(embedded)
-        columns = len(task.inputs.embedded)
+        number = len(task.inputs.embedded)
         order += [
-            int(first[-1]) + unit * columns + column
-            for column in range(columns)
+            int(first[-1]) + unit * number + column
+            for column in range(number)
             for unit in range(dimension)
         ]
     joined = inputs[0] if len(inputs) == 1 else graph.add_node("Concat", *inputs, axis=1)

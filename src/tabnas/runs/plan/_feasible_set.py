@@ -28,10 +28,10 @@ def make_space(
         "embedding_parameters": inputs.embedding_parameters,
         "numeric_embeddings": inputs.numeric_embeddings(settings.dimensions),
     }
-    layers = {} if settings.layers is None else {"layers": settings.layers}
+    layers: dict[str, Any] = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:
         scaled = relax(budget, SearchSpace([[ABSENT]], **ends), limit_share)
-        octaves = {} if limit_share == 1 else {"octaves_above": NARROW_OCTAVES}
+        octaves: dict[str, Any] = {} if limit_share == 1 else {"octaves_above": NARROW_OCTAVES}
         return default_space(scaled, **ends, **layers, **octaves)
     return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
 
