@@ -252,13 +252,15 @@ def test_the_pool_has_candidates_of_every_dimension(frozen: FrozenSearch) -> Non
 
 def test_candidates_differ_in_dimension(frozen: FrozenSearch) -> None:
     chosen = select(frozen, 3)
-    assert sorted(one.dimension for one in chosen) == [0, 1, 2]
+    assert [bool(one.dimension) for one in chosen[:2]] in ([True, False], [False, True])
+    assert sorted(one.dimension for one in select(frozen, 4)) == [0, 0, 1, 2]
     pool = build_candidate_pool(frozen)
     losses = dict(zip(pool, compute_one_shot_losses(frozen, pool), strict=True))
     ratio = {one: EMBEDDED_FEASIBLE.cost_ratio(np.array(EMBEDDED.choices(one))) for one in pool}
     for index, one in enumerate(chosen):  # the best of its dimension that may be selected
         rivals = [other for other in pool if other.dimension == one.dimension]
-        rivals = [other for other in rivals if index == 2 or ratio[other] >= 0.85]
+        using = [other for other in rivals if ratio[other] >= 0.85]
+        rivals = rivals if index == 2 or not using else using
         assert one == min(rivals, key=losses.__getitem__)
     by_loss = select_by_loss(
         pool, np.array([*losses.values()]), 3, EMBEDDED_FEASIBLE, by_dimension=False

@@ -72,22 +72,27 @@ def select_by_loss(
     any cost. Those that use the limit up come first, since the lowest loss of all is a worse guess
     than the lowest among them. A smaller n selects the first ones of a larger n.
 
-    Losses of networks with numeric embeddings of different dimensions are hard to compare, since
-    a large dimension gets fewer updates. So with `by_dimension`, the next candidate has one of the
-    dimensions that were selected least often: first comes the best of each dimension.
+    One-shot losses compare networks with and without numeric embeddings wrongly
+    (results/numeric_embeddings.md): in a SuperNet, embeddings help all the more because the layers
+    after them are shared. So with `by_dimension`, candidates with and without embeddings alternate,
+    and those with embeddings have the dimensions that were selected least often.
     """
     ratios = within.cost_ratio(np.array([within.space.choices(one) for one in pool]))
     ranked = [int(index) for index in np.argsort(losses, kind="stable")]
     chosen: list[int] = []
     while ranked and len(chosen) < n:
-        using = [index for index in ranked if ratios[index] >= MIN_COST_RATIO]
-        allowed = ranked if len(chosen) % 3 == 2 or not using else using
-        if by_dimension:
-            selected = Counter(pool[index].dimension for index in chosen)
-            chosen.append(min(allowed, key=lambda index: selected[pool[index].dimension]))
-        else:
-            chosen.append(allowed[0])
-        ranked.remove(chosen[-1])
+        may_waste_limit = len(chosen) % 3 == 2
+        dimensions = Counter(pool[index].dimension for index in chosen)
+        embedded = Counter(bool(pool[index].dimension) for index in chosen)
+        keys = [
+            (
+                by_dimension and embedded[bool(pool[index].dimension)],
+                by_dimension and dimensions[pool[index].dimension],
+                bool(ratios[index] < MIN_COST_RATIO) and not may_waste_limit,
+            )
+            for index in ranked
+        ]
+        chosen.append(ranked.pop(keys.index(min(keys))))
     return [pool[index] for index in chosen]
 
 

@@ -32,8 +32,8 @@ SEARCH_SHARE = 0.6
 EVALUATIONS_PER_STEP, POLICY_EVERY = 8, 16
 POLICY_LEARNING_RATE = 0.1
 CANDIDATES = 3
-"""Candidates, or one for each dimension of numeric embeddings if these are more: one-shot losses
-rank networks of different dimensions wrongly (results/numeric_embeddings.md)."""
+"""One more if numbers can be embedded or not, since one-shot losses cannot tell which is better
+(results/numeric_embeddings.md)."""
 
 
 def make_default_plan(
@@ -82,9 +82,9 @@ def make_default_plan(
 
 
 def default_candidates(space: SearchSpace, minimum: int = CANDIDATES) -> int:
-    """Return the number of candidates: at least one for each dimension of numeric embeddings."""
+    """Return the number of candidates in a space with or without numeric embeddings."""
     embeddings = space.numeric_embeddings
-    return minimum if embeddings is None else max(minimum, len(embeddings.dimensions))
+    return minimum + (embeddings is not None and len(embeddings.dimensions) > 1)
 
 
 def default_batch_size(rows: int) -> int:
