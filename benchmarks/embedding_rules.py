@@ -129,15 +129,15 @@ def report(facts, rows) -> str:
     lines = [
         "# The rules of embeddings",
         "",
-        f"`{facts['command']}`, {facts['date']}. Networks of two equal layers, as wide as the limit "
-        f"of [tables.md](tables.md) allows, on at most {MAX_ROWS:,} rows of each table. Log loss, or "
-        "mean squared error of the standardized target, on test rows; mean over seeds, and their "
+        f"`{facts['command']}`, {facts['date']}. Networks of two equal layers, as wide as the "
+        f"limit of [tables.md](tables.md) allows, on at most {MAX_ROWS:,} rows of each table. Log "
+        "loss, or mean squared error of the standardized target, on test rows; mean over seeds, and their "
         "standard deviation.",
         "",
         "## Knots of numeric columns",
         "",
-        f"Embeddings of dimension {DIMENSION}, with at most so many knots of each column; 0: numbers "
-        "as they are.",
+        f"Embeddings of dimension {DIMENSION}, with at most so many knots of each column; 0: "
+        "numbers as they are.",
         "",
     ]
     lines += _table(rows, "knots", (0, *KNOTS))

@@ -17,8 +17,9 @@ KNOT_COUNTS = (32, 16, 8, 4)
 """The most knots of a feature: the first of these numbers that fits the limit and the rows."""
 MAX_KNOT_SHARE = 0.05
 """The share of a limit on parameters that one dimension of all embeddings may take."""
-MIN_ROWS_PER_KNOT = 20
-"""Training rows for each knot of a feature."""
+MIN_ROWS_PER_KNOT = 100
+"""Training rows for each knot of a feature. With fewer, embeddings fit noise: of the 90 training
+rows of iris, they made a log loss of 0.25 out of 0.11."""
 MAX_SUMMARY_ROWS = 250_000
 """Rows that quantiles are taken of; more would change them by less than a thousandth."""
 
@@ -39,14 +40,19 @@ class KnotRule:
         return cls(tuple(summaries), len(numeric), max_knots)
 
     def choose(self, budget: Budget) -> Knots:
-        """Return the knots of every feature; none for a feature that is not embedded."""
+        """Return the knots of every feature; none for a feature that is not embedded.
+
+        A table of too few rows has none at all, unless the user has set their number.
+        """
         if self.max_knots is not None:
             return self._knots(self.max_knots)
         allowed = MAX_KNOT_SHARE * parameters_allowed(budget)
+        knots: Knots = ()
         for count in KNOT_COUNTS:
-            knots = self._knots(count)
-            if count * MIN_ROWS_PER_KNOT <= self.rows and sum(map(len, knots)) <= allowed:
-                break
+            if count * MIN_ROWS_PER_KNOT <= self.rows:
+                knots = self._knots(count)
+                if sum(map(len, knots)) <= allowed:
+                    break
         return knots
 
     def _knots(self, max_knots: int) -> Knots:
