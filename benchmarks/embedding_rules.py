@@ -131,8 +131,8 @@ def report(facts, rows) -> str:
         "",
         f"`{facts['command']}`, {facts['date']}. Networks of two equal layers, as wide as the "
         f"limit of [tables.md](tables.md) allows, on at most {MAX_ROWS:,} rows of each table. Log "
-        "loss, or mean squared error of the standardized target, on test rows; mean over seeds, and their "
-        "standard deviation.",
+        "loss, or mean squared error of the standardized target, on test rows; mean and standard "
+        "deviation over seeds.",
         "",
         "## Knots of numeric columns",
         "",

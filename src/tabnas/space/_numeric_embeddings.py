@@ -22,6 +22,9 @@ class NumericEmbeddings:
     embedding of Gorishniy et al. (2022), "On Embeddings for Numerical Features in Tabular Deep
     Learning". The values themselves stay inputs, so dimension 0 is the network without embeddings.
 
+    NOTE[DIFF]: the networks of TabNAS read numbers as they are. Those of Gorishniy et al. read
+    only the embeddings, of a dimension that is the same for all tables.
+
     `knots` counts the knots of all columns: with dimension d, the tables hold `knots * d` numbers.
 
     >>> NumericEmbeddings(columns=2, knots=40).dimensions
