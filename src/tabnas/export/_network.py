@@ -146,47 +146,49 @@ def _add_numeric_embeddings(
 
     A value reads table[0] + sum of clip((value - knot[k]) / gap[k], 0, 1) * (table[k + 1] -
     table[k]) over all gaps: one clip and one product with a matrix for each column. Columns with
-    fewer knots than others are filled up with rows that equal the last one.
+    fewer knots than others are filled up with rows that equal the last one. Rows are the last
+    axis, so that operations run along many numbers, however few knots and dimensions there are.
     """
     columns = inputs.embedded
     most = max(len(inputs.knots[column]) for column in columns)
-    knots = np.empty((len(columns), 1, most), np.float32)
+    knots = np.empty((len(columns), most, 1), np.float32)
     place = np.empty((len(columns), most), np.int64)  # of a column's knots among those of all
     begin = 0
     for i, column in enumerate(columns):
         own = np.array(inputs.knots[column], np.float32)
         filled = own[-1] + np.arange(1, most - len(own) + 1) * max(1.0, abs(float(own[-1])))
-        knots[i, 0] = np.concatenate([own, filled.astype(np.float32)])
+        knots[i, :, 0] = np.concatenate([own, filled.astype(np.float32)])
         place[i] = begin + np.minimum(np.arange(most), len(own) - 1)
         begin += len(own)
+    values = graph.add_node("Transpose", numeric, perm=[1, 0])
     if len(columns) < inputs.numeric:
         selected = graph.add_constant("embedded_columns", np.array(columns))
-        numeric = graph.add_node("Gather", numeric, selected, axis=1)
-    values = graph.add_node("Transpose", numeric, perm=[1, 0])
-    values = graph.add_node("Unsqueeze", values, graph.add_constant("axes", np.array([2])))
+        values = graph.add_node("Gather", values, selected, axis=0)
+    values = graph.add_node("Unsqueeze", values, graph.add_constant("axes", np.array([1])))
     knot = graph.add_constant("knots", knots)
-    left, right = _add_gaps(graph, knot, axis=2, number=most)
+    left, right = _add_gaps(graph, knot, axis=1, number=most)
     gap = graph.add_node("Sub", right, left)
     fraction = graph.add_node("Div", graph.add_node("Sub", values, left), gap)
     bounds = (graph.add_constant(name, np.float32(v)) for name, v in (("zero", 0), ("one", 1)))
-    fraction = graph.add_node("Clip", fraction, *bounds)  # [columns, rows, gaps]
+    fraction = graph.add_node("Clip", fraction, *bounds)  # [columns, gaps, rows]
     rows, dimension = _add_table(graph, table, place)
-    before, after = _add_gaps(graph, rows, axis=1, number=most)
-    change = graph.add_node("MatMul", fraction, graph.add_node("Sub", after, before))
-    first = graph.add_node("Slice", rows, *_add_range(graph, 0, 1, axis=1))
-    read = graph.add_node("Transpose", graph.add_node("Add", change, first), perm=[1, 0, 2])
-    shape = graph.add_constant("embedded_shape", np.array([0, len(columns) * dimension]))
-    return graph.add_node("Reshape", read, shape), dimension
+    before, after = _add_gaps(graph, rows, axis=2, number=most)
+    change = graph.add_node("MatMul", graph.add_node("Sub", after, before), fraction)
+    first = graph.add_node("Slice", rows, *_add_range(graph, 0, 1, axis=2))
+    read = graph.add_node("Add", change, first)  # [columns, dimension, rows]
+    shape = graph.add_constant("embedded_shape", np.array([len(columns) * dimension, -1]))
+    read = graph.add_node("Reshape", read, shape)
+    return graph.add_node("Transpose", read, perm=[1, 0]), dimension
 
 
 def _add_table(graph: Graph, table: Weight, place: NDArray[np.int64]) -> tuple[str, int]:
-    """Add the rows of the tables, [columns, knots, dimension], and return the dimension."""
+    """Add the rows of the tables, [columns, dimension, knots], and return the dimension."""
     array = table.values if isinstance(table, Int8Array) else table
-    stacked = np.ascontiguousarray(array.T[place])
+    stacked = np.ascontiguousarray(array[:, place].transpose(1, 0, 2))
     name = graph.add_weight(NUMERIC_EMBEDDING, stacked, parameters=array.size)
     if isinstance(table, Int8Array):
         values = graph.add_node("Cast", name, to=TensorProto.FLOAT)
-        scale = graph.add_constant(f"{NUMERIC_EMBEDDING}.scale", table.scale[:, 0])
+        scale = graph.add_constant(f"{NUMERIC_EMBEDDING}.scale", table.scale)
         name = graph.add_node("Mul", values, scale)
     return name, len(array)
 
