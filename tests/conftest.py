@@ -17,7 +17,8 @@ settings.load_profile("tabnas")
 MODULES = {"MIN_STEPS": _default_plan, "EPOCHS": _default_plan, "TIMING_SECONDS": _timing}
 USUAL = {name: getattr(module, name) for name, module in MODULES.items()}
 BRIEF = {"MIN_STEPS": 200, "EPOCHS": 8, "TIMING_SECONDS": 0.01}
-CACHED = {name: cache(getattr(_survey, name)) for name in ("random_network", "random_table")}
+PROBES = ("random_network", "random_table", "random_embedded_network")
+CACHED = {name: cache(getattr(_survey, name)) for name in PROBES}
 
 
 @contextmanager

@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from tabnas.latency import CallTable, ColumnTerms, LatencyTable, LatencyTerms, Machine
+from tabnas.latency import (
+    CallTable,
+    ColumnTerms,
+    EmbeddingTerms,
+    LatencyTable,
+    LatencyTerms,
+    Machine,
+)
 
 TERMS = {
     1: LatencyTerms(call_us=8.0, layer_us=2.0, unit_us=0.002, output_us=0.01, weight_us=0.0001),
@@ -16,6 +23,16 @@ COLUMNS = ColumnTerms(
 )
 
 
+EMBEDDINGS = {
+    1: EmbeddingTerms(
+        embeddings_us=1.0, column_us=0.1, knot_us=0.002, input_us=0.01, entry_us=0.001
+    ),
+    256: EmbeddingTerms(
+        embeddings_us=4.5, column_us=0.1, knot_us=0.12, input_us=0.15, entry_us=0.007
+    ),
+}
+
+
 def make_latency_table(**changes: object) -> LatencyTable:
     """Make a table with invented numbers."""
     fields = {
@@ -29,12 +46,16 @@ def make_latency_table(**changes: object) -> LatencyTable:
                 rows=rows,
                 terms=terms,
                 columns=COLUMNS,
+                embeddings=EMBEDDINGS[rows],
                 fitted=60,
                 held_out=40,
                 median_error=0.03,
                 p90_error=0.08,
                 tables=16,
                 tables_median_error=0.05,
+                embedded=32,
+                embedded_median_error=0.04,
+                embedded_p90_error=0.09,
                 spread=0.02,
             )
             for rows, terms in TERMS.items()

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.feasible import FeasibleSet
-from tabnas.latency import LatencyCost, LatencyTerms
-from tabnas.space import Budget, Limit, SearchSpace, default_space
+from tabnas.latency import EmbeddingTerms, LatencyCost, LatencyTerms
+from tabnas.space import (
+    Architecture,
+    Budget,
+    Limit,
+    NumericEmbeddings,
+    SearchSpace,
+    default_space,
+)
 from tabnas.testing import check_cost
-from tests.latency.conftest import TERMS, make_latency_table
+from tests.latency.conftest import EMBEDDINGS, TERMS, make_latency_table
 from tests.problems import spaces
 
 us = st.floats(0, 100)
@@ -24,14 +33,17 @@ def test_latency_passes_the_checks_of_costs(name: str, overhead_us: float | None
 
 
 @settings(deadline=None)
-@given(spaces(), us, us, st.floats(0, 1), st.data())
+@given(spaces(embedded=True), us, us, st.floats(0, 1), st.data())
 def test_the_feasible_set_equals_that_of_enumeration(
     space: SearchSpace, call: float, layer: float, unit: float, data: st.DataObject
 ) -> None:
     terms = LatencyTerms(
         call_us=call, layer_us=layer, unit_us=unit, output_us=unit, weight_us=unit / 9
     )
-    cost = LatencyCost("latency_us", terms)
+    embedding_terms = EmbeddingTerms(
+        embeddings_us=layer, column_us=unit, knot_us=unit / 2, input_us=unit / 5, entry_us=unit / 7
+    )
+    cost = LatencyCost("latency_us", terms, embedding_terms=embedding_terms)
     everything = list(FeasibleSet(space, Budget()))
     chosen = data.draw(st.sampled_from(everything))
     others = {"parameters": 1.5, "flops": 1.2, "bytes": 1.4}
@@ -54,6 +66,46 @@ def test_four_limits_together_are_exact() -> None:
     assert feasible.method == "chain"
     every = FeasibleSet(space, Budget())
     assert feasible.count() == sum(budget.admits(space, one) for one in every)
+
+
+def make_embedded_space() -> SearchSpace:
+    embeddings = NumericEmbeddings(columns=3, knots=12, dimensions=(0, 2))
+    return SearchSpace([[0, 8]], inputs=5, outputs=1, numeric_embeddings=embeddings)
+
+
+def test_the_cost_of_embeddings_by_hand() -> None:
+    terms = LatencyTerms(call_us=8, layer_us=2, unit_us=0.5, output_us=1, weight_us=0.25)
+    embedding_terms = EmbeddingTerms(
+        embeddings_us=4, column_us=1, knot_us=0.5, input_us=0.25, entry_us=0.125
+    )
+    cost = LatencyCost("latency_us", terms, embedding_terms=embedding_terms)
+    space = make_embedded_space()
+    # call, layer of 5 -> 8, head of 8 -> 1, which is rounded up to 8
+    assert cost(space, Architecture((8,))) == 8 + (2 + 4 + 0.25 * 5 * 8) + (1 + 0.25 * 8 * 8)
+    # 3 columns, 12 knots, 6 inputs, 24 numbers; the layer has 5 + 6 inputs
+    embedded = 4 + 3 + 6 + 1.5 + 3
+    expected = 8 + embedded + (2 + 4 + 0.25 * 11 * 8) + (1 + 0.25 * 8 * 8)
+    assert cost(space, Architecture((8,), 2)) == expected
+    assert cost(space, Architecture((), 2)) == 8 + embedded + (1 + 0.25 * 11 * 8)
+
+
+def test_measured_embeddings_replace_predicted_ones() -> None:
+    space, network = make_embedded_space(), Architecture((8,), 2)
+    predicted = make_latency_table().cost("latency_us")
+    measured = replace(predicted, embedding_us={2: 40.0})
+    term = EMBEDDINGS[1].predict_us(3, 12, 2)
+    assert measured(space, network) - predicted(space, network) == pytest.approx(
+        40 - term, abs=0.01
+    )
+    assert measured(space, Architecture((8,))) == predicted(space, Architecture((8,)))
+    assert measured != predicted
+    assert hash(measured) == hash(predicted)
+
+
+def test_unknown_embeddings_are_refused() -> None:
+    cost = LatencyCost("latency_us", TERMS[1], embedding_us={1: 5.0})
+    with pytest.raises(TabNASError, match="embeddings of dimension 2 in `embedding_us`"):
+        FeasibleSet(make_embedded_space(), Budget(Limit(cost, 30)))
 
 
 def test_the_overhead_replaces_the_call_of_the_network() -> None:

@@ -13,16 +13,19 @@ from tabnas.data import FractionCallback, Table, TableEncoder, fit_target
 from tabnas.errors import TabNASError
 from tabnas.latency import Clock, LatencyTerms, Machine, measure_models, untrained_model
 from tabnas.latency._onnx_calls import Call
+from tabnas.nets import NUMERIC_EMBEDDING
 from tabnas.space import Architecture
 
 TABLE = Table.from_data({"size": [1.0, 2.5, np.nan, 4.0], "colour": ["red", "blue", "red", "blue"]})
 QUICK = Clock(rounds=1, slice_us=1.0)
 
 
-def make_model(*widths: int):
+def make_model(*widths: int, dimension: int = 0):
     encoder = TableEncoder.fit(TABLE)
     target = fit_target("y", Table.from_data({"y": ["a", "b", "a", "c"]}).column("y"))
-    return untrained_model(Architecture(widths), encoder, target, [2] * len(encoder.categories))
+    knots = [(-1.0, 0.0, 1.0) for _ in encoder.features]
+    architecture = Architecture(widths, dimension)
+    return untrained_model(architecture, encoder, target, [2] * len(encoder.categories), knots)
 
 
 EASY = LatencyTerms(call_us=1e9, layer_us=0, unit_us=0, output_us=0, weight_us=0)
@@ -30,8 +33,9 @@ EASY = LatencyTerms(call_us=1e9, layer_us=0, unit_us=0, output_us=0, weight_us=0
 
 @pytest.mark.parametrize("rows", [1, 256])
 def test_every_model_gets_a_latency(rows: int) -> None:
-    latencies = measure_models([make_model(), make_model(8, 4)], TABLE, rows, EASY, clock=QUICK)
-    assert len(latencies) == 2
+    models = [make_model(), make_model(8, 4), make_model(8, dimension=2)]
+    latencies = measure_models(models, TABLE, rows, EASY, clock=QUICK)
+    assert len(latencies) == 3
     assert min(latencies) > 0
 
 
@@ -65,6 +69,12 @@ def test_measuring_waits_for_a_busy_machine(slowness: list[float], factor: float
 def test_untrained_models_are_reproducible() -> None:
     first, second = make_model(8, 4), make_model(8, 4)
     assert first.predict_raw(TABLE).tobytes() == second.predict_raw(TABLE).tobytes()
+
+
+def test_an_untrained_model_has_the_embeddings_of_its_architecture() -> None:
+    model = make_model(8, dimension=2)
+    assert model.weights[NUMERIC_EMBEDDING].shape == (2, 3 * model.task.inputs.numeric)
+    assert NUMERIC_EMBEDDING not in make_model(8).weights
 
 
 def test_the_error_without_the_runtime_says_what_to_install(

@@ -12,7 +12,7 @@ from tabnas.latency import Clock, Machine, measure_machine
 from tabnas.latency import _survey as survey
 from tabnas.latency._onnx_calls import Call
 from tabnas.types import FloatArray
-from tests.latency.conftest import COLUMNS, TERMS
+from tests.latency.conftest import COLUMNS, EMBEDDINGS, TERMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,14 @@ class AdditiveMachine(Clock):
             call()
         probes = [survey.random_network(k) for k in range(survey.FITTED + survey.HELD_OUT)]
         probes += [survey.random_table(k) for k in range(2 * survey.TABLES)]
+        probes += [survey.random_embedded_network(k) for k in range(2 * survey.EMBEDDED)]
         calm = [
             terms.predict_us(probe.shape)
+            + EMBEDDINGS[rows].predict_us(
+                probe.shape.columns, probe.shape.knots, probe.shape.architecture.dimension
+            )
             + (0 if probe.encoder is None else COLUMNS.predict_us(probe.encoder))
-            for terms in TERMS.values()
+            for rows, terms in TERMS.items()
             for probe in probes
         ]
         return np.outer([1.0, self.busy_rounds] * 4, calm)
@@ -43,8 +47,10 @@ def test_the_terms_of_an_additive_machine_are_found(probes_once: None) -> None:
     for rows, call in table.calls.items():
         assert astuple(call.terms) == pytest.approx(astuple(TERMS[rows]), rel=1e-5)
         assert astuple(call.columns) == pytest.approx(astuple(COLUMNS), rel=1e-5)
+        assert astuple(call.embeddings) == pytest.approx(astuple(EMBEDDINGS[rows]), rel=1e-5)
         assert call.held_out >= 30
         assert max(call.median_error, call.p90_error, call.tables_median_error) < 1e-6
+        assert max(call.embedded_median_error, call.embedded_p90_error) < 1e-6
         assert call.spread == 0
     assert not table.is_busy
 
@@ -64,3 +70,11 @@ def test_survey_networks_are_reproducible_and_different() -> None:
     assert shapes == [survey.random_network(k).shape for k in range(30)]
     assert len(set(shapes)) == 30
     assert {shape.architecture.depth for shape in shapes} == {0, 1, 2, 3, 4}
+
+
+def test_survey_networks_with_embeddings_are_reproducible_and_different() -> None:
+    shapes = [survey.random_embedded_network(k).shape for k in range(20)]
+    assert shapes == [survey.random_embedded_network(k).shape for k in range(20)]
+    assert len(set(shapes)) == 20
+    assert len({shape.architecture.dimension for shape in shapes}) > 4
+    assert {shape.inputs > shape.columns for shape in shapes} == {False, True}

@@ -94,7 +94,8 @@ def test_missing_fields_are_refused(place: tuple[Any, ...]) -> None:
     ("text", "message"),
     [
         ("[" * 50_000, "nested too deeply"),
-        (json.dumps(DOCUMENT | {"format": 2}), "newer tabnas"),
+        (json.dumps(DOCUMENT | {"format": 3}), "newer tabnas"),
+        (json.dumps(DOCUMENT | {"format": 1}), "lacks .* numeric embeddings; measure .* again"),
         (json.dumps(DOCUMENT | {"kind": "another"}), "must be a tabnas latency table"),
         ('{"kind": 1, "kind": 1}', "twice"),
         (json.dumps(DOCUMENT | {"note": "x"}), "note is unknown"),
@@ -152,6 +153,14 @@ class TestCachedTable:
         load_or_measure_table(self.measure)
         assert self.n_measured == 2
         assert load_table(cached_table_path()) == self.measure()
+
+    def test_a_table_of_an_older_format_is_measured_again(self) -> None:
+        table = json.loads(self.measure().to_json()) | {"format": 1}
+        cached_table_path().parent.mkdir(parents=True)
+        cached_table_path().write_text(json.dumps(table))
+        load_or_measure_table(self.measure)
+        assert self.n_measured == 2
+        assert load_table(cached_table_path()).machine == Machine.here()
 
     def test_a_table_of_a_busy_machine_is_not_cached(self) -> None:
         calls = {rows: replace(call, spread=0.4) for rows, call in self.measure().calls.items()}

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas.errors import TabNASError
-from tabnas.latency import LatencyTerms, NetworkShape, fit_terms
+from tabnas.latency import EmbeddingTerms, LatencyTerms, NetworkShape, fit_terms
+from tabnas.latency._embeddings import EMBEDDING_TERMS, fit_embedding_terms
 from tabnas.space import Architecture
 
 
@@ -65,3 +66,29 @@ def test_errors_are_relative() -> None:
 def test_invalid_latencies_are_refused(wrong: float) -> None:
     with pytest.raises(TabNASError, match="positive and finite"):
         fit_terms(make_shapes(3), [1.0, wrong, 2.0])
+
+
+def test_added_inputs_are_weights_of_the_first_layer() -> None:
+    terms = LatencyTerms(call_us=3, layer_us=0, unit_us=0, output_us=0, weight_us=1.0)
+    shape = NetworkShape(5, Architecture((8,), 2), 8, columns=3, knots=12)
+    assert shape.input_width == 11
+    assert terms.predict_us(shape) == 3 + 11 * 8 + 8 * 8
+
+
+@given(st.tuples(positive, positive, positive, positive, positive))
+def test_terms_of_embeddings_are_recovered(values: tuple[float, ...]) -> None:
+    sizes = (1, 1e-1, 1e-2, 1e-2, 1e-3)
+    terms = EmbeddingTerms(
+        **{n: v * size for n, v, size in zip(EMBEDDING_TERMS, values, sizes, strict=True)}
+    )
+    rng = np.random.default_rng(0)
+    shapes = [
+        NetworkShape(columns, Architecture((8,), dimension), 1, columns, columns * knots)
+        for columns, knots, dimension in rng.integers((1, 2, 1), (64, 48, 16), (40, 3)).tolist()
+    ]
+    added = np.array(
+        [terms.predict_us(s.columns, s.knots, s.architecture.dimension) for s in shapes]
+    )
+    fitted = fit_embedding_terms(shapes, added, added + 5)
+    assert astuple(fitted) == pytest.approx(astuple(terms), rel=1e-4, abs=1e-7)
+    assert fitted.predict_us(3, 12, 0) == 0

@@ -36,7 +36,7 @@ from tabnas.runs import (
 )
 from tabnas.runs.checkpoints._file import DIGEST, MAGIC
 from tabnas.runs.folders._tradeoff_result import build_tradeoff_result
-from tests.latency.conftest import TERMS
+from tests.latency.conftest import EMBEDDINGS, TERMS
 from tests.processes import start
 
 
@@ -211,8 +211,12 @@ class FakeMachine:
         return [self.adjust(model, self.predicted_us(model, rows)) for model in models]
 
     def predicted_us(self, model: Model, rows: int = 1) -> float:
-        shape = NetworkShape(model.task.inputs.width, model.architecture, model.task.outputs)
-        return TERMS[rows].predict_us(shape) - TERMS[rows].call_us + OVERHEAD[rows]
+        inputs, dimension = model.task.inputs, model.architecture.dimension
+        columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+        shape = NetworkShape(inputs.width, model.architecture, model.task.outputs, columns)
+        embedding_us = EMBEDDINGS[rows].predict_us(columns, knots, dimension)
+        layers_us = TERMS[rows].predict_us(shape) - TERMS[rows].call_us
+        return layers_us + embedding_us + OVERHEAD[rows]
 
 
 LATENCY_LIMITS = {"latency_us": 35.0, "parameters": 3_000}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tabnas.latency._clock import Clock
 from tabnas.latency._columns import ColumnTerms
 from tabnas.latency._cost import LatencyCost
+from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._files import (
     cached_table_path,
     load_or_measure_table,
@@ -21,6 +22,7 @@ __all__ = [
     "CallTable",
     "Clock",
     "ColumnTerms",
+    "EmbeddingTerms",
     "LatencyCost",
     "LatencyTable",
     "LatencyTerms",

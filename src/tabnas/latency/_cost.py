@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tabnas.errors import TabNASError
+from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._terms import LatencyTerms
 from tabnas.space import MEASURED_COSTS, ChainCost, SearchSpace
 
@@ -29,6 +31,10 @@ class LatencyCost(ChainCost):
     terms: LatencyTerms
     overhead_us: float | None = None
     """What a call takes beyond its layers, including preprocessing; None: `terms.call_us`."""
+    embedding_terms: EmbeddingTerms | None = None
+    """They predict what numeric embeddings take; None if the space has none."""
+    embedding_us: Mapping[int, float] = field(default_factory=dict, hash=False)
+    """What numeric embeddings take, by dimension, where it is known better."""
 
     def __post_init__(self) -> None:
         if self.name not in MEASURED_COSTS:
@@ -44,6 +50,16 @@ class LatencyCost(ChainCost):
 
     def head(self, fan_in: int, outputs: int) -> float:
         return self.terms.head(fan_in, outputs)
+
+    def embed(self, columns: int, knots: int, dimension: int) -> float:
+        if dimension in self.embedding_us:
+            return self.embedding_us[dimension]
+        if self.embedding_terms is None:
+            raise TabNASError(
+                f"the cost {self.name!r} must have the latency of numeric embeddings of dimension "
+                f"{dimension} in `embedding_us`, or `embedding_terms` to predict it"
+            )
+        return self.embedding_terms.predict_us(columns, knots, dimension)
 
     def fixed(self, space: SearchSpace) -> float:
         return self.terms.call_us if self.overhead_us is None else self.overhead_us

@@ -80,15 +80,20 @@ def untrained_model(
     encoder: TableEncoder,
     target: Target,
     dimensions: Sequence[int] = (),
+    knots: Sequence[Sequence[float]] = (),
 ) -> Model:
-    """Return a model with random weights, which do not affect latency."""
-    shapes = weight_shapes(network_task(encoder, target, dimensions), architecture)
+    """Return a model with random weights, which do not affect latency.
+
+    `dimensions` and `knots` are those of `Model`.
+    """
+    shapes = weight_shapes(network_task(encoder, target, dimensions, knots), architecture)
     rng = stream(0, f"untrained/{architecture}")
     return Model(
         encoder=encoder,
         target=target,
         architecture=architecture,
         dimensions=tuple(dimensions),
+        knots=tuple(map(tuple, knots)),
         weights={
             name: (rng.random(shape, np.float32) - np.float32(0.5)) / np.float32(shape[0] ** 0.5)
             for name, shape in shapes.items()

@@ -48,10 +48,20 @@ def onnx_call(model: Any, rows: Mapping[str, NDArray[Any]]) -> Call:
 
 
 def network_call(shape: NetworkShape, rows: int) -> Call:
-    """Return a call of a network without preprocessing, with random weights, on random rows."""
+    """Return a call of a network without preprocessing, with random weights, on random rows.
+
+    All embedded columns have the same number of knots.
+    """
     from tabnas.export import network_model  # loads ONNX, which few runs need
 
-    task = Task(inputs=Inputs(numeric=shape.inputs), loss="squared_error", outputs=shape.outputs)
+    others = shape.inputs - shape.columns
+    count = shape.knots // max(1, shape.columns)
+    knots = [np.linspace(-2.0, 2.0, count).tolist()] * shape.columns + [[]] * others
+    task = Task(
+        inputs=Inputs(numeric=shape.inputs, knots=knots),
+        loss="squared_error",
+        outputs=shape.outputs,
+    )
     rng = stream(0, f"latency weights/{shape.architecture}")
     weights = {
         name: rng.normal(scale=size[0] ** -0.5, size=size).astype(np.float32)

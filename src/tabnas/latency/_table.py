@@ -21,12 +21,13 @@ from tabnas.decoding import (
 from tabnas.errors import TabNASError
 from tabnas.latency._columns import ColumnTerms
 from tabnas.latency._cost import LatencyCost
+from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._machine import Machine
 from tabnas.latency._terms import LatencyTerms
 from tabnas.space import MEASURED_COSTS
 
 KIND = "tabnas latency table"
-FORMAT = 1
+FORMAT = 2
 MAX_BYTES = 1 << 16  # of a file
 MAX_STRING = 200  # characters of a string in it
 MIN_HELD_OUT = 5
@@ -44,12 +45,16 @@ class CallTable:
     rows: PositiveCount
     terms: LatencyTerms
     columns: ColumnTerms
+    embeddings: EmbeddingTerms
     fitted: PositiveCount  # networks that the terms were fitted on
     held_out: Annotated[int, Bounds(ge=MIN_HELD_OUT)]  # others, to measure their errors on
     median_error: Error  # relative, of networks without preprocessing
     p90_error: Error
     tables: PositiveCount  # random tables that the terms of columns were fitted on
     tables_median_error: Error  # of complete files, on as many others
+    embedded: PositiveCount  # networks that the terms of embeddings were fitted on
+    embedded_median_error: Error  # on others
+    embedded_p90_error: Error
     spread: Error  # relative, by which calls took longer in busy rounds than in idle ones
 
 
@@ -69,7 +74,8 @@ class LatencyTable:
         """Return the cost of that name: "latency_us" or "batch_latency_us"."""
         if name not in MEASURED_COSTS:
             raise TabNASError(f"name must be {' or '.join(MEASURED_COSTS)}, got {name!r}")
-        return LatencyCost(name, self.calls[MEASURED_COSTS[name]].terms, overhead_us)
+        call = self.calls[MEASURED_COSTS[name]]
+        return LatencyCost(name, call.terms, overhead_us, call.embeddings)
 
     @property
     def is_busy(self) -> bool:
@@ -98,6 +104,11 @@ class LatencyTable:
             raise DecodeError(f"{name} must have at most {MAX_BYTES:,} characters, got more")
         value = parse_json(text, source=name)
         check_kind_and_format(value, KIND, FORMAT, source=name)
+        if value["format"] < FORMAT:
+            raise DecodeError(
+                f"{name} has format {value['format']}, which lacks the latency of numeric "
+                "embeddings; measure the machine again with tabnas latency --out"
+            )
         file = decode(_TableFile, value, source=name)
         return cls(
             machine=file.machine,

@@ -26,9 +26,16 @@ Microseconds = Annotated[float, Bounds(ge=0, le=MAX_US)]
 class NetworkShape:
     """The layer sizes of a network."""
 
-    inputs: int
+    inputs: int  # without numeric embeddings
     architecture: Architecture
     outputs: int
+    columns: int = 0  # numeric columns that are embedded, if the architecture embeds numbers
+    knots: int = 0  # of all of them
+
+    @property
+    def input_width(self) -> int:
+        """The number of input units of the first layer."""
+        return self.inputs + self.columns * self.architecture.dimension
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +61,8 @@ class LatencyTerms:
         return self.output_us * outputs + self.weight_us * fan_in * _round_up_to_lanes(outputs)
 
     def predict_us(self, shape: NetworkShape) -> float:
-        """Return the latency of a call of the network without preprocessing."""
-        *hidden, last = pairwise((shape.inputs, *shape.architecture.widths, shape.outputs))
+        """Return the latency of a call of the network, without preprocessing and embeddings."""
+        *hidden, last = pairwise((shape.input_width, *shape.architecture.widths, shape.outputs))
         return self.call_us + sum(self.layer(*ends) for ends in hidden) + self.head(*last)
 
     def errors(self, shapes: Sequence[NetworkShape], measured_us: Sequence[float]) -> FloatArray:

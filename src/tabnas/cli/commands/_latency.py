@@ -52,7 +52,7 @@ def latency(
 
     Random networks are run as they would be deployed: in onnxruntime, on one thread, with 1 and
     with 256 rows per call. Latency is then modelled by terms for layers, units and weights, and the
-    model is checked on 40 other networks.
+    model is checked on 40 other networks. Columns and numeric embeddings have terms of their own.
 
     The measured table is stored. `tabnas search --max-latency-us 200` uses it, and measures the
     machine itself if there is none.
@@ -112,8 +112,8 @@ def print_latency_table(console: Console, table: LatencyTable, path: str) -> Non
         grid.add_row(label, *(format_cell(call) for call in calls))
     console.print(grid)
     console.print(
-        f"Errors are those on {calls[0].held_out} random networks and {calls[0].tables} tables "
-        "that were held out."
+        f"Errors are those on {calls[0].held_out} random networks, {calls[0].embedded} with numeric "
+        f"embeddings, and {calls[0].tables} tables that were held out."
     )
     if table.is_busy:
         console.print(
@@ -134,8 +134,16 @@ TABLE_LINES: dict[str, Callable[[CallTable], str]] = {
     "each column of categories": lambda call: format_fixed(call.columns.category_us, 1),
     "columns of dates": lambda call: format_fixed(call.columns.moments_us, 1),
     "each column of dates": lambda call: format_fixed(call.columns.moment_us, 1),
+    "numeric embeddings": lambda call: format_fixed(call.embeddings.embeddings_us, 1),
+    "each embedded column": lambda call: format_fixed(call.embeddings.column_us, 1),
+    "100 knots": lambda call: format_fixed(100 * call.embeddings.knot_us, 1),
+    "100 embedded inputs": lambda call: format_fixed(100 * call.embeddings.input_us, 1),
+    "1,000 numbers of embeddings": lambda call: format_fixed(1_000 * call.embeddings.entry_us, 1),
     "median error, network": lambda call: format_fixed_percent(call.median_error, 1),
     "90th percentile, network": lambda call: format_fixed_percent(call.p90_error, 1),
+    "median error, with embeddings": lambda call: format_fixed_percent(
+        call.embedded_median_error, 1
+    ),
     "median error, complete file": lambda call: format_fixed_percent(call.tables_median_error, 1),
     "slowdown in busy rounds": lambda call: format_fixed_percent(call.spread, 1),
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import dataclass, fields, replace
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,10 @@ from tabnas.space import MEASURED_COSTS, Architecture
 
 REFERENCE_NETWORKS = tuple(Architecture(widths) for widths in ((), (32,), (32, 32), (64, 16)))
 """Networks that are measured with the columns of the table, to find the overhead of the columns."""
+EMBEDDED_NETWORKS = REFERENCE_NETWORKS[1:3]
+"""Those that are also measured with numeric embeddings of each dimension."""
 REPEATS = 3
-"""Measurements of the overhead; the least counts, since other work on a machine only adds time."""
+"""Measurements of each network; the least counts, since other work on a machine only adds time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,7 @@ class SavedCost(LatencyTerms):
     """The measured terms of a latency cost, with the overhead of this table's columns."""
 
     overhead_us: Microseconds
+    embedding_us: Mapping[int, Microseconds]  # of numeric embeddings, by dimension
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +56,24 @@ class SavedLatency:
     latency_us: SavedCost | None = None
     batch_latency_us: SavedCost | None = None
 
-    def cost(self, name: str) -> LatencyCost:
-        """Return one of the costs."""
+    def cost(self, name: str, dimensions: Sequence[int] = ()) -> LatencyCost:
+        """Return one of the costs, which must know numeric embeddings of these dimensions."""
         saved: SavedCost | None = getattr(self, name)
         if saved is None:
             raise DecodeError(f"the plan of the run: latency.{name} is missing; start a new run")
-        terms = {k: v for k, v in vars(saved).items() if k != "overhead_us"}
-        return LatencyCost(name, LatencyTerms(**terms), saved.overhead_us)
+        for dimension in dimensions:
+            if dimension not in saved.embedding_us:
+                raise DecodeError(
+                    f"the plan of the run: latency.{name}.embedding_us.{dimension} is missing; "
+                    "start a new run"
+                )
+        terms = {field.name: getattr(saved, field.name) for field in fields(LatencyTerms)}
+        return LatencyCost(
+            name,
+            LatencyTerms(**terms),
+            saved.overhead_us,
+            embedding_us=saved.embedding_us,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,25 +91,29 @@ class LatencyPlan:
     def saved_latency(self) -> dict[str, Any]:
         """All that was measured, fit for TOML: a `SavedLatency`."""
         costs = {
-            name: to_builtins(cost.terms) | {"overhead_us": cost.overhead_us}
+            name: to_builtins(cost.terms)
+            | {
+                "overhead_us": cost.overhead_us,
+                "embedding_us": {str(d): us for d, us in cost.embedding_us.items()},
+            }
             for name, cost in self.costs.items()
         }
         return {"machine": self.machine, "measured": self.measured_date} | costs
 
     def remeasure(self, data: PreparedData) -> LatencyPlan:
-        """Return the plan with overheads measured again, if they can be; the least counts."""
+        """Return the plan with the table measured again, if it can be; the least counts."""
         if not self.is_local:
             return self
-        costs = {
-            name: replace(
-                cost,
-                overhead_us=min(
-                    cost.overhead_us or 0.0,
-                    _measure_overhead(cost.terms, cost.rows, data, self.measure),
-                ),
+        costs = {}
+        for name, cost in self.costs.items():
+            overhead_us, embedding_us = _measure_table(
+                cost.terms, cost.rows, data, tuple(cost.embedding_us), self.measure
             )
-            for name, cost in self.costs.items()
-        }
+            costs[name] = replace(
+                cost,
+                overhead_us=min(cost.overhead_us or 0.0, overhead_us),
+                embedding_us={d: min(us, embedding_us[d]) for d, us in cost.embedding_us.items()},
+            )
         return replace(self, costs=costs)
 
     def measure_us(self, models: Sequence[Model]) -> list[dict[str, float]]:
@@ -128,11 +146,13 @@ def plan_latency(
     names = [name for name in settings.limits if name in MEASURED_COSTS]
     if not names:
         return None
+    embeddings = data.task.inputs.numeric_embeddings(settings.dimensions)
+    dimensions = () if embeddings is None else tuple(filter(None, embeddings.dimensions))
     if resume:
         if saved is None:
             raise DecodeError("the plan of the run: latency is missing; start a new run")
         return LatencyPlan(
-            costs={name: saved.cost(name) for name in names},
+            costs={name: saved.cost(name, dimensions) for name in names},
             machine=saved.machine,
             measured_date=saved.measured,
             is_local=_is_this_machine(saved.machine),
@@ -144,15 +164,17 @@ def plan_latency(
     else:
         table = load_table(settings.latency_table)
     is_local = _is_this_machine(str(table.machine))
-    overheads = {
-        name: _measure_overhead(call.terms, call.rows, data, measure)
-        if is_local
-        else _predict_overhead(call, data)
-        for name in names
-        for call in (table.calls[MEASURED_COSTS[name]],)
-    }
+    costs = {}
+    for name in names:
+        call = table.calls[MEASURED_COSTS[name]]
+        overhead_us, embedding_us = (
+            _measure_table(call.terms, call.rows, data, dimensions, measure)
+            if is_local
+            else _predict_table(call, data, dimensions)
+        )
+        costs[name] = LatencyCost(name, call.terms, overhead_us, embedding_us=embedding_us)
     return LatencyPlan(
-        costs={name: table.cost(name, overhead_us) for name, overhead_us in overheads.items()},
+        costs=costs,
         machine=str(table.machine),
         measured_date=table.measured,
         is_local=is_local,
@@ -168,26 +190,63 @@ def _is_this_machine(machine: str) -> bool:
         return False
 
 
-def _measure_overhead(
-    terms: LatencyTerms, rows: int, data: PreparedData, measure: Measure
-) -> float:
-    """Measure what a call takes beyond the layers: the call itself and the table's columns."""
+def _measure_table(
+    terms: LatencyTerms,
+    rows: int,
+    data: PreparedData,
+    dimensions: Sequence[int],
+    measure: Measure,
+) -> tuple[float, dict[int, float]]:
+    """Measure what a call takes beyond the layers, and what numeric embeddings add to that.
+
+    The first is the time of the call itself and of the table's columns; the second is by dimension.
+    """
     assert data.latency_rows is not None
-    models = [
-        untrained_model(network, data.encoder, data.target, data.dimensions)
-        for network in REFERENCE_NETWORKS
+    embedded = [
+        Architecture(network.widths, dimension)
+        for dimension in dimensions
+        for network in EMBEDDED_NETWORKS
     ]
+    networks = [*REFERENCE_NETWORKS, *embedded]
+    models = [make_untrained_model(network, data) for network in networks]
     measured = [measure(models, data.latency_rows, rows, terms) for _ in range(REPEATS)]
     calls_us: list[float] = np.min(measured, axis=0).tolist()
-    layers_us = [
-        terms.predict_us(NetworkShape(data.task.inputs.width, network, data.task.outputs))
-        - terms.call_us
-        for network in REFERENCE_NETWORKS
-    ]
-    overheads = [call - layers for call, layers in zip(calls_us, layers_us, strict=True)]
-    return max(0.0, median(overheads))
+    beyond_layers_us = {
+        network: call_us - (terms.predict_us(_shape(network, data)) - terms.call_us)
+        for network, call_us in zip(networks, calls_us, strict=True)
+    }
+    embedding_us = {
+        dimension: mean(
+            beyond_layers_us[Architecture(network.widths, dimension)] - beyond_layers_us[network]
+            for network in EMBEDDED_NETWORKS
+        )
+        for dimension in dimensions
+    }
+    overhead_us = median(beyond_layers_us[network] for network in REFERENCE_NETWORKS)
+    return max(0.0, overhead_us), {d: max(0.0, us) for d, us in embedding_us.items()}
 
 
-def _predict_overhead(call: CallTable, data: PreparedData) -> float:
-    """Predict the same for another machine, from the kinds of the columns."""
-    return call.terms.call_us + call.columns.predict_us(data.encoder)
+def _predict_table(
+    call: CallTable, data: PreparedData, dimensions: Sequence[int]
+) -> tuple[float, dict[int, float]]:
+    """Predict the same for another machine, from the kinds of the columns and their knots."""
+    inputs = data.task.inputs
+    columns = len(inputs.embedded)
+    # the exported file has as many knots for each column as the column with most of them
+    knots = columns * max(map(len, inputs.knots), default=0)
+    return (
+        call.terms.call_us + call.columns.predict_us(data.encoder),
+        {d: call.embeddings.predict_us(columns, knots, d) for d in dimensions},
+    )
+
+
+def make_untrained_model(architecture: Architecture, data: PreparedData) -> Model:
+    """Return a model of the run with random weights, which do not affect latency."""
+    return untrained_model(
+        architecture, data.encoder, data.target, data.dimensions, data.task.inputs.knots
+    )
+
+
+def _shape(architecture: Architecture, data: PreparedData) -> NetworkShape:
+    inputs = data.task.inputs
+    return NetworkShape(inputs.width, architecture, data.task.outputs, columns=len(inputs.embedded))

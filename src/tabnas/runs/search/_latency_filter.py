@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
-from tabnas.latency import untrained_model
 from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs.plan._latency import make_untrained_model
 from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
@@ -48,9 +48,7 @@ def filter_by_latency(
     for number in range(MAX_ROUNDS):
         on_progress(Progress("measuring", number / MAX_ROUNDS, note="candidates"))
         new = [network for network in proposed if network not in measured]
-        models = [
-            untrained_model(network, data.encoder, data.target, data.dimensions) for network in new
-        ]
+        models = [make_untrained_model(network, data) for network in new]
         measured |= zip(new, check.measure(models), strict=True)
         over = [network for network in proposed if check.violations(measured[network])]
         if not over:
