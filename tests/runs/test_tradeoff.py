@@ -265,18 +265,18 @@ def latency_file(tmp_path) -> str:
 
 
 def plan_latencies(
-    file: str, machine: FakeMachine, limits=LATENCIES, saved_plan=None
+    file: str, machine: FakeMachine, limits=LATENCIES, saved_plan=None, **options
 ) -> PlannedTradeoff:
     limited = {"latency_us": limits[0], "parameters": 3_000}
-    settings = RunSettings(limits=limited, latency_table=file, baselines=False)
+    settings = RunSettings(limits=limited, latency_table=file, baselines=False, **options)
     return plan_tradeoff(
         make_labelled(), settings, limits, cost="latency_us", measure=machine, saved_plan=saved_plan
     )
 
 
-def plan_short_latencies(file: str, machine: FakeMachine) -> PlannedTradeoff:
-    before = plan_latencies(file, machine).saved_plan
-    return plan_latencies(file, machine, saved_plan=before | SHORT)
+def plan_short_latencies(file: str, machine: FakeMachine, **options) -> PlannedTradeoff:
+    before = plan_latencies(file, machine, **options).saved_plan
+    return plan_latencies(file, machine, saved_plan=before | SHORT, **options)
 
 
 def test_the_latency_of_every_model_is_measured_and_reported(latency_file) -> None:
@@ -292,6 +292,17 @@ def test_the_latency_of_every_model_is_measured_and_reported(latency_file) -> No
         costs.append((model.costs["latency_us"].value, finished.chosen.loss))
     optimal = is_pareto_optimal(*zip(*costs, strict=True)).tolist()
     assert [model.pareto_optimal for model in result.models] == optimal
+
+
+def test_numeric_embeddings_keep_every_limit_on_latency(latency_file) -> None:
+    machine = FakeMachine()
+    curve = plan_short_latencies(latency_file, machine, numeric_dimensions=(1, 4))
+    tight, _, loose = (run.plan.feasible for run in curve.runs)
+    assert tight.space == loose.space  # they share a SuperNet
+    for limit, finished in zip(LATENCIES, curve.execute(), strict=True):
+        assert finished.model.architecture.dimension > 0
+        assert machine.predicted_us(finished.model) <= limit
+        assert finished.measured_us["latency_us"] <= limit
 
 
 def test_a_resumed_tradeoff_measures_only_finished_models(latency_file, tmp_path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
+from copy import deepcopy
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import Machine
-from tabnas.model import load_model, save_model
+from tabnas.model import Model, load_model, save_model
 from tabnas.runs import (
     FinishedRun,
     LabelledTable,
@@ -21,9 +24,9 @@ from tabnas.runs import (
     build_run_result,
     plan_run,
 )
-from tabnas.runs.plan._latency import REFERENCE_NETWORKS, REPEATS
-from tabnas.space import MEASURED_COSTS
-from tests.latency.conftest import TERMS, make_latency_table
+from tabnas.runs.plan._latency import EMBEDDED_NETWORKS, REFERENCE_NETWORKS, REPEATS
+from tabnas.space import MEASURED_COSTS, Architecture
+from tests.latency.conftest import EMBEDDINGS, TERMS, make_latency_table
 from tests.runs.helpers import (
     LATENCY_LIMITS,
     OVERHEAD,
@@ -40,6 +43,11 @@ from tests.runs.helpers import (
 )
 
 CHOSEN = "the architecture of the model"
+DIMENSIONS = (1, 2, 4, 8)
+PLAN_NETWORKS = [
+    *REFERENCE_NETWORKS,
+    *(Architecture(network.widths, d) for d in DIMENSIONS for network in EMBEDDED_NETWORKS),
+]
 
 
 @pytest.fixture
@@ -133,7 +141,7 @@ def make_busy_machine(calls: int, us: float) -> FakeMachine:
     """Return a machine whose first calls take longer."""
     machine = FakeMachine()
     machine.adjust = lambda model, predicted_us: (
-        predicted_us + (us if len(machine.calls) <= calls * len(REFERENCE_NETWORKS) else 0)
+        predicted_us + (us if len(machine.calls) <= calls * len(PLAN_NETWORKS) else 0)
     )
     return machine
 
@@ -147,7 +155,7 @@ def test_everything_is_measured_again_before_a_limit_is_refused(table_file: str)
     machine = make_busy_machine(REPEATS, 12.0)
     plan = make_run(machine, table_file, {"latency_us": 35}).plan
     assert plan.latency.costs["latency_us"].overhead_us == pytest.approx(OVERHEAD[1])
-    assert len(machine.calls) == 2 * REPEATS * len(REFERENCE_NETWORKS)
+    assert len(machine.calls) == 2 * REPEATS * len(PLAN_NETWORKS)
 
 
 # -- measurements ----------------------------------------------------------------------------------
@@ -169,7 +177,7 @@ def test_the_returned_model_was_measured_and_keeps_the_limit(table_file: str) ->
 
 def slower_in_layers(factor: float) -> Adjustment:
     """Make layers slower than the table says, except those of the plan's reference networks."""
-    hidden = {"linear", "32", "32-32", "64-16"}
+    hidden = set(map(str, PLAN_NETWORKS))
     return lambda model, us: us if str(model.architecture) in hidden else 30 + factor * (us - 30)
 
 
@@ -395,3 +403,122 @@ def test_the_limit_stays_with_the_model(table_file: str, tmp_path: Path) -> None
     finished = make_run(FakeMachine(), table_file).execute()
     save_model(finished.model, tmp_path / "model")
     assert load_model(tmp_path / "model").limits == {"latency_us": 35, "parameters": 3_000}
+
+
+# -- numeric embeddings ----------------------------------------------------------------------------
+
+
+def test_embeddings_are_measured_with_files_of_the_table(table_file: str) -> None:
+    limits = {"latency_us": 60, "batch_latency_us": 2_000}
+    run = make_run(FakeMachine(), table_file, limits)
+    inputs = run.data.task.inputs
+    columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+    assert columns > 1
+    for name, cost in run.plan.latency.costs.items():
+        terms = EMBEDDINGS[MEASURED_COSTS[name]]
+        expected = {d: pytest.approx(terms.predict_us(columns, knots, d)) for d in DIMENSIONS}
+        assert cost.embedding_us == expected
+
+
+def test_no_network_is_measured_with_embeddings_that_the_user_excludes(table_file: str) -> None:
+    machine = FakeMachine()
+    run = make_run(machine, table_file, numeric_dimensions=(0,))
+    assert {architecture for architecture, _ in machine.calls} == set(map(str, REFERENCE_NETWORKS))
+    assert run.plan.latency.costs["latency_us"].embedding_us == {}
+
+
+def test_a_limit_decides_which_dimensions_are_in_the_space(table_file: str) -> None:
+    def dimensions(limit: float) -> tuple[int, ...]:
+        run = make_run(FakeMachine(), table_file, {"latency_us": limit})
+        return run.plan.feasible.space.numeric_embeddings.dimensions
+
+    costs = make_run(FakeMachine(), table_file).plan.latency.costs
+    term = costs["latency_us"].embedding_us
+    assert dimensions(OVERHEAD[1] + 0.9 * term[1]) == (0,)
+    assert dimensions(OVERHEAD[1] + term[2] + 0.1) == (0, 1, 2)
+    assert dimensions(OVERHEAD[1] + term[8] + 2.0) == (0, 1, 2, 4, 8)
+
+
+def test_a_run_chooses_among_dimensions_within_the_limit(table_file: str) -> None:
+    machine = FakeMachine()
+    finished = make_run(machine, table_file, {"latency_us": 40}, candidates=5).execute()
+    assert len({one.architecture.dimension for one in finished.candidates}) > 1
+    for candidate in finished.candidates:
+        assert str(candidate.architecture) in {architecture for architecture, _ in machine.calls}
+        cost = finished.plan.latency.costs["latency_us"]
+        assert cost(finished.plan.feasible.space, candidate.architecture) <= 40
+    assert finished.measured_us["latency_us"] == pytest.approx(true_us(machine, finished))
+
+
+def slower_with_embeddings(factor: float) -> Adjustment:
+    """Make embeddings slower than in the plan's reference networks."""
+    hidden = set(map(str, PLAN_NETWORKS))
+
+    def adjust(model: Model, us: float) -> float:
+        name = str(model.architecture)
+        return us if name in hidden or not model.architecture.dimension else 30 + factor * (us - 30)
+
+    return adjust
+
+
+@pytest.mark.parametrize("factor", [1.5, 4.0])
+def test_networks_with_slow_embeddings_are_not_returned(table_file: str, factor: float) -> None:
+    machine = FakeMachine(slower_with_embeddings(factor))
+    options = {"numeric_dimensions": (2, 4), "candidates": 2}
+    finished = make_run(machine, table_file, {"latency_us": 45.0}, **options).execute()
+    assert finished.model.architecture.dimension > 0
+    assert true_us(machine, finished) <= 45
+    assert finished.measured_us == {"latency_us": pytest.approx(true_us(machine, finished))}
+
+
+def test_a_trained_network_with_embeddings_over_the_limit_is_replaced(table_file: str) -> None:
+    machine = SlowWhenTrained()
+    options = {"numeric_dimensions": (1, 2), "limits": {"latency_us": 45.0}}
+    first = make_run(machine, table_file, **options).execute()
+    assert first.model.architecture.dimension > 0
+    machine.slow = (str(first.model.architecture),)
+    second = make_run(machine, table_file, **options).execute()
+    assert second.model.architecture == first.candidates[1].architecture
+    assert second.measured_us["latency_us"] <= 45
+
+
+def test_a_resumed_run_with_embeddings_ends_with_the_same_bits(
+    table_file: str, tmp_path: Path
+) -> None:
+    machine = FakeMachine(slower_with_embeddings(1.5))
+    options = {"numeric_dimensions": (2, 4), "limits": {"latency_us": 45.0}}
+    run = make_run(machine, table_file, **options)
+    uninterrupted = StopsAt(tmp_path / "uninterrupted", run, -1)
+    expected = collect_bits(run.execute(checkpoint=uninterrupted))
+    saved = tomllib.loads(tomli_w.dumps(run.plan.saved_plan))
+    assert set(saved["latency"]["latency_us"]["embedding_us"]) == {"2", "4"}
+    data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
+    for number, step in enumerate((3, uninterrupted.steps)):
+        with pytest.raises(RunStopped):
+            run.execute(checkpoint=StopsAt(tmp_path / str(number), run, step))
+        machine.calls.clear()
+        again = plan_run(data, run.settings, measure=machine, saved_plan=saved)
+        assert machine.calls == []
+        checkpoint = RunCheckpoint(tmp_path / str(number), identity=again.identity())
+        assert collect_bits(again.execute(checkpoint=checkpoint)) == expected
+
+
+def test_a_saved_plan_without_a_dimension_is_refused(table_file: str) -> None:
+    run = make_run(FakeMachine(), table_file)
+    saved = deepcopy(run.plan.saved_plan)
+    del saved["latency"]["latency_us"]["embedding_us"]["4"]
+    data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
+    with pytest.raises(TabNASError, match=r"embedding_us\.4 is missing; start a new run"):
+        plan_run(data, run.settings, saved_plan=saved)
+
+
+def test_a_table_of_another_machine_predicts_embeddings(tmp_path: Path) -> None:
+    path = tmp_path / "device.json"
+    path.write_text(make_latency_table().to_json())
+    run = make_run(FakeMachine(), str(path), {"latency_us": 90})
+    inputs = run.data.task.inputs
+    columns = len(inputs.embedded)
+    most = max(map(len, inputs.knots))  # to which the file fills up the knots of every column
+    assert run.plan.latency.costs["latency_us"].embedding_us == {
+        d: EMBEDDINGS[1].predict_us(columns, columns * most, d) for d in DIMENSIONS
+    }

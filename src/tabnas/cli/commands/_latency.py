@@ -112,8 +112,8 @@ def print_latency_table(console: Console, table: LatencyTable, path: str) -> Non
         grid.add_row(label, *(format_cell(call) for call in calls))
     console.print(grid)
     console.print(
-        f"Errors are those on {calls[0].held_out} random networks, {calls[0].embedded} with numeric "
-        f"embeddings, and {calls[0].tables} tables that were held out."
+        f"Errors are those on {calls[0].held_out} random networks, {calls[0].embedded} with "
+        f"numeric embeddings, and {calls[0].tables} tables that were held out."
     )
     if table.is_busy:
         console.print(
