@@ -296,7 +296,7 @@ def test_the_latency_of_every_model_is_measured_and_reported(latency_file) -> No
 
 def test_numeric_embeddings_keep_every_limit_on_latency(latency_file) -> None:
     machine = FakeMachine()
-    curve = plan_short_latencies(latency_file, machine, numeric_dimensions=(1, 4))
+    curve = plan_short_latencies(latency_file, machine, numeric_dimensions=(1, 4), knots=6)
     tight, _, loose = (run.plan.feasible for run in curve.runs)
     assert tight.space == loose.space  # they share a SuperNet
     for limit, finished in zip(LATENCIES, curve.execute(), strict=True):

@@ -66,7 +66,7 @@ def make_run(
 ) -> PlannedRun:
     """Plan a short run: plan once, and plan again with the saved numbers shortened."""
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
-    settings = make_latency_settings(table_file, limits, **options)
+    settings = make_latency_settings(table_file, limits, **({"knots": 6} | options))
     before = plan_run(data, settings, measure=machine).plan.saved_plan
     return plan_run(data, settings, measure=machine, saved_plan=before | SHORT)
 
