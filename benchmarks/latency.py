@@ -4,8 +4,9 @@
 
 On a machine with nothing else to do. First the table of the machine, as `tabnas latency` makes it.
 Then networks that it has not seen, measured by themselves and in the files of real tables, whose
-overhead is measured as a run measures it. Then searches under several limits: the latency of
-the model that each returned, predicted, as the run measured it, and measured once more afterwards.
+overhead is measured as a run measures it; also with numeric embeddings. Then searches under several
+limits: the latency of the model that each returned, predicted, as the run measured it, and measured
+once more afterwards.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from tabnas.latency import (
     measure_machine,
     measure_models,
     save_table,
-    untrained_model,
 )
 from tabnas.latency._onnx_calls import network_call
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
+from tabnas.runs.plan._latency import make_untrained_model
 from tabnas.space import MEASURED_COSTS, Architecture
 from tabnas.streams import stream
 
@@ -39,6 +40,7 @@ SHIPPED = ("breast_cancer",)
 NETWORKS = 40  # of each kind
 MAX_ROWS = 20_000
 CALLS = {rows: name for name, rows in MEASURED_COSTS.items()}
+DIMENSIONS = (1, 2, 4, 8)  # of numeric embeddings
 ROOM_US = (3, 5, 8, 15)  # of a limit on single rows, beyond the overhead of the table
 
 
@@ -82,6 +84,25 @@ def measure_networks(table: LatencyTable, rows: int, clock: Clock) -> dict[str, 
     return summarize_errors([terms.predict_us(shape) for shape in shapes], measured)
 
 
+def measure_embeddings(table: LatencyTable, rows: int, clock: Clock) -> dict[str, float]:
+    """Measure networks with numeric embeddings, without preprocessing."""
+    rng = stream(0, "benchmark embeddings")
+    shapes = []
+    for shape in random_shapes("benchmark embedded networks"):
+        columns, knots = int(rng.integers(1, 41)), int(rng.integers(3, 33))
+        architecture = Architecture(shape.architecture.widths, int(rng.choice(DIMENSIONS)))
+        inputs = columns + int(rng.integers(0, 10)) * int(rng.integers(2))
+        shapes.append(NetworkShape(inputs, architecture, shape.outputs, columns, columns * knots))
+    call = table.calls[rows]
+    predicted = [
+        call.terms.predict_us(shape)
+        + call.embeddings.predict_us(shape.columns, shape.knots, shape.architecture.dimension)
+        for shape in shapes
+    ]
+    calls = [network_call(shape, rows) for shape in shapes]
+    return summarize_errors(predicted, measure_calls(calls, rows, call.terms, clock=clock))
+
+
 def load_rows(name: str, folder: Path) -> LabelledTable:
     if name in SHIPPED:
         dataset = load_dataset(name)
@@ -91,24 +112,24 @@ def load_rows(name: str, folder: Path) -> LabelledTable:
 
 
 def measure_files(
-    data: LabelledTable, table_file: Path, rows: int, clock: Clock
+    data: LabelledTable, table_file: Path, rows: int, clock: Clock, dimensions: tuple[int, ...]
 ) -> dict[str, float]:
-    """Measure files with the table's preprocessing in them."""
+    """Measure files with the table's preprocessing in them, and embeddings of these dimensions."""
     settings = RunSettings(limits={CALLS[rows]: 1e6}, latency_table=str(table_file))
     run = plan_run(data, settings)
     prepared, latency = run.data, run.plan.latency
     assert latency is not None
-    cost = latency.costs[CALLS[rows]]
+    cost, space = latency.costs[CALLS[rows]], run.plan.feasible.space
     shapes = random_shapes("benchmark files", prepared.task.inputs.width, prepared.task.outputs)
-    models = [
-        untrained_model(shape.architecture, prepared.encoder, prepared.target, prepared.dimensions)
-        for shape in shapes
+    architectures = [
+        Architecture(shape.architecture.widths, dimensions[k % len(dimensions)])
+        for k, shape in enumerate(shapes)
     ]
+    models = [make_untrained_model(architecture, prepared) for architecture in architectures]
     assert prepared.latency_rows is not None
     measured = measure_models(models, prepared.latency_rows, rows, cost.terms, clock=clock)
-    bare = [cost.terms.predict_us(shape) - cost.terms.call_us for shape in shapes]
-    summary = summarize_errors([us + (cost.overhead_us or 0.0) for us in bare], measured)
-    return summary | {"overhead_us": cost.overhead_us or 0.0}
+    predicted = [cost(space, architecture) for architecture in architectures]
+    return summarize_errors(predicted, measured) | {"overhead_us": cost.overhead_us or 0.0}
 
 
 def search_with_limits(
@@ -167,12 +188,20 @@ def main() -> None:
         bare = measure_networks(table, rows, clock)
         predictions.append({"what": "network alone", "rows": rows, **bare})
         print(predictions[-1], flush=True)
+        embedded = measure_embeddings(table, rows, clock)
+        predictions.append({"what": "network with embeddings", "rows": rows, **embedded})
+        print(predictions[-1], flush=True)
     for name in (*SHIPPED, *TABLES):
         data = load_rows(name, options.data)
         for rows in CALLS:
-            summary = measure_files(data, table_file, rows, clock)
+            summary = measure_files(data, table_file, rows, clock, (0,))
             predictions.append({"what": f"file for {name}", "rows": rows, **summary})
             print(predictions[-1], flush=True)
+            if name not in SHIPPED:  # too few rows to embed numbers
+                embedded = measure_files(data, table_file, rows, clock, DIMENSIONS)
+                what = f"file for {name}, with embeddings"
+                predictions.append({"what": what, "rows": rows, **embedded})
+                print(predictions[-1], flush=True)
             if rows == 1:
                 searches += search_with_limits(name, data, table_file, summary["overhead_us"])
     facts |= {"predictions": predictions, "promises": searches}

@@ -99,6 +99,26 @@ def test_a_search_keeps_its_limit_and_shows_it(
     assert tomllib.loads(Path("run/config.toml").read_text())["plan"]["latency"]["machine"]
 
 
+def test_a_search_with_numeric_embeddings_keeps_its_limit_and_is_resumed(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(Path("good.csv"), make_columns())
+    Path("device.json").write_text(make_latency_table().to_json())
+    search = ["search", "good.csv", "--target", "kind", "--drop", "value", "--out", "run"]
+    options = ["--latency-table", "device.json", "--numeric-dimensions", "1,2", "--knots", "4"]
+    limit = ["--max-latency-us", "70", "--time", "0.1", "--candidates", "1"]
+    assert run([*search, *options, *limit]) == 0
+    first = json.loads(Path("run/result.json").read_text())
+    assert first["architecture"].startswith(("d1-", "d2-"))
+    assert first["costs"]["latency_us"]["value"] <= 70
+    saved = tomllib.loads(Path("run/config.toml").read_text())["plan"]["latency"]["latency_us"]
+    assert set(saved["embedding_us"]) == {"1", "2"}
+    Path("run/result.json").unlink()
+    assert run(["resume", "run"]) == 0
+    again = json.loads(Path("run/result.json").read_text())
+    assert again | {"timings": first["timings"]} == first
+
+
 @pytest.mark.slow
 def test_a_machine_that_was_not_measured_is_measured_first(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
