@@ -17,6 +17,12 @@ from tabnas.results._diagnostics import (
     ReliabilityBin,
     Residuals,
 )
+from tabnas.results._numeric_curves import (
+    MAX_CURVE_DIMENSIONS,
+    MAX_CURVE_KNOTS,
+    MAX_CURVES,
+    NumericCurve,
+)
 from tabnas.results._run import (
     RESULT_FORMAT,
     BoostedTreesSummary,
@@ -40,6 +46,9 @@ from tabnas.results._tradeoff import (
 )
 
 __all__ = [
+    "MAX_CURVES",
+    "MAX_CURVE_DIMENSIONS",
+    "MAX_CURVE_KNOTS",
     "RESULT_FORMAT",
     "TRADEOFF_FORMAT",
     "BoostedTreesSummary",
@@ -51,6 +60,7 @@ __all__ = [
     "Histogram",
     "Importance",
     "LimitEffect",
+    "NumericCurve",
     "PlanSummary",
     "Reliability",
     "ReliabilityBin",

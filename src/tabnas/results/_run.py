@@ -19,6 +19,7 @@ from tabnas.results._fields import (
     Width,
     check_format,
 )
+from tabnas.results._numeric_curves import MAX_CURVES, NumericCurve
 from tabnas.results._scores import CostUse, Scores
 from tabnas.space import Architecture
 
@@ -137,6 +138,10 @@ class PlanSummary:
         """Return the number of inputs of a network, with its numeric embeddings."""
         return self.inputs + architecture.dimension * self.embedded_columns
 
+    def numeric_embedding_parameters(self, architecture: Architecture) -> int:
+        """Return the number of parameters of a network's numeric embeddings."""
+        return architecture.dimension * self.knots
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
@@ -154,6 +159,7 @@ class RunResult:
     scores: Mapping[str, Scores]  # on test rows: "network", "trivial", "boosted trees"
     boosted_trees: BoostedTreesSummary | None
     diagnostics: Diagnostics | None
+    numeric_curves: Annotated[tuple[NumericCurve, ...], MaxLength(MAX_CURVES)] = ()
     notes: tuple[str, ...]
     candidates: Annotated[tuple[CandidateResult, ...], MaxLength(MAX_CANDIDATES)]  # best first
     chosen_by: str  # what candidates were compared by

@@ -65,7 +65,8 @@ class TradeoffResult:
     models: Annotated[tuple[TradeoffModel, ...], MaxLength(MAX_MODELS)]  # by increasing limit
     references: Mapping[str, Scores]  # on test rows: "trivial", "boosted trees"
     rows: RowCounts
-    inputs: Width
+    inputs: Width  # without numeric embeddings
+    embedded_columns: Count = 0
     outputs: Width
     chosen_by: str
     seed: Annotated[int, Bounds(ge=0, le=MAX_NUMBER)]
@@ -113,6 +114,10 @@ class TradeoffResult:
     def phase_seconds(self) -> dict[str, float]:
         """The seconds that each phase took."""
         return {n: t for n, t in self.timings.items() if not n.startswith(MEASURED_PREFIX)}
+
+    def input_width(self, architecture: Architecture) -> int:
+        """Return the number of inputs of a network, with its numeric embeddings."""
+        return self.inputs + architecture.dimension * self.embedded_columns
 
     def used(self, model: TradeoffModel) -> float:
         """Return how much of the varied cost a network uses."""

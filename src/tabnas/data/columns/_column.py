@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tabnas.data._kinds import Kind
 from tabnas.data._number_text import DECIMAL_MARKS
 from tabnas.decoding import DecodeWith, decode, describe_value
+from tabnas.types import FloatArray
 
 Float32Array = NDArray[np.float32]
 Int32Array = NDArray[np.int32]
@@ -67,6 +68,13 @@ class FittedColumn(ABC):
     @abstractmethod
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
         """Write the column's values to `numeric`, [rows, features], or to `codes`, [rows]."""
+
+    def invert(self, feature: int, encoded: FloatArray) -> FloatArray:
+        """Return the values that a numeric feature was encoded from, in the column's own units.
+
+        Features without units, like sines and marks of missing values, are returned as they are.
+        """
+        return encoded
 
     @abstractmethod
     def describe(self) -> str:

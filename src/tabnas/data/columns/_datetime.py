@@ -90,6 +90,10 @@ class DatetimeColumn(FittedColumn):
             waves += [np.sin(angle), np.cos(angle)]
         return waves
 
+    def invert(self, feature: int, encoded: FloatArray) -> FloatArray:
+        """Return the seconds since 1970 of the scaled time; sines and cosines as they are."""
+        return encoded if feature else DAY * (encoded * self.scale + self.center)
+
     def describe(self) -> str:
         text = "the time, scaled"
         if self.cycles:

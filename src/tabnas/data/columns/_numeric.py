@@ -24,6 +24,7 @@ from tabnas.types import FloatArray, Scaling
 """How numbers are scaled: by quartiles and softly clipped, by mean and deviation, or not."""
 NORMAL_QUARTILES = 1.349  # the distance between a normal variable's quartiles, in deviations
 SMOOTH_LIMIT = 4.0  # robustly scaled values approach it and never pass it
+MAX_SMOOTH_SHARE = 1 - 2.0**-25  # of the limit; nearer to it, a float32 is the limit itself
 FAR = 1e9  # beyond it a scaled value is at the limit anyway, and its square could overflow
 
 
@@ -102,6 +103,16 @@ class NumericColumn(FittedColumn):
         if self.scaling == "robust":
             scaled /= np.sqrt(1 + (scaled / SMOOTH_LIMIT) ** 2)
         return scaled
+
+    def invert(self, feature: int, encoded: FloatArray) -> FloatArray:
+        if feature or self.scaling == "none":
+            return encoded
+        scaled = encoded
+        if self.scaling == "robust":
+            share = np.clip(encoded / SMOOTH_LIMIT, -MAX_SMOOTH_SHARE, MAX_SMOOTH_SHARE)
+            scaled = encoded / np.sqrt(1 - share**2)
+        with np.errstate(over="ignore"):
+            return scaled * self.scale + self.center
 
     def describe(self) -> str:
         text = {

@@ -17,6 +17,7 @@ from tabnas.results import (
     TargetSummary,
 )
 from tabnas.runs._pipeline import FinishedRun
+from tabnas.runs.evaluation._numeric_curves import read_numeric_curves
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._wider_steps import list_wider_steps
@@ -39,6 +40,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         if boosted is None
         else BoostedTreesSummary(boosted.trees, boosted.nodes, boosted.rows),
         diagnostics=finished.diagnostics,
+        numeric_curves=read_numeric_curves(finished.model, finished.diagnostics),
         notes=tuple(finished.notes),
         candidates=tuple(
             CandidateResult(

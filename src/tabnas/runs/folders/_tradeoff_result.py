@@ -24,6 +24,7 @@ def build_tradeoff_result(
     """Return the result of a trade-off, as people and programs read it."""
     first = finished_runs[0]
     metric, loosest = first.metric, finished_runs[-1].plan.feasible.space
+    embeddings = loosest.numeric_embeddings
     costs = [costs_with_limits(finished) for finished in finished_runs]
     optimal = is_pareto_optimal(
         [use[tradeoff.cost].value for use in costs],
@@ -59,6 +60,7 @@ def build_tradeoff_result(
         references={name: one for name, one in first.scores.items() if name != "network"},
         rows=count_rows(first.data),
         inputs=loosest.inputs,
+        embedded_columns=0 if embeddings is None else embeddings.columns,
         outputs=loosest.outputs,
         chosen_by=chosen_by(first.plan),
         seed=first.settings.seed,
