@@ -110,7 +110,11 @@ def build_sections(result: RunResult, history: Sequence[Snapshot]) -> list[Secti
             ],
         ),
         Section("trust", "How far to trust it", errors),
-        Section("columns", "The columns", [figures.draw_importance(result)]),
+        Section(
+            "columns",
+            "The columns",
+            [figures.draw_importance(result), *figures.draw_numeric_curves(result)],
+        ),
     ]
 
 

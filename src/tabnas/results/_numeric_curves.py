@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from tabnas.decoding import MaxLength
@@ -18,21 +17,20 @@ MAX_CURVE_DIMENSIONS = 4
 class NumericCurve:
     """The embedding of a numeric feature, as it was learned: its outputs at every knot.
 
-    Between two knots an output is interpolated, linearly in the encoded value.
+    Between two knots the outputs are interpolated.
     """
 
     column: str
     feature: str  # the name of the column, or what is derived from it, like "day week sine"
     unit: Literal["number", "time"]  # a time is in seconds since 1970
     knots: Annotated[tuple[Real, ...], MaxLength(MAX_CURVE_KNOTS)]  # in units of the column
-    positions: tuple[Real, ...]  # the encoded values of the knots
     outputs: Annotated[tuple[tuple[Real, ...], ...], MaxLength(MAX_CURVE_DIMENSIONS)]  # [d, knots]
 
     def __post_init__(self) -> None:
-        lengths = {len(self.knots), len(self.positions), *map(len, self.outputs)}
-        if len(lengths) > 1 or len(self.knots) < 2:
-            raise ValueError("knots, positions and each dimension must be as many, and at least 2")
-        if not self.outputs:
-            raise ValueError("outputs must have at least one dimension")
-        if not all(low < high for low, high in pairwise(self.positions)):
-            raise ValueError("positions must ascend")
+        if len(self.knots) < 2:
+            raise ValueError(f"knots must be at least 2, got {len(self.knots)}")
+        if not self.outputs or any(len(row) != len(self.knots) for row in self.outputs):
+            raise ValueError(
+                f"outputs must be at least one dimension of {len(self.knots)} numbers, one for "
+                "each knot"
+            )

@@ -11,6 +11,7 @@ from tabnas.report.figures._importance import draw_importance
 from tabnas.report.figures._limits import draw_limits
 from tabnas.report.figures._network import draw_network
 from tabnas.report.figures._networks import draw_networks
+from tabnas.report.figures._numeric_curves import draw_numeric_curves
 from tabnas.report.figures._one_shot_calibration import draw_one_shot_calibration
 from tabnas.report.figures._quality import draw_quality
 from tabnas.report.figures._reliability import draw_reliability
@@ -27,6 +28,7 @@ __all__ = [
     "draw_limits",
     "draw_network",
     "draw_networks",
+    "draw_numeric_curves",
     "draw_one_shot_calibration",
     "draw_quality",
     "draw_reliability",

@@ -22,7 +22,7 @@ from tabnas.types import FloatArray
 
 MAX_VALUE = 1e300
 """Larger values cannot be drawn to a scale."""
-POSITION_DIGITS, OUTPUT_DIGITS = 9, 6
+DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,8 @@ def _read_curve(feature: _Feature, table: FloatArray) -> NumericCurve:
         feature=feature.column.features[feature.index],
         unit="time" if is_time else "number",
         knots=tuple(map(float, map(round, values))) if is_time else tuple(values),
-        positions=tuple(_round(x, POSITION_DIGITS) for x in feature.knots[places]),
         outputs=tuple(
-            tuple(_round(y, OUTPUT_DIGITS) for y in row[feature.first + places]) for row in table
+            tuple(float(f"{y:.{DIGITS}g}") for y in row[feature.first + places]) for row in table
         ),
     )
 
@@ -117,7 +116,3 @@ def shortest_between(low: float, high: float) -> float:
         if low <= value <= high and isfinite(value):
             return value
     return middle
-
-
-def _round(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
