@@ -28,6 +28,7 @@ TO_FILL_IN = "**To fill in:**"
 EXPORT = "tabnas export . model.onnx"
 MAX_COLUMNS = 500
 MAX_IMPORTANCES = 10
+PAPER = "https://arxiv.org/abs/2203.05556"
 TASKS = {
     "binary": "one of two classes",
     "multiclass": "one of several classes",
@@ -62,7 +63,7 @@ def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
 
 
 def _describe_model(result: RunResult) -> str:
-    plan = result.plan
+    plan, inputs = result.plan, result.plan.input_width(result.architecture)
     embedded = (
         f", {plan.embedding_parameters:,} of its parameters in embeddings of categories"
         if plan.embedding_parameters
@@ -80,13 +81,34 @@ def _describe_model(result: RunResult) -> str:
     return "\n\n".join(
         [
             f"{escape(format_headline(result))} {escape(format_main_scores(result))}",
-            f"A feed-forward network with {format_count(plan.inputs, 'input')} and "
+            f"A feed-forward network with {format_count(inputs, 'input')} and "
             f"{format_count(plan.outputs, 'output')}{embedded}, found and trained by tabnas "
             f"{escape(result.versions.get('tabnas', ''))}.",
+            *_describe_numeric_embeddings(result),
             table(["Cost", "Value", "Limit", "Share"], rows),
             "Every limit holds." if result.is_within_limits else "**A limit does not hold.**",
         ]
     )
+
+
+def _describe_numeric_embeddings(result: RunResult) -> list[str]:
+    """Say how numbers are embedded, in a paragraph, if the network embeds them."""
+    plan, architecture = result.plan, result.architecture
+    if not architecture.dimension or not plan.embedded_columns:
+        return []
+    columns = format_count(plan.embedded_columns, "numeric column")
+    which = f"each of the {columns}" if plan.embedded_columns > 1 else "the numeric column"
+    numbers = format_count(architecture.dimension, "learned number")
+    per_column = round(plan.knots / plan.embedded_columns)
+    about = "" if per_column * plan.embedded_columns == plan.knots else "about "
+    parameters = format_count(plan.numeric_embedding_parameters(architecture), "parameter")
+    return [
+        f"Besides its value, {which} is read as {numbers} between {about}{per_column:,} knots: "
+        "piecewise-linear embeddings (Gorishniy et al. 2022, "
+        f"[On Embeddings for Numerical Features in Tabular Deep Learning]({PAPER})), "
+        f"{parameters} in all. The d{architecture.dimension} at the beginning of the network's "
+        "name stands for it."
+    ]
 
 
 def _describe_use(result: RunResult) -> str:
@@ -253,9 +275,10 @@ def _describe_training(result: RunResult) -> str:
         if plan.feasible is None
         else f"{format_count(plan.feasible, 'network')} within the limits"
     )
+    what = "widths and dimensions" if plan.dimensions else "widths"
     return (
         f"The weights that {networks} share were trained for "
-        f"{format_count(plan.search_epochs, 'epoch')} together with a policy over widths, which "
+        f"{format_count(plan.search_epochs, 'epoch')} together with a policy over {what}, which "
         "learned where good networks within the limits are. The "
         f"{format_count(n_candidates, 'candidate')} of the search "
         f"{'was' if n_candidates == 1 else 'were'} trained stand-alone for up to "

@@ -25,7 +25,7 @@ from tabnas.report import figures
 from tabnas.report._commands import PREDICT, decode_config, repeat_run, use_in_python
 from tabnas.report._figure import Figure, Table
 from tabnas.report._template import fill_template
-from tabnas.results import RunResult, Score, Snapshot
+from tabnas.results import PlanSummary, RunResult, Score, Snapshot
 
 TEMPLATE = "page.html"
 MAX_COLUMNS = 2_000
@@ -123,6 +123,8 @@ def format_headline(result: RunResult) -> str:
     depth = result.architecture.depth
     kind = (
         "A linear network"
+        if not depth and not result.architecture.dimension
+        else f"A network without hidden layers, {result.architecture},"
         if not depth
         else f"A network of {format_count(depth, 'hidden layer')}, {result.architecture},"
         if depth <= 8
@@ -183,6 +185,7 @@ def work_table(result: RunResult) -> Table:
     spent = [f"{name} {format_duration(t)}" for name, t in result.phase_seconds.items()]
     rows = [
         ["Rows", str(result.rows)],
+        *([["Input layer", format_input_layer(plan)]] if plan.dimensions else []),
         ["Search", f"{epochs}, batches of {plan.batch_size:,} rows"],
         [
             "Candidates",
@@ -199,6 +202,16 @@ def work_table(result: RunResult) -> Table:
         ["Time", ", ".join(spent)],
     ]
     return Table(title="The work in numbers", headings=["", ""], rows=rows)
+
+
+def format_input_layer(plan: PlanSummary) -> str:
+    """Return the candidates of the input layer: which dimensions, of how many columns and knots."""
+    dimensions = join_words([f"{dimension:,}" for dimension in plan.dimensions])
+    columns = format_count(plan.embedded_columns, "numeric column")
+    noun = "dimension" if len(plan.dimensions) == 1 else "dimensions"
+    return (
+        f"embeddings of {columns}, {noun} {dimensions}, {format_count(plan.knots, 'knot')} in all"
+    )
 
 
 def _final_weights(result: RunResult) -> str:

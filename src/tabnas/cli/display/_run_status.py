@@ -105,27 +105,31 @@ def _draw_search(status: RunStatus, now: Snapshot) -> Table:
 
 
 def _draw_layers(status: RunStatus, now: Snapshot) -> Table:
-    """Draw the most probable widths of each layer."""
+    """Draw the most probable dimensions of the input layer, if any, and widths of the others."""
     grid = _make_grid(LABEL_WIDTH, 19, 19)
-    for layer, (widths, probabilities) in enumerate(
-        zip(status.layers[:MAX_LAYERS], now.probabilities, strict=False), start=1
-    ):
+    layers = zip(status.layers[:MAX_LAYERS], now.probabilities, strict=False)
+    for layer, (candidates, probabilities) in enumerate(layers, start=not status.dimensions):
         pairs = sorted(
-            zip(probabilities, widths, strict=True), key=lambda pair: (-pair[0], pair[1])
+            zip(probabilities, candidates, strict=True), key=lambda pair: (-pair[0], pair[1])
         )
-        cells = [_draw_width(width, probability) for probability, width in pairs[:MAX_WIDTHS]]
-        grid.add_row(Text(f"layer {layer}", style="dim"), *cells)
+        names = [f"{width}" if width else "none" for _, width in pairs]
+        if not layer:
+            names = [f"d{dimension}" for _, dimension in pairs]
+        cells = [
+            _draw_candidate(name, probability)
+            for name, (probability, _) in zip(names[:MAX_WIDTHS], pairs, strict=False)
+        ]
+        grid.add_row(Text(f"layer {layer}" if layer else "input", style="dim"), *cells)
     left = len(status.layers) - MAX_LAYERS
     if left > 0:
         grid.add_row(Text(f"and {left} more", style="dim"))
     return grid
 
 
-def _draw_width(width: int, probability: float) -> Text:
-    name = f"{width:>4}" if width else "none"
+def _draw_candidate(name: str, probability: float) -> Text:
     bar = draw_bar(probability, PROBABILITY_BAR_WIDTH)
     return Text.assemble(
-        f"{name} ",
+        f"{name:>4} ",
         (f"{bar:<{PROBABILITY_BAR_WIDTH}}", "cyan"),
         f"{format_fixed_percent(probability):>5}",
     )

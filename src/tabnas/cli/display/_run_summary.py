@@ -24,6 +24,7 @@ from tabnas.formatting import (
 )
 from tabnas.results import CostUse, RunResult, Scores
 from tabnas.runs import PlannedRun, PlannedTradeoff, estimate_network_bytes
+from tabnas.space import SearchSpace
 
 MAX_NOTE_LENGTH = 500
 MAX_ARCHITECTURE_LENGTH = 200
@@ -53,6 +54,7 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "network_bytes": estimate_network_bytes(feasible.space, data.task, plan.optimizer),
         "columns": data.encoder.describe(),
         "limits": {limit.cost.name: limit.upper for limit in feasible.budget.limits},
+        "numeric_embeddings": _describe_numeric_embeddings(feasible.space),
         "widths": [list(layer) for layer in feasible.space.widths],
         "architectures": feasible.space.size,
         "feasible": feasible.count() if feasible.is_exact else None,
@@ -64,6 +66,17 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "candidates": plan.candidates,
         "folds": plan.folds,
         "seconds": {name: round(value, 1) for name, value in plan.estimated_seconds.items()},
+    }
+
+
+def _describe_numeric_embeddings(space: SearchSpace) -> dict[str, Any] | None:
+    embeddings = space.numeric_embeddings
+    if embeddings is None:
+        return None
+    return {
+        "dimensions": list(embeddings.dimensions),
+        "columns": embeddings.columns,
+        "knots": embeddings.knots,
     }
 
 
@@ -104,6 +117,9 @@ def print_planned(console: Console, facts: dict[str, Any]) -> None:
         limits = ", ".join(f"{limit:,}" for limit in tradeoff["limits"])
         table.add_row("limits", f"{tradeoff['cost']} <= {limits}; below, the plan of the loosest")
     table.add_row("limit", format_limits(facts["limits"]))
+    embeddings = facts["numeric_embeddings"]
+    if embeddings is not None:
+        table.add_row("input", _format_numeric_embeddings(embeddings))
     for layer, widths in enumerate(facts["widths"], start=1):
         table.add_row(f"layer {layer}", _format_widths(widths))
     feasible = facts["feasible"]
@@ -126,6 +142,12 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
         "architecture",
         safe_text(result.architecture, "bold", max_length=MAX_ARCHITECTURE_LENGTH),
     )
+    if result.architecture.dimension:
+        columns = format_count(result.plan.embedded_columns, "numeric column")
+        numbers = format_count(result.architecture.dimension, "learned number")
+        meaning = f"d{result.architecture.dimension}: {columns} read as {numbers}"
+        each = " each" if result.plan.embedded_columns > 1 else ""
+        table.add_row("", f"{meaning}{each}, then the hidden layers")
     for name, cost in result.costs.items():
         table.add_row(
             safe_text(name),
@@ -228,6 +250,19 @@ def _print_limit_effects(console: Console, result: RunResult) -> None:
         table.add_row(names.get(factor, f"{factor:g} times the limit"), loss, network)
     console.print(table)
     console.print()
+
+
+def _format_numeric_embeddings(embeddings: Mapping[str, Any]) -> str:
+    """Format the candidates of the input layer, and what is embedded."""
+    dimensions = embeddings["dimensions"]
+    present = [f"{dimension:,}" for dimension in dimensions if dimension]
+    columns = format_count(embeddings["columns"], "numeric column")
+    knots = format_count(embeddings["knots"], "knot")
+    if not present:
+        return f"numbers as they are  ({columns})"
+    absent = "numbers as they are, or " if 0 in dimensions else ""
+    noun = "dimension" if len(present) == 1 else "dimensions"
+    return f"{absent}embedded in {', '.join(present)} {noun}  ({columns}, {knots})"
 
 
 def _format_widths(widths: list[int]) -> str:

@@ -1,12 +1,13 @@
-"""The probabilities of the widths of each layer over the search, as heat maps."""
+"""The probabilities of each layer's candidates over the search, as heat maps."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log
 
-from tabnas.formatting import format_count, format_percent
+from tabnas.formatting import capitalize_first, format_count, format_percent
 from tabnas.report._chart import WIDTH
 from tabnas.report._figure import Figure
 from tabnas.report._svg import Drawing
@@ -30,21 +31,25 @@ MAX_COLUMNS, MAX_COLUMNS_OF_MANY_LAYERS = 100, 40
 
 
 def draw_heat_maps(result: RunResult, history: Sequence[Snapshot]) -> Figure:
-    """Draw a heat map for each layer: time to the right, widths upwards, darker is likelier."""
+    """Draw a heat map for each layer: time to the right, widths upwards, darker is likelier.
+
+    The first is the input layer with its dimensions, if numbers are embedded.
+    """
     title = "What the search preferred"
-    widths = result.plan.layers[:MAX_DRAWN]
+    layers = _list_layers(result)[:MAX_DRAWN]
     fitting = [s for s in history if _fits(s, result.plan.layers)]
-    if not fitting or not widths:
+    if not fitting or not layers:
         why = "There is no record of the search, so its course cannot be drawn."
         return Figure(key="preferences", title=title, paragraphs=[why])
-    columns = MAX_COLUMNS if len(widths) <= FEW_LAYERS else MAX_COLUMNS_OF_MANY_LAYERS
+    columns = MAX_COLUMNS if len(layers) <= FEW_LAYERS else MAX_COLUMNS_OF_MANY_LAYERS
     snapshots = fitting[:: -(-len(fitting) // columns)]
     levels = choose_levels(snapshots)
     drawings = [
-        _draw_layer(snapshots, levels, k, layer, _chosen_width(result, k))
-        for k, layer in enumerate(widths)
+        _draw_layer([s.probabilities[k] for s in snapshots], levels, layer)
+        for k, layer in enumerate(layers)
     ]
-    shown, folded = drawings[:MAX_SHOWN], drawings[MAX_SHOWN:]
+    n_shown = MAX_SHOWN + bool(result.plan.dimensions)
+    shown, folded = drawings[:n_shown], drawings[n_shown:]
     return Figure(
         key="preferences",
         title=title,
@@ -59,10 +64,37 @@ def _fits(snapshot: Snapshot, widths: Sequence[Sequence[int]]) -> bool:
     return list(map(len, snapshot.probabilities)) == list(map(len, widths))
 
 
-def _chosen_width(result: RunResult, layer: int) -> int:
-    """Return the width of a layer of the model; 0 if the layer is absent."""
-    widths = result.architecture.widths
-    return widths[layer] if layer < len(widths) else 0
+@dataclass(frozen=True)
+class _Layer:
+    """A layer of the search space: its candidates, and the one that the model has."""
+
+    name: str
+    quantity: str  # "dimension" of the input layer, or "width"
+    candidates: Sequence[int]
+    chosen: int
+
+    def format(self, candidate: int) -> str:
+        """Format a candidate; a hidden layer of width 0 is absent."""
+        return f"{candidate:,}" if candidate or self.quantity == "dimension" else "none"
+
+    @property
+    def choice(self) -> str:
+        """What the model has, in words."""
+        if self.quantity == "width" and not self.chosen:
+            return "left out"
+        return f"{self.quantity} {self.chosen:,}"
+
+
+def _list_layers(result: RunResult) -> list[_Layer]:
+    """Return the layers of the search space, the input first if numbers are embedded."""
+    plan, architecture = result.plan, result.architecture
+    layers = []
+    if plan.dimensions:
+        layers.append(_Layer("input", "dimension", plan.dimensions, architecture.dimension))
+    for k, widths in enumerate(plan.widths):
+        chosen = architecture.widths[k] if k < architecture.depth else 0
+        layers.append(_Layer(f"layer {k + 1}", "width", widths, chosen))
+    return layers
 
 
 def choose_levels(snapshots: Sequence[Snapshot]) -> list[float]:
@@ -82,38 +114,40 @@ def choose_levels(snapshots: Sequence[Snapshot]) -> list[float]:
 
 
 def _draw_layer(
-    snapshots: Sequence[Snapshot],
-    bounds: Sequence[float],
-    k: int,
-    widths: Sequence[int],
-    chosen: int,
+    course: Sequence[Sequence[float]], bounds: Sequence[float], layer: _Layer
 ) -> Drawing:
-    row = min(MAX_ROW_HEIGHT, MAX_HEIGHT / max(1, len(widths)))
-    bottom = HEAD + row * len(widths)
-    choice = f"width {chosen}" if chosen else "left out"
-    last = snapshots[-1].probabilities[k]
-    likeliest = max(range(len(widths)), key=lambda j: last[j], default=0)
-    about = f"In the end the most likely width is {widths[likeliest]}; the model has {choice}."
-    drawing = Drawing(WIDTH, bottom + FOOT, f"Layer {k + 1}: probability of widths", about)
-    drawing.text(0, 15, f"layer {k + 1}", "strong")
-    drawing.text(WIDTH, 15, f"chosen: {choice}", "label", "end")
+    """Draw the course of the probabilities of one layer, [snapshots, candidates]."""
+    candidates, quantity = layer.candidates, layer.quantity
+    row = min(MAX_ROW_HEIGHT, MAX_HEIGHT / max(1, len(candidates)))
+    bottom = HEAD + row * len(candidates)
+    likeliest = max(range(len(candidates)), key=lambda j: course[-1][j], default=0)
+    about = (
+        f"In the end the most likely {quantity} is {layer.format(candidates[likeliest])}; the "
+        f"model has {layer.choice}."
+    )
+    title = f"{capitalize_first(layer.name)}: probability of {quantity}s"
+    drawing = Drawing(WIDTH, bottom + FOOT, title, about)
+    drawing.text(0, 15, layer.name, "strong")
+    if quantity == "dimension":
+        drawing.text(LEFT, 15, "dimension of the numeric embeddings", "small")
+    drawing.text(WIDTH, 15, f"chosen: {layer.choice}", "label", "end")
     drawing.rect(LEFT, HEAD, RIGHT - LEFT, bottom - HEAD, "heat0")
-    column = (RIGHT - LEFT) / len(snapshots)
+    column = (RIGHT - LEFT) / len(course)
     shades: list[list[tuple[float, float, float, float]]] = [[] for _ in range(SHADES)]
-    for j in range(len(widths)):
-        levels = [bisect_right(bounds, s.probabilities[k][j]) for s in snapshots]
+    for j in range(len(candidates)):
+        levels = [bisect_right(bounds, probabilities[j]) for probabilities in course]
         for start, end, level in _runs(levels):
             box = (LEFT + start * column, bottom - (j + 1) * row, (end - start) * column, row)
             shades[level].append(box)
     for level, boxes in enumerate(shades[1:], start=1):
         drawing.bars(boxes, f"heat{level}")
     every = max(1, round(MIN_LABEL_HEIGHT / row + 0.4))
-    for j, width in enumerate(widths):
+    for j, candidate in enumerate(candidates):
         base = bottom - (j + 0.5) * row + 3.5
-        if width == chosen:
-            drawing.text(RIGHT + 5, base, f"◂ {width or 'none'}", "small-strong")
+        if candidate == layer.chosen:
+            drawing.text(RIGHT + 5, base, f"◂ {layer.format(candidate)}", "small-strong")
         if j % every == 0:
-            drawing.text(LEFT - 5, base, f"{width:,}" if width else "none", "small", "end")
+            drawing.text(LEFT - 5, base, layer.format(candidate), "small", "end")
     for share in (0.0, 0.5, 1.0):
         x = LEFT + share * (RIGHT - LEFT)
         drawing.text(x, bottom + 15, f"{share:.0%}".replace("%", " %"), "small", "middle")
@@ -148,11 +182,15 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
     space = f"{format_count(plan.architectures, 'network')} to choose from"
     if plan.feasible is not None:
         space += f", of which {format_count(plan.feasible, 'keeps', 'keep')} every limit"
+    what, rows = "every width of every layer", "every row is a width"
+    if plan.dimensions:
+        what = f"every dimension of the numeric embeddings (the input) and {what}"
+        rows = "every row is a dimension or a width"
     paragraphs = [
-        f"There were {space}. The policy of the search has a probability for every width of every "
-        "layer. Networks are sampled from it, and good ones become more likely.",
-        "The search goes from left to right; every row is a width, and darker is more likely. The "
-        "mark at the right is the width of the model.",
+        f"There were {space}. The policy of the search has a probability for {what}. Networks are "
+        "sampled from it, and good ones become more likely.",
+        f"The search goes from left to right; {rows}, and darker is more likely. The mark at the right "
+        "is what the model has.",
     ]
     frozen = [s.progress for s in snapshots if s.quality is None]
     if frozen and len(frozen) < len(snapshots):
@@ -160,9 +198,10 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
             f"Up to {format_percent(max(frozen))} only weights are trained, and the probabilities "
             "stay as they are at the start."
         )
+    quantity = "dimension and width" if plan.dimensions else "width"
     if _differs_from_policy(result, snapshots[-1]):
         paragraphs.append(
-            "Not every width of the model is the most likely one: candidates also come from the "
+            f"Not every {quantity} of the model is the most likely one: candidates also come from the "
             "qualities that were seen, and the best of them, trained stand-alone, became the model."
         )
     if len(plan.layers) > MAX_DRAWN:
@@ -171,10 +210,9 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
 
 
 def _differs_from_policy(result: RunResult, last: Snapshot) -> bool:
-    """Return whether a layer of the model has another width than the policy's most likely one."""
-    layers = zip(result.plan.layers, last.probabilities, strict=True)
-    for k, (widths, probabilities) in enumerate(layers):
-        chosen = _chosen_width(result, k)
-        if chosen in widths and probabilities[widths.index(chosen)] < max(probabilities):
+    """Return whether a layer of the model is another than the policy's most likely one."""
+    for layer, probabilities in zip(_list_layers(result), last.probabilities, strict=True):
+        candidates, chosen = layer.candidates, layer.chosen
+        if chosen in candidates and probabilities[candidates.index(chosen)] < max(probabilities):
             return True
     return False

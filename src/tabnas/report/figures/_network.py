@@ -25,7 +25,9 @@ def draw_network(result: RunResult) -> Figure:
     sizes = [plan.input_width(result.architecture), *result.architecture.widths, plan.outputs]
     names = ["inputs", *(f"layer {k}" for k in range(1, len(sizes) - 1)), "outputs"]
     about = ", ".join(f"{name}: {size:,}" for name, size in zip(names, sizes, strict=True))
-    drawing = Drawing(WIDTH, TOP + MAX_HEIGHT + 44, "The network to scale", f"{about}.")
+    embedded = sizes[0] - plan.inputs  # inputs that are numeric embeddings
+    foot = 62 if embedded else 44
+    drawing = Drawing(WIDTH, TOP + MAX_HEIGHT + foot, "The network to scale", f"{about}.")
     bar = max(2.0, min(16.0, 0.4 * WIDTH / len(sizes)))
     lefts = [26 + k * (WIDTH - 52 - bar) / max(1, len(sizes) - 1) for k in range(len(sizes))]
     unit = MAX_HEIGHT / max(*sizes, 1)
@@ -45,6 +47,8 @@ def draw_network(result: RunResult) -> Figure:
             centre = lefts[k] + bar / 2
             drawing.text(centre, middle - heights[k] / 2 - 8, f"{size:,}", "strong", "middle")
             drawing.text(centre, TOP + MAX_HEIGHT + 24, names[k], "tick", "middle")
+    if embedded:
+        _draw_embedded_inputs(drawing, result, lefts[0], bar, heights[0] / sizes[0], middle)
     return Figure(
         key="network", title="The network", paragraphs=_describe(result, sizes), drawings=[drawing]
     )
@@ -61,6 +65,23 @@ def _draw_layer(
         drawing.bars(gaps, "paper-fill")
 
 
+def _draw_embedded_inputs(
+    drawing: Drawing, result: RunResult, x: float, bar: float, unit: float, middle: float
+) -> None:
+    """Draw the inputs that are numeric embeddings over the lower part of the first bar."""
+    plan, dimension = result.plan, result.architecture.dimension
+    size = plan.input_width(result.architecture)
+    bottom = middle + size * unit / 2
+    top = bottom - dimension * plan.embedded_columns * unit
+    columns = f"{plan.embedded_columns:,} columns × {dimension:,}"
+    drawing.rect(x, top, bar, bottom - top, "embedded", f"numeric embeddings: {columns}")
+    gaps = [top + k * plan.embedded_columns * unit for k in range(dimension)]
+    if plan.embedded_columns * unit >= 2:
+        drawing.bars([(x, gap - 0.5, bar, 1.0) for gap in gaps], "paper-fill")
+    text = f"{plan.inputs:,} plain + {columns} embedded"
+    drawing.text(0, TOP + MAX_HEIGHT + 42, text, "tick")
+
+
 def _describe(result: RunResult, sizes: Sequence[int]) -> list[str]:
     depth = result.architecture.depth
     inputs, outputs = format_count(sizes[0], "input"), format_count(sizes[-1], "output")
@@ -71,16 +92,39 @@ def _describe(result: RunResult, sizes: Sequence[int]) -> list[str]:
         else f"No hidden layer: {inputs} straight to {outputs}. Nothing deeper did better within "
         "the limit."
     ]
+    paragraphs += _describe_input_layer(result)
     use = result.costs.get("parameters")
     weights = sum(a * b for a, b in pairwise(sizes))
-    embedded = result.plan.embedding_parameters
-    if use is not None and weights + embedded <= use.value:
-        rest = format_number(use.value - weights - embedded)
-        tables = f", {embedded:,} are embeddings of categories" if embedded else ""
+    embedded = {
+        "categories": result.plan.embedding_parameters,
+        "numbers": result.plan.numeric_embedding_parameters(result.architecture),
+    }
+    rest = 0 if use is None else use.value - weights - sum(embedded.values())
+    if use is not None and rest >= 0:
+        tables = [f", {count:,} embeddings of {name}" for name, count in embedded.items() if count]
         paragraphs.append(
             f"Of {format_number(use.value)} parameters, {weights:,} are weights between layers"
-            f"{tables}; the other {rest} belong to biases and normalisation."
+            f"{''.join(tables)}; the other {format_number(rest)} belong to biases and "
+            "normalisation."
         )
     if min(sizes) * MAX_HEIGHT / max(*sizes, 1) < MIN_HEIGHT:
         paragraphs.append("The lowest bars are drawn a little higher than to scale, to be seen.")
     return paragraphs
+
+
+def _describe_input_layer(result: RunResult) -> list[str]:
+    """Explain the numeric embeddings, and how they are written in the name of the network."""
+    plan, architecture = result.plan, result.architecture
+    if not architecture.dimension or not plan.embedded_columns:
+        return []
+    plain, columns = plan.inputs, format_count(plan.embedded_columns, "numeric column")
+    return [
+        f"{architecture} starts with d{architecture.dimension}: besides its value, each of "
+        f"{columns} is read as {format_count(architecture.dimension, 'learned number')}, the blue "
+        f"part of the inputs ({plan.embedded_columns:,} × {architecture.dimension:,}, next to "
+        f"{format_count(plain, 'plain input')}). The numbers after it are the widths of the hidden "
+        "layers."
+        if architecture.depth
+        else f"{architecture} means that, besides its value, each of {columns} is read as "
+        f"{format_count(architecture.dimension, 'learned number')}, the blue part of the inputs."
+    ]

@@ -72,6 +72,11 @@ def _draw_network(
     for k, (size, x, height) in enumerate(zip(sizes, lefts, heights, strict=True)):
         color = "muted-fill" if k in (0, len(sizes) - 1) else "main"
         drawing.rect(x, middle - height / 2, bar, height, color, f"{size:,}")
+    if sizes[0] > result.inputs:
+        share = 1 - result.inputs / sizes[0]
+        base, height = middle + heights[0] / 2, share * heights[0]
+        tooltip = f"numeric embeddings: {sizes[0] - result.inputs:,}"
+        drawing.rect(lefts[0], base - height, bar, height, "embedded", tooltip)
     for layer in model.bottlenecks:
         low, at = middle + heights[layer] / 2, lefts[layer] + bar / 2
         drawing.polygon([(at, low + 3), (at + 4, low + 10), (at - 4, low + 10)], "other")
@@ -81,7 +86,7 @@ def _draw_network(
 
 def _sizes(result: TradeoffResult, model: TradeoffModel) -> list[int]:
     """Return the widths from the inputs to the outputs."""
-    return [result.inputs, *model.architecture.widths, result.outputs]
+    return [result.input_width(model.architecture), *model.architecture.widths, result.outputs]
 
 
 def _format_limits(group: Sequence[TradeoffModel]) -> str:
@@ -102,6 +107,11 @@ def _describe(result: TradeoffResult) -> list[str]:
         "Each bar is as high as its layer has units, for all networks to the same scale; bands "
         "stand for the weights between. Inputs and outputs are grey."
     ]
+    if any(model.architecture.dimension for model in result.models):
+        paragraphs.append(
+            "In a name, d2 means that each numeric column is also read as 2 learned numbers; these "
+            "inputs are light blue. The numbers after it are the widths of the hidden layers."
+        )
     n_narrow = sum(bool(group[0].bottlenecks) for group in groups)
     if n_narrow:
         have = "has" if n_narrow == 1 else "have"

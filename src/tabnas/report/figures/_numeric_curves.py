@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from tabnas.formatting import format_count, format_number, isolate, join_words, text_width, truncate
 from tabnas.report._chart import WIDTH, Scale
@@ -88,7 +89,7 @@ def _draw_tooltips(
     bottom: float,
 ) -> None:
     """Cover the panel with strips, one around each knot, that name its value and outputs."""
-    borders = [places[0], *((a + b) / 2 for a, b in zip(places, places[1:], strict=False))]
+    borders = [places[0], *((a + b) / 2 for a, b in pairwise(places))]
     borders.append(places[-1])
     for k, label in enumerate(labels):
         outputs = join_words([format_number(row[k]) for row in curve.outputs])
@@ -146,12 +147,12 @@ def _describe(result: RunResult) -> list[str]:
         "inputs. They were learned at knots, the small ticks; between two knots they lie on a "
         "straight line. Knots are drawn at equal distances, so that ranges with many rows have "
         "most of the room. Point at a panel to read a knot.",
-        "Where a line is steep, the model tells values apart that are close together; where it is "
-        "flat, it takes them for the same. Height and sign mean nothing by themselves, since the "
-        "next layer weighs them, and every panel has its own height.",
+        "Where a line is steep, values that are close together are told apart; where it is flat, "
+        "they are read alike. Height and sign mean nothing by themselves, since the next layer "
+        "weighs them, and every panel has its own height.",
     ]
     if len(curves) < plan.embedded_columns:
         importance = result.diagnostics and result.diagnostics.importance
-        first = "most important" if importance else "first"
-        paragraphs.append(f"Drawn are the {first} {len(curves)} of {columns}.")
+        first = f"{len(curves)} most important" if importance else f"first {len(curves)}"
+        paragraphs.append(f"Drawn are the {first} of {columns}.")
     return paragraphs

@@ -16,6 +16,7 @@ from tabnas.files import refuse_links
 from tabnas.results import RunResult, Score, Snapshot
 from tabnas.runs._pipeline import PlannedRun
 from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.space import SearchSpace
 
 if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
@@ -49,7 +50,7 @@ class EventLog:
 
         refuse_links(folder, TENSORBOARD)
         self._on_progress = on_progress
-        self._layers = run.plan.feasible.space.layers
+        self._layers = _name_layers(run.plan.feasible.space)
         self._cost = run.plan.feasible.budget.limits[0].cost.name
         self._settings = _shaping(run)
         self._last = -1.0  # progress of the search
@@ -114,10 +115,13 @@ class EventLog:
             "entropy": now.entropy,
             f"most_likely_{self._cost}": now.most_likely_cost,
         }
-        layers = enumerate(zip(self._layers, now.probabilities, strict=True), start=1)
+        layers = zip(self._layers.items(), now.probabilities, strict=True)
         return [
             *_scalars("search", values),
-            *(_histogram(f"widths/layer_{k}", *layer) for k, layer in layers),
+            *(
+                _histogram(f"policy/{name}", candidates, probabilities)
+                for (name, candidates), probabilities in layers
+            ),
         ]
 
     def _add(self, step: int, *summaries: Summary) -> None:
@@ -152,6 +156,14 @@ class EventLog:
             )
 
 
+def _name_layers(space: SearchSpace) -> Mapping[str, Sequence[int]]:
+    """Return the candidates of every layer by its name, the input first if numbers are embedded."""
+    hidden = {f"layer_{k}": widths for k, widths in enumerate(space.widths, start=1)}
+    if space.numeric_embeddings is None:
+        return hidden
+    return {"input": space.numeric_embeddings.dimensions} | hidden
+
+
 def _scalars(group: str, values: Mapping[str, float | None]) -> list[Summary]:
     from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -163,7 +175,7 @@ def _scalars(group: str, values: Mapping[str, float | None]) -> list[Summary]:
 
 
 def _histogram(tag: str, widths: Sequence[int], chances: Sequence[float]) -> Summary:
-    """Return the probabilities of a layer's widths as a histogram with a bin for each width."""
+    """Return the probabilities of a layer's candidates as a histogram with a bin for each."""
     from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 
     ends = [(a + b) / 2 for a, b in pairwise(widths)]
