@@ -187,10 +187,10 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
         what = f"every dimension of the numeric embeddings (the input) and {what}"
         rows = "every row is a dimension or a width"
     paragraphs = [
-        f"There were {space}. The policy of the search has a probability for {what}. Networks are "
-        "sampled from it, and good ones become more likely.",
-        f"The search goes from left to right; {rows}, and darker is more likely. The mark at the right "
-        "is what the model has.",
+        f"There were {space}. The policy of the search has a probability for {what}. Networks "
+        "are sampled from it, and good ones become more likely.",
+        f"The search goes from left to right; {rows}, and darker is more likely. The mark at the "
+        "right is what the model has.",
     ]
     frozen = [s.progress for s in snapshots if s.quality is None]
     if frozen and len(frozen) < len(snapshots):
@@ -201,8 +201,9 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
     quantity = "dimension and width" if plan.dimensions else "width"
     if _differs_from_policy(result, snapshots[-1]):
         paragraphs.append(
-            f"Not every {quantity} of the model is the most likely one: candidates also come from the "
-            "qualities that were seen, and the best of them, trained stand-alone, became the model."
+            f"Not every {quantity} of the model is the most likely one: candidates also come from "
+            "the qualities that were seen, and the best of them, trained stand-alone, became the "
+            "model."
         )
     if len(plan.layers) > MAX_DRAWN:
         paragraphs.append(f"Only the first {MAX_DRAWN} layers are drawn.")

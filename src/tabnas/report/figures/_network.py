@@ -17,6 +17,7 @@ MIN_HEIGHT = 2.0
 """The smallest height that can be seen; lower bars are drawn with it."""
 MAX_SEPARATED_UNITS = 64
 MAX_LABELLED = 9
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def draw_network(result: RunResult) -> Figure:
@@ -60,6 +61,13 @@ def _draw_layer(
     top = middle - height / 2
     color = "muted-fill" if name in ("inputs", "outputs") else "main"
     drawing.rect(x, top, bar, height, color, f"{name}: {size:,}")
+    _draw_gaps(drawing, size, x, top, bar, height)
+
+
+def _draw_gaps(
+    drawing: Drawing, size: int, x: float, top: float, bar: float, height: float
+) -> None:
+    """Draw thin gaps between the units of a bar, if they are few."""
     if 1 < size <= MAX_SEPARATED_UNITS and height / size >= 2:
         gaps = [(x, top + k * height / size - 0.25, bar, 0.5) for k in range(1, size)]
         drawing.bars(gaps, "paper-fill")
@@ -73,11 +81,12 @@ def _draw_embedded_inputs(
     size = plan.input_width(result.architecture)
     bottom = middle + size * unit / 2
     top = bottom - dimension * plan.embedded_columns * unit
-    columns = f"{plan.embedded_columns:,} columns × {dimension:,}"
+    columns = f"{format_count(plan.embedded_columns, 'column')} {TIMES} {dimension:,}"
     drawing.rect(x, top, bar, bottom - top, "embedded", f"numeric embeddings: {columns}")
-    gaps = [top + k * plan.embedded_columns * unit for k in range(dimension)]
+    _draw_gaps(drawing, dimension * plan.embedded_columns, x, top, bar, bottom - top)
     if plan.embedded_columns * unit >= 2:
-        drawing.bars([(x, gap - 0.5, bar, 1.0) for gap in gaps], "paper-fill")
+        gaps = [top + k * plan.embedded_columns * unit for k in range(dimension)]
+        drawing.bars([(x, gap - 0.6, bar, 1.2) for gap in gaps], "paper-fill")
     text = f"{plan.inputs:,} plain + {columns} embedded"
     drawing.text(0, TOP + MAX_HEIGHT + 42, text, "tick")
 
@@ -121,7 +130,7 @@ def _describe_input_layer(result: RunResult) -> list[str]:
     return [
         f"{architecture} starts with d{architecture.dimension}: besides its value, each of "
         f"{columns} is read as {format_count(architecture.dimension, 'learned number')}, the blue "
-        f"part of the inputs ({plan.embedded_columns:,} × {architecture.dimension:,}, next to "
+        f"part of the inputs ({plan.embedded_columns:,} {TIMES} {architecture.dimension:,}, next to "
         f"{format_count(plain, 'plain input')}). The numbers after it are the widths of the hidden "
         "layers."
         if architecture.depth
