@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
+from tabnas.feasible import FeasibleSet
 from tabnas.nets import Trainer
 from tabnas.results import Snapshot
 
@@ -26,6 +27,7 @@ class Progress:
     epoch: float | None = None
     rows_per_second: float | None = None
     note: str = ""
+    feasible: FeasibleSet | None = None  # that is searched; limits of a trade-off may have several
 
 
 ProgressCallback = Callable[[Progress], None]

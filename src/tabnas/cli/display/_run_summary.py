@@ -143,11 +143,7 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
         safe_text(result.architecture, "bold", max_length=MAX_ARCHITECTURE_LENGTH),
     )
     if result.architecture.dimension:
-        columns = format_count(result.plan.embedded_columns, "numeric column")
-        numbers = format_count(result.architecture.dimension, "learned number")
-        meaning = f"d{result.architecture.dimension}: {columns} read as {numbers}"
-        each = " each" if result.plan.embedded_columns > 1 else ""
-        table.add_row("", f"{meaning}{each}, then the hidden layers")
+        table.add_row("", _explain_dimension(result))
     for name, cost in result.costs.items():
         table.add_row(
             safe_text(name),
@@ -174,6 +170,13 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
     files = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
     console.print(f"{folder}: {files}", markup=False)
     console.print(f"next: tabnas predict {folder} new.csv --out predictions.csv", markup=False)
+
+
+def _explain_dimension(result: RunResult) -> str:
+    """Explain the first part of an architecture like d2-64-16."""
+    dimension = result.architecture.dimension
+    columns = format_count(result.plan.embedded_columns, "numeric column")
+    return f"d{dimension}: each of {columns} as {format_count(dimension, 'learned number')}"
 
 
 def _format_limited_cost(name: str, cost: CostUse, result: RunResult) -> str:
@@ -254,24 +257,21 @@ def _print_limit_effects(console: Console, result: RunResult) -> None:
 
 def _format_numeric_embeddings(embeddings: Mapping[str, Any]) -> str:
     """Format the candidates of the input layer, and what is embedded."""
-    dimensions = embeddings["dimensions"]
-    present = [f"{dimension:,}" for dimension in dimensions if dimension]
+    dimensions = _join_candidates([f"{d:,}" for d in embeddings["dimensions"]])
     columns = format_count(embeddings["columns"], "numeric column")
     knots = format_count(embeddings["knots"], "knot")
-    if not present:
-        return f"numbers as they are  ({columns})"
-    absent = "numbers as they are, or " if 0 in dimensions else ""
-    noun = "dimension" if len(present) == 1 else "dimensions"
-    return f"{absent}embedded in {', '.join(present)} {noun}  ({columns}, {knots})"
+    return f"dimensions {dimensions} of {columns}  ({knots})"
 
 
 def _format_widths(widths: list[int]) -> str:
     present = [str(width) for width in widths if width]
-    text = (
-        ", ".join(present) if len(present) <= 8 else f"{present[0]}, {present[1]}, … {present[-1]}"
-    )
     absent = "absent, or " if 0 in widths else ""
-    return f"{absent}{text}  ({len(present)} widths)"
+    return f"{absent}{_join_candidates(present)}  ({len(present)} widths)"
+
+
+def _join_candidates(names: list[str]) -> str:
+    """Join the candidates of a layer: all of them, or the first and the last."""
+    return ", ".join(names) if len(names) <= 8 else f"{names[0]}, {names[1]}, … {names[-1]}"
 
 
 def _format_estimate(seconds: dict[str, float]) -> str:

@@ -126,14 +126,13 @@ def _describe_input_layer(result: RunResult) -> list[str]:
     plan, architecture = result.plan, result.architecture
     if not architecture.dimension or not plan.embedded_columns:
         return []
-    plain, columns = plan.inputs, format_count(plan.embedded_columns, "numeric column")
+    dimension = architecture.dimension
+    columns = format_count(plan.embedded_columns, "numeric column")
+    numbers = format_count(dimension, "learned number")
+    name = architecture if architecture.depth <= MAX_LABELLED else "The name of the network"
+    widths = " The numbers after it are the widths of the hidden layers."
+    widths = widths if architecture.depth else ""
     return [
-        f"{architecture} starts with d{architecture.dimension}: besides its value, each of "
-        f"{columns} is read as {format_count(architecture.dimension, 'learned number')}, the blue "
-        f"part of the inputs ({plan.embedded_columns:,} {TIMES} {architecture.dimension:,}, next to "
-        f"{format_count(plain, 'plain input')}). The numbers after it are the widths of the hidden "
-        "layers."
-        if architecture.depth
-        else f"{architecture} means that, besides its value, each of {columns} is read as "
-        f"{format_count(architecture.dimension, 'learned number')}, the blue part of the inputs."
+        f"{name} starts with d{dimension}: besides its value, each of {columns} is read as "
+        f"{numbers}, the light blue part of the inputs.{widths}"
     ]

@@ -54,7 +54,8 @@ def _draw_legend(drawing: Drawing, dimensions: int) -> None:
     for k in range(dimensions):
         left = k * WIDTH / dimensions
         drawing.line(left, 10, left + 22, 10, f"curve{k + 1}")
-        drawing.text(left + 28, 14, f"{ORDINALS[k % len(ORDINALS)]} number", "small")
+        name = ORDINALS[k % len(ORDINALS)]
+        drawing.text(left + 28, 14, name if dimensions > 2 else f"{name} number", "small")
 
 
 def _draw_panel(

@@ -11,6 +11,7 @@ from time import monotonic, time
 
 from tabnas.decoding import Count, decode, parse_json, to_builtins
 from tabnas.errors import TabNASError
+from tabnas.feasible import FeasibleSet
 from tabnas.files import atomic_write, read_file
 from tabnas.results import Snapshot
 from tabnas.runs._pipeline import PlannedRun
@@ -94,21 +95,14 @@ class StatusFile:
 
     def set_plan(self, run: PlannedRun) -> None:
         """Add what is known once the run is planned."""
-        limit = run.plan.feasible.budget.limits[0]
-        space = run.plan.feasible.space
-        embeddings = space.numeric_embeddings
-        self._status = replace(
-            self._status,
-            target=run.data.target.name,
-            cost=limit.cost.name,
-            limit=float(limit.upper),
-            widths=[list(layer) for layer in space.widths],
-            dimensions=[] if embeddings is None else list(embeddings.dimensions),
-        )
+        self._status = replace(self._status, target=run.data.target.name)
+        self._set_feasible(run.plan.feasible)
 
     def __call__(self, progress: Progress) -> None:
         """Write the status if it is due or a phase has begun, and call the other callback."""
         self._on_progress(progress)
+        if progress.feasible is not None:
+            self._set_feasible(progress.feasible)
         if progress.snapshot is not None:
             self._snapshot = progress.snapshot
             self._extend(progress.snapshot)
@@ -127,6 +121,23 @@ class StatusFile:
             snapshot=self._snapshot,
         )
         self._write()
+
+    def _set_feasible(self, feasible: FeasibleSet) -> None:
+        """Set the limit and the candidates; forget the snapshot of a search with other ones."""
+        limit, embeddings = feasible.budget.limits[0], feasible.space.numeric_embeddings
+        widths = [list(layer) for layer in feasible.space.widths]
+        dimensions = [] if embeddings is None else list(embeddings.dimensions)
+        if (widths, dimensions) != (self._status.widths, self._status.dimensions):
+            self._snapshot = None
+            self._curve.clear()
+        self._status = replace(
+            self._status,
+            cost=limit.cost.name,
+            limit=float(limit.upper),
+            widths=widths,
+            dimensions=dimensions,
+            snapshot=self._snapshot,
+        )
 
     def _extend(self, now: Snapshot) -> None:
         """Add a point to the curve, if the search has moved on far enough."""

@@ -41,6 +41,7 @@ def make_search_callback(
                 epoch=search.progress * search.settings.epochs,
                 rows_per_second=search.step * rows_per_step / (now - start),
                 note=f"skipped steps: {skipped:,}" if skipped else "",
+                feasible=search.feasible,
             )
         )
 
