@@ -12,6 +12,7 @@ from tabnas.cli.display._run_summary import MAX_ARCHITECTURE_LENGTH
 from tabnas.formatting import (
     choose_decimals,
     format_cost,
+    format_count,
     format_fixed,
     format_fixed_interval,
     shorten,
@@ -59,6 +60,10 @@ def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> Non
     console.print(table)
     if any(model.bottlenecks for model in result.models):
         console.print(f"* has a bottleneck, {BOTTLENECK_DEFINITION}", style="dim")
+    dimensions = [d for d in (model.architecture.dimension for model in result.models) if d]
+    if dimensions:
+        numbers = format_count(dimensions[0], "learned number")
+        console.print(f"d{dimensions[0]}: each numeric column as {numbers}", style="dim")
     if any(UNCLEAR in step for step in steps):
         console.print(f"{UNCLEAR} the two intervals overlap", style="dim")
     console.print()

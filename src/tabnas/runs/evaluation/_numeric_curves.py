@@ -110,6 +110,8 @@ def shortest_between(low: float, high: float) -> float:
     >>> shortest_between(36.9999987, 37.0000023), shortest_between(1211.0, 1283.0)
     (37.0, 1250.0)
     """
+    if low <= 0 <= high:
+        return 0.0
     middle = low / 2 + high / 2
     for digits in range(1, 17):
         value = float(f"{middle:.{digits}g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic, time
 
@@ -48,7 +48,7 @@ class RunStatus:
     cost: str = ""  # of the first limit
     limit: float | None = None
     widths: list[list[int]]  # candidates of each hidden layer
-    dimensions: list[int]  # candidates of the input layer, if numbers are embedded
+    dimensions: list[int] = field(default_factory=list)  # of the input layer, if it is searched
     curve: list[CurvePoint]
     snapshot: Snapshot | None = None  # the latest of the search
 
