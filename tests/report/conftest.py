@@ -104,6 +104,37 @@ def make_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
     return deepcopy(result | changes)
 
 
+def make_embedded_result(dimension: int = 2, **changes: Any) -> dict[str, Any]:
+    """Return a result.json of a search with an input layer, of a network with this dimension."""
+    result = make_result("regression")
+    result["architecture"] = f"d{dimension}-16-8" if dimension else "16-8"
+    result["plan"] |= {
+        "dimensions": [0, 1, 2, 4, 8],
+        "embedded_columns": 8,
+        "knots": 40,
+        "architectures": 135,
+    }
+    result["costs"]["parameters"] = {"value": 4_800, "limit": 5_000}
+    result["numeric_curves"] = [
+        {
+            "column": column,
+            "feature": feature,
+            "unit": unit,
+            "knots": [start + step * k for k in range(5)],
+            "outputs": [[math.sin(d + k) for k in range(5)] for d in range(min(4, dimension))],
+        }
+        for column, feature, unit, start, step in (
+            ("size", "size", "number", -0.5, 0.25),
+            ("day", "day", "time", 1.3e9, 86_400.0 * 30),
+            ("day", "day week sine", "number", -1.0, 0.5),
+        )
+    ] * bool(dimension)
+    return deepcopy(result | changes)
+
+
+EMBEDDED_LAYERS = [[0, 1, 2, 4, 8], *WIDTHS]
+
+
 def make_tradeoff(**changes: Any) -> dict[str, Any]:
     """Return a tradeoff.json with invented numbers."""
 

@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.report.conftest import make_history, make_report, make_result
+from tests.report.conftest import (
+    EMBEDDED_LAYERS,
+    make_embedded_result,
+    make_history,
+    make_report,
+    make_result,
+)
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 try:
@@ -101,10 +107,22 @@ def make_large_page() -> str:
     return make_report(result, make_history(widths))
 
 
-@pytest.fixture(scope="module", params=["binary", "regression", "many"])
+def make_embedded_page() -> str:
+    """Make a page of a network with numeric embeddings, of columns with long names."""
+    result = make_embedded_result(8)
+    for k, curve in enumerate(result["numeric_curves"]):
+        curve["feature"] = f"{'שם' * 9 if k else 'wide' * 12} {k} <b>"
+        curve["knots"] = [curve["knots"][0] + j / 7e6 for j in range(128)]
+        curve["outputs"] = [[(d + j) % 5 for j in range(128)] for d in range(4)]
+    result["numeric_curves"] *= 2
+    return make_report(result, make_history(EMBEDDED_LAYERS))
+
+
+@pytest.fixture(scope="module", params=["binary", "regression", "embedded", "many"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     kind = request.param
-    text = make_large_page() if kind == "many" else make_report(make_result(kind))
+    special = {"many": make_large_page, "embedded": make_embedded_page}
+    text = special[kind]() if kind in special else make_report(make_result(kind))
     path = tmp_path_factory.mktemp("page") / f"{kind}.html"
     path.write_text(text, encoding="utf-8")
     return path
