@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -280,10 +281,31 @@ def test_a_dry_run_writes_and_trains_nothing(
         assert facts["rows"] == {"training": 36, "validation": 12, "test": 12}
         assert 0 < facts["feasible"] < facts["architectures"]
         assert set(facts["seconds"]) == {"search", "candidates", "comparison"}
+        embeddings = facts["numeric_embeddings"]
+        assert embeddings["dimensions"] == [0, 1, 2, 4, 8]
+        assert 0 < 3 * embeddings["columns"] <= embeddings["knots"]
     else:
         assert "36 training, 12 validation, 12 test" in captured.out
         assert "3 numeric, 1 categorical, 1 datetime" in captured.out
         assert "to compare with boosted trees" in captured.out
+        assert re.search(
+            r"input +dimensions 0, 1, 2, 4, 8 of \d+ numeric columns  \(\d+ knots\)", captured.out
+        )
+        assert max(map(len, captured.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "shown"),
+    [("2", "dimensions 2 of"), ("0", None), ("0,1,2,3,4,5,6,7,8,9", "dimensions 0, 1, … 9")],
+)
+def test_a_dry_run_shows_the_input_layer(
+    dimensions: str, shown: str | None, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(here / "good.csv", make_columns())
+    arguments = ["--numeric-dimensions", dimensions, "--knots", "6", "--max-parameters", "900"]
+    assert run(["search", "good.csv", *KIND, *arguments, "--dry-run"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("input")]
+    assert [shown in line for line in lines] == ([True] if shown else [])
 
 
 def test_an_interrupted_run_leaves_nothing(

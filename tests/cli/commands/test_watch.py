@@ -107,6 +107,19 @@ def test_the_status_fits_80_columns_and_24_lines() -> None:
     ]
 
 
+def test_the_input_layer_comes_first() -> None:
+    snapshot = make_status().snapshot
+    assert snapshot is not None
+    probabilities = ((0.2, 0.3, 0.1, 0.4), *snapshot.probabilities)
+    now = Snapshot(**(vars(snapshot) | {"probabilities": probabilities, "most_likely": "d8-64"}))
+    lines = drawn(make_status(dimensions=[0, 1, 2, 8], snapshot=now)).splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [line.split() for line in lines if line.startswith(("input", "layer"))]
+    assert rows[0][::4] == ["input", "%", "%", "%"]
+    assert [word for word in rows[0] if word.startswith("d")] == ["d8", "d1", "d0"]
+    assert [row[:3] for row in rows[1:]] == [["layer", "1", "64"], ["layer", "2", "none"]]
+
+
 def test_many_layers_still_fit() -> None:
     snapshot = make_status().snapshot
     assert snapshot is not None

@@ -21,13 +21,18 @@ from tabnas.runs import (
     RunSettings,
     RunStatus,
     StatusFile,
+    TradeoffFolder,
+    execute_in_folder,
     is_locked,
+    plan_tradeoff,
     read_status,
     run_in_folder,
 )
 from tabnas.runs.folders import _status as status_module
 from tests.mutations import mutate_bytes, mutate_values
 from tests.runs.helpers import make_table
+
+SHORT = {"search_epochs": 3, "epochs": 3, "candidates": 1}
 
 
 def make_snapshot(progress: float, quality: float | None = 0.5) -> Snapshot:
@@ -85,7 +90,8 @@ def test_a_running_run_has_a_status_and_a_finished_one_has_none(
         assert status.pid == os.getpid()
         assert (status.target, status.cost, status.limit) == ("kind", "parameters", 300)
         assert status.snapshot is not None
-        assert list(map(len, status.widths)) == list(map(len, status.snapshot.probabilities))
+        assert list(map(len, status.layers)) == list(map(len, status.snapshot.probabilities))
+        assert status.dimensions[:2] == [0, 1]
         assert status.curve[0][0] == searched[0].curve[0][0]
     assert {status.phase for _, status, _ in seen} >= {"reading", "search", "candidates"}
     assert read_status(tmp_path / "run") is None
@@ -133,6 +139,24 @@ def test_a_resumed_run_keeps_the_curve_up_to_the_checkpoint(
     resumed(make_progress(0.305))
     points = [point[0] for point in read_existing_status(tmp_path).curve]
     assert points == pytest.approx([step / 50 for step in range(16)])
+
+
+def test_the_status_of_a_tradeoff_follows_each_search(tmp_path: Path, write_always: None) -> None:
+    """Limits with other knots have other spaces, which are searched one after another."""
+    data = LabelledTable.from_table(make_table(300).drop(["value", "colour"]), "kind")
+    settings = RunSettings(limits={"parameters": 3_000}, candidates=1, baselines=False)
+    tradeoff = plan_tradeoff(data, settings, [300, 3_000], saved_plan=SHORT)
+    assert len(tradeoff.groups) == 2
+    assert len({run.plan.feasible.space.layers for run in tradeoff.runs}) == 2
+    seen: list[RunStatus] = []
+    with TradeoffFolder(tmp_path / "t") as folder:
+        status = StatusFile(folder.path, lambda _: seen.append(read_existing_status(folder.path)))
+        execute_in_folder(folder, tradeoff, {"settings": settings.to_dict()}, status=status)
+    searched = [status for status in seen if status.phase == "search" and status.snapshot]
+    assert {status.limit for status in searched} == {300, 3_000}
+    for status in searched:
+        run = tradeoff.runs[tradeoff.limits.index(status.limit)]
+        assert status.layers == [list(layer) for layer in run.plan.feasible.space.layers]
 
 
 def test_a_status_that_cannot_be_written_does_not_end_the_run(
@@ -197,7 +221,7 @@ def document(tmp_path: Path) -> dict[str, Any]:
         ({"pid": "1"}, "pid must be an integer"),
         ({"curve": [[0.0]]}, "curve\\[0\\] must be a list of 4 elements"),
         ({"curve": [[0.0] * 4] * 1_000}, "at most 200"),
-        ({"widths": [[8, 16]]}, "a probability for each width"),
+        ({"widths": [[8, 16]]}, "a probability for each candidate"),
         ({"snapshot": 3}, "snapshot must be an object"),
         ({"extra": 3}, "extra is unknown"),
         ({"pid": 10**30}, "pid must be an integer"),

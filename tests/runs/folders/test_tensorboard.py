@@ -53,7 +53,7 @@ def planned_run() -> PlannedRun:
 def make_progress(
     planned_run: PlannedRun, step: int, steps: int, quality: float | None = 0.5
 ) -> Progress:
-    widths = planned_run.plan.feasible.space.widths
+    layers = planned_run.plan.feasible.space.layers
     snapshot = Snapshot(
         step=step,
         progress=step / steps,
@@ -63,7 +63,7 @@ def make_progress(
         entropy=3.0,
         most_likely="8",
         most_likely_cost=200,
-        probabilities=tuple((1 / len(layer),) * len(layer) for layer in widths),
+        probabilities=tuple((1 / len(layer),) * len(layer) for layer in layers),
     )
     return Progress("search", snapshot.progress, snapshot)
 
@@ -83,14 +83,28 @@ def test_progress_is_passed_on_and_its_events_can_be_read(
     assert loss == pytest.approx({step: 1 / (1 + step) for step in range(10)})
     assert list(read_scalars(log, "search/quality")) == list(range(3, 10))
     assert set(read_scalars(log, "search/most_likely_parameters").values()) == {200}
-    widths = planned_run.plan.feasible.space.widths
-    for k, layer in enumerate(widths, start=1):
-        histogram = log.Histograms(f"widths/layer_{k}")[-1].histogram_value
+    layers = planned_run.plan.feasible.space.layers
+    names = ["input", *(f"layer_{k}" for k in range(1, len(layers)))]
+    assert log.Tags()["histograms"] == [f"policy/{name}" for name in names]
+    assert layers[0] == (0, 1, 2, 4, 8)
+    for name, layer in zip(names, layers, strict=True):
+        histogram = log.Histograms(f"policy/{name}")[-1].histogram_value
         assert histogram.bucket == pytest.approx([1 / len(layer)] * len(layer))
         for width, low, high in zip(
             layer, [-1.0, *histogram.bucket_limit], histogram.bucket_limit, strict=False
         ):
             assert low < width < high
+
+
+@pytest.mark.slow
+def test_a_search_without_an_input_layer_has_no_histogram_of_it(tmp_path: Path) -> None:
+    data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
+    settings = RunSettings(limits={"parameters": 300}, numeric_dimensions=(), baselines=False)
+    run = plan_run(data, settings)
+    with EventLog(tmp_path, run, lambda progress: None) as log:
+        log(make_progress(run, 1, 10))
+    tags = read_events(tmp_path).Tags()["histograms"]
+    assert tags == [f"policy/layer_{k}" for k in range(1, run.plan.feasible.space.depth + 1)]
 
 
 @pytest.mark.slow
