@@ -58,6 +58,7 @@ def finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = write_csv(tmp_path / "a 'good' table.csv", make_columns())
     options = ["--max-parameters", "300", "--max-flops", "2000", "--candidates", "1"]
     options += ["--drop", "value,day", "--categorical", "house", "--widths", "0,4,8"]
+    options += ["--numeric-dimensions", "1,2", "--knots", "5"]
     options += ["--layers", "2", "--seed", "3", "--test", "0.3", "--metric", "accuracy", "--refit"]
     out = ["--out", "run", "--quiet"]
     assert run(["search", str(table), "--target", "kind", *options, *out]) == 0
@@ -178,6 +179,8 @@ def run_settings(draw: st.DrawFn) -> RunSettings:
     optional = {
         "layers": st.integers(1, 32),
         "widths": st.lists(st.integers(0, 100), min_size=1, max_size=3).map(tuple),
+        "numeric_dimensions": st.lists(st.integers(0, 16), max_size=3).map(tuple),
+        "knots": st.integers(3, 64),
         "metric": st.sampled_from(["accuracy", "rmse"]),
         "class_weight": st.just("balanced"),
         "scaling": st.sampled_from(["robust", "standard", "none"]),

@@ -134,5 +134,5 @@ def _describe_input_layer(result: RunResult) -> list[str]:
     widths = widths if architecture.depth else ""
     return [
         f"{name} starts with d{dimension}: besides its value, each of {columns} is read as "
-        f"{numbers}, the light blue part of the inputs.{widths}"
+        f"{numbers}, the lower part of the inputs.{widths}"
     ]

@@ -109,8 +109,8 @@ def _describe(result: TradeoffResult) -> list[str]:
     ]
     if any(model.architecture.dimension for model in result.models):
         paragraphs.append(
-            "In a name, d2 means that each numeric column is also read as 2 learned numbers; these "
-            "inputs are light blue. The numbers after it are the widths of the hidden layers."
+            "In a name, d2 means that each numeric column is also read as 2 learned numbers, the "
+            "lower part of the inputs. The numbers after it are the widths of the hidden layers."
         )
     n_narrow = sum(bool(group[0].bottlenecks) for group in groups)
     if n_narrow:
