@@ -32,6 +32,7 @@ def run_with(
         **{
             "limits": {"parameters": 20_000},
             "numeric_dimensions": (dimension,),
+            "knots": 20,
             "baselines": False,
             "candidates": 1,
         }

@@ -47,7 +47,8 @@ def read_scalars(log: Any, tag: str) -> dict[int, float]:
 @pytest.fixture(scope="module")
 def planned_run() -> PlannedRun:
     data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
-    return plan_run(data, RunSettings(limits={"parameters": 300}, candidates=2, baselines=False))
+    settings = RunSettings(limits={"parameters": 300}, knots=6, candidates=2, baselines=False)
+    return plan_run(data, settings)
 
 
 def make_progress(
@@ -86,7 +87,7 @@ def test_progress_is_passed_on_and_its_events_can_be_read(
     layers = planned_run.plan.feasible.space.layers
     names = ["input", *(f"layer_{k}" for k in range(1, len(layers)))]
     assert log.Tags()["histograms"] == [f"policy/{name}" for name in names]
-    assert layers[0] == (0, 1, 2, 4, 8)
+    assert layers[0][:3] == (0, 1, 2)
     for name, layer in zip(names, layers, strict=True):
         histogram = log.Histograms(f"policy/{name}")[-1].histogram_value
         assert histogram.bucket == pytest.approx([1 / len(layer)] * len(layer))
