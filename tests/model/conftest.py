@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from tabnas.data import EncodedTable, Table, TableEncoder, Target, fit_target, load_dataset
+from tabnas.data import (
+    EncodedTable,
+    Table,
+    TableEncoder,
+    Target,
+    choose_knots,
+    fit_target,
+    load_dataset,
+    summarize_values,
+)
 from tabnas.model import Model, make_examples, network_task
 from tabnas.nets import Cosine, SuperNet, TrainingSettings, train
 from tabnas.space import Architecture
@@ -26,13 +35,19 @@ class Fitted:
 
 
 def fit(
-    table: Table, target: Target, column: object, widths: tuple[int, ...], **limits: float
+    table: Table,
+    target: Target,
+    column: object,
+    widths: tuple[int, ...],
+    dimension: int = 0,
+    **limits: float,
 ) -> Fitted:
     encoder = TableEncoder.fit(table, min_count=1)
     encoded, y = encoder.encode(table), target.encode(column)
     dimensions = (3,) * len(encoder.categories)
-    task = network_task(encoder, target, dimensions)
-    architecture = Architecture(widths)
+    knots = [choose_knots(summary, 8) for summary in summarize_values(encoded.numeric)]
+    task = network_task(encoder, target, dimensions, knots if dimension else ())
+    architecture = Architecture(widths, dimension)
     net = SuperNet.standalone(architecture, task)
     training = TrainingSettings(epochs=5, batch_size=32, schedule=Cosine(0.02))
     train(net, architecture, make_examples(task, encoded, target.scale_values(y)), training)
@@ -41,17 +56,18 @@ def fit(
         target=target,
         architecture=architecture,
         dimensions=dimensions,
+        knots=task.inputs.knots,
         weights=net.weights(),
         limits=limits,
     )
     return Fitted(model, net, table, encoded, y)
 
 
-def fit_dataset(name: str, widths: tuple[int, ...]) -> Fitted:
+def fit_dataset(name: str, widths: tuple[int, ...], dimension: int = 0) -> Fitted:
     data = load_dataset(name)
     column = data.table.column(data.target)
     target = fit_target(data.target, column)
-    return fit(data.table.drop([data.target]), target, column, widths, parameters=2_000)
+    return fit(data.table.drop([data.target]), target, column, widths, dimension, parameters=2_000)
 
 
 @pytest.fixture(scope="session")
@@ -92,7 +108,25 @@ def mixed() -> Fitted:
     return fit(table, fit_target("y", column), column, (8,), parameters=2_000, latency_us=5.5)
 
 
-@pytest.fixture(scope="session", params=["iris", "breast_cancer", "diabetes", "mixed"])
+@pytest.fixture(scope="session")
+def embedded_diabetes() -> Fitted:
+    """Fit a linear model on numeric embeddings; a column of two values has none."""
+    return fit_dataset("diabetes", (), dimension=1)
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Fitted:
+    """Fit a model with numeric embeddings to every kind of column."""
+    table = Table.from_data(make_mixed_columns(300))
+    labels = np.random.default_rng(1).integers(0, 3, 300)
+    column = Table.from_data({"y": labels}).column("y")
+    return fit(table, fit_target("y", column), column, (8,), dimension=3, parameters=2_000)
+
+
+FITTED = ["iris", "breast_cancer", "diabetes", "mixed", "embedded_diabetes", "embedded"]
+
+
+@pytest.fixture(scope="session", params=FITTED)
 def fitted(request: pytest.FixtureRequest) -> Fitted:
     fitted_model: Fitted = request.getfixturevalue(request.param)
     return fitted_model

@@ -211,11 +211,55 @@ def test_weights_cannot_be_changed(iris: Fitted):
 
 def test_weight_shapes_equal_those_of_the_network(fitted: Fitted):
     task = fitted.model.task
-    for widths in ((), (5,), (3, 7, 2)):
-        architecture = Architecture(widths)
+    for widths, dimension in (((), 0), ((5,), 2), ((3, 7, 2), 1), ((), 4)):
+        architecture = Architecture(widths, dimension if task.inputs.knots else 0)
         net = SuperNet.standalone(architecture, task)
         shapes = {name: array.shape for name, array in net.weights().items()}
         assert weight_shapes(task, architecture) == shapes
+
+
+@pytest.mark.parametrize(
+    ("knots", "message"),
+    [
+        ([()] * 10, "the architecture d1-linear embeds numbers, but no feature"),
+        ([], "the architecture d1-linear embeds numbers, but no feature"),
+        ([(0, 1, 2)] * 9, "knots must be given for each of the 10 numeric columns, got 9"),
+        ([(0, 2, 1)] * 10, "column 0 must be at least two finite numbers that ascend"),
+        ([(0, 1, 1 + 1e-12)] * 10, "finite numbers that ascend in single precision"),
+        ([(0, 1, np.nan)] * 10, "column 0 must be at least two finite numbers"),
+        ([(0, 1, 1e39)] * 10, "column 0 must be at least two finite numbers"),
+        ([(1,)] * 10, "column 0 must be at least two finite numbers"),
+        ([(0, 1)] * 10, r"the weights numeric_embedding must be floats of the shape \(1, 20\)"),
+    ],
+)
+def test_knots_must_fit_the_features_and_the_weights(
+    embedded_diabetes: Fitted, knots: object, message: str
+):
+    with pytest.raises(TabNASError, match=message):
+        change_model(embedded_diabetes.model, knots=knots, limits={})
+
+
+def test_a_network_without_embeddings_has_no_knots(iris: Fitted):
+    assert change_model(iris.model, knots=[(0, 1, 2)] * 4).knots == ()
+
+
+def test_embeddings_count_for_every_limit(embedded: Fitted):
+    """One dimension more is `knots` parameters, and `columns` inputs of the first layer, more."""
+    model = embedded.model
+    inputs = model.task.inputs
+    columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+    assert 0 < columns < inputs.numeric
+    plain = sum(array.size for name, array in model.weights.items() if name != "numeric_embedding")
+    assert model.costs["parameters"] == plain + 3 * knots
+    assert model.weights["layer.1.weight"].shape[0] == inputs.width + 3 * columns
+
+
+def test_a_pickle_of_a_model_beyond_its_limit_is_refused(embedded: Fitted):
+    model = copy.copy(embedded.model)
+    needs = int(model.costs["parameters"])
+    object.__setattr__(model, "limits", {"parameters": needs - 1})
+    with pytest.raises(InfeasibleError, match=f"the limit on parameters is {needs - 1:,}, but"):
+        pickle.loads(pickle.dumps(model))
 
 
 def test_repr_and_properties(iris: Fitted, diabetes: Fitted):
@@ -242,6 +286,7 @@ def test_copies_predict_the_same(fitted: Fitted, tmp_path):
         np.testing.assert_array_equal(other.predict_raw(fitted.table), expected)
         assert other.limits == model.limits
         assert other.costs == model.costs
+        assert other.knots == model.knots
         assert not other.weights[next(iter(other.weights))].flags.writeable
 
 

@@ -15,6 +15,9 @@ SUMMARY_VALUES = 1025
 """Order statistics that are kept of a feature, evenly spaced: one for every 0.1 % of the rows."""
 MIN_KNOTS = 3
 """With two knots, an embedding is a straight line, which the value itself is already."""
+MIN_GAP = float(np.finfo(np.float32).tiny)
+MAX_KNOT = float(np.finfo(np.float32).max) / 2
+"""A gap between two knots and its reciprocal must be ordinary float32 numbers."""
 
 
 def summarize_values(numeric: Float32Array) -> list[Float32Array]:
@@ -33,10 +36,11 @@ def choose_knots(summary: Float32Array, max_knots: int) -> tuple[float, ...]:
     (0.0, 1.0, 2.0)
     >>> half_zeros = np.concatenate([np.zeros(50), np.arange(1, 51)]).astype(np.float32)
     >>> choose_knots(half_zeros, 6)
-    (0.0, 10.0, 20.0, 30.0, 40.0, 50.0)
+    (0.0, 6.0, 17.0, 28.0, 39.0, 50.0)
     >>> choose_knots(np.array([0, 1, 1], np.float32), 8)
     ()
     """
+    summary = _round_extremes(summary)
     knots = np.unique(summary)
     if len(knots) > max_knots:
         fewest, most = max_knots, len(summary)  # numbers of quantiles
@@ -54,3 +58,9 @@ def _quantiles(summary: Float32Array, number: int) -> Float32Array:
     """Return the distinct ones of evenly spaced quantiles."""
     places = np.linspace(0, len(summary) - 1, number).round().astype(np.int64)
     return np.unique(summary[places])
+
+
+def _round_extremes(values: Float32Array) -> Float32Array:
+    """Return the values in the range of knots, with no two of them closer than the least gap."""
+    inside = np.clip(values.astype(np.float64), -MAX_KNOT, MAX_KNOT)
+    return np.asarray(np.rint(inside / MIN_GAP) * MIN_GAP, np.float32)

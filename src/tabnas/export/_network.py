@@ -146,8 +146,9 @@ def _add_numeric_embeddings(
 
     A value reads table[0] + sum of clip((value - knot[k]) / gap[k], 0, 1) * (table[k + 1] -
     table[k]) over all gaps: one clip and one product with a matrix for each column. Columns with
-    fewer knots than others are filled up with rows that equal the last one. Rows are the last
-    axis, so that operations run along many numbers, however few knots and dimensions there are.
+    fewer knots than others are filled up: with their last two knots in turns, whose rows equal the
+    last one, so that these gaps change nothing. Rows are the last axis, so that operations run
+    along many numbers, however few knots and dimensions there are.
     """
     columns = inputs.embedded
     most = max(len(inputs.knots[column]) for column in columns)
@@ -156,8 +157,8 @@ def _add_numeric_embeddings(
     begin = 0
     for i, column in enumerate(columns):
         own = np.array(inputs.knots[column], np.float32)
-        filled = own[-1] + np.arange(1, most - len(own) + 1) * max(1.0, abs(float(own[-1])))
-        knots[i, :, 0] = np.concatenate([own, filled.astype(np.float32)])
+        knots[i, : len(own), 0] = own
+        knots[i, len(own) :, 0] = np.resize(own[[-2, -1]], most - len(own))
         place[i] = begin + np.minimum(np.arange(most), len(own) - 1)
         begin += len(own)
     values = graph.add_node("Transpose", numeric, perm=[1, 0])

@@ -131,6 +131,10 @@ def load_model(folder: str | Path) -> Model:
     with _naming("target"):
         target = target_from_dict(document.target)
     with _naming("dimensions and knots"):
+        if document.knots and not architecture.dimension:
+            raise TabNASError(
+                f"there must be no knots, since the architecture {architecture} embeds no numbers"
+            )
         task = network_task(encoder, target, document.dimensions, document.knots)
         shapes = weight_shapes(task, architecture)
     with _naming("weights"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,9 +52,20 @@ def plain_inputs(
     parts = [np.asarray(numeric, np.float64)]
     parts += [weights[f"embedding.{c}"][codes] for c, codes in enumerate(categorical.T)]
     if NUMERIC_EMBEDDING in weights:
-        shares = read_between_knots(inputs, numeric)
-        parts += [shares @ table for table in weights[NUMERIC_EMBEDDING]]
+        parts += _embed_numbers(weights[NUMERIC_EMBEDDING], inputs, numeric)
     return np.concatenate(parts, axis=1)
+
+
+def _embed_numbers(
+    table: FloatArray, inputs: Inputs, numeric: NDArray[Any]
+) -> Iterator[FloatArray]:
+    """Yield each dimension of the numeric embeddings, [rows, embedded columns]."""
+    ends = np.cumsum([len(inputs.knots[column]) for column in inputs.embedded])
+    for dimension in table:
+        columns = zip(inputs.embedded, np.split(dimension, ends[:-1]), strict=True)
+        yield np.stack(
+            [np.interp(numeric[:, c], inputs.knots[c], values) for c, values in columns], axis=1
+        )
 
 
 def plain_forward(

@@ -38,10 +38,17 @@ class GroundTruthTable:
     seeds: int
 
     def plan_run(self, folder: Path | None) -> PlannedRun:
-        """Return a default run with this table, its rows split and encoded."""
+        """Return a default run with this table, its rows split and encoded.
+
+        Its space is the paper's: numbers have no embeddings.
+        """
         table = sample_rows(locate_file(self.file, folder), self.rows, name="ground truth")
         settings = RunSettings(
-            limits={"parameters": NO_LIMIT}, layers=LAYERS, widths=self.widths, baselines=False
+            limits={"parameters": NO_LIMIT},
+            layers=LAYERS,
+            widths=self.widths,
+            numeric_dimensions=(0,),
+            baselines=False,
         )
         return plan_run(LabelledTable.from_table(table, self.target), settings)
 

@@ -13,6 +13,7 @@ LINEAR = "linear"  # how the network without hidden layers is written
 DIMENSION = "d"  # what stands before the dimension of numeric embeddings
 MAX_DEPTH, MAX_WIDTH = 1_000, 10**7  # of an architecture in a file
 MAX_DIGITS = 18  # of a number; int() raises another error beyond some thousands
+MAX_SHOWN = 100  # characters of a text that is no architecture, in the error
 
 
 @dataclass(frozen=True, order=True)
@@ -62,7 +63,7 @@ class Architecture:
             raise TabNASError(
                 "an architecture must be written as positive widths joined by hyphens, like "
                 "32-144-24, after the dimension of numeric embeddings if there are any, like "
-                f"d2-32-144-24, got {text!r}"
+                f"d2-32-144-24, got {text[:MAX_SHOWN]!r}"
             )
         values = [*map(int, numbers)]
         dimension = values.pop(0) if has_dimension else 0

@@ -20,7 +20,7 @@ from tabnas.runs.plan._default_plan import default_batch_size, default_epochs
 from tabnas.runs.plan._plan import SavedPlan
 from tabnas.runs.plan._time_limit import fit_time
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
-from tabnas.space import COSTS
+from tabnas.space import COSTS, Architecture
 from tests.conftest import BRIEF, USUAL, patch_plan_constants
 from tests.runs.helpers import make_table
 
@@ -104,9 +104,12 @@ def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.Mo
         make_plan(f * sum(default.estimated_seconds.values())) for f in (0.2, 2, 40)
     )
     assert short.training.epochs < default.training.epochs < longer.training.epochs
-    assert short.candidates == longer.candidates == default.candidates == 3
+    assert longer.candidates == default.candidates == 5
+    embeddings = short.feasible.space.numeric_embeddings  # smaller networks leave fewer dimensions
+    assert embeddings is not None
+    assert short.candidates == len(embeddings.dimensions)
     assert long.training.epochs == 4 * default.training.epochs
-    assert 3 < long.candidates <= 24
+    assert 5 < long.candidates <= 24
     assert np.isclose(
         sum(longer.estimated_seconds.values()),
         2 * sum(default.estimated_seconds.values()),
@@ -115,17 +118,24 @@ def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("rows", [400, 4_000])  # in folds, and by validation rows
-def test_the_estimated_time_counts_every_training(rows: int) -> None:
+@pytest.mark.parametrize(("dimensions", "candidates"), [(None, 5), ((0, 2), 3), ((0,), 3)])
+def test_the_estimated_time_counts_every_training(
+    rows: int, dimensions: tuple[int, ...] | None, candidates: int
+) -> None:
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
-    plan = plan_run(data, RunSettings(limits={"parameters": 2_000}, refit=True)).plan
+    settings = RunSettings(
+        limits={"parameters": 2_000}, refit=True, numeric_dimensions=dimensions
+    )
+    plan = plan_run(data, settings).plan
+    assert plan.candidates == candidates
     assert plan.folds == (5 if rows == 400 else 0)
     # a step takes 10 ms
     plan = replace(plan, measure_step_seconds=lambda: 0.01, comparison_seconds=30.0)
     batches = ceil(plan.rows / plan.training.batch_size)
     search = 2.5 * 0.01 * batches * plan.search.epochs
     training = 1.25 * 0.01 * batches * plan.training.epochs
-    # on a small table, six candidates in five folds each, the chosen one, and the refit
-    trainings = 6 * 5 + 1 + 1 if plan.folds else 3 + 1
+    # on a small table three simpler ones, all in five folds each, the chosen one, and the refit
+    trainings = (candidates + 3) * 5 + 1 + 1 if plan.folds else candidates + 1
     assert plan.estimated_seconds == pytest.approx(
         {"search": search, "candidates": trainings * training, "comparison": 30.0}
     )
@@ -142,13 +152,18 @@ def test_the_estimated_time_counts_every_training(rows: int) -> None:
     # the longest training, and twice the candidates
     longer = fit_time(plan, 30.0 + 2 * max_factor * work)
     assert longer.training.epochs == max_factor * plan.training.epochs
-    assert longer.candidates == (2 * plan.candidates if rows > 3_000 else plan.candidates)
+    most = 8 if rows > 3_000 else candidates  # one for each hundred rows to choose by
+    assert longer.candidates == min(2 * candidates, most)
 
 
 def test_time_adds_no_more_candidates_than_the_rows_can_compare() -> None:
-    for rows, maximum in ((150, 3), (400, 3), (1_000, 8), (4_000, 8), (9_000, 18)):
+    for rows, maximum, dimensions in (
+        (150, 5, None), (150, 3, (0,)), (400, 5, None), (1_000, 8, None), (4_000, 8, None),
+        (9_000, 18, None),
+    ):  # fmt: skip
         data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
-        plan = plan_run(data, RunSettings(limits={"parameters": 2_000})).plan
+        settings = RunSettings(limits={"parameters": 2_000}, numeric_dimensions=dimensions)
+        plan = plan_run(data, settings).plan
         plan = replace(plan, measure_step_seconds=lambda: 1e-5)
         assert fit_time(plan, 1e5).candidates == maximum
         assert fit_time(plan, 1e5).training.epochs <= 500
@@ -175,10 +190,13 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set() -> None:
 
     default = list_candidates(data)
     assert "linear" in default
-    assert 4 <= len(default) <= 6
+    assert 6 <= len(default) <= 8
+    assert 4 <= len(list_candidates(data, numeric_dimensions=(0,))) <= 6
     assert len(list_candidates(data, candidates=2)) == 2
-    large = make_table(4_200)
-    assert len(list_candidates(LabelledTable.from_table(large.drop(["value"]), "kind"))) == 3
+    large = LabelledTable.from_table(make_table(4_200).drop(["value"]), "kind")
+    dimensions = {Architecture.parse(name).dimension for name in list_candidates(large)}
+    assert dimensions == {0, 1, 2, 4, 8}  # one candidate of each
+    assert len(list_candidates(large, numeric_dimensions=(0,))) == 3
 
 
 def make_slow_plan(time: float | None, rows: int = 4_000, saved_plan=None, **options: object):
