@@ -206,6 +206,11 @@ class RunSettings:
         for width in self.widths or ():
             if check_int("a width", width, minimum=0) > MAX_WIDTH:
                 raise TabNASError(f"a width must be at most {MAX_WIDTH:,}, got {width:,}")
+        if self.numeric_dimensions == ():
+            raise TabNASError(
+                "numeric_dimensions must have at least one element, got none; (0,) turns "
+                "embeddings off"
+            )
         for dimension in self.numeric_dimensions or ():
             if check_int("a dimension of numeric embeddings", dimension, minimum=0) > MAX_DIMENSION:
                 raise TabNASError(

@@ -21,6 +21,7 @@ from tabnas.runs import (
     plan_run,
     prepare_data,
 )
+from tabnas.runs.prepare._knot_rule import KnotRule
 from tabnas.runs.prepare._stored_data import StoredData
 from tabnas.space import Architecture
 from tabnas.stores import Store, encode_store, open_store
@@ -226,11 +227,28 @@ def test_embeddings_that_do_not_fit_into_memory_are_refused_before_training(tmp_
     )
     with pytest.raises(TabNASError, match=r"embeddings would take 25.8 GB .* fewer --buckets"):
         plan_run(store, RunSettings(limits={"flops": 10_000}))
-    within = plan_run(store, RunSettings(limits=LIMITS))  # by which the buckets are folded
-    needed = estimate_network_bytes(
-        within.plan.feasible.space, within.data.task, within.plan.optimizer
-    )
-    assert needed["embeddings"] <= 12 * 300
+    for dimensions in ((0,), (0, 2)):
+        settings = RunSettings(limits=LIMITS, numeric_dimensions=dimensions)
+        within = plan_run(store, settings)  # by which the buckets are folded
+        needed = estimate_network_bytes(
+            within.plan.feasible.space, within.data.task, within.plan.optimizer
+        )
+        knots = sum(map(len, within.data.task.inputs.knots))
+        assert bool(knots) == (max(dimensions) > 0)
+        assert needed["embeddings"] <= 12 * (300 + max(dimensions) * knots)
+
+
+def test_knots_of_a_store_are_those_of_the_table(store: Store) -> None:
+    """The store and the table split the rows alike, so that the same rows have the knots."""
+    from_store = prepare_store(store)
+    rule = from_store.knot_rule
+    assert rule is not None
+    numeric = from_store.train_in_memory.encoded.numeric
+    assert rule.rows == len(numeric) == store.rows["train"]
+    knots = from_store.task.inputs.knots
+    assert any(knots)
+    assert knots == KnotRule.from_rows(numeric, None).choose(RunSettings(limits=LIMITS).budget)
+    assert prepare_store(store, numeric_dimensions=(0,)).task.inputs.knots == ()
 
 
 def search_in_rank(rank: int, folder: str) -> list[object]:

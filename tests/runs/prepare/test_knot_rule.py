@@ -1,0 +1,157 @@
+"""The number of knots: by the limit, by the rows, by the user's number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabnas import Budget, TabNASError
+from tabnas.data import Table
+from tabnas.runs import LabelledTable, RunSettings, plan_run, prepare_data
+from tabnas.runs.prepare import _knot_rule
+from tabnas.runs.prepare._knot_rule import KNOT_COUNTS, KnotRule
+from tests.runs.helpers import make_table
+
+
+def make_rule(rows: int, columns: int = 4, max_knots: int | None = None) -> KnotRule:
+    numeric = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
+    return KnotRule.from_rows(numeric, max_knots)
+
+
+def count_knots(rule: KnotRule, **limits: float) -> list[int]:
+    return [len(knots) for knots in rule.choose(Budget(**limits))]
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"parameters": 2_560}, 32),  # 4 x 32 knots are 5 % of it
+        ({"parameters": 2_559}, 16),
+        ({"parameters": 1_280}, 16),
+        ({"parameters": 1_279}, 8),
+        ({"parameters": 640}, 8),
+        ({"parameters": 639}, 4),
+        ({"parameters": 10}, 4),
+        ({"bytes": 4 * 2_560}, 32),
+        ({"bytes": 4 * 2_560 - 1}, 16),
+        ({"bytes": 4 * 640, "parameters": 2_560}, 8),
+        ({"flops": 10}, 32),
+    ],
+)
+def test_the_limit_bounds_the_knots(limits: dict[str, float], expected: int) -> None:
+    assert count_knots(make_rule(5_000), **limits) == [expected] * 4
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(640, 32), (639, 16), (320, 16), (160, 8), (20, 4)])
+def test_the_rows_bound_the_knots(rows: int, expected: int) -> None:
+    assert count_knots(make_rule(rows), parameters=10**6) == [expected] * 4
+
+
+@pytest.mark.parametrize("max_knots", [3, 5, 100])
+def test_a_given_number_is_taken(max_knots: int) -> None:
+    rule = make_rule(200, max_knots=max_knots)
+    assert count_knots(rule, parameters=10) == [max_knots] * 4
+
+
+def test_columns_of_few_values_leave_knots_to_the_others() -> None:
+    """All of these columns together have fewer knots, so that the limit allows more of each."""
+    rng = np.random.default_rng(0)
+    numeric = rng.integers(0, 3, size=(5_000, 4)).astype(np.float32)
+    numeric[:, 0] = rng.normal(size=5_000)
+    assert count_knots(KnotRule.from_rows(numeric, None), parameters=900) == [32, 3, 3, 3]
+
+
+@given(
+    st.integers(3, 2_000), st.integers(1, 6), st.integers(1, 20_000), st.sampled_from(["n", "3"])
+)
+def test_knots_fit_the_limit_and_the_rows_or_are_the_fewest(
+    rows: int, columns: int, limit: int, kind: str
+) -> None:
+    rng = np.random.default_rng(rows)
+    numeric = rng.normal(size=(rows, columns)) if kind == "n" else rng.integers(0, 3, (rows, 1))
+    counts = count_knots(KnotRule.from_rows(numeric.astype(np.float32), None), parameters=limit)
+    assert max(counts) <= KNOT_COUNTS[0]
+    if max(counts) > KNOT_COUNTS[-1]:
+        assert sum(counts) <= 0.05 * limit
+        assert 20 * max(counts) <= max(rows, 20 * KNOT_COUNTS[-1])
+
+
+def test_of_many_rows_evenly_spaced_ones_are_summarized(monkeypatch: pytest.MonkeyPatch) -> None:
+    numeric = np.random.default_rng(0).normal(size=(10_000, 1)).astype(np.float32)
+    everything = KnotRule.from_rows(numeric, 9).choose(Budget(parameters=10**6))
+    monkeypatch.setattr(_knot_rule, "MAX_SUMMARY_ROWS", 5_000)
+    rule = KnotRule.from_rows(numeric, 9)
+    assert rule.rows == 10_000
+    some = rule.choose(Budget(parameters=10**6))
+    np.testing.assert_allclose(some[0][1:-1], everything[0][1:-1], atol=0.06)
+
+
+def make_data(rows: int = 400) -> LabelledTable:
+    return LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
+
+
+def test_without_dimensions_there_are_no_knots() -> None:
+    settings = RunSettings(limits={"parameters": 2_000}, numeric_dimensions=(0,), knots=8)
+    run = plan_run(make_data(), settings)
+    assert run.data.knot_rule is None
+    assert run.data.task.inputs.knots == ()
+    assert run.plan.feasible.space.numeric_embeddings is None
+
+
+def test_the_setting_bounds_the_knots_of_each_column() -> None:
+    for knots in (3, 7):
+        settings = RunSettings(limits={"parameters": 2_000}, knots=knots)
+        inputs = prepare_data(make_data(), settings).task.inputs
+        assert max(map(len, inputs.knots)) == knots
+
+
+def test_features_of_two_values_are_not_embedded() -> None:
+    table = Table.from_data(
+        {
+            "x": np.arange(200) % 7,
+            "flag": np.arange(200) % 2,
+            "gaps": [None if i % 3 else float(i) for i in range(200)],
+            "y": np.arange(200) % 5 > 2,
+        }
+    )
+    settings = RunSettings(limits={"parameters": 2_000})
+    data = prepare_data(LabelledTable.from_table(table, "y"), settings)
+    inputs = data.task.inputs
+    named = dict(zip(data.encoder.features, map(len, inputs.knots), strict=True))
+    assert named["x"] == 4  # by 120 training rows
+    assert named["flag"] == 0
+    numeric = data.train_in_memory.encoded.numeric
+    two_values = [len(np.unique(column)) < 3 for column in numeric.T]
+    assert [not knots for knots in inputs.knots] == two_values
+    assert sum(two_values) == 2  # `gaps` has a feature of its own that says where they are
+
+
+def test_a_table_without_numbers_has_no_input_layer() -> None:
+    rng = np.random.default_rng(0)
+    columns = {name: rng.choice(["a", "b", "c"], 200).tolist() for name in ("x", "z", "y")}
+    data = LabelledTable.from_table(Table.from_data(columns), "y")
+    run = plan_run(data, RunSettings(limits={"parameters": 500}))
+    assert run.plan.feasible.space.numeric_embeddings is None
+    assert run.plan.candidates == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"knots": 2}, "knots must be an integer of at least 3, got 2"),
+        ({"knots": -1}, "knots must be an integer of at least 3, got -1"),
+        ({"knots": 513}, "knots must be at most 512, got 513"),
+        ({"knots": 3.5}, "knots must be an integer"),
+        ({"numeric_dimensions": (-1,)}, "a dimension of numeric embeddings must be an integer of at least 0"),
+        ({"numeric_dimensions": (65,)}, "a dimension of numeric embeddings must be at most 64"),
+        ({"numeric_dimensions": (0, "2")}, "a dimension of numeric embeddings must be an integer"),
+        ({"numeric_dimensions": ()}, "numeric_dimensions must have at least one element, got none"),
+        ({"numeric_dimensions": 2}, "numeric_dimensions must"),
+        ({"numeric_dimensions": "2"}, "numeric_dimensions must"),
+    ],
+)
+def test_invalid_settings_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(TabNASError, match=message):
+        RunSettings(limits={"parameters": 100}, **options)
