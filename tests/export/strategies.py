@@ -10,13 +10,22 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, Target
+from tabnas.data import (
+    ClassTarget,
+    NumberTarget,
+    Table,
+    TableEncoder,
+    Target,
+    choose_knots,
+    summarize_values,
+)
 from tabnas.errors import TabNASError
 from tabnas.model import Model, network_task
 from tabnas.nets import SGD, SuperNet
 from tabnas.space import Architecture
 
 ROWS = 12
+Knots = tuple[tuple[float, ...], ...]
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
@@ -96,14 +105,17 @@ def models(draw: st.DrawFn) -> RandomModel:
         scaling=draw(st.sampled_from(["robust", "standard", "none"])),
         min_count=draw(st.integers(1, 2)),
     )
+    training_rows, other = _add_varying_column(training_rows), _add_varying_column(other)
     model = make_untrained_model(
         encoder,
         draw(targets()),
         draw(st.lists(st.integers(1, 9), max_size=3)),
         dimensions=[draw(st.integers(1, 3)) for _ in encoder.categories],
+        numeric_dimension=draw(st.sampled_from([0, 0, 1, 3])),
+        knots=choose_all_knots(encoder, training_rows, draw(st.integers(3, 8))),
         seed=draw(st.integers(0, 100)),
     )
-    return RandomModel(model, _add_varying_column(training_rows), _add_varying_column(other))
+    return RandomModel(model, training_rows, other)
 
 
 @st.composite
@@ -120,13 +132,15 @@ def make_untrained_model(
     widths: list[int],
     *,
     dimensions: list[int] | None = None,
+    numeric_dimension: int = 0,
+    knots: Knots = (),
     seed: int = 0,
     **limits: float,
 ) -> Model:
-    """Make a model with random weights."""
+    """Make a model with random weights; numbers are embedded if there are knots and a dimension."""
     dimensions = [2] * len(encoder.categories) if dimensions is None else dimensions
-    task = network_task(encoder, target, dimensions)
-    architecture = Architecture(tuple(widths))
+    task = network_task(encoder, target, dimensions, knots if numeric_dimension else ())
+    architecture = Architecture(tuple(widths), numeric_dimension if task.inputs.knots else 0)
     rng = np.random.default_rng(seed)
     net = SuperNet.standalone(architecture, task, optimizer=SGD())
     weights = {
@@ -139,9 +153,16 @@ def make_untrained_model(
         target=target,
         architecture=architecture,
         dimensions=tuple(dimensions),
+        knots=task.inputs.knots,
         weights=weights,
         limits=limits,
     )
+
+
+def choose_all_knots(encoder: TableEncoder, table: Table, max_knots: int) -> Knots:
+    """Return the knots of every numeric feature, as a run chooses them."""
+    summaries = summarize_values(encoder.encode(table).numeric)
+    return tuple(choose_knots(summary, max_knots) for summary in summaries)
 
 
 def can_predict(model: Model, table: Table) -> bool:

@@ -19,12 +19,18 @@ from tabnas.space import Architecture
 
 @st.composite
 def tasks(draw: st.DrawFn) -> Task:
-    """Draw tasks with numbers, embeddings of equal or different dimensions, or both."""
+    """Draw tasks with numbers, with or without knots, with embeddings of equal or different
+    dimensions, or with both.
+    """
     embedding = st.builds(Embedding, categories=st.integers(1, 5), dimension=st.integers(1, 3))
     embeddings = draw(st.lists(embedding, max_size=5))
     numeric = draw(st.integers(0 if embeddings else 1, 4))
     loss, outputs = draw(st.sampled_from([("logistic", 1), ("softmax", 3), ("squared_error", 1)]))
-    inputs = Inputs(numeric=numeric, embeddings=embeddings)
+    knots = st.lists(st.integers(-30, 30), min_size=2, max_size=7, unique=True)
+    ragged = [sorted(draw(st.just([]) | knots)) for _ in range(numeric)]
+    inputs = Inputs(
+        numeric=numeric, embeddings=embeddings, knots=[[k / 10 for k in own] for own in ragged]
+    )
     return Task(inputs=inputs, loss=loss, outputs=outputs)
 
 
@@ -41,9 +47,16 @@ def make_inputs(task: Task, numeric: np.ndarray, codes: np.ndarray) -> dict[str,
 
 
 @settings(max_examples=50)
-@given(task=tasks(), widths=st.lists(st.integers(1, 9), max_size=3), seed=st.integers(0, 99))
-def test_predicts_the_same_as_the_engine(task: Task, widths: list[int], seed: int) -> None:
-    architecture = Architecture(tuple(widths))
+@given(
+    task=tasks(),
+    widths=st.lists(st.integers(1, 9), max_size=3),
+    dimension=st.sampled_from([0, 1, 3]),
+    seed=st.integers(0, 99),
+)
+def test_predicts_the_same_as_the_engine(
+    task: Task, widths: list[int], dimension: int, seed: int
+) -> None:
+    architecture = Architecture(tuple(widths), dimension if task.inputs.knots else 0)
     net = SuperNet.standalone(architecture, task, optimizer=SGD(), seed=seed)
     proto = network_model(architecture, task, net.weights())
     onnx.checker.check_model(proto, full_check=True)
@@ -94,12 +107,18 @@ def test_the_graph_has_few_nodes() -> None:
     assert nodes == [*lookup, *lookup, "Concat", *layer, *layer, "Gemm"]
 
 
-def test_the_number_of_parameters_is_unchanged() -> None:
+@pytest.mark.parametrize("dimension", [0, 2])
+def test_the_number_of_parameters_is_unchanged(dimension: int) -> None:
+    """Columns of fewer knots are filled up in the file, which adds no parameters."""
     task = Task(
-        inputs=Inputs(numeric=2, embeddings=[Embedding(categories=5, dimension=2)] * 2),
+        inputs=Inputs(
+            numeric=2,
+            embeddings=[Embedding(categories=5, dimension=2)] * 2,
+            knots=[(0, 1, 2, 3), (0, 2)],
+        ),
         loss="logistic",
     )
-    architecture = Architecture((3,))
+    architecture = Architecture((3,), dimension)
     weights = SuperNet.standalone(architecture, task, optimizer=SGD()).weights()
     for arrays in (weights, center_weights(weights), quantize_weights(weights)):
         graph = Graph()
@@ -107,11 +126,58 @@ def test_the_number_of_parameters_is_unchanged() -> None:
         assert graph.parameters == sum(array.size for array in weights.values())
 
 
+def test_values_beyond_and_on_the_knots() -> None:
+    """Columns have 2, 0 and 4 knots, and the values are extremes, knots and their neighbours."""
+    knots = [(-1.0, 2.0), (), (0.0, 0.5, 0.75, 1e6)]
+    task = Task(inputs=Inputs(numeric=3, knots=knots), loss="squared_error")
+    architecture = Architecture((), 3)
+    net = SuperNet.standalone(architecture, task, optimizer=SGD(), seed=1)
+    values = np.array([k for own in knots for k in own] + [-3e38, 3e38, 0.25, 0.7], np.float32)
+    above = np.nextafter(values, np.float32(np.inf))
+    numeric = np.stack([np.r_[values, above]] * 3, axis=1)
+    numeric[:, 1] = 0
+    weights = net.weights()
+    for k in range(6):  # each embedding alone
+        weights["head.0.weight"] = np.eye(3 + 6, 1, -(3 + k), dtype=np.float32)
+        net.load_weights(weights)
+        expected = net.logits(architecture, Examples(task, numeric=numeric))
+        proto = network_model(architecture, task, weights)
+        for runtime in ("onnxruntime", "reference"):
+            raw = OnnxSession(proto.SerializeToString(), runtime).run({"numeric": numeric})["raw"]
+            np.testing.assert_allclose(raw, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e-30, 1.7e38])
+def test_columns_of_fewer_knots_are_filled_up_in_the_range_of_float32(largest: float) -> None:
+    knots = [(-largest, 0.0, largest), tuple(range(9))]
+    task = Task(inputs=Inputs(numeric=2, knots=knots), loss="squared_error")
+    architecture = Architecture((4,), 1)
+    net = SuperNet.standalone(architecture, task, optimizer=SGD())
+    weights = net.weights()
+    weights["layer.1.weight"][:2] = 0  # the values themselves would overflow
+    net.load_weights(weights)
+    numeric = np.array([[x * largest, 3.3] for x in (-1.5, -1, -0.5, 0, 0.1, 1, 1.9)], np.float32)
+    expected = net.logits(architecture, Examples(task, numeric=numeric))
+    proto = network_model(architecture, task, weights)
+    raw = OnnxSession(proto.SerializeToString(), "onnxruntime").run({"numeric": numeric})["raw"]
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(raw, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_weights_of_another_architecture_are_refused() -> None:
     task = Task(inputs=Inputs(numeric=2), loss="logistic")
     weights = SuperNet.standalone(Architecture((3,)), task, optimizer=SGD()).weights()
     with pytest.raises(TabNASError, match=r"must be those of .* 3-3, but head\.2\.bias"):
         network_model(Architecture((3, 3)), task, weights)
+
+
+def test_int8_has_a_scale_for_each_dimension_of_numeric_embeddings() -> None:
+    numbers = np.array([[1.0, -0.5, 0.25], [100.0, 50.0, 0.0]], np.float32)
+    table = quantize_weights({"numeric_embedding": numbers})["numeric_embedding"]
+    assert isinstance(table, Int8Array)
+    assert table.values.tolist() == [[127, -64, 32], [127, 64, 0]]
+    np.testing.assert_allclose(table.scale, [[1 / 127], [100 / 127]], rtol=1e-6)
+    assert (np.abs(table.dequantized - numbers) <= 0.5001 * table.scale).all()
 
 
 def test_int8_rounds_to_the_nearest_multiple_of_the_scale() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder
+from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, fit_target, load_dataset
 from tabnas.errors import TabNASError
 from tabnas.export import OnnxSession, RuntimeName, onnx_inputs
 from tabnas.export._int8 import dequantize, quantize_weights
@@ -26,7 +27,13 @@ from tabnas.export._parity import (
 )
 from tabnas.export._probes import MAX_ODD_ROWS, ODD_NUMBERS, make_probe_rows
 from tabnas.model import Model
-from tests.export.strategies import RandomModel, can_predict, make_untrained_model, models
+from tests.export.strategies import (
+    RandomModel,
+    can_predict,
+    choose_all_knots,
+    make_untrained_model,
+    models,
+)
 
 RUNTIMES: tuple[RuntimeName, ...] = ("onnxruntime", "reference")
 
@@ -53,6 +60,51 @@ def test_int8_predicts_the_same_as_the_dequantized_model(case: RandomModel) -> N
     small = quantize_weights(center_weights(case.model.weights))
     file = build_file(case.model, small, weights_only=False)
     check_parity(dequantize(case.model, small), file, OnnxSession(file.data), None)
+
+
+@pytest.mark.parametrize(("widths", "dimension"), [([16, 8], 3), ([], 1), ([], 3), ([8], 1)])
+@pytest.mark.parametrize("name", ["iris", "breast_cancer", "diabetes", "wine"])
+def test_models_with_numeric_embeddings_of_real_tables(
+    name: str, widths: list[int], dimension: int
+) -> None:
+    data = load_dataset(name)
+    table = data.table.drop([data.target])
+    encoder = TableEncoder.fit(table)
+    target = fit_target(data.target, data.table.column(data.target))
+    knots = choose_all_knots(encoder, table, 16)
+    # other numbers of knots, and some features that are not embedded
+    ragged = [() if i % 5 == 4 else own[: len(own) - i % 5] for i, own in enumerate(knots)]
+    model = make_untrained_model(
+        encoder, target, widths, numeric_dimension=dimension, knots=tuple(ragged)
+    )
+    assert model.architecture.dimension == dimension
+    int8 = quantize_weights(center_weights(model.weights))
+    for weights_only in (False, True):
+        for weights, expected in (
+            (center_weights(model.weights), model),
+            (int8, dequantize(model, int8)),
+        ):
+            file = build_file(model, weights, weights_only=weights_only)
+            onnx.checker.check_model(file.proto, full_check=True)
+            for runtime in RUNTIMES:
+                parity = check_parity(expected, file, OnnxSession(file.data, runtime), table)
+                assert parity.difference < 1e-4
+
+
+def test_checking_many_rows_takes_little_memory() -> None:
+    """Not rows times columns times knots of all columns, which would be two gigabytes here."""
+    table = Table.from_data({f"x{i}": np.random.default_rng(i).normal(size=8_000) for i in range(30)})
+    encoder = TableEncoder.fit(table)
+    knots = choose_all_knots(encoder, table, 32)
+    target = NumberTarget(name="y", center=0, scale=1)
+    model = make_untrained_model(encoder, target, [4], numeric_dimension=1, knots=knots)
+    encoded = encoder.encode(table)
+    tracemalloc.start()
+    try:
+        rounding_amplification(model, encoded)
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_int8_has_a_scale_for_each_unit() -> None:
