@@ -29,6 +29,7 @@ from tabnas.runs import (
     load_run_model,
     plan_run,
 )
+from tabnas.space import default_space
 from tests.runs.helpers import make_table
 
 QUICK = {"candidates": 2, "time": 0.5}
@@ -113,7 +114,45 @@ def test_every_phase_is_reported() -> None:
     last = [report for report in reports if report.snapshot][-1].snapshot
     assert 0 < last.feasible_probability <= 1
     assert last.most_likely_cost <= 1_000
-    assert [sum(layer) for layer in last.probabilities] == pytest.approx([1, 1, 1], abs=1e-4)
+    # of the input layer and of three hidden layers
+    assert [sum(layer) for layer in last.probabilities] == pytest.approx([1] * 4, abs=1e-4)
+
+
+def test_dimension_0_alone_is_the_space_without_an_input_layer() -> None:
+    data = make_labelled("kind")
+    settings = RunSettings(limits={"parameters": 1_000}, candidates=2, numeric_dimensions=(0,))
+    plain = plan_run(data, settings)
+    expected = default_space(
+        settings.budget,
+        inputs=plain.data.task.inputs.width,
+        outputs=plain.data.task.outputs,
+        embedding_parameters=plain.data.task.inputs.embedding_parameters,
+    )
+    space = plain.plan.feasible.space
+    assert space.layers == space.widths == expected.widths
+    finished = plain.execute()
+    assert finished.model.knots == ()
+    assert not any(candidate.architecture.dimension for candidate in finished.candidates)
+    assert "numeric_embedding" not in finished.model.weights
+    result = build_run_result(finished)
+    assert (result.plan.dimensions, result.plan.embedded_columns, result.plan.knots) == ((), 0, 0)
+
+
+@pytest.mark.parametrize("target", ["kind", "value"])
+def test_a_run_with_embeddings_alone(target: str) -> None:
+    """Without dimension 0 every candidate embeds numbers, and the limit counts the tables."""
+    finished = run(make_labelled(target), numeric_dimensions=(1, 2), knots=5, refit=True)
+    model = finished.model
+    assert all(candidate.architecture.dimension in (1, 2) for candidate in finished.candidates)
+    inputs = model.task.inputs
+    assert max(map(len, model.knots)) == 5
+    knots = sum(map(len, model.knots))
+    assert model.weights["numeric_embedding"].shape == (model.architecture.dimension, knots)
+    limit = finished.settings.limits["parameters"]
+    assert sum(array.size for array in model.weights.values()) <= limit
+    plan = build_run_result(finished).plan
+    assert plan.dimensions == (1, 2)
+    assert (plan.embedded_columns, plan.knots) == (len(inputs.embedded), knots)
 
 
 def test_a_refit_learns_from_all_rows_and_keeps_the_scores() -> None:

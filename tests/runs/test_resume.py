@@ -41,19 +41,28 @@ from tests.runs.helpers import (
 )
 
 
-@pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
-def test_a_run_can_be_stopped_anywhere(rows: int, tmp_path: Path) -> None:
-    run = plan_short_run(rows)
+@pytest.mark.parametrize(
+    ("rows", "dimensions"),
+    [(300, None), (3_900, None), (300, (1, 2)), (3_900, (2,))],
+    ids=["folds", "validation", "folds, embedded", "validation, embedded"],
+)
+def test_a_run_can_be_stopped_anywhere(
+    rows: int, dimensions: tuple[int, ...] | None, tmp_path: Path
+) -> None:
+    def make_run():
+        return plan_short_run(rows, numeric_dimensions=dimensions)
+
+    run = make_run()
     uninterrupted = StopsAt(tmp_path / "uninterrupted", run, -1)
-    expected = collect_bits(run.execute(checkpoint=uninterrupted))
+    finished = run.execute(checkpoint=uninterrupted)
+    assert dimensions is None or finished.model.architecture.dimension in dimensions
+    expected = collect_bits(finished)
     rng = np.random.default_rng(0)
     for number, step in enumerate(rng.integers(1, uninterrupted.steps + 1, size=8)):
         folder = tmp_path / str(number)
         with pytest.raises(RunStopped):
-            plan_short_run(rows).execute(checkpoint=StopsAt(folder, run, int(step)))
-        again = plan_short_run(rows).execute(
-            checkpoint=RunCheckpoint(folder, identity=run.identity())
-        )
+            make_run().execute(checkpoint=StopsAt(folder, run, int(step)))
+        again = make_run().execute(checkpoint=RunCheckpoint(folder, identity=run.identity()))
         assert collect_bits(again) == expected
 
 
@@ -77,6 +86,8 @@ def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
         (lambda: plan_short_run(300, seed=1), "seed"),
         (lambda: plan_short_run(301), "table"),
         (lambda: plan_short_run(300, limits={"parameters": 900}), "limits"),
+        (lambda: plan_short_run(300, numeric_dimensions=(0, 1)), "numeric_dimensions"),
+        (lambda: plan_short_run(300, knots=5), "knots"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(
@@ -371,12 +382,13 @@ def test_a_run_killed_while_it_writes_checkpoints_can_be_resumed(tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("dimensions", [(0,), (1, 2)])
 def test_killed_and_resumed_runs_end_with_the_same_bits(
-    fork_server: ForkServer, tmp_path: Path
+    dimensions: tuple[int, ...], fork_server: ForkServer, tmp_path: Path
 ) -> None:
     """The process is killed soon after a checkpoint, also while it writes the next one."""
     table = write_table(tmp_path / "t.parquet", 3_900)
-    settings = RunSettings(limits=LIMITS, baselines=False, seed=3)
+    settings = RunSettings(limits=LIMITS, baselines=False, seed=3, numeric_dimensions=dimensions)
     plan = {"search_epochs": 8, "epochs": 16, "candidates": 2}
     uninterrupted, killed = (
         make_started_run(tmp_path / name, table, settings, plan)

@@ -103,7 +103,10 @@ def test_nothing_is_trained_twice(finished_runs) -> None:
 def test_small_tables_try_simpler_networks_unless_candidates_is_set(tradeoff) -> None:
     for planned, simpler in ((make_tradeoff(candidates=None), True), (tradeoff, False)):
         plans = [run.plan for run in planned.runs]
-        assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(2, simpler)] * 3
+        assert [plan.try_simpler for plan in plans] == [simpler] * 3
+        assert [plan.candidates for plan in plans] == ([3, 5, 5] if simpler else [2, 2, 2])
+    plans = [run.plan for run in make_tradeoff(candidates=None, numeric_dimensions=(0,)).runs]
+    assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(2, True)] * 3
     architectures = {
         str(candidate.architecture)
         for candidate in make_tradeoff((60, 150), candidates=None).execute()[0].candidates
@@ -423,3 +426,74 @@ def test_larger_embeddings_that_do_not_help_are_not_taken(monkeypatch: pytest.Mo
         assert finished.chosen.loss == first.chosen.loss
     result = build_tradeoff_result(curve, (first, *others))
     assert len({model.architecture for model in result.models}) == 1
+
+
+# -- numeric embeddings ----------------------------------------------------------------------------
+
+KNOT_LIMITS = (200, 400, 1_000)
+"""Three columns of 8 knots are 5 % of 480 parameters."""
+
+
+def make_embedded_tradeoff() -> PlannedTradeoff:
+    """Plan a trade-off of networks that all embed their numbers, in two groups of knots."""
+    return make_tradeoff(KNOT_LIMITS, numeric_dimensions=(1, 2))
+
+
+@pytest.fixture(scope="module")
+def embedded_outcomes() -> tuple[PlannedTradeoff, tuple[FinishedRun, ...]]:
+    curve = make_embedded_tradeoff()
+    return curve, curve.execute()
+
+
+def test_each_limit_has_the_knots_of_a_single_run(embedded_outcomes) -> None:
+    curve, _ = embedded_outcomes
+    for limit, run in zip(KNOT_LIMITS, curve.runs, strict=True):
+        alone = plan_run(make_labelled(), replace(run.settings, limits={"parameters": limit}))
+        assert run.data.task == alone.data.task
+        assert run.data.digest() == alone.data.digest()
+    assert [len(run.data.task.inputs.knots[0]) for run in curve.runs] == [4, 4, 8]
+    assert [len(group) for group in curve.groups] == [2, 1]
+    numbers = [run.data.train_and_validation.encoded.numeric for run in curve.runs]
+    assert all(one is numbers[0] for one in numbers)  # rows are in memory once
+
+
+def test_models_of_a_tradeoff_keep_their_limits_with_embeddings(embedded_outcomes) -> None:
+    curve, finished_runs = embedded_outcomes
+    for limit, finished in zip(KNOT_LIMITS, finished_runs, strict=True):
+        model = finished.model
+        assert model.architecture.dimension in (1, 2)
+        assert sum(array.size for array in model.weights.values()) <= limit
+        assert model.limits["parameters"] == limit
+    losses = [finished.chosen.loss for finished in finished_runs]
+    assert losses == sorted(losses, reverse=True)
+    assert build_tradeoff_result(curve, finished_runs).models[-1].costs["parameters"].limit == 1_000
+
+
+def test_a_resumed_tradeoff_with_knots_ends_with_the_same_bits(embedded_outcomes, tmp_path) -> None:
+    expected = collect_tradeoff_bits(*embedded_outcomes)
+    uninterrupted = StopsAt(tmp_path / "uninterrupted", make_embedded_tradeoff(), -1)
+    again = make_embedded_tradeoff()
+    assert collect_tradeoff_bits(again, again.execute(checkpoint=uninterrupted)) == expected
+    for stop in (5, uninterrupted.steps // 2, uninterrupted.steps - 3):
+        again = make_embedded_tradeoff()
+        with pytest.raises(RunStopped):
+            again.execute(checkpoint=StopsAt(tmp_path / str(stop), again, stop))
+        again = make_embedded_tradeoff()
+        checkpoint = RunCheckpoint(tmp_path / str(stop), identity=again.identity())
+        assert collect_tradeoff_bits(again, again.execute(checkpoint=checkpoint)) == expected
+
+
+def test_more_knots_that_do_not_help_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best network of a tighter limit, with its knots, is then that of the widest one."""
+    curve = make_embedded_tradeoff()
+    few = curve.runs[0].data.task.inputs.knots
+    loss = CandidateTraining._loss
+
+    def worse(self, outputs, rows):
+        return loss(self, outputs, rows) + (0 if self.data.task.inputs.knots == few else 100)
+
+    monkeypatch.setattr(CandidateTraining, "_loss", worse)
+    _, middle, widest = curve.execute()
+    assert widest.model.knots == middle.model.knots == few
+    assert widest.model.architecture == middle.model.architecture
+    assert widest.model.limits["parameters"] == KNOT_LIMITS[-1]
