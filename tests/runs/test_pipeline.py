@@ -100,11 +100,12 @@ def test_one_seed_gives_the_same_bits() -> None:
         np.testing.assert_array_equal(weights, runs[1].model.weights[name])
 
 
-def test_every_phase_is_reported() -> None:
+@pytest.mark.parametrize(("options", "layers"), [({}, 3), ({"knots": 5}, 4)])
+def test_every_phase_is_reported(options: dict[str, int], layers: int) -> None:
     reports: list[Progress] = []
     limits = {"parameters": 1_000}
     data = make_labelled("kind")
-    plan_run(data, RunSettings(limits=limits, **QUICK)).execute(reports.append)
+    plan_run(data, RunSettings(limits=limits, **QUICK, **options)).execute(reports.append)
     phases = list(dict.fromkeys(report.phase for report in reports))
     assert phases == ["search", "candidates", "final training", "comparison"]
     for phase in phases:
@@ -114,13 +115,14 @@ def test_every_phase_is_reported() -> None:
     last = [report for report in reports if report.snapshot][-1].snapshot
     assert 0 < last.feasible_probability <= 1
     assert last.most_likely_cost <= 1_000
-    # of the input layer and of three hidden layers
-    assert [sum(layer) for layer in last.probabilities] == pytest.approx([1] * 4, abs=1e-4)
+    assert [sum(layer) for layer in last.probabilities] == pytest.approx([1] * layers, abs=1e-4)
 
 
 def test_dimension_0_alone_is_the_space_without_an_input_layer() -> None:
     data = make_labelled("kind")
-    settings = RunSettings(limits={"parameters": 1_000}, candidates=2, numeric_dimensions=(0,))
+    settings = RunSettings(
+        limits={"parameters": 1_000}, candidates=2, numeric_dimensions=(0,), knots=5
+    )
     plain = plan_run(data, settings)
     expected = default_space(
         settings.budget,

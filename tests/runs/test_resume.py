@@ -50,7 +50,7 @@ def test_a_run_can_be_stopped_anywhere(
     rows: int, dimensions: tuple[int, ...] | None, tmp_path: Path
 ) -> None:
     def make_run():
-        return plan_short_run(rows, numeric_dimensions=dimensions)
+        return plan_short_run(rows, numeric_dimensions=dimensions, knots=dimensions and 5)
 
     run = make_run()
     uninterrupted = StopsAt(tmp_path / "uninterrupted", run, -1)

@@ -56,13 +56,13 @@ from tests.runs.helpers import (
 LIMITS = (150, 60, 400)
 
 
-def make_labelled() -> LabelledTable:
-    return LabelledTable.from_table(Table.from_data(make_columns()), "kind")
+def make_labelled(rows: int = 400) -> LabelledTable:
+    return LabelledTable.from_table(Table.from_data(make_columns(rows)), "kind")
 
 
-def make_tradeoff(limits=LIMITS, **settings) -> PlannedTradeoff:
+def make_tradeoff(limits=LIMITS, rows: int = 400, **settings) -> PlannedTradeoff:
     options = {"limits": {"flops": 10_000}, "baselines": False, "candidates": 2} | settings
-    return plan_tradeoff(make_labelled(), RunSettings(**options), limits)
+    return plan_tradeoff(make_labelled(rows), RunSettings(**options), limits)
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +103,9 @@ def test_nothing_is_trained_twice(finished_runs) -> None:
 def test_small_tables_try_simpler_networks_unless_candidates_is_set(tradeoff) -> None:
     for planned, simpler in ((make_tradeoff(candidates=None), True), (tradeoff, False)):
         plans = [run.plan for run in planned.runs]
-        assert [plan.try_simpler for plan in plans] == [simpler] * 3
-        assert [plan.candidates for plan in plans] == ([3, 5, 5] if simpler else [2, 2, 2])
-    plans = [run.plan for run in make_tradeoff(candidates=None, numeric_dimensions=(0,)).runs]
-    assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(2, True)] * 3
+        assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(2, simpler)] * 3
+    embedded = make_tradeoff(candidates=None, knots=5)  # one more candidate
+    assert [run.plan.candidates for run in embedded.runs] == [3] * 3
     architectures = {
         str(candidate.architecture)
         for candidate in make_tradeoff((60, 150), candidates=None).execute()[0].candidates
@@ -431,12 +430,13 @@ def test_larger_embeddings_that_do_not_help_are_not_taken(monkeypatch: pytest.Mo
 # -- numeric embeddings ----------------------------------------------------------------------------
 
 KNOT_LIMITS = (200, 400, 1_000)
-"""Three columns of 8 knots are 5 % of 480 parameters."""
+KNOT_ROWS = 1_500
+"""Three columns of 8 knots are 5 % of 480 parameters, and need 800 training rows."""
 
 
 def make_embedded_tradeoff() -> PlannedTradeoff:
     """Plan a trade-off of networks that all embed their numbers, in two groups of knots."""
-    return make_tradeoff(KNOT_LIMITS, numeric_dimensions=(1, 2))
+    return make_tradeoff(KNOT_LIMITS, KNOT_ROWS, numeric_dimensions=(1, 2))
 
 
 @pytest.fixture(scope="module")
@@ -448,7 +448,8 @@ def embedded_outcomes() -> tuple[PlannedTradeoff, tuple[FinishedRun, ...]]:
 def test_each_limit_has_the_knots_of_a_single_run(embedded_outcomes) -> None:
     curve, _ = embedded_outcomes
     for limit, run in zip(KNOT_LIMITS, curve.runs, strict=True):
-        alone = plan_run(make_labelled(), replace(run.settings, limits={"parameters": limit}))
+        settings = replace(run.settings, limits={"parameters": limit})
+        alone = plan_run(make_labelled(KNOT_ROWS), settings)
         assert run.data.task == alone.data.task
         assert run.data.digest() == alone.data.digest()
     assert [len(run.data.task.inputs.knots[0]) for run in curve.runs] == [4, 4, 8]

@@ -33,7 +33,7 @@ def count_knots(rule: KnotRule, **limits: float) -> list[int]:
         ({"parameters": 1_279}, 8),
         ({"parameters": 640}, 8),
         ({"parameters": 639}, 4),
-        ({"parameters": 10}, 4),
+        ({"parameters": 10}, 4),  # the dimension can be 0
         ({"bytes": 4 * 2_560}, 32),
         ({"bytes": 4 * 2_560 - 1}, 16),
         ({"bytes": 4 * 640, "parameters": 2_560}, 8),
@@ -44,9 +44,13 @@ def test_the_limit_bounds_the_knots(limits: dict[str, float], expected: int) -> 
     assert count_knots(make_rule(5_000), **limits) == [expected] * 4
 
 
-@pytest.mark.parametrize(("rows", "expected"), [(640, 32), (639, 16), (320, 16), (160, 8), (20, 4)])
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [(3_200, 32), (3_199, 16), (1_600, 16), (1_599, 8), (800, 8), (400, 4), (399, 0), (1, 0)],
+)
 def test_the_rows_bound_the_knots(rows: int, expected: int) -> None:
-    assert count_knots(make_rule(rows), parameters=10**6) == [expected] * 4
+    knots = count_knots(make_rule(rows), parameters=10**6)
+    assert knots == ([expected] * 4 if expected else [])
 
 
 @pytest.mark.parametrize("max_knots", [3, 5, 100])
@@ -64,18 +68,18 @@ def test_columns_of_few_values_leave_knots_to_the_others() -> None:
 
 
 @given(
-    st.integers(3, 2_000), st.integers(1, 6), st.integers(1, 20_000), st.sampled_from(["n", "3"])
+    st.integers(1, 9_000), st.integers(1, 6), st.integers(1, 20_000), st.sampled_from(["n", "3"])
 )
-def test_knots_fit_the_limit_and_the_rows_or_are_the_fewest(
+def test_knots_fit_the_rows_and_the_limit_or_are_the_fewest(
     rows: int, columns: int, limit: int, kind: str
 ) -> None:
     rng = np.random.default_rng(rows)
     numeric = rng.normal(size=(rows, columns)) if kind == "n" else rng.integers(0, 3, (rows, 1))
     counts = count_knots(KnotRule.from_rows(numeric.astype(np.float32), None), parameters=limit)
-    assert max(counts) <= KNOT_COUNTS[0]
-    if max(counts) > KNOT_COUNTS[-1]:
+    assert max(counts, default=0) <= min(KNOT_COUNTS[0], rows / 100)
+    assert bool(counts) == (rows >= 100 * KNOT_COUNTS[-1])
+    if max(counts, default=0) > KNOT_COUNTS[-1]:
         assert sum(counts) <= 0.05 * limit
-        assert 20 * max(counts) <= max(rows, 20 * KNOT_COUNTS[-1])
 
 
 def test_of_many_rows_evenly_spaced_ones_are_summarized(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,11 +120,11 @@ def test_features_of_two_values_are_not_embedded() -> None:
             "y": np.arange(200) % 5 > 2,
         }
     )
-    settings = RunSettings(limits={"parameters": 2_000})
+    settings = RunSettings(limits={"parameters": 2_000}, knots=8)
     data = prepare_data(LabelledTable.from_table(table, "y"), settings)
     inputs = data.task.inputs
     named = dict(zip(data.encoder.features, map(len, inputs.knots), strict=True))
-    assert named["x"] == 4  # by 120 training rows
+    assert named["x"] == 7
     assert named["flag"] == 0
     numeric = data.train_in_memory.encoded.numeric
     two_values = [len(np.unique(column)) < 3 for column in numeric.T]
@@ -130,11 +134,22 @@ def test_features_of_two_values_are_not_embedded() -> None:
 
 def test_a_table_without_numbers_has_no_input_layer() -> None:
     rng = np.random.default_rng(0)
-    columns = {name: rng.choice(["a", "b", "c"], 200).tolist() for name in ("x", "z", "y")}
+    columns = {name: rng.choice(["a", "b", "c"], 900).tolist() for name in ("x", "z", "y")}
     data = LabelledTable.from_table(Table.from_data(columns), "y")
-    run = plan_run(data, RunSettings(limits={"parameters": 500}))
-    assert run.plan.feasible.space.numeric_embeddings is None
-    assert run.plan.candidates == 3
+    for options in ({}, {"knots": 8, "numeric_dimensions": (2,)}):
+        run = plan_run(data, RunSettings(limits={"parameters": 500}, **options))
+        assert run.plan.feasible.space.numeric_embeddings is None
+        assert run.plan.candidates == 3
+
+
+def test_a_table_of_few_rows_has_an_input_layer_only_with_a_number_of_knots() -> None:
+    few = make_data(400)  # 240 for training
+    limits = {"parameters": 2_000}
+    assert plan_run(few, RunSettings(limits=limits)).plan.feasible.space.numeric_embeddings is None
+    layer = plan_run(few, RunSettings(limits=limits, knots=4)).plan.feasible.space.layers[0]
+    assert layer == (0, 1, 2, 4, 8)
+    many = plan_run(make_data(700), RunSettings(limits=limits))
+    assert many.plan.feasible.space.layers[0] == (0, 1, 2, 4, 8)
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ def test_parts_share_the_memory_of_the_development_rows(table: Table) -> None:
 def test_the_test_part_influences_nothing() -> None:
     """The encoder and the target's scaling do not depend on the test rows."""
     table = make_table()
-    first = prepare_data(make_labelled(table, "value"), make_settings())
-    second = prepare_data(make_labelled(_change_part(table, "test"), "value"), make_settings())
+    first = prepare_data(make_labelled(table, "value"), make_settings(knots=5))
+    second = prepare_data(make_labelled(_change_part(table, "test"), "value"), make_settings(knots=5))
     assert second.encoder.to_dict() == first.encoder.to_dict()
     assert any(first.task.inputs.knots)
     assert second.task == first.task  # the knots included
@@ -64,9 +64,9 @@ def test_the_test_part_influences_nothing() -> None:
 def test_validation_rows_of_a_large_table_influence_nothing() -> None:
     """Only small tables, whose final network learns from them, use them for the encoder."""
     table = make_table(4_000)
-    first = prepare_data(make_labelled(table, "value"), make_settings())
+    first = prepare_data(make_labelled(table, "value"), make_settings(knots=5))
     second = prepare_data(
-        make_labelled(_change_part(table, "validation"), "value"), make_settings()
+        make_labelled(_change_part(table, "validation"), "value"), make_settings(knots=5)
     )
     assert len(first.train_and_validation) > MAX_CROSS_VALIDATED_ROWS
     assert second.encoder.to_dict() == first.encoder.to_dict()

@@ -228,7 +228,7 @@ def test_embeddings_that_do_not_fit_into_memory_are_refused_before_training(tmp_
     with pytest.raises(TabNASError, match=r"embeddings would take 25.8 GB .* fewer --buckets"):
         plan_run(store, RunSettings(limits={"flops": 10_000}))
     for dimensions in ((0,), (0, 2)):
-        settings = RunSettings(limits=LIMITS, numeric_dimensions=dimensions)
+        settings = RunSettings(limits=LIMITS, numeric_dimensions=dimensions, knots=5)
         within = plan_run(store, settings)  # by which the buckets are folded
         needed = estimate_network_bytes(
             within.plan.feasible.space, within.data.task, within.plan.optimizer
