@@ -39,7 +39,7 @@ def test_count_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_count_with_numeric_embeddings(capsys: pytest.CaptureFixture[str]) -> None:
-    embedded = ["--embedded-columns", "3", "--knots", "12", "--dimensions", "0,1,9"]
+    embedded = ["--embedded-columns", "3", "--knots", "12", "--numeric-dimensions", "0,1,9"]
     arguments = [*COUNT, "--widths", "0,4", *embedded, "--max-parameters", "90"]
     assert run([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -82,11 +82,11 @@ def test_count_with_numeric_embeddings(capsys: pytest.CaptureFixture[str]) -> No
             "the knots of all columns must be an integer of at least 6, got 5",
         ),
         (
-            ["--embedded-columns", "3", "--knots", "9", "--dimensions", "a", "--max-flops", "99"],
-            "--dimensions must be integers separated by commas",
+            ["--embedded-columns", "3", "--knots", "9", "--numeric-dimensions", "a", "--max-flops", "99"],
+            "--numeric-dimensions must be integers separated by commas",
         ),
         (
-            ["--embedded-columns", "3", "--knots", "9", "--dimensions", "1,1", "--max-flops", "99"],
+            ["--embedded-columns", "3", "--knots", "9", "--numeric-dimensions", "1,1", "--max-flops", "99"],
             "each listed once, got [1, 1]",
         ),
         (["--max-flops", "-1"], "the limit on flops must be a finite number of at least 0"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,22 @@ def test_fitted_attributes() -> None:
     assert classifier.history_[-1].progress <= 1
     assert classifier.n_features_in_ == 4
     assert classifier.feature_names_in_.tolist() == features.columns.tolist()
+
+
+def test_numbers_can_be_embedded(tmp_path: Path) -> None:
+    features, y = load_diabetes(return_X_y=True)
+    regressor = TabNASRegressor(**SMALL, numeric_dimensions=[1], knots=5).fit(features, y)
+    model = regressor.model_
+    assert model.architecture.dimension == 1
+    assert str(regressor.architecture_).startswith("d1-")
+    assert max(map(len, model.knots)) == 5
+    assert model.weights["numeric_embedding"].shape == (1, sum(map(len, model.knots)))
+    assert regressor.costs_["parameters"] <= 200
+    regressor.save(tmp_path / "model")
+    loaded = TabNASRegressor.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(features), regressor.predict(features))
+    plain = TabNASRegressor(**SMALL, numeric_dimensions=[0], knots=5).fit(features, y)
+    assert plain.model_.knots == ()
 
 
 # -- one seed, one model ---------------------------------------------------------------------------
@@ -276,6 +293,11 @@ def test_weights_shift_the_predictions() -> None:
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"random_state": -1}, "random_state must be"),
         ({"time": -1.0}, "time must be"),
+        ({"numeric_dimensions": (-1,)}, "a dimension of numeric embeddings must be an integer of"),
+        ({"numeric_dimensions": 2}, "numeric_dimensions must be a list, got 2"),
+        ({"numeric_dimensions": ()}, "numeric_dimensions must have at least one element"),
+        ({"knots": 2}, "knots must be an integer of at least 3, got 2"),
+        ({"knots": 2.5}, "knots must be an integer"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

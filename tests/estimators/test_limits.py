@@ -28,10 +28,22 @@ LIMITS = st.fixed_dictionaries(
 ).filter(lambda limits: any(limits.values()))
 
 
-@given(limits=LIMITS, classes=st.integers(1, 4), text=st.booleans(), seed=st.integers(0, 9))
+EMBEDDINGS = st.fixed_dictionaries(
+    {"knots": st.sampled_from([None, 3, 5])},
+    optional={"numeric_dimensions": st.sampled_from([(0,), (0, 1, 2), (1,), (3, 2)])},
+)
+
+
+@given(
+    limits=LIMITS,
+    embeddings=EMBEDDINGS,
+    classes=st.integers(1, 4),
+    text=st.booleans(),
+    seed=st.integers(0, 9),
+)
 @settings(max_examples=25)
 def test_limits_hold_or_nothing_is_fitted(
-    limits: dict[str, Any], classes: int, text: bool, seed: int
+    limits: dict[str, Any], embeddings: dict[str, Any], classes: int, text: bool, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     features: dict[str, Any] = {"a": rng.normal(size=24), "b": rng.normal(size=24)}
@@ -39,7 +51,7 @@ def test_limits_hold_or_nothing_is_fitted(
         features["c"] = rng.choice(["x", "y", "z"], 24)
     kind: Any = TabNASRegressor if classes == 1 else TabNASClassifier
     answers = rng.normal(size=24) if classes == 1 else np.arange(24) % classes
-    estimator = kind(**limits, layers=2, candidates=1, random_state=seed)
+    estimator = kind(**limits, **embeddings, layers=2, candidates=1, random_state=seed)
     try:
         estimator.fit(features, answers)
     except InfeasibleError:

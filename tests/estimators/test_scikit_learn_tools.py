@@ -19,6 +19,12 @@ def test_parameters_are_read_set_and_cloned() -> None:
     classifier = TabNASClassifier(500, widths=[8, 16], random_state=1)
     assert clone(classifier).get_params() == classifier.get_params()
     assert classifier.set_params(max_parameters=None, max_flops=900).max_flops == 900
+    for kind in (TabNASClassifier, TabNASRegressor):
+        embedding = kind(500, numeric_dimensions=[0, 3], knots=6)
+        parameters = clone(embedding).get_params()
+        assert parameters == embedding.get_params()
+        assert (parameters["numeric_dimensions"], parameters["knots"]) == ([0, 3], 6)
+        assert embedding.set_params(knots=None).knots is None
 
 
 def test_cross_validation() -> None:
@@ -27,6 +33,15 @@ def test_cross_validation() -> None:
     patients, progress = load_diabetes(return_X_y=True)
     predicted = cross_val_predict(TabNASRegressor(**SMALL), patients, progress, cv=2)
     assert np.corrcoef(predicted, progress)[0, 1] > 0.6
+
+
+def test_a_grid_of_dimensions() -> None:
+    flowers, species = load_iris(return_X_y=True)
+    grid = {"numeric_dimensions": [(0,), (2,)], "knots": [4]}
+    search = GridSearchCV(TabNASClassifier(**SMALL), grid, cv=2).fit(flowers, species)
+    assert search.best_score_ > 0.8
+    dimension = search.best_estimator_.model_.architecture.dimension
+    assert (dimension,) == search.best_params_["numeric_dimensions"]
 
 
 def test_in_a_pipeline() -> None:

@@ -21,8 +21,10 @@ from tabnas.data import (
     Shares,
     Table,
     bundled_file,
+    choose_knots,
     find_labelled_rows,
     read_table,
+    summarize_values,
 )
 from tabnas.stores import encode_store, open_store
 from tests.criteo import write_criteo
@@ -83,6 +85,9 @@ def test_a_store_equals_the_table_in_memory(
         store = encode_store(path, Path(folder) / "store", target=target, scaling=scaling)
         assert store.encoder.to_dict() == encoder.to_dict()
         assert_holds(store, arrays)
+        numeric = store.read("train", 0, store.rows["train"]).encoded.numeric
+        summaries = zip(summarize_values(numeric), summarize_values(arrays["train"][0]), strict=True)
+        assert all(choose_knots(a, 5) == choose_knots(b, 5) for a, b in summaries)
         if isinstance(store.target, NumberTarget):
             fitted = NumberTarget.fit("value", pa.chunked_array([arrays["train"][2]]))
             assert store.target.center == pytest.approx(fitted.center, rel=1e-9, abs=1e-3)

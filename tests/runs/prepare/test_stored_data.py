@@ -96,15 +96,21 @@ def test_boosted_trees_see_all_categories_of_a_store(store: Store, limit: int) -
         np.testing.assert_array_equal(inputs[:][is_frequent, city], codes[is_frequent])
 
 
-def test_the_same_seed_gives_the_same_bits(store: Store) -> None:
+@pytest.mark.parametrize("dimensions", [None, (2,)])
+def test_the_same_seed_gives_the_same_bits(
+    store: Store, dimensions: tuple[int, ...] | None
+) -> None:
     def train():
         settings = RunSettings(
-            limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1
-        )
+            limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1,
+            numeric_dimensions=dimensions,
+        )  # fmt: skip
         return plan_run(store, settings, saved_plan=SAVED_PLAN).execute().model
 
     first, again = train(), train()
     assert first.architecture == again.architecture
+    assert dimensions is None or first.architecture.dimension == 2
+    assert first.knots == again.knots
     for name, weights in first.weights.items():
         assert np.array_equal(weights, again.weights[name])
 

@@ -85,7 +85,7 @@ def count(
             parser=parse_int,
         ),
     ] = None,
-    dimensions: Annotated[
+    numeric_dimensions: Annotated[
         str | None,
         typer.Option(
             help="Candidate dimensions of the numeric embeddings, like 0,2,8. With 0, networks "
@@ -136,7 +136,7 @@ def count(
         outputs=outputs,
         widths=PAPER_WIDTHS if widths is None else parse_widths(widths),
         embedding_parameters=embedding_parameters,
-        numeric_embeddings=_make_embeddings(embedded_columns, knots, dimensions),
+        numeric_embeddings=_make_embeddings(embedded_columns, knots, numeric_dimensions),
     )
     description = describe_feasible_set(FeasibleSet(space, Budget(**checked)))
     if as_json:
@@ -153,14 +153,15 @@ def _make_embeddings(
     if columns is None:
         if knots is not None or dimensions is not None:
             raise TabNASError(
-                "--embedded-columns must be given with --knots and --dimensions, but it is missing"
+                "--embedded-columns must be given with --knots and --numeric-dimensions, but it is "
+                "missing"
             )
         return None
     if knots is None:
         raise TabNASError("--knots must be given with --embedded-columns, but it is missing")
     if dimensions is None:
         return NumericEmbeddings(columns=columns, knots=knots, dimensions=DEFAULT_DIMENSIONS)
-    candidates = parse_widths(dimensions, option="--dimensions")
+    candidates = parse_widths(dimensions, option="--numeric-dimensions")
     return NumericEmbeddings(columns=columns, knots=knots, dimensions=candidates)
 
 
