@@ -93,7 +93,9 @@ def test_models_with_numeric_embeddings_of_real_tables(
 
 def test_checking_many_rows_takes_little_memory() -> None:
     """Not rows times columns times knots of all columns, which would be two gigabytes here."""
-    table = Table.from_data({f"x{i}": np.random.default_rng(i).normal(size=8_000) for i in range(30)})
+    table = Table.from_data(
+        {f"x{i}": np.random.default_rng(i).normal(size=8_000) for i in range(30)}
+    )
     encoder = TableEncoder.fit(table)
     knots = choose_all_knots(encoder, table, 32)
     target = NumberTarget(name="y", center=0, scale=1)

@@ -163,7 +163,10 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         ({"extra": 1}, "model.json: extra is unknown"),
         ({"architecture": 8}, "architecture must be a string, got 8"),
         ({"architecture": "8-x"}, "architecture: an architecture must be written as"),
-        ({"architecture": "9" * 5000}, r"architecture: an architecture must be written as .{,300}$"),
+        (
+            {"architecture": "9" * 5000},
+            r"architecture: an architecture must be written as .{,300}$",
+        ),
         ({"architecture": "1000000-1000000"}, "weights: the shapes must be those of the"),
         ({"dimensions": [3]}, "dimensions and knots: there must be one embedding dimension"),
         ({"dimensions": [3, "3"]}, r"dimensions\[1\] must be an integer, got '3'"),
@@ -219,7 +222,10 @@ def change_knots(
         (change_knots(lambda knots: knots[0].reverse()), "column 0 must be at least two finite"),
         (change_knots(lambda knots: knots[0].insert(1, knots[0][0])), "numbers that ascend"),
         (change_knots(lambda knots: knots[0].append(1e39)), "column 0 must be at least two finite"),
-        (change_knots(lambda knots: knots[0].append(10**400)), r"knots\[0\]\[\d\] must be a number"),
+        (
+            change_knots(lambda knots: knots[0].append(10**400)),
+            r"knots\[0\]\[\d\] must be a number",
+        ),
         (change_knots(lambda knots: knots[0].append("1")), r"knots\[0\]\[\d\] must be a number"),
         (change_knots(lambda knots: knots[0].append(None)), r"knots\[0\]\[\d\] must be a number"),
         (change_knots(lambda knots: knots.pop()), r"each of the \d+ numeric columns, got \d+"),

@@ -86,7 +86,9 @@ def test_a_store_equals_the_table_in_memory(
         assert store.encoder.to_dict() == encoder.to_dict()
         assert_holds(store, arrays)
         numeric = store.read("train", 0, store.rows["train"]).encoded.numeric
-        summaries = zip(summarize_values(numeric), summarize_values(arrays["train"][0]), strict=True)
+        summaries = zip(
+            summarize_values(numeric), summarize_values(arrays["train"][0]), strict=True
+        )
         assert all(choose_knots(a, 5) == choose_knots(b, 5) for a, b in summaries)
         if isinstance(store.target, NumberTarget):
             fitted = NumberTarget.fit("value", pa.chunked_array([arrays["train"][2]]))

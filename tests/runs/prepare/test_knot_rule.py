@@ -159,7 +159,10 @@ def test_a_table_of_few_rows_has_an_input_layer_only_with_a_number_of_knots() ->
         ({"knots": -1}, "knots must be an integer of at least 3, got -1"),
         ({"knots": 513}, "knots must be at most 512, got 513"),
         ({"knots": 3.5}, "knots must be an integer"),
-        ({"numeric_dimensions": (-1,)}, "a dimension of numeric embeddings must be an integer of at least 0"),
+        (
+            {"numeric_dimensions": (-1,)},
+            "a dimension of numeric embeddings must be an integer of at least 0",
+        ),
         ({"numeric_dimensions": (65,)}, "a dimension of numeric embeddings must be at most 64"),
         ({"numeric_dimensions": (0, "2")}, "a dimension of numeric embeddings must be an integer"),
         ({"numeric_dimensions": ()}, "numeric_dimensions must have at least one element, got none"),

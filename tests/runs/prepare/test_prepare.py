@@ -51,7 +51,9 @@ def test_the_test_part_influences_nothing() -> None:
     """The encoder and the target's scaling do not depend on the test rows."""
     table = make_table()
     first = prepare_data(make_labelled(table, "value"), make_settings(knots=5))
-    second = prepare_data(make_labelled(_change_part(table, "test"), "value"), make_settings(knots=5))
+    second = prepare_data(
+        make_labelled(_change_part(table, "test"), "value"), make_settings(knots=5)
+    )
     assert second.encoder.to_dict() == first.encoder.to_dict()
     assert any(first.task.inputs.knots)
     assert second.task == first.task  # the knots included
