@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tabnas.errors import TabNASError, check_int
 
 DEFAULT_DIMENSIONS = (0, 1, 2, 4, 8)
+"""Candidate dimensions of numeric embeddings."""
 MAX_DIMENSION = 1_000
 MAX_COLUMNS = 1_000_000
 MAX_KNOTS = 10**9
