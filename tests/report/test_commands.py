@@ -179,7 +179,7 @@ def run_settings(draw: st.DrawFn) -> RunSettings:
     optional = {
         "layers": st.integers(1, 32),
         "widths": st.lists(st.integers(0, 100), min_size=1, max_size=3).map(tuple),
-        "numeric_dimensions": st.lists(st.integers(0, 16), max_size=3).map(tuple),
+        "numeric_dimensions": st.lists(st.integers(0, 16), min_size=1, max_size=3).map(tuple),
         "knots": st.integers(3, 64),
         "metric": st.sampled_from(["accuracy", "rmse"]),
         "class_weight": st.just("balanced"),

@@ -142,12 +142,15 @@ def test_a_table_without_numbers_has_no_input_layer() -> None:
         assert run.plan.candidates == 3
 
 
-def test_a_table_of_few_rows_has_an_input_layer_only_with_a_number_of_knots() -> None:
+def test_a_table_of_few_rows_has_an_input_layer_only_if_asked_for() -> None:
     few = make_data(400)  # 240 for training
     limits = {"parameters": 2_000}
     assert plan_run(few, RunSettings(limits=limits)).plan.feasible.space.numeric_embeddings is None
     layer = plan_run(few, RunSettings(limits=limits, knots=4)).plan.feasible.space.layers[0]
     assert layer == (0, 1, 2, 4, 8)
+    asked = plan_run(few, RunSettings(limits=limits, numeric_dimensions=(2,)))
+    assert asked.plan.feasible.space.layers[0] == (2,)
+    assert max(map(len, asked.data.task.inputs.knots)) == 4
     many = plan_run(make_data(700), RunSettings(limits=limits))
     assert many.plan.feasible.space.layers[0] == (0, 1, 2, 4, 8)
 

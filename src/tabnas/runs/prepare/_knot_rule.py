@@ -31,23 +31,30 @@ class KnotRule:
     summaries: tuple[NDArray[np.float32], ...]
     rows: int  # for training
     max_knots: int | None  # of a feature, if the user has set it
+    is_requested: bool = False  # whether the user has set dimensions of embeddings
 
     @classmethod
-    def from_rows(cls, numeric: NDArray[np.float32], max_knots: int | None) -> KnotRule:
+    def from_rows(
+        cls,
+        numeric: NDArray[np.float32],
+        max_knots: int | None = None,
+        *,
+        is_requested: bool = False,
+    ) -> KnotRule:
         """Summarize encoded training rows, [rows, numeric features]: all, or evenly spaced ones."""
         places = np.linspace(0, len(numeric) - 1, min(len(numeric), MAX_SUMMARY_ROWS))
         summaries = summarize_values(numeric[places.astype(np.int64)])
-        return cls(tuple(summaries), len(numeric), max_knots)
+        return cls(tuple(summaries), len(numeric), max_knots, is_requested)
 
     def choose(self, budget: Budget) -> Knots:
         """Return the knots of every feature; none for a feature that is not embedded.
 
-        A table of too few rows has none at all, unless the user has set their number.
+        A table of too few rows has none at all, unless the user has asked for embeddings.
         """
         if self.max_knots is not None:
             return self._knots(self.max_knots)
         allowed = MAX_KNOT_SHARE * parameters_allowed(budget)
-        knots: Knots = ()
+        knots = self._knots(KNOT_COUNTS[-1]) if self.is_requested else ()
         for count in KNOT_COUNTS:
             if count * MIN_ROWS_PER_KNOT <= self.rows:
                 knots = self._knots(count)

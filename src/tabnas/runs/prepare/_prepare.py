@@ -144,7 +144,9 @@ def prepare_table(
         if settings.limits.keys() & MEASURED_COSTS
         else None,
         knot_rule=KnotRule.from_rows(
-            development.encoded.numeric[: len(split.train)], settings.knots
+            development.encoded.numeric[: len(split.train)],
+            settings.knots,
+            is_requested=settings.numeric_dimensions is not None,
         )
         if settings.embeds_numbers
         else None,

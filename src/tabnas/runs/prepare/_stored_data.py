@@ -203,7 +203,11 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
         train_and_validation=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
-        knot_rule=KnotRule.from_rows(known.encoded.numeric, settings.knots)
+        knot_rule=KnotRule.from_rows(
+            known.encoded.numeric,
+            settings.knots,
+            is_requested=settings.numeric_dimensions is not None,
+        )
         if settings.embeds_numbers
         else None,
         notes=tuple(notes),
