@@ -89,7 +89,8 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
     Attributes
     ----------
     architecture_ : Architecture
-        The widths of the hidden layers; `str` gives "32-144-24".
+        The widths of the hidden layers, and the dimension of numeric embeddings; `str` gives
+        "32-144-24", or "d2-32-144-24".
     model_ : Model
         The network and its encoder.
     costs_ : dict of str to float
