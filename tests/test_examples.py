@@ -31,7 +31,7 @@ EXAMPLES = ROOT / "examples"
 DEPLOY = EXAMPLES / "deploy"
 MOST_LINES = 60
 USED = r"([\d,]+) of +([\d,]+)"
-NETWORK = r"(?:linear|\d+(?:-\d+)*)"
+NETWORK = r"(?:d\d+-)?(?:linear|\d+(?:-\d+)*)"
 
 PROMISED = {
     "choose_limit": [r"at most +250 parameters .*", "<- taken", rf"of all rows: {NETWORK}, "],

@@ -9,8 +9,11 @@ from tabnas.decoding import MaxLength
 from tabnas.results._fields import Real
 
 MAX_CURVES = 6
+"""Features whose curves a result holds: the most important ones."""
 MAX_CURVE_KNOTS = 128
+"""Knots of a curve; of more, evenly spaced ones are taken."""
 MAX_CURVE_DIMENSIONS = 4
+"""Dimensions of a curve: the first ones."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -100,7 +100,7 @@ def test_progress_is_passed_on_and_its_events_can_be_read(
 @pytest.mark.slow
 def test_a_search_without_an_input_layer_has_no_histogram_of_it(tmp_path: Path) -> None:
     data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
-    settings = RunSettings(limits={"parameters": 300}, numeric_dimensions=(), baselines=False)
+    settings = RunSettings(limits={"parameters": 300}, numeric_dimensions=(0,), baselines=False)
     run = plan_run(data, settings)
     with EventLog(tmp_path, run, lambda progress: None) as log:
         log(make_progress(run, 1, 10))
