@@ -1,11 +1,10 @@
-"""What numeric embeddings are worth, and whether the search chooses them well.
+"""What numeric embeddings are worth.
 
     python benchmarks/numeric_embeddings.py --data tables --out results
 
 Each table is searched with the default settings and, on the same split, with
-`numeric_dimensions=(0,)`, which reads numbers as they are. The first run trains the best network
-of each dimension stand-alone, so it also shows how one-shot losses rank the dimensions. An
-interrupted benchmark goes on where it was.
+`numeric_dimensions=(0,)`, which reads numbers as they are. An interrupted benchmark goes on where
+it was.
 """
 
 from __future__ import annotations
@@ -123,7 +122,6 @@ def report(facts, rows) -> str:
             f"{change.mean():+.4f} ± {error:.4f} | {', '.join(map(str, chosen))} | "
             f"{seconds[0]:.1f} | {seconds[1]:.1f} |"
         )
-    lines += ["", *_ranking(rows, names)]
     return "\n".join(lines) + "\n"
 
 
@@ -139,40 +137,6 @@ def _pairs(rows, name):
 
 def _work(row) -> float:
     return row["timings"]["search"] + row["timings"]["candidates"]
-
-
-def _ranking(rows, names) -> list[str]:
-    """Return a section on the best network of each dimension: one-shot and trained stand-alone."""
-    lines = [
-        "## The rank of a dimension in the SuperNet and stand-alone",
-        "",
-        "The loss on validation rows, trained stand-alone, of the best network of each dimension "
-        "by one-shot loss; mean over seeds. *Lost*: how much worse the dimension of the lowest "
-        "one-shot loss is than the best one.",
-        "",
-        "| table | 0 | 1 | 2 | 4 | 8 | right | lost |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for name in names:
-        means: dict[int, list[float]] = {}
-        right, lost = [], []
-        for pair in _pairs(rows, name):
-            best = {}
-            for candidate in pair["embeddings"]["candidates"]:
-                known = best.get(candidate["dimension"])
-                if known is None or candidate["one_shot"] < known["one_shot"]:
-                    best[candidate["dimension"]] = candidate
-            for dimension, candidate in best.items():
-                means.setdefault(dimension, []).append(candidate["loss"])
-            one_shot = min(best.values(), key=lambda candidate: candidate["one_shot"])
-            alone = min(best.values(), key=lambda candidate: candidate["loss"])
-            right.append(one_shot is alone)
-            lost.append(one_shot["loss"] - alone["loss"])
-        cells = [f"{np.mean(means[d]):.4f}" if d in means else "" for d in (0, 1, 2, 4, 8)]
-        lines.append(
-            f"| {name} | {' | '.join(cells)} | {sum(right)} of {len(right)} | {np.mean(lost):.4f} |"
-        )
-    return lines
 
 
 if __name__ == "__main__":

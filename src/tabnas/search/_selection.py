@@ -72,10 +72,9 @@ def select_by_loss(
     any cost. Those that use the limit up come first, since the lowest loss of all is a worse guess
     than the lowest among them. A smaller n selects the first ones of a larger n.
 
-    One-shot losses compare networks with and without numeric embeddings wrongly
-    (results/numeric_embeddings.md): in a SuperNet, embeddings help all the more because the layers
-    after them are shared. So with `by_dimension`, candidates with and without embeddings alternate,
-    and those with embeddings have the dimensions that were selected least often.
+    One-shot losses often compare networks with and without numeric embeddings wrongly
+    (results/dimension_ranking.md). So with `by_dimension`, candidates with and without embeddings
+    alternate, and those with embeddings have the dimensions that were selected least often.
     """
     ratios = within.cost_ratio(np.array([within.space.choices(one) for one in pool]))
     ranked = [int(index) for index in np.argsort(losses, kind="stable")]

@@ -45,9 +45,8 @@ def dimension_of(spec: NetworkSpec, child: IntArray) -> int:
 def _locate(spec: NetworkSpec, column: int, position: int) -> None:
     """Replace eight values at an address by fractions, and write the knots before them after it.
 
-    Eight values are compared with one knot after another: with some tens of knots this is several
-    times faster than a binary search, whose branches a processor cannot predict. The knots are
-    counted from the first of the column on, as float32 numbers.
+    Eight values are compared with one knot after another, which needs no branches, as a binary
+    search would. The knots are counted from the first of the column on, as float32 numbers.
     """
     first, number = spec.knot_columns[column, KNOT_FIRST], spec.knot_columns[column, KNOT_NUMBER]
     knots = address(spec.knots) + first * FLOAT_BYTES

@@ -33,7 +33,7 @@ EVALUATIONS_PER_STEP, POLICY_EVERY = 8, 16
 POLICY_LEARNING_RATE = 0.1
 CANDIDATES = 3
 """One more if numbers can be embedded or not, since one-shot losses cannot tell which is better
-(results/numeric_embeddings.md)."""
+(results/dimension_ranking.md)."""
 
 
 def make_default_plan(
