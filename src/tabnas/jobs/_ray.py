@@ -43,7 +43,7 @@ HOW_TO_START = (
     "start one with `ray start --head`, join other machines with `ray start --address "
     "HOST:6379`, and pass its address with --address or RAY_ADDRESS"
 )
-CONNECT_TIMEOUT = 10.0  # seconds
+CONNECT_TIMEOUT, CANCEL_TIMEOUT = 10.0, 5.0  # seconds
 
 
 class RayExecutor(Executor):
@@ -78,10 +78,14 @@ class RayExecutor(Executor):
         return [(self._running.pop(task), _outcome(task, self._function.version)) for task in ended]
 
     def close(self) -> None:
-        for task in self._running:
+        tasks = list(self._running)
+        for task in tasks:
             with suppress(Exception):  # the task has just ended, or the cluster has ended
                 ray.cancel(task, force=True)
         if self._connected_here:
+            # Ray may crash this process if it disconnects while a cancellation is under way
+            with suppress(Exception):
+                ray.wait(tasks, num_returns=len(tasks), timeout=CANCEL_TIMEOUT)
             ray.shutdown()
 
 
