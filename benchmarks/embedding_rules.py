@@ -21,7 +21,6 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
-    Loss,
     SuperNet,
     Task,
     TrainingSettings,
@@ -41,8 +40,9 @@ WITH_CATEGORIES = ["adult", "connect4", "criteo"]
 def rows_for(task: Task, rows) -> Examples:
     """Return prepared rows as examples of another task."""
     before = rows.examples
-    target = before.labels if task.loss is Loss.SOFTMAX else before.values
-    return Examples(task, numeric=before.numeric, categorical=before.categorical, target=target)
+    return Examples(
+        task, numeric=before.numeric, categorical=before.categorical, target=before.target
+    )
 
 
 def widest(task: Task, dimension: int, limit: int) -> Architecture | None:

@@ -56,7 +56,7 @@ def scikit_learn(shape, examples):
         solver="adam" if isinstance(shape.optimizer, Adam) else "sgd",
         momentum=momentum, nesterovs_momentum=False,
     )  # fmt: skip
-    target = examples.labels if shape.outputs > 1 else examples.values[:, 0].astype(int)
+    target = examples.target.reshape(-1).astype(int)
     classes = np.arange(max(shape.outputs, 2))
 
     def step(i):

@@ -95,7 +95,7 @@ def torch_step(model, optimizer, examples, batch, batches, *, compiled=False):
     if examples.task.outputs == 1:
         target, loss_of = torch.tensor(examples.values), functional.binary_cross_entropy_with_logits
     else:
-        target, loss_of = torch.tensor(examples.labels).long(), functional.cross_entropy
+        target, loss_of = torch.tensor(examples.target).long(), functional.cross_entropy
     numeric = torch.tensor(examples.numeric)
     categorical = torch.tensor(examples.categorical).long()
     parts = [slice(i * batch, (i + 1) * batch) for i in range(batches)]

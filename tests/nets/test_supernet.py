@@ -196,7 +196,7 @@ def test_invalid_arguments_are_refused(engine, make_net, make_task, make_example
     assert net.logits(CHILD, without).shape == (10, 5)
     weightless = Examples(
         net.task, numeric=examples.numeric, categorical=examples.categorical,
-        target=examples.labels, weight=np.zeros(10),
+        target=examples.target, weight=np.zeros(10),
     )  # fmt: skip
     with pytest.raises(TabNASError, match="must have a weight above 0"):
         net.train_step(CHILD, weightless, step, 0.1)
@@ -252,7 +252,7 @@ def test_a_loss_has_the_same_bits_after_other_calls(make_net, make_examples):
         net.task,
         numeric=examples.numeric,
         categorical=examples.categorical,
-        target=examples.labels if len(examples.labels) else examples.values,
+        target=examples.target,
         weight=10.0 ** np.random.default_rng(0).uniform(-5, 5, 3_000),
     )
     child = Architecture((3, 5))

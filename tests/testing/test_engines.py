@@ -84,9 +84,8 @@ class _Weightless(ReferenceEngine):
     """Does not know that rows have weights."""
 
     def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
-        target = examples.labels if len(examples.labels) else examples.values
         arrays = {"numeric": examples.numeric, "categorical": examples.categorical}
-        return super().loss(child, Examples(examples.task, target=target, **arrays), rows)
+        return super().loss(child, Examples(examples.task, target=examples.target, **arrays), rows)
 
 
 class _Shares(ReferenceEngine):

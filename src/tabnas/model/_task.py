@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.errors import TabNASError, check_int
-from tabnas.nets import Embedding, Examples, Inputs, Loss, Task
+from tabnas.nets import Embedding, Examples, Inputs, Loss, Task, TopClasses
 
 Float32Array = NDArray[np.float32]
 
@@ -55,7 +55,7 @@ def network_task(
 def make_examples(
     task: Task,
     encoded: EncodedTable,
-    target: ArrayLike | None = None,
+    target: ArrayLike | TopClasses | None = None,
     weight: ArrayLike | None = None,
 ) -> Examples:
     """Return encoded rows, targets of `Target.encode` and row weights as a network's examples."""

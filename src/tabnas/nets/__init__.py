@@ -22,6 +22,13 @@ from tabnas.nets._shape import (
     DenseLayer,
     SuperNetShape,
 )
+from tabnas.nets._soft_targets import (
+    ExampleTarget,
+    TopClasses,
+    concatenate_targets,
+    mix_targets,
+    top_classes,
+)
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
 from tabnas.nets._training import EarlyStopping, Trainer, TrainingResult, TrainingSettings, train
@@ -44,6 +51,7 @@ __all__ = [
     "Embedding",
     "Engine",
     "EngineFactory",
+    "ExampleTarget",
     "Examples",
     "Float32Array",
     "Inputs",
@@ -61,13 +69,17 @@ __all__ = [
     "SuperNet",
     "SuperNetShape",
     "Task",
+    "TopClasses",
     "Trainer",
     "TrainingResult",
     "TrainingRows",
     "TrainingSettings",
     "WindowedBatches",
+    "concatenate_targets",
+    "mix_targets",
     "plain_forward",
     "read_between_knots",
+    "top_classes",
     "train",
     "warm_up_engine",
 ]

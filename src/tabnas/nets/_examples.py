@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.errors import TabNASError
+from tabnas.nets._arrays import check_array, check_range
+from tabnas.nets._soft_targets import ExampleTarget, TopClasses, check_target
 from tabnas.nets._task import Inputs, Loss, Task
 from tabnas.streams import stream
 from tabnas.types import IntArray
@@ -24,8 +26,9 @@ class Examples:
 
     numeric      float32 [rows, numeric columns]
     categorical  int32 [rows, embeddings], category numbers from 0
-    target       logistic: [rows], in [0, 1]; softmax: [rows], class numbers from 0;
-                 squared error: [rows, outputs], or [rows] for one output
+    target       logistic: [rows], in [0, 1]; squared error: [rows, outputs], or [rows] for one
+                 output; softmax: [rows], class numbers from 0, or a distribution for each row:
+                 [rows, outputs], probabilities that sum to 1, or `TopClasses`
     weight       [rows], at least 0; without it all rows have the same weight
 
     Arrays of another type or memory order, and read-only arrays, are copied. All others are used in
@@ -39,8 +42,10 @@ class Examples:
     task: Task
     numeric: Float32Array
     categorical: Int32Array
-    labels: Int32Array  # [rows] for the softmax loss, else [0]
-    values: Float32Array  # [rows, outputs] for the other losses, else [0, outputs]
+    # class numbers: labels [rows, 1], values [0, outputs]; top classes: both [rows, k];
+    # probabilities, and the targets of the other losses: labels [0, 0], values [rows, outputs]
+    labels: Int32Array
+    values: Float32Array
     weight: Float32Array  # [rows] if rows are weighted, else [0]
     has_target: bool
     arrays: tuple[NDArray[Any], ...]  # the five above, as the compiled kernels take them
@@ -51,7 +56,7 @@ class Examples:
         *,
         numeric: ArrayLike | None = None,
         categorical: ArrayLike | None = None,
-        target: ArrayLike | None = None,
+        target: ArrayLike | TopClasses | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
         first = numeric if numeric is not None else categorical
@@ -62,8 +67,9 @@ class Examples:
         set_field(self, "task", task)
         set_field(self, "numeric", _check_numeric(numeric, rows, task.inputs))
         set_field(self, "categorical", _check_categorical(categorical, rows, task.inputs))
-        set_field(self, "labels", _check_labels(target, rows, task))
-        set_field(self, "values", _check_values(target, rows, task))
+        labels, values = _split_target(target, rows, task)
+        set_field(self, "labels", labels)
+        set_field(self, "values", values)
         set_field(self, "weight", _check_weight(weight, rows))
         set_field(self, "has_target", target is not None)
         arrays = (self.numeric, self.categorical, self.labels, self.values, self.weight)
@@ -71,6 +77,33 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.numeric)
+
+    @property
+    def target(self) -> ExampleTarget | None:
+        """The target in a form that other examples take, without a copy; None without targets.
+
+        Class numbers [rows], values or probabilities [rows, outputs], or the top classes.
+        """
+        if not self.has_target:
+            return None
+        if not self.labels.shape[1]:
+            return self.values
+        if self.values.shape == self.labels.shape:
+            return TopClasses(self.labels, self.values)
+        return self.labels.reshape(-1)
+
+    def take(self, rows: IntArray | slice) -> Examples:
+        """Return some of the rows, given by their numbers or by a slice, which shares memory."""
+        target = self.target
+        if target is not None:
+            target = target.take(rows) if isinstance(target, TopClasses) else target[rows]
+        return Examples(
+            self.task,
+            numeric=self.numeric[rows],
+            categorical=self.categorical[rows],
+            target=target,
+            weight=self.weight[rows] if len(self.weight) else None,
+        )
 
     @property
     def total_weight(self) -> float:
@@ -82,43 +115,13 @@ class Examples:
         return ShuffledBatches(self, batch_size, seed, workers)
 
 
-def _array(
-    name: str, values: ArrayLike, shape: tuple[int, ...], dtype: type[np.generic]
-) -> NDArray[Any]:
-    """Return `values` as an array of that shape and type that the kernels can read in place."""
-    array = np.asarray(values)
-    if array.shape != shape:
-        raise TabNASError(f"{name} must have the shape {shape}, got {array.shape}")
-    if array.dtype.kind not in "biuf":
-        raise TabNASError(f"{name} must be numbers, got {array.dtype}")
-    if dtype is np.int32 and array.dtype.kind == "f" and not np.array_equal(array, np.rint(array)):
-        raise TabNASError(f"{name} must be integers, got fractions")
-    if dtype is np.int32:
-        _check_range(name, array, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
-    array = np.require(array, dtype, ["C", "A", "W"])
-    # NumPy calls one row of a strided array contiguous whatever its strides are; kernels use them
-    contiguous = np.empty(shape, dtype).strides
-    return array if array.strides == contiguous else array.copy()
-
-
-def _check_range(name: str, array: NDArray[Any], minimum: float, maximum: float) -> None:
-    """Raise an error that names the first value outside [minimum, maximum]; NaN is outside."""
-    if not array.size or (array.min() >= minimum and array.max() <= maximum):
-        return
-    where = tuple(int(i) for i in np.argwhere(~((array >= minimum) & (array <= maximum)))[0])
-    raise TabNASError(
-        f"{name} must lie between {minimum} and {maximum}, "
-        f"got {array[where]} at {where if len(where) > 1 else where[0]}"
-    )
-
-
 def _check_numeric(numeric: ArrayLike | None, rows: int, inputs: Inputs) -> Float32Array:
     if numeric is None and inputs.numeric:
         raise TabNASError(f"numeric must have {inputs.numeric} columns, as the task has, got None")
     numeric = np.zeros((rows, 0)) if numeric is None else numeric
-    array = _array("numeric inputs", numeric, (rows, inputs.numeric), np.float32)
+    array = check_array("numeric inputs", numeric, (rows, inputs.numeric), np.float32)
     largest = float(np.finfo(np.float32).max)
-    _check_range("numeric inputs (as float32)", array, -largest, largest)
+    check_range("numeric inputs (as float32)", array, -largest, largest)
     return array
 
 
@@ -127,39 +130,33 @@ def _check_categorical(categorical: ArrayLike | None, rows: int, inputs: Inputs)
     if categorical is None and columns:
         raise TabNASError(f"categorical must have {columns} columns, as the task has, got None")
     categorical = np.zeros((rows, 0), np.int32) if categorical is None else categorical
-    array = _array("categorical inputs", categorical, (rows, columns), np.int32)
+    array = check_array("categorical inputs", categorical, (rows, columns), np.int32)
     for column, embedding in enumerate(inputs.embeddings):
         name = f"the categories of column {column}"
-        _check_range(name, array[:, column], 0, embedding.categories - 1)
+        check_range(name, array[:, column], 0, embedding.categories - 1)
     return array
 
 
-def _check_labels(target: ArrayLike | None, rows: int, task: Task) -> Int32Array:
-    if target is None or task.loss is not Loss.SOFTMAX:
-        return np.zeros(0, np.int32)
-    labels = _array("class labels", target, (rows,), np.int32)
-    _check_range("class labels", labels, 0, task.outputs - 1)
-    return labels
-
-
-def _check_values(target: ArrayLike | None, rows: int, task: Task) -> Float32Array:
-    if target is None or task.loss is Loss.SOFTMAX:
-        return np.zeros((0, task.outputs), np.float32)
-    shaped = np.asarray(target)
-    if task.outputs == 1 and shaped.ndim == 1:
-        shaped = shaped[:, None]
-    values = _array("targets", shaped, (rows, task.outputs), np.float32)
-    largest = float(np.finfo(np.float32).max)
-    minimum, maximum = (0.0, 1.0) if task.loss is Loss.LOGISTIC else (-largest, largest)
-    _check_range("targets", values, minimum, maximum)
-    return values
+def _split_target(
+    target: ArrayLike | TopClasses | None, rows: int, task: Task
+) -> tuple[Int32Array, Float32Array]:
+    """Return the target as the labels and values of `Examples`."""
+    no_labels, no_values = np.zeros((0, 0), np.int32), np.zeros((0, task.outputs), np.float32)
+    if target is None:
+        return no_labels, no_values
+    checked = check_target(task, target, rows)
+    if isinstance(checked, TopClasses):
+        return checked.classes, checked.probabilities
+    if task.loss is Loss.SOFTMAX and checked.ndim == 1:
+        return checked.reshape(rows, 1), no_values
+    return no_labels, checked
 
 
 def _check_weight(weight: ArrayLike | None, rows: int) -> Float32Array:
     if weight is None:
         return np.zeros(0, np.float32)
-    array = _array("row weights", weight, (rows,), np.float32)
-    _check_range("row weights", array, 0.0, float(np.finfo(np.float32).max))
+    array = check_array("row weights", weight, (rows,), np.float32)
+    check_range("row weights", array, 0.0, float(np.finfo(np.float32).max))
     return array
 
 

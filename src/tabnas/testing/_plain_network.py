@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tabnas.nets import Child, Examples, Loss, PlainLayer, plain_forward
+from tabnas.nets import Child, Examples, Loss, PlainLayer, TopClasses, plain_forward
 from tabnas.types import FloatArray, IntArray
 
 Arrays = dict[str, FloatArray]
@@ -21,13 +21,26 @@ def forward(
     return plain_forward(weights, inputs, numeric, categorical, child.architecture.depth)
 
 
+def class_probabilities(examples: Examples, rows: IntArray) -> FloatArray:
+    """Return the target of some rows as the probabilities of all classes."""
+    target = examples.target
+    if isinstance(target, TopClasses):
+        one_hot = np.eye(examples.task.outputs)[target.classes[rows]]  # [rows, k, classes]
+        probabilities = target.probabilities[rows].astype(np.float64)
+        return np.asarray(np.einsum("rk,rkc->rc", probabilities, one_hot))
+    if not len(examples.labels):
+        return examples.values[rows].astype(np.float64)
+    return np.asarray(np.eye(examples.task.outputs)[examples.labels[rows, 0]])
+
+
 def mean_loss(logits: FloatArray, examples: Examples, rows: IntArray) -> tuple[float, FloatArray]:
     """Return the weighted mean loss and its gradient with respect to the logits."""
     task = examples.task
     if task.loss is Loss.SOFTMAX:
         log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-        chosen = np.eye(task.outputs)[examples.labels[rows]]
-        losses, grad = -(log_p * chosen).sum(axis=1), np.exp(log_p) - chosen
+        target = class_probabilities(examples, rows)
+        losses = -(target * log_p).sum(axis=1)
+        grad = target.sum(axis=1, keepdims=True) * np.exp(log_p) - target
     else:
         target = examples.values[rows].astype(np.float64)
         if task.loss is Loss.LOGISTIC:

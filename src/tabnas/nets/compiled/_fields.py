@@ -115,7 +115,7 @@ class Batch(NamedTuple):
 
     numeric: Float32Array
     categorical: Int32Array
-    labels: Int32Array
+    labels: Int32Array  # the forms of labels and values: see `Examples`
     values: Float32Array
     weight: Float32Array
     rows: IntArray  # row numbers; empty if the rows are start, ..., start + n_rows - 1

@@ -57,7 +57,7 @@ _REALS, _REALS2, _REALS3 = (
 _NETWORK = (_INTS, _INTS2, _INTS, _INTS, _INTS2, _INTS2, _INTS, _REALS2, _REALS2, _REALS2)
 _OPTIMIZER = (_REALS, _REALS2, _INTS, _INTS, _IDS)
 _WORKSPACE = (_REALS2, _REALS2, _IDS3, _REALS3)
-_EXAMPLES = (_REALS2, _IDS2, _IDS, _REALS2, _REALS)
+_EXAMPLES = (_REALS2, _IDS2, _IDS2, _REALS2, _REALS)
 _ROWS = (_INTS, types.int64, types.int64)
 
 # Rows that an evaluation takes through the network at a time. The number is constant, since the

@@ -9,7 +9,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from tabnas.nets._examples import Float32Array
+from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._fields import Batch
 from tabnas.nets.compiled._jit import njit_helper, njit_inline
 from tabnas.nets.compiled._vectors import ONE, ZERO, intrinsic, real
@@ -71,6 +71,65 @@ def _softmax(z: Float32Array, i: int, label: int, share: float, classes: int) ->
 
 
 @njit_helper
+def _softmax_soft(
+    z: Float32Array, i: int, values: Float32Array, row: int, share: float, classes: int
+) -> Any:
+    """Return the cross entropy of p = values[row] and softmax(z), without p's own entropy.
+
+    It is s log(sum exp z) - sum p z, with s = sum p; z becomes share * (s softmax(z) - p). s is 1
+    up to rounding. With s = 1 instead, a constant added to all logits would change the loss.
+    """
+    largest = z[i, 0]
+    for j in range(1, classes):
+        largest = max(largest, z[i, j])
+    total, sum_p, margin = ZERO, ZERO, ZERO
+    for j in range(classes):
+        below = z[i, j] - largest
+        sum_p += values[row, j]
+        margin -= values[row, j] * below
+        value = exp_of_negative(below)
+        z[i, j] = value
+        total += value
+    factor = sum_p * share / total
+    for j in range(classes):
+        z[i, j] = factor * z[i, j] - share * values[row, j]
+    return sum_p * log(total) + margin
+
+
+@njit_helper
+def _softmax_top(
+    z: Float32Array, i: int, labels: Int32Array, values: Float32Array, row: int, share: float,
+    classes: int,
+) -> Any:  # fmt: skip
+    """Return the loss of `_softmax_soft` if only some classes have a probability above 0."""
+    largest = z[i, 0]
+    for j in range(1, classes):
+        largest = max(largest, z[i, j])
+    sum_p, margin = ZERO, ZERO
+    for k in range(labels.shape[1]):
+        sum_p += values[row, k]
+        margin += values[row, k] * (largest - z[i, labels[row, k]])
+    total = ZERO
+    for j in range(classes):
+        value = exp_of_negative(z[i, j] - largest)
+        z[i, j] = value
+        total += value
+    factor = sum_p * share / total
+    for j in range(classes):
+        z[i, j] *= factor
+    for k in range(labels.shape[1]):
+        z[i, labels[row, k]] -= share * values[row, k]
+    return sum_p * log(total) + margin
+
+
+@njit_inline
+def _check_labels(labels: Int32Array, row: int, classes: int) -> None:
+    for k in range(labels.shape[1]):
+        if labels[row, k] < 0 or labels[row, k] >= classes:
+            raise ValueError("label out of range")
+
+
+@njit_helper
 def _logistic(z: Float32Array, i: int, target: float, share: float) -> Any:
     """Return log(1 + exp z) - target z of a row; z becomes share * (sigmoid(z) - target)."""
     logit = z[i, 0]
@@ -126,9 +185,13 @@ def loss_and_grad(
         row = row_of(batch.rows, batch.start, i)
         share = real((weight[row] if weight.size > 0 else ONE) / weight_sum)
         if kind == SOFTMAX:
-            if labels[row] < 0 or labels[row] >= outputs:
-                raise ValueError("label out of range")
-            loss = float(_softmax(z, i, labels[row], share, outputs))
+            _check_labels(labels, row, outputs)
+            if labels.size == 0:
+                loss = float(_softmax_soft(z, i, values, row, share, outputs))
+            elif values.size == 0:
+                loss = float(_softmax(z, i, labels[row, 0], share, outputs))
+            else:
+                loss = float(_softmax_top(z, i, labels, values, row, share, outputs))
         elif kind == LOGISTIC:
             loss = float(_logistic(z, i, values[row, 0], share))
         else:

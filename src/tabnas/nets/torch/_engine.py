@@ -17,11 +17,11 @@ from tabnas.nets._engine import MAX_GRADIENT_NORM, Rows, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
-from tabnas.nets._task import Loss
+from tabnas.nets._soft_targets import TopClasses
 from tabnas.nets.torch._blocks import find_used_blocks
 from tabnas.nets.torch._gradient import StepGradient
 from tabnas.nets.torch._group import Group
-from tabnas.nets.torch._network import forward, mean_loss
+from tabnas.nets.torch._network import forward, mean_loss, row_losses
 from tabnas.nets.torch._numeric_embeddings import Knots, Positions, embed, sum_by_knot
 from tabnas.nets.torch._optimizer_state import OptimizerState
 
@@ -238,8 +238,13 @@ class TorchEngine:
         return torch.cat([batch["numeric"], embedded], dim=1)
 
     def _loss(self, weights: Mapping[str, Tensor], child: Child, x: Tensor, batch: Batch) -> Tensor:
-        weight = batch.get("weight")
-        return mean_loss(self._shape.task.loss, forward(weights, child, x), batch["target"], weight)
+        losses = row_losses(
+            self._shape.task.loss,
+            forward(weights, child, x),
+            batch["target"],
+            batch.get("probabilities"),
+        )
+        return mean_loss(losses, batch.get("weight"))
 
     # -- data ------------------------------------------------------------------------------------
 
@@ -257,9 +262,11 @@ class TorchEngine:
             "numeric": examples.numeric,
             "categorical": examples.categorical,
         }
-        if examples.has_target:
-            softmax = examples.task.loss is Loss.SOFTMAX
-            arrays["target"] = examples.labels if softmax else examples.values
+        target = examples.target
+        if isinstance(target, TopClasses):
+            arrays |= {"target": target.classes, "probabilities": target.probabilities}
+        elif target is not None:
+            arrays["target"] = target
         if len(examples.weight):
             arrays["weight"] = examples.weight
         return {name: torch.as_tensor(array, device=self._device) for name, array in arrays.items()}

@@ -22,9 +22,14 @@ def forward(weights: Mapping[str, Tensor], child: Child, x: Tensor) -> Tensor:
     return x @ weights[f"head.{depth}.weight"] + weights[f"head.{depth}.bias"]
 
 
-def row_losses(kind: Loss, logits: Tensor, target: Tensor) -> Tensor:
-    """Return the loss of each row, [rows]."""
-    if kind is Loss.SOFTMAX:
+def row_losses(
+    kind: Loss, logits: Tensor, target: Tensor, probabilities: Tensor | None = None
+) -> Tensor:
+    """Return the loss of each row, [rows]; `probabilities` are those of the classes in target."""
+    if probabilities is not None:
+        chosen = functional.log_softmax(logits, dim=1).gather(1, target)
+        return -(probabilities * chosen).sum(dim=1)
+    if kind is Loss.SOFTMAX:  # class numbers, or probabilities of all classes
         return functional.cross_entropy(logits, target, reduction="none")
     if kind is Loss.LOGISTIC:
         losses = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
@@ -32,9 +37,8 @@ def row_losses(kind: Loss, logits: Tensor, target: Tensor) -> Tensor:
     return torch.square(logits - target).mean(dim=1)
 
 
-def mean_loss(kind: Loss, logits: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
+def mean_loss(losses: Tensor, weight: Tensor | None) -> Tensor:
     """Return the mean of the rows' losses, weighted if there are weights."""
-    losses = row_losses(kind, logits, target)
     if weight is None:
         return losses.mean()
     share = weight / weight.max()  # only proportions matter, and a sum of weights could overflow

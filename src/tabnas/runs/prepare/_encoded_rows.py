@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.model import make_examples
-from tabnas.nets import Examples, Loss, Task
+from tabnas.nets import Examples, Loss, Task, concatenate_targets
 from tabnas.types import FloatArray, IntArray
 
 
@@ -50,21 +50,16 @@ class EncodedRows:
 
     def with_task(self, task: Task) -> EncodedRows:
         """Return the same rows for networks of another task, which share the arrays."""
-        before = self.examples
-        target = before.labels if len(before.labels) else before.values
-        weight = before.weight if len(before.weight) else None
-        examples = make_examples(task, self.encoded, target, weight)
+        weight = self.examples.weight if len(self.examples.weight) else None
+        examples = make_examples(task, self.encoded, self.examples.target, weight)
         return EncodedRows(examples, self.encoded, self.y, self.weight)
 
     def take(self, rows: IntArray | slice) -> EncodedRows:
         """Return some of the rows; a slice shares memory."""
-        before = self.examples
-        target = before.labels if len(before.labels) else before.values
-        encoded = EncodedTable(self.encoded.numeric[rows], self.encoded.categorical[rows])
-        weight = before.weight[rows] if len(before.weight) else None
+        examples = self.examples.take(rows)
         return EncodedRows(
-            make_examples(before.task, encoded, target[rows], weight),
-            encoded,
+            examples,
+            EncodedTable(examples.numeric, examples.categorical),
             self.y[rows],
             None if self.weight is None else self.weight[rows],
         )
@@ -96,7 +91,8 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
         return np.concatenate([get(first), get(second)])
 
     encoded = EncodedTable(join(lambda r: r.encoded.numeric), join(lambda r: r.encoded.categorical))
-    target = join(lambda r: r.examples.labels if len(r.examples.labels) else r.examples.values)
+    task = first.examples.task
+    target = concatenate_targets(task, first.examples.target, second.examples.target)
     training_weight, weight = None, None
     if len(first.examples.weight) or len(second.examples.weight):
         training_weight = join(
@@ -104,5 +100,5 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
         )
     if first.weight is not None or second.weight is not None:
         weight = join(lambda r: np.ones(len(r)) if r.weight is None else r.weight)
-    joined = make_examples(first.examples.task, encoded, target, training_weight)
+    joined = make_examples(task, encoded, target, training_weight)
     return EncodedRows(joined, encoded, join(lambda r: r.y), weight)
