@@ -134,6 +134,21 @@ def store_number(context: Any, number: Any, address: Any) -> Any:
 
 
 @intrinsic
+def prefetch(context: Any, address: Any) -> Any:
+    """Begin to load the cache line at an address, without waiting for it."""
+
+    def emit(builder: Any, address: Any) -> None:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, INDEX, INDEX, INDEX])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        # for reading, into all caches, data rather than instructions
+        how = [ir.Constant(INDEX, number) for number in (0, 3, 1)]
+        builder.call(function, [builder.inttoptr(address, pointer), *how])
+
+    return _define(types.void, [types.intp], emit)
+
+
+@intrinsic
 def splat(context: Any, number: Any) -> Any:
     """Return a vector with the same number in all lanes."""
     return _define(Vector, [types.float32], emit_broadcast)
