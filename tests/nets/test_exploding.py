@@ -46,7 +46,13 @@ def test_a_training_ends_finite_or_in_a_clear_error(target, scale, weight, rate,
     )
     child = Architecture(((), (4,), (9, 5))[seed % 3])
     net = SuperNet.standalone(child, TASK, optimizer=Adam() if adam else SGD(momentum=0.9))
-    training = TrainingSettings(epochs=6, batch_size=5, schedule=Constant(10**rate), seed=seed)
+    training = TrainingSettings(
+        epochs=6,
+        batch_size=5,
+        schedule=Constant(10**rate),
+        seed=seed,
+        averaging=(0.0, 0.5, 3.0)[seed // 3 % 3],
+    )
     trainer = Trainer(net, child, examples, training, examples)
     try:
         result = trainer.run()

@@ -103,6 +103,26 @@ class _Forgets(ReferenceEngine):
         super().load_state_dict(self._state | weights)
 
 
+class _Omits(ReferenceEngine):
+    """Has buffers without the last array."""
+
+    def weight_buffers(self) -> list[Any]:
+        return super().weight_buffers()[:-1]
+
+    def load_weight_buffers(self, buffers: Sequence[Any]) -> None:
+        super().load_weight_buffers([*buffers, *super().weight_buffers()[-1:]])
+
+
+class _Restarts(ReferenceEngine):
+    """Forgets the moments when it gets other weights."""
+
+    def load_weight_buffers(self, buffers: Sequence[Any]) -> None:
+        super().load_weight_buffers(buffers)
+        for name, array in self._state.items():
+            if "moment" in name:
+                array[...] = 0
+
+
 class _Leaks(ReferenceEngine):
     """Multiplies what is beyond the child by 0."""
 
@@ -152,6 +172,8 @@ class _Sorts(ReferenceEngine):
         (_Weightless, "loss must raise TabNASError"),
         (_Shares, "a state must not change"),
         (_Forgets, "must continue with the same bits"),
+        (_Omits, "buffers of earlier weights must replace the weights"),
+        (_Restarts, "must replace the weights, and nothing else"),
         (_Leaks, "beside broken weights"),
         (_Moody, "the same"),
         (_Wraps, "logits must raise TabNASError"),

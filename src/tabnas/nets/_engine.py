@@ -73,6 +73,16 @@ class Engine(Protocol):
     def weights(self) -> dict[str, Float32Array]:
         """Return every array of the SuperNet, as copies or in place; do not write to them."""
 
+    def weight_buffers(self) -> list[Float32Array]:
+        """Return all weights as few arrays, as copies or in place; do not write to them.
+
+        Their order and shapes are the engine's own, and always the same. They may have elements
+        that are no weights, whose values do not matter.
+        """
+
+    def load_weight_buffers(self, buffers: Sequence[Float32Array]) -> None:
+        """Replace all weights by such arrays; moments and step counts do not change."""
+
     def state_dict(self) -> State:
         """Return copies of weights, moments and step counts."""
 

@@ -223,6 +223,22 @@ class SuperNet:
         with self._lock:
             self._engine.load_state_dict({**self._engine.state_dict(), **loaded})
 
+    def weight_buffers(self) -> list[Float32Array]:
+        """Return all weights as few arrays, as the engine stores them; do not write to them.
+
+        They may be views of the weights, which the next step changes.
+        """
+        with self._lock:
+            return self._engine.weight_buffers()
+
+    def load_weight_buffers(self, buffers: Sequence[Float32Array]) -> None:
+        """Replace all weights by arrays like those of `weight_buffers`; see `load_weights`.
+
+        It is much faster than `load_weights`, which checks names and shapes.
+        """
+        with self._lock:
+            self._engine.load_weight_buffers(buffers)
+
     def state_dict(self) -> State:
         """Return weights, moments and step counts, as plain arrays."""
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Any
@@ -11,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError, check_int
+from tabnas.nets._averaging import WeightAverage
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array, TrainingRows
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._supernet import ChildLike, SuperNet
 from tabnas.states import check_keys, read_counts, read_floats, subtree
+
+MAX_AVERAGING = 1_000_000
+"""Epochs that an average of weights can reach back; far more than a training has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,10 @@ class TrainingSettings:
 
     `stop_after` ends the training after so many epochs, while the schedule stays that of all
     `epochs`. So a training on all rows can stop at the best epoch of one with validation rows.
+
+    `averaging` is the number of epochs that a moving average of the weights reaches back; 0 turns
+    it off. The average is what is validated and kept, while the training continues from the
+    weights themselves: those of t epochs ago count exp(-t / `averaging`).
     """
 
     epochs: int
@@ -42,6 +51,7 @@ class TrainingSettings:
     seed: int = 0
     early_stopping: EarlyStopping | None = None
     stop_after: int | None = None
+    averaging: float = 0.0
 
     def __post_init__(self) -> None:
         check_int("epochs", self.epochs, minimum=1)
@@ -49,6 +59,11 @@ class TrainingSettings:
         check_int("seed", self.seed, minimum=0)
         if self.stop_after is not None:
             check_int("stop_after", self.stop_after, minimum=1)
+        if isinstance(self.averaging, bool) or not 0.0 <= self.averaging <= MAX_AVERAGING:
+            raise TabNASError(
+                f"averaging must be a number of epochs from 0 to {MAX_AVERAGING:,}, "
+                f"got {self.averaging!r}; 0 turns it off"
+            )
         if not isinstance(self.schedule, Constant | Cosine):
             raise TabNASError(
                 "schedule must be Constant(learning_rate) or Cosine(learning_rate), "
@@ -58,7 +73,10 @@ class TrainingSettings:
 
 @dataclass
 class TrainingResult:
-    """Losses by epoch. With validation, the network ends with the weights of `best_epoch`."""
+    """Losses by epoch. With validation, the network ends with the weights of `best_epoch`.
+
+    With averaging, validation losses and final weights are those of the average.
+    """
 
     training_losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
@@ -96,6 +114,13 @@ class Trainer:
         self._batches = rows.batches(settings.batch_size, seed=settings.seed)
         self._total = 0.0  # loss times weight, summed over the current epoch
         self._best_weights: dict[str, Float32Array] = {}
+        self._average: WeightAverage | None = None
+        if settings.averaging:
+            self._average = WeightAverage(
+                net,
+                epochs=settings.averaging,
+                steps_per_epoch=self._batches.steps_per_epoch,
+            )
 
     @property
     def steps(self) -> int:
@@ -127,18 +152,22 @@ class Trainer:
     ) -> TrainingResult:
         """Train to the end, from the current step, and load the best weights.
 
-        `on_epoch` is called after every epoch, `on_step` before every step; it may raise.
+        `on_epoch` is called after every epoch, while the network has the weights that were
+        validated, `on_step` before every step; they may raise.
         """
         while not self.is_finished:
             if on_step is not None:
                 on_step()
             self._train_step()
             if self.step % self._batches.steps_per_epoch == 0:
-                self._end_epoch()
-                if on_epoch is not None:
-                    on_epoch(self.result)
+                with self._evaluated_weights():
+                    self._end_epoch()
+                    if on_epoch is not None:
+                        on_epoch(self.result)
         if self._best_weights:
             self.net.load_weights(self._best_weights)
+        elif self._average is not None:
+            self.net.load_weights(self._average.weights())
         return self.result
 
     def _train_step(self) -> None:
@@ -150,6 +179,12 @@ class Trainer:
             loss = self.net.train_step(self.child, batch.examples, rows, learning_rate)
             self._total += weight * loss
         self.step += 1
+        if self._average is not None:
+            self._average.update(self.step)
+
+    def _evaluated_weights(self) -> AbstractContextManager[None]:
+        """Give the network the average, if there is one, until the end of the context."""
+        return nullcontext() if self._average is None else self._average.swap_in()
 
     def _end_epoch(self) -> None:
         result = self.result
@@ -171,11 +206,19 @@ class Trainer:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return all that the training needs to continue, as plain arrays."""
-        net = {f"net/{name}": value for name, value in self.net.state_dict().items()}
+        average: dict[str, Float32Array] = {}
+        if self._average is None:
+            current = self.net.state_dict()
+        else:
+            average = self._average.weights()
+            with self._average.swap_out():
+                current = self.net.state_dict()
+        net = {f"net/{name}": value for name, value in current.items()}
         best = {f"best/{name}": value for name, value in self._best_weights.items()}
         return (
             net
             | best
+            | {f"average/{name}": value for name, value in average.items()}
             | {
                 "step": np.array(self.step, np.int64),
                 "total": np.array(self._total),
@@ -192,17 +235,12 @@ class Trainer:
         training_losses = read_floats(state, "training_losses", (epochs,)).tolist()
         validation_losses = read_floats(state, "validation_losses", (validated_epochs,)).tolist()
         total = float(read_floats(state, "total"))
-        best = subtree(state, "best")
-        shapes = (
-            {name: array.shape for name, array in self.net.weights().items()}
-            if validated_epochs
-            else {}
-        )
-        check_keys(best, shapes)
-        self._best_weights = {
-            name: read_floats(best, name, shape, dtype=np.float32) for name, shape in shapes.items()
-        }
+        best = self._read_weights(subtree(state, "best"), expected=validated_epochs > 0)
+        average = self._read_weights(subtree(state, "average"), expected=self._average is not None)
         self.net.load_state_dict(subtree(state, "net"))
+        self._best_weights = best
+        if self._average is not None:
+            self._average.load_weights(average)
         self.step = step
         self._total = total
         self.result = TrainingResult(training_losses, validation_losses)
@@ -210,6 +248,19 @@ class Trainer:
         if validation_losses:
             self.result.best_loss = min(validation_losses)
             self.result.best_epoch = 1 + validation_losses.index(self.result.best_loss)
+
+    def _read_weights(
+        self, state: Mapping[str, NDArray[Any]], *, expected: bool
+    ) -> dict[str, Float32Array]:
+        """Return the weights of a state; it must be empty if none are expected."""
+        shapes = {name: array.shape for name, array in self.net.weights().items()}
+        if not expected:
+            shapes = {}
+        check_keys(state, shapes)
+        return {
+            name: read_floats(state, name, shape, dtype=np.float32)
+            for name, shape in shapes.items()
+        }
 
 
 def train(

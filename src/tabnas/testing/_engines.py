@@ -116,6 +116,7 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
         check_non_finite_steps(networks, optimizer)
         check_steps(networks, optimizer)
     check_states(networks)
+    check_weight_buffers(networks)
     without_numeric_embeddings = replace(networks, dimensions=())
     check_outputs(without_numeric_embeddings, Loss.SOFTMAX)
     check_steps(without_numeric_embeddings, OPTIMIZERS[-1])
@@ -284,6 +285,29 @@ def check_states(networks: NetworkFactory) -> None:
         net.state_dict(),
         "a state of another engine must be taken over as it is",
     )
+
+
+def check_weight_buffers(networks: NetworkFactory) -> None:
+    """Check that buffers hold all weights, element by element, and that loading changes no more."""
+    task = make_task(Loss.LOGISTIC)
+    examples = make_examples(task)
+    net = networks.build(task)
+    earlier = [np.array(buffer) for buffer in net.weight_buffers()]
+    weights = net.weights()
+    net.train_step(networks.children[-1], examples, slice(0, 9), 0.01)
+    later, state = net.weight_buffers(), net.state_dict()
+    half = np.float32(0.5)
+    mean = [half * a + half * b for a, b in zip(earlier, later, strict=True)]
+    for buffers, what, expected in (
+        (earlier, "earlier weights", weights),
+        (mean, "a mean", {n: half * w + half * state[f"weight/{n}"] for n, w in weights.items()}),
+    ):
+        net.load_weight_buffers(buffers)
+        assert_identical(
+            state | {f"weight/{name}": array for name, array in expected.items()},
+            net.state_dict(),
+            f"buffers of {what} must replace the weights, and nothing else",
+        )
 
 
 def check_isolation(networks: NetworkFactory) -> None:

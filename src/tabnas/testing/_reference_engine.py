@@ -244,6 +244,15 @@ class ReferenceEngine:
         """Return every array of the SuperNet, without copying."""
         return {name: self._state[f"weight/{name}"] for name in self._shape.shapes()}
 
+    def weight_buffers(self) -> list[Float32Array]:
+        """Return every array of the SuperNet, without copying."""
+        return list(self.weights().values())
+
+    def load_weight_buffers(self, buffers: Sequence[Float32Array]) -> None:
+        """Replace all weights; moments and step counts do not change."""
+        for array, buffer in zip(self.weights().values(), buffers, strict=True):
+            array[...] = buffer
+
     def state_dict(self) -> State:
         """Return copies of weights, moments and step counts."""
         return {name: array.copy() for name, array in self._state.items()}

@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabNASError
-from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, NonFiniteLossError, SuperNet, Task
+from tabnas.nets import (
+    SGD,
+    Adam,
+    Cosine,
+    Embedding,
+    Examples,
+    Inputs,
+    NonFiniteLossError,
+    SuperNet,
+    Task,
+    Trainer,
+    TrainingSettings,
+)
 from tabnas.space import Architecture, SearchSpace
 from tests.ranks import run_in_ranks
 
@@ -86,6 +98,42 @@ def test_ranks_train_the_same_network_as_the_compiled_engine(ranks: int, tmp_pat
                 np.testing.assert_array_equal(
                     array, results[0][1][name]
                 )  # equal to the bit on all ranks
+
+
+def train_with_averaging(
+    engine: str, stop_at: int | None = None
+) -> tuple[list[float], dict[str, np.ndarray]]:
+    """Return validation losses and weights; if told to, stop at a step and resume elsewhere."""
+    child = Architecture((20, 16), dimension=1)
+    settings = TrainingSettings(epochs=3, batch_size=3, schedule=Cosine(0.02), averaging=1.0)
+    states: list[dict[str, np.ndarray]] = []
+
+    def make_trainer() -> Trainer:
+        net = SuperNet.standalone(child, TASK, engine=engine, seed=3)
+        return Trainer(net, child, make_examples(), settings, make_examples(31))
+
+    trainer = make_trainer()
+    result = trainer.run(on_step=lambda: states.append(trainer.state_dict()))
+    if stop_at is not None:
+        trainer = make_trainer()
+        trainer.load_state_dict(states[stop_at])
+        result = trainer.run()
+    return result.validation_losses, trainer.net.weights()
+
+
+def average_in_rank(rank: int) -> list[object]:
+    return [train_with_averaging("torch.distributed", stop_at) for stop_at in (None, 19)]
+
+
+@pytest.mark.slow
+def test_ranks_average_the_same_weights_as_the_compiled_engine(tmp_path: Path) -> None:
+    losses, weights = train_with_averaging("compiled")
+    results = [result for rank in run_in_ranks(2, tmp_path, average_in_rank) for result in rank]
+    for theirs, arrays in results:
+        assert theirs == pytest.approx(losses, rel=1e-4)
+        for name, array in arrays.items():
+            np.testing.assert_allclose(array, weights[name], **ROUNDING, err_msg=name)
+            np.testing.assert_array_equal(array, results[0][1][name])  # equal to the bit
 
 
 def overflow_in_rank(rank: int) -> list[object]:

@@ -207,6 +207,14 @@ class CompiledEngine:
         """Return every array of the SuperNet, in place."""
         return self._named_arrays(0)
 
+    def weight_buffers(self) -> list[Float32Array]:
+        """Return the dense layers and the embeddings, in place."""
+        return [self._parameters[0], self._tables[0]]
+
+    def load_weight_buffers(self, buffers: Sequence[Float32Array]) -> None:
+        """Replace all weights; moments and step counts do not change."""
+        self._parameters[0], self._tables[0] = buffers
+
     def _named_arrays(self, copy: int) -> dict[str, Float32Array]:
         """Return the weights (copy 0) or one of the moments, by name."""
         tables = embedding_views(self._shape, self._layout, self._tables[copy])

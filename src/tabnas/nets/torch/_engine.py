@@ -277,6 +277,15 @@ class TorchEngine:
         """Return every array of the SuperNet."""
         return {name: _to_numpy(tensor) for name, tensor in self._weights.items()}
 
+    def weight_buffers(self) -> list[Float32Array]:
+        """Return every array of the SuperNet; those of a CPU are in place."""
+        return list(self.weights().values())
+
+    def load_weight_buffers(self, buffers: Sequence[Float32Array]) -> None:
+        """Replace all weights; moments and step counts do not change."""
+        for tensor, buffer in zip(self._weights.values(), buffers, strict=True):
+            tensor.copy_(torch.as_tensor(buffer))
+
     def state_dict(self) -> State:
         """Return copies of weights, moments and step counts."""
         return {name: _to_numpy(tensor).copy() for name, tensor in self._state_tensors().items()}
