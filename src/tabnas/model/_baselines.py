@@ -74,12 +74,14 @@ def fit_boosted_trees(
     *,
     validation: TreeRows | None = None,
     seed: int = 0,
+    max_iterations: int = 100,
+    threads: int | None = None,
 ) -> BoostedTrees:
     """Fit scikit-learn's histogram gradient boosting, and predict every part.
 
-    All settings are scikit-learn's defaults, so it shows what is possible without tuning. It stops
-    early on the validation rows if scikit-learn supports that (1.7 or newer), else it grows all
-    trees. Of more than 250,000 rows it uses a random sample of that size.
+    By default all settings are scikit-learn's, so it shows what is possible without tuning. It
+    stops early on the validation rows if scikit-learn supports that (1.7 or newer), else it grows
+    all trees. Of more than 250,000 rows it uses a random sample of that size.
 
     Parameters
     ----------
@@ -95,6 +97,10 @@ def fit_boosted_trees(
         The rows for early stopping.
     seed : int
         Determines the sample and the trees.
+    max_iterations : int
+        The maximal number of iterations of boosting.
+    threads : int, optional
+        The number of threads; trees of another number may differ in their last bits.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
@@ -112,13 +118,15 @@ def fit_boosted_trees(
     stopping = _early_stopping(kind, target, y, validation, rng)
     trees = kind(
         random_state=seed,
+        max_iter=max_iterations,
         early_stopping=bool(stopping),
         categorical_features=list(is_category) if any(is_category) else None,
     )
     matrix = _matrix(train.inputs, sample)
     start = perf_counter()
-    # on few rows, threads wait longer than they work
-    with threadpool_limits(1 if len(matrix) < MIN_ROWS_FOR_THREADS else None, user_api="openmp"):
+    if threads is None and len(matrix) < MIN_ROWS_FOR_THREADS:
+        threads = 1  # on few rows, threads wait longer than they work
+    with threadpool_limits(threads, user_api="openmp"):
         trees.fit(matrix, target.scale_values(y), sample_weight=weight, **stopping)
         seconds = perf_counter() - start
         predictions = tuple(_predict(trees, target, part) for part in parts)

@@ -38,6 +38,7 @@ from tabnas.results._run import (
     decode_result,
 )
 from tabnas.results._scores import CostUse, Score, Scores
+from tabnas.results._teacher import TeacherModel, TeacherSummary
 from tabnas.results._tradeoff import (
     TRADEOFF_FORMAT,
     TradeoffModel,
@@ -71,6 +72,8 @@ __all__ = [
     "Scores",
     "Snapshot",
     "TargetSummary",
+    "TeacherModel",
+    "TeacherSummary",
     "TradeoffModel",
     "TradeoffResult",
     "WiderStep",

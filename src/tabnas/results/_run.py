@@ -21,6 +21,7 @@ from tabnas.results._fields import (
 )
 from tabnas.results._numeric_curves import MAX_CURVES, NumericCurve
 from tabnas.results._scores import CostUse, Scores
+from tabnas.results._teacher import TeacherSummary
 from tabnas.space import Architecture
 
 RESULT_FORMAT = 2
@@ -68,6 +69,8 @@ class CandidateResult:
     """An architecture that was trained stand-alone."""
 
     architecture: Architecture
+    teacher_share: Real = 0.0  # of the teacher's answers in what it learned from
+    uses_unlabelled: bool = False  # whether it learned from rows without a label, too
     costs: Mapping[str, Amount]
     score: Real  # by the metric of the run, on validation rows or over folds
     epochs: Count
@@ -156,7 +159,9 @@ class RunResult:
     costs: Mapping[str, CostUse]
     target: TargetSummary
     metric: Name
-    scores: Mapping[str, Scores]  # on test rows: "network", "trivial", "boosted trees"
+    scores: Mapping[str, Scores]
+    """On test rows: "network", "trivial", "boosted trees", "teacher", "network without teacher"."""
+    teacher: TeacherSummary | None = None
     boosted_trees: BoostedTreesSummary | None
     diagnostics: Diagnostics | None
     numeric_curves: Annotated[tuple[NumericCurve, ...], MaxLength(MAX_CURVES)] = ()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tabnas.model import Metric
+from tabnas.results import TeacherModel
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.runs.teacher._answers import Answers
 from tabnas.settings import RunSettings
 
 
@@ -20,3 +22,5 @@ class RunContext:
     plan: Plan
     metric: Metric
     ranks: Ranks = SINGLE_PROCESS  # the processes that execute the run together
+    answers: Answers | None = None  # of the teacher, once it is trained
+    teachers: tuple[TeacherModel, ...] = ()  # the models that the teacher is made of

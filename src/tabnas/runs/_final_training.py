@@ -28,7 +28,7 @@ from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malfo
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
 from tabnas.runs.plan._plan import Plan, TrainingPlan
-from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource
+from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
 
 LATENCY_STEP = "latency"
@@ -138,9 +138,10 @@ def _train(
     if run.settings.refit and not trained_on_all:
         with measure_seconds(seconds, "refit"):
             try:
-                refitted = _train_on(
-                    "refit", data.all_rows, run, chosen, index, on_progress, checkpoint
-                )
+                rows: TrainingRows = data.all_rows.examples
+                if run.answers is not None:
+                    rows = run.answers.all_rows(data, chosen.lesson)
+                refitted = _train_on("refit", rows, run, chosen, index, on_progress, checkpoint)
             except NonFiniteLossError:  # the evaluated model is better than an error
                 notes.append(
                     "the training on all rows diverged, and the model is the one that was "
@@ -167,8 +168,8 @@ def _train_for_evaluation(
     checkpoint: StepCheckpoint,
 ) -> Weights:
     """Train on all rows of the folds; without folds, once more on the training rows."""
-    rows: TrainingSource = run.data.train_and_validation if run.plan.folds else run.data.train
     try:
+        rows = final_rows(run, chosen)
         return _train_on("final training", rows, run, chosen, index, on_progress, checkpoint)
     except NonFiniteLossError:
         # a lower learning rate would give a network that no fold has evaluated
@@ -180,7 +181,7 @@ def _train_for_evaluation(
 
 def _train_on(
     phase: Literal["final training", "refit"],
-    rows: TrainingSource,
+    rows: TrainingRows,
     run: RunContext,
     chosen: Candidate,
     index: int,
@@ -190,13 +191,23 @@ def _train_on(
     """Return the weights of the chosen architecture, trained on these rows."""
     name = phase if index == 0 else f"{phase} {index + 1}"
     if name not in checkpoint:
-        trainer = make_final_trainer(chosen, rows.examples, run.plan)
+        trainer = make_final_trainer(chosen, rows, run.plan)
         checkpoint.start_or_restore(name, trainer)
         on_fraction = make_fraction_callback(phase, 0, 1, str(chosen.architecture), on_progress)
         trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.save_if_due))
         on_fraction(1.0)
         checkpoint.record(name, {}, trainer.net.weights())
     return checkpoint.arrays(name)
+
+
+def final_rows(run: RunContext, chosen: Candidate) -> TrainingRows:
+    """Return the rows that a candidate's evaluated network learns from."""
+    data = run.data
+    if run.answers is None:
+        return data.train_and_validation.examples if run.plan.folds else data.train.examples
+    if run.plan.folds:
+        return run.answers.development_rows(data, chosen.lesson)
+    return run.answers.training_rows(data, chosen.lesson)
 
 
 def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: TrainingPlan) -> Trainer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any
@@ -21,7 +21,7 @@ from tabnas.model import (
     trivial_prediction,
 )
 from tabnas.nets import warm_up_engine
-from tabnas.results import Diagnostics, LimitEffect, Snapshot
+from tabnas.results import Diagnostics, LimitEffect, Snapshot, TeacherSummary
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
@@ -35,6 +35,7 @@ from tabnas.runs.evaluation._scores import (
     score_references,
     score_test_rows,
 )
+from tabnas.runs.evaluation._teacher_scores import score_teacher
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
 from tabnas.runs.plan._shared_plan import share_plan
@@ -42,6 +43,7 @@ from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult, search_step
+from tabnas.runs.teacher._teacher_step import teacher_step
 from tabnas.settings import RunSettings
 from tabnas.stores import Store
 
@@ -59,6 +61,7 @@ class FinishedRun:
     one_shot: tuple[float, ...]  # the loss of each candidate with the SuperNet's weights
     limit_effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test rows: of the network and the reference models
+    teacher: TeacherSummary | None  # None if there was none
     boosted: BoostedTrees | None
     diagnostics: Diagnostics | None  # errors, calibration, importance of columns
     notes: tuple[str, ...]  # for the user
@@ -111,7 +114,10 @@ class PlannedRun(RunContext):
                 warm_up_engine(self.plan.engine)
             with measure_seconds(seconds, "search"):
                 search = search_step(self, on_progress, checkpoint)
-            return train_and_evaluate(self, search, on_progress, checkpoint, seconds)
+            with measure_seconds(seconds, "teacher"):
+                answers, teachers = teacher_step(self, on_progress, checkpoint)
+            taught = replace(self, answers=answers, teachers=teachers)
+            return train_and_evaluate(taught, search, on_progress, checkpoint, seconds)
 
     def assist(self, checkpoint: RunCheckpoint) -> None:
         """Execute the run up to the model, as a process that is not the first."""
@@ -120,9 +126,11 @@ class PlannedRun(RunContext):
 
         with checkpoint.handle_signals():
             search = search_step(self, ignore, checkpoint)
-            candidates = train_candidates(self, search.architectures, ignore, checkpoint)
-            order, _ = rank_candidates(self, candidates)
-            train_final_model(self, [candidates[k] for k in order], ignore, checkpoint, {})
+            answers, teachers = teacher_step(self, ignore, checkpoint)
+            run = replace(self, answers=answers, teachers=teachers)
+            candidates = train_candidates(run, search.architectures, ignore, checkpoint)
+            order, _ = rank_candidates(run, candidates)
+            train_final_model(run, [candidates[k] for k in order], ignore, checkpoint, {})
 
 
 def plan_run(
@@ -214,8 +222,10 @@ def train_and_evaluate(
     data = run.data
     with measure_seconds(seconds, "candidates"):
         candidates = train_candidates(run, search.architectures, on_progress, checkpoint)
+    one_shot_losses = dict(zip(search.architectures, search.one_shot, strict=True))
+    one_shot = [one_shot_losses[candidate.architecture] for candidate in candidates]
     candidates += [candidate for candidate, _ in earlier]
-    one_shot = [*search.one_shot, *(loss for _, loss in earlier)]
+    one_shot += [loss for _, loss in earlier]
     order, notes = rank_candidates(run, candidates)
     ranked = [candidates[k] for k in order]
     final = train_final_model(run, ranked, on_progress, checkpoint, seconds)
@@ -236,6 +246,7 @@ def train_and_evaluate(
         with measure_seconds(seconds, "comparison"):
             references = references or score_references(run, on_progress)
             scores, score_notes = score_test_rows(run, weights, chosen, references)
+            teacher_scores, teacher, teacher_notes = score_teacher(run, chosen, candidates)
         with measure_seconds(seconds, "diagnosis"):
             diagnostics, diagnostic_notes = diagnose_network(run, weights, chosen)
     return FinishedRun(
@@ -247,10 +258,11 @@ def train_and_evaluate(
         candidates=tuple(candidates[k] for k in order),
         one_shot=tuple(one_shot[k] for k in order),
         limit_effects=search.effects,
-        scores=scores,
+        scores=scores | teacher_scores,
+        teacher=teacher,
         boosted=references.boosted,
         diagnostics=diagnostics,
-        notes=(*notes, *score_notes, *diagnostic_notes),
+        notes=(*notes, *score_notes, *teacher_notes, *diagnostic_notes),
         trained_on_all_rows=final.trained_on_all,
         snapshots=search.snapshots,
         phase_seconds=seconds,

@@ -12,7 +12,9 @@ from tabnas.feasible import FeasibleSet
 from tabnas.nets import Trainer
 from tabnas.results import Snapshot
 
-Phase = Literal["measuring", "search", "candidates", "final training", "comparison", "refit"]
+Phase = Literal[
+    "measuring", "search", "teacher", "candidates", "final training", "comparison", "refit"
+]
 UPDATE_SECONDS = 0.1
 """The time between two updates of a phase."""
 

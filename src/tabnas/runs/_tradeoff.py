@@ -41,6 +41,7 @@ from tabnas.runs.search._search_step import (
     save_when_infeasible,
 )
 from tabnas.runs.search._snapshots import SnapshotRecorder
+from tabnas.runs.teacher._teacher_step import teacher_step
 from tabnas.search import FrozenSearch
 from tabnas.settings import RunSettings
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
@@ -236,16 +237,17 @@ def _execute(
                 )
             )
         ]
+    with measure_seconds(shared_seconds, "teacher"):  # one for all limits
+        answers, teachers = teacher_step(tradeoff.runs[-1], on_progress, checkpoint)
+    runs = [replace(run, answers=answers, teachers=teachers) for run in tradeoff.runs]
     scopes = [ScopedCheckpoint(checkpoint, f"limit {limit}") for limit in tradeoff.limits]
     if not job_config.in_process:
         with measure_seconds(shared_seconds, "candidates"):
-            train_in_parallel(tradeoff.runs, searches, scopes, checkpoint, on_progress, job_config)
+            train_in_parallel(runs, searches, scopes, checkpoint, on_progress, job_config)
     with measure_seconds(shared_seconds, "comparison"):
         references = score_references(tradeoff.runs[-1], on_progress)
     finished_runs: list[FinishedRun] = []
-    for limit, planned, search, scope in zip(
-        tradeoff.limits, tradeoff.runs, searches, scopes, strict=True
-    ):
+    for limit, planned, search, scope in zip(tradeoff.limits, runs, searches, scopes, strict=True):
         run: RunContext = planned
         on_limit_progress = _prefix_notes(on_progress, f"limit {limit:,}: ")
         seconds = {} if finished_runs else dict(shared_seconds)

@@ -18,6 +18,7 @@ from tabnas.types import Scaling
 
 SplitKind = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
+TeacherKind = Literal["auto", "trees", "network", "none"]
 Number = int | float
 MAX_WIDTH = 1 << 14
 MAX_DIMENSION = 64
@@ -106,6 +107,15 @@ class RunSettings:
         shown_default="4 to 32, chosen for the limit and the rows",
         minimum=3,
         maximum=512,
+    )
+    teacher: TeacherKind = setting(
+        "auto",
+        kind="name",
+        panel="Work",
+        metavar="NAME",
+        help="Who teaches the networks, without a limit: trees, network, auto (both) or none. "
+        "Networks learn from its answers, too, if that helps by the validation rows.",
+        choices=lambda: get_args(TeacherKind),
     )
     metric: str | None = setting(
         None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
 
 from tabnas.jobs import JobConfig, run_jobs
 from tabnas.model import get_metric
@@ -13,18 +12,22 @@ from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.candidates._train_candidates import (
     candidate_step,
+    find_worse,
+    first_trials,
+    following_trials,
+    load_candidates,
     record_candidate,
     run_training,
 )
-from tabnas.runs.candidates._training import Candidate, make_candidate_training
-from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepCheckpoint, reject_malformed
-from tabnas.runs.plan._plan import TrainingPlan
+from tabnas.runs.candidates._training import Candidate, Trial, make_candidate_training
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepCheckpoint
+from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult
-from tabnas.space import Architecture
+from tabnas.runs.teacher._answers import Answers
 
-Job = tuple[int, int, Architecture]
-"""The index of a limit, the index of a candidate of that limit, and its architecture."""
+Job = tuple[int, int, Trial]
+"""The index of a limit, the index of a candidate of that limit, and what it is."""
 
 
 def train_in_parallel(
@@ -37,24 +40,47 @@ def train_in_parallel(
 ) -> None:
     """Train the candidates of every limit, and record them in the checkpoint of that limit.
 
-    Later steps find all candidates there, as if they had been trained one by one.
+    Later steps find all candidates there, as if they had been trained one by one. With a teacher,
+    the first candidate of each limit decides how the others learn, so there are two rounds.
     """
+    trials = [
+        first_trials(run, search.architectures) for run, search in zip(runs, searches, strict=True)
+    ]
+    _train_round(runs, trials, scopes, checkpoint, on_progress, job_config)
+    if runs[0].answers is None:
+        return
+    for run, search, its_trials, scope in zip(runs, searches, trials, scopes, strict=True):
+        trained = list(load_candidates(its_trials, run.plan, scope).values())
+        its_trials += following_trials(run, search.architectures, trained)
+    _train_round(runs, trials, scopes, checkpoint, on_progress, job_config)
+
+
+def _train_round(
+    runs: Sequence[RunContext],
+    trials: Sequence[Sequence[Trial]],
+    scopes: Sequence[StepCheckpoint],
+    checkpoint: RunCheckpoint,
+    on_progress: ProgressCallback,
+    job_config: JobConfig,
+) -> None:
+    """Train the trials of every limit that are not trained yet."""
     all_jobs: list[Job] = [
-        (limit_index, k, architecture)
-        for limit_index, search in enumerate(searches)
-        for k, architecture in enumerate(search.architectures)
+        (limit_index, k, trial)
+        for limit_index, its_trials in enumerate(trials)
+        for k, trial in enumerate(its_trials)
     ]
     jobs = [job for job in all_jobs if candidate_step(job[1]) not in scopes[job[0]]]
     shared = {id(run.data): _training_data(run.data) for run in runs}
     data = tuple(shared[id(run.data)] for run in runs)
     plans = tuple(run.plan.training_plan for run in runs)
-    train = partial(_train, data, plans, runs[0].metric.name)
+    train = partial(_train, data, plans, runs[0].metric.name, runs[0].answers)
     left = len(jobs)
     on_progress(Progress("candidates", 1 - left / max(1, len(all_jobs)), note="in parallel"))
     for (limit_index, k, _), candidate in run_jobs(
         train, jobs, job_config, on_poll=checkpoint.save_if_due
     ):
-        _record(k, candidate, len(searches[limit_index].architectures), scopes[limit_index])
+        plan = runs[limit_index].plan
+        _record(k, candidate, trials[limit_index], plan, scopes[limit_index])
         checkpoint.save()  # an hour on a cluster must not be lost with this process
         left -= 1
         on_progress(
@@ -64,33 +90,28 @@ def train_in_parallel(
 
 def _training_data(data: PreparedData) -> PreparedData:
     """Return what a worker needs: it neither scores nor measures."""
-    return replace(data, test=None, latency_rows=None, trees=None)
+    return replace(data, test=None, latency_rows=None, trees=None, unlimited=None)
 
 
 def _train(
-    data: Sequence[PreparedData], plans: Sequence[TrainingPlan], metric_name: str, job: Job
+    data: Sequence[PreparedData],
+    plans: Sequence[TrainingPlan],
+    metric_name: str,
+    answers: Answers | None,
+    job: Job,
 ) -> Candidate:
     """Train one candidate, in a worker."""
-    limit_index, _, architecture = job
+    limit_index, _, trial = job
     metric = get_metric(metric_name, data[limit_index].target.task)
     return run_training(
-        make_candidate_training(architecture, data[limit_index], plans[limit_index], metric)
+        make_candidate_training(trial, data[limit_index], plans[limit_index], metric, answers)
     )
 
 
-def _record(k: int, candidate: Candidate, count: int, scope: StepCheckpoint) -> None:
-    """Record a candidate; only the best so far keeps its weights, of equals the first."""
-    with reject_malformed():
-        others = {
-            other: float(scope.result(candidate_step(other))["loss"])
-            for other in range(count)
-            if candidate_step(other) in scope
-        }
-    if not candidate.loss < inf or any(
-        (loss, other) < (candidate.loss, k) for other, loss in others.items()
-    ):
-        candidate = replace(candidate, weights=None)
-    elif candidate.weights is not None:
-        for other in others:
-            scope.forget_arrays(candidate_step(other))
+def _record(
+    k: int, candidate: Candidate, trials: Sequence[Trial], plan: Plan, scope: StepCheckpoint
+) -> None:
+    """Record a candidate, and forget the weights that are not needed any more."""
     record_candidate(candidate_step(k), candidate, scope)
+    for worse in find_worse(load_candidates(trials, plan, scope)):
+        scope.forget_arrays(candidate_step(worse))

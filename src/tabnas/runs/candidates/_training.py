@@ -26,10 +26,11 @@ from tabnas.nets import (
 from tabnas.runs._progress import make_training_callback
 from tabnas.runs.plan._plan import TrainingPlan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
+from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.runs.teacher._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.space import Architecture
 from tabnas.states import read_counts, read_floats, subtree
-from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
 Weights = Mapping[str, NDArray[np.float32]]
@@ -38,11 +39,20 @@ FractionCallback = Callable[[float], None]
 """Receives how much of the training is done, from 0 to 1."""
 
 
+@dataclass(frozen=True)
+class Trial:
+    """An architecture to be trained stand-alone, and what it learns from."""
+
+    architecture: Architecture
+    lesson: Lesson = LABELS_ONLY
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Candidate:
     """An architecture that was trained stand-alone, once or once a fold."""
 
     architecture: Architecture
+    lesson: Lesson  # what it has learned from
     loss: float  # by the metric, to be minimised; infinite if the training diverged
     stop_after: int  # the best epoch, from 1
     temperature: float  # that divides its outputs; 1 for regression
@@ -50,10 +60,11 @@ class Candidate:
     weights: Weights | None  # None after cross-validation, whose networks saw a part of the rows
 
     @classmethod
-    def diverged(cls, architecture: Architecture) -> Candidate:
+    def diverged(cls, trial: Trial) -> Candidate:
         """Return a candidate without weights whose loss is infinite."""
         return cls(
-            architecture=architecture,
+            architecture=trial.architecture,
+            lesson=trial.lesson,
             loss=inf,
             stop_after=1,
             temperature=1.0,
@@ -66,12 +77,19 @@ class CandidateTraining(ABC):
     """The training and the evaluation of one candidate; it can be stopped and resumed."""
 
     def __init__(
-        self, architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
+        self,
+        trial: Trial,
+        data: PreparedData,
+        plan: TrainingPlan,
+        metric: Metric,
+        answers: Answers | None,
     ) -> None:
-        self.architecture = architecture
+        self.trial = trial
+        self.architecture = trial.architecture
         self.data = data
         self.plan = plan
         self.metric = metric
+        self.answers = answers
 
     @abstractmethod
     def run(
@@ -106,22 +124,34 @@ class CandidateTraining(ABC):
 
 
 def make_candidate_training(
-    architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
+    trial: Trial,
+    data: PreparedData,
+    plan: TrainingPlan,
+    metric: Metric,
+    answers: Answers | None = None,
 ) -> CandidateTraining:
     """Return a cross-validation if the plan has folds, else a training with validation rows."""
     kind = CrossValidation if plan.folds else HoldoutTraining
-    return kind(architecture, data, plan, metric)
+    return kind(trial, data, plan, metric, answers)
 
 
 class HoldoutTraining(CandidateTraining):
     """Train on the training rows, evaluate on the validation rows."""
 
     def __init__(
-        self, architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
+        self,
+        trial: Trial,
+        data: PreparedData,
+        plan: TrainingPlan,
+        metric: Metric,
+        answers: Answers | None,
     ) -> None:
-        super().__init__(architecture, data, plan, metric)
-        training, validation = data.train.examples, data.validation.examples
-        self._trainer = make_trainer(architecture, training, plan, plan.training, validation)
+        super().__init__(trial, data, plan, metric, answers)
+        training: TrainingRows = data.train.examples
+        if answers is not None:
+            training = answers.training_rows(data, trial.lesson)
+        validation = data.validation.examples
+        self._trainer = make_trainer(self.architecture, training, plan, plan.training, validation)
 
     def run(
         self,
@@ -137,6 +167,7 @@ class HoldoutTraining(CandidateTraining):
         temperature = self._temperature(outputs, self.data.validation)
         return Candidate(
             architecture=self.architecture,
+            lesson=self.trial.lesson,
             loss=self._loss(outputs / np.float32(temperature), self.data.validation),
             stop_after=result.best_epoch,
             temperature=temperature,
@@ -160,9 +191,14 @@ class CrossValidation(CandidateTraining):
     """
 
     def __init__(
-        self, architecture: Architecture, data: PreparedData, plan: TrainingPlan, metric: Metric
+        self,
+        trial: Trial,
+        data: PreparedData,
+        plan: TrainingPlan,
+        metric: Metric,
+        answers: Answers | None,
     ) -> None:
-        super().__init__(architecture, data, plan, metric)
+        super().__init__(trial, data, plan, metric, answers)
         self._folds = list(split_folds(data, plan))
         shape = (plan.training.epochs, len(data.train_and_validation), data.task.outputs)
         self._outputs = np.zeros(shape, np.float32)  # of the held-out rows
@@ -172,7 +208,9 @@ class CrossValidation(CandidateTraining):
         self._fold = fold
         train, held_out = self._folds[fold]
         self._held_out = self.data.train_and_validation.take(held_out).examples
-        training = self.data.train_and_validation.take(train).examples
+        training: TrainingRows = self.data.train_and_validation.take(train).examples
+        if self.answers is not None:
+            training = self.answers.fold_rows(self.data, self.trial.lesson, fold, train)
         self._trainer = make_trainer(self.architecture, training, self.plan, self.plan.training)
 
     def run(
@@ -201,6 +239,7 @@ class CrossValidation(CandidateTraining):
             calibrated[held_out] = self._outputs[epoch - 1, held_out] / np.float32(fold_temperature)
         return Candidate(
             architecture=self.architecture,
+            lesson=self.trial.lesson,
             loss=self._loss(
                 calibrated, self.data.train_and_validation
             ),  # a single fold may lack a class
@@ -245,30 +284,9 @@ class CrossValidation(CandidateTraining):
 
 def split_folds(data: PreparedData, plan: TrainingPlan) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the training rows and the held-out rows of each fold; classes are spread evenly."""
-    rows = data.train_and_validation
-    rng = stream(plan.training.seed, "folds")
-    order = rng.permutation(len(rows))
-    if isinstance(data.target, ClassTarget):
-        order = order[np.argsort(rows.y[order], kind="stable")]
-    fold = np.empty(len(rows), np.int64)
-    if data.groups is None:
-        fold[order] = np.arange(len(rows)) % plan.folds
-    else:
-        fold = _assign_groups(data.groups, plan.folds, rng)
+    folds = assign_development_folds(data, plan.folds, plan.training.seed)
     for k in range(plan.folds):
-        yield np.nonzero(fold != k)[0], np.nonzero(fold == k)[0]
-
-
-def _assign_groups(groups: IntArray, count: int, rng: np.random.Generator) -> IntArray:
-    """Return the fold of each row; the largest group goes first, to the fold with fewest rows."""
-    _, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    fold = np.empty(len(sizes), np.int64)
-    filled = np.zeros(count, np.int64)
-    shuffled = rng.permutation(len(sizes))
-    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
-        fold[group] = filled.argmin()
-        filled[fold[group]] += sizes[group]
-    return np.asarray(fold[numbers])
+        yield np.nonzero(folds != k)[0], np.nonzero(folds == k)[0]
 
 
 def make_trainer(

@@ -46,7 +46,7 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
     notes: list[str] = []
     on_progress(Progress("comparison", 0.0, note="trivial predictor"))
     guess = trivial_prediction(target, train.y, train.weight, len(test))
-    _add_score(run, test, "trivial", lambda: guess, scores, notes)
+    add_score(run, test, "trivial", lambda: guess, scores, notes)
     boosted: BoostedTrees | None = None
     trees = data.tree_data() if run.settings.baselines else None
     if trees is not None:
@@ -64,7 +64,7 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
             notes.append(f"the boosted trees could not be fitted: {error}")
         else:
             predictions = boosted.predictions[0]
-            _add_score(run, test, "boosted trees", lambda: predictions, scores, notes)
+            add_score(run, test, "boosted trees", lambda: predictions, scores, notes)
     on_progress(Progress("comparison", 1.0))
     return References(scores, boosted, tuple(notes))
 
@@ -77,16 +77,16 @@ def score_test_rows(
     notes: list[str] = []
     test = run.data.test
     if test is not None:
-        net = _load_network(run, weights, chosen)
+        net = load_network(run, weights, chosen)
 
         def predict() -> FloatArray:
             return run.data.target_prediction(net.logits(chosen.architecture, test.examples))
 
-        _add_score(run, test, "network", predict, scores, notes)
+        add_score(run, test, "network", predict, scores, notes)
     return scores | references.scores, [*notes, *references.notes]
 
 
-def _add_score(
+def add_score(
     run: RunContext,
     test: EncodedRows,
     name: str,
@@ -94,6 +94,7 @@ def _add_score(
     scores: dict[str, Scores],
     notes: list[str],
 ) -> None:
+    """Score predictions of the test rows, or add a note on why that failed."""
     try:
         scores[name] = score(
             run.data.target, test.y, predict(), test.weight, seed=run.settings.seed
@@ -102,7 +103,8 @@ def _add_score(
         notes.append(f"the {name} could not be scored on the test rows: {error}")
 
 
-def _load_network(run: RunContext, weights: Weights, chosen: Candidate) -> SuperNet:
+def load_network(run: RunContext, weights: Weights, chosen: Candidate) -> SuperNet:
+    """Return a network with these weights of a candidate."""
     net = SuperNet.standalone(chosen.architecture, run.data.task, engine=run.plan.engine)
     net.load_weights(weights)
     return net
@@ -112,7 +114,7 @@ def diagnose_network(
     run: RunContext, weights: Weights, chosen: Candidate
 ) -> tuple[Diagnostics | None, list[str]]:
     """Return diagnostics of the network on rows it was not trained on, or a note on failure."""
-    net = _load_network(run, weights, chosen)
+    net = load_network(run, weights, chosen)
     try:
         seed = run.settings.seed
         return diagnose(net, chosen.architecture, run.data, run.plan, run.metric, seed), []

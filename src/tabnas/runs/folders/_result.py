@@ -39,12 +39,15 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         boosted_trees=None
         if boosted is None
         else BoostedTreesSummary(boosted.trees, boosted.nodes, boosted.rows),
+        teacher=finished.teacher,
         diagnostics=finished.diagnostics,
         numeric_curves=read_numeric_curves(finished.model, finished.diagnostics),
         notes=tuple(finished.notes),
         candidates=tuple(
             CandidateResult(
                 architecture=candidate.architecture,
+                teacher_share=candidate.lesson.share,
+                uses_unlabelled=candidate.lesson.uses_unlabelled,
                 costs=_costs(plan, candidate.architecture),
                 score=finished.metric.loss(candidate.loss),
                 epochs=candidate.stop_after,

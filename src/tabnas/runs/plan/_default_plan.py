@@ -10,11 +10,12 @@ from tabnas.policy import Adam as PolicyAdam
 from tabnas.runs.plan._feasible_set import make_feasible_set
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._plan import MAX_EPOCHS, Plan
+from tabnas.runs.plan._teacher_plan import plan_teacher
 from tabnas.runs.plan._timing import estimate_comparison_seconds, time_step
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.search import SearchSettings
 from tabnas.settings import RunSettings
-from tabnas.space import SearchSpace
+from tabnas.space import COSTS, SearchSpace
 
 # Chosen on thirteen tables (results/training.md).
 LEARNING_RATE = 0.01
@@ -46,6 +47,14 @@ def make_default_plan(
     epochs = default_epochs(rows, batch_size)
     schedule = Cosine(LEARNING_RATE)
     is_small = len(data.train_and_validation) <= MAX_CROSS_VALIDATED_ROWS
+    candidates = settings.candidates or default_candidates(feasible.space)
+    teacher = plan_teacher(
+        data,
+        settings,
+        parameters=int(COSTS["parameters"](feasible.space, feasible.most_expensive())),
+        trainings=1 + candidates * max(1, data.folds),
+        epochs=epochs,
+    )
     return Plan(
         feasible=feasible,
         search=SearchSettings(
@@ -65,7 +74,7 @@ def make_default_plan(
             epochs=epochs, batch_size=batch_size, schedule=schedule, seed=settings.seed
         ),
         optimizer=OPTIMIZER,
-        candidates=settings.candidates or default_candidates(feasible.space),
+        candidates=candidates,
         folds=data.folds,
         try_simpler=is_small and settings.candidates is None,
         refit=settings.refit,
@@ -76,6 +85,7 @@ def make_default_plan(
         rows=rows,
         selection_rows=len(data.train_and_validation if data.folds else data.validation),
         comparison_seconds=estimate_comparison_seconds(data, settings),
+        teacher=teacher,
         latency=latency,
         limit_share=limit_share,
     )

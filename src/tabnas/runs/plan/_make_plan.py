@@ -56,4 +56,5 @@ def make_plan(
     elif settings.time is not None:
         plan = narrow_to_time(plan, data, settings)
         plan = fit_time(plan, settings.time, keep_candidates=settings.candidates is not None)
-    return replace(plan, notes=note_short_time(plan, settings, default_epochs))
+    notes = (*plan.teacher.notes, *note_short_time(plan, settings, default_epochs))
+    return replace(plan, notes=notes)

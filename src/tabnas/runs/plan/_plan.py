@@ -12,6 +12,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Optimizer, TrainingSettings
 from tabnas.runs.plan._latency import LatencyPlan, SavedLatency
+from tabnas.runs.plan._teacher_plan import TeacherPlan
 from tabnas.search import SearchSettings
 from tabnas.space import COSTS, Cost
 
@@ -24,6 +25,8 @@ SIMPLER_CANDIDATES = 3
 """Simpler networks that small tables train, at most: see `search/_selection.py`."""
 
 # How much longer a phase takes than only its training steps; measured on five tables.
+TEACHER_TRAININGS = 3
+"""Trainings, besides those of the candidates, that find out how much a teacher helps."""
 SEARCH_OVERHEAD = 2.5  # children above the limit, and evaluations on validation rows
 VALIDATION_OVERHEAD = 1.25  # the validation loss after each epoch
 
@@ -74,6 +77,7 @@ class Plan(TrainingPlan):
     rows: int  # for training
     selection_rows: int  # that candidates are chosen by
     comparison_seconds: float  # an estimate for the boosted trees
+    teacher: TeacherPlan  # who teaches the networks
     latency: LatencyPlan | None = None  # if there are limits on latency
     limit_share: float = 1.0  # of the limits that the space is made for; less if time is short
     notes: tuple[str, ...] = ()  # for the user
@@ -102,9 +106,11 @@ class Plan(TrainingPlan):
     def estimated_seconds(self) -> dict[str, float]:
         """An estimate of the time of each phase, without reading and compilation."""
         candidates = self.candidates + SIMPLER_CANDIDATES * self.try_simpler
+        candidates += TEACHER_TRAININGS * bool(self.teacher.teachers)
         trainings = candidates * max(1, self.folds) + bool(self.folds) + self.refit
         return {
             "search": SEARCH_OVERHEAD * self._steps(self.search.epochs) * self.seconds_per_step,
+            "teacher": self.teacher.seconds,
             "candidates": trainings * self.training_seconds,
             "comparison": self.comparison_seconds,
         }

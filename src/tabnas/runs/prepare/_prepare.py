@@ -22,6 +22,7 @@ from tabnas.data import (
     UnseenCategories,
     check_class_counts,
     to_group_ids,
+    to_times,
 )
 from tabnas.data.lowlevel import RowError, set_decimal_mark
 from tabnas.errors import TabNASError
@@ -131,6 +132,10 @@ def prepare_table(
         rows_of_table = np.concatenate([split.train, split.validation])
         column = data.features.column(settings.split_column, rows_of_table)
         groups = to_group_ids(settings.split_column, column)
+    times = None
+    if settings.split == "time" and settings.split_column is not None:
+        column = data.features.column(settings.split_column, split.train)
+        times = to_times(settings.split_column, column)
     prepared = PreparedData(
         encoder=encoder,
         target=fitted.target,
@@ -140,6 +145,7 @@ def prepare_table(
         test=test_rows if provided["test"] is None else provided["test"],
         folds=_count_folds(settings, development, groups, has_validation=validation is not None),
         groups=groups,
+        times=times,
         latency_rows=_sample(data.features, encoder, fitted.rows)
         if settings.limits.keys() & MEASURED_COSTS
         else None,

@@ -11,7 +11,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import NumberTarget, Table, TableEncoder, Target
+from tabnas.data import EncodedTable, NumberTarget, Table, TableEncoder, Target
 from tabnas.model import TreeInputs, TreeMatrix, TreeRows, decode_outputs, network_task
 from tabnas.nets import Task, TrainingRows
 from tabnas.runs.prepare._embedding_rule import choose_embeddings
@@ -56,11 +56,14 @@ class PreparedData:
     test: EncodedRows | None  # None if the caller scores the model in another way
     folds: int = 0  # of cross-validation; 0 if candidates are chosen by the validation rows
     groups: IntArray | None = None  # [development rows], that no fold may split
+    times: FloatArray | None = None  # [training rows], if rows are split by time
+    unlabelled: EncodedTable | None = None  # rows without a target
     latency_rows: Table | None = None  # unencoded rows, to measure latency with
     knot_rule: KnotRule | None = None  # None if numbers are never embedded
     notes: tuple[str, ...] = ()  # for the user, on the rows
     trees: TreeData | None = None  # None if no boosted trees are trained
     full_digest: str | None = None  # of the data before a limit has chosen its embeddings
+    unlimited: PreparedData | None = None  # the data before that; None if rows are in a store
 
     @property
     def train(self) -> TrainingSource:
@@ -97,7 +100,7 @@ class PreparedData:
         knots = () if self.knot_rule is None else self.knot_rule.choose(budget)
         task = network_task(encoder, self.target, dimensions, knots)
         if encoder is self.encoder and task == self.task:
-            return self
+            return replace(self, unlimited=self)
 
         def limit(rows: EncodedRows) -> EncodedRows:
             if encoder is self.encoder:
@@ -107,11 +110,22 @@ class PreparedData:
         return replace(
             self,
             full_digest=self.digest(),
+            unlimited=self,
             encoder=encoder,
             dimensions=dimensions,
             train_and_validation=limit(self.train_and_validation),
             test=None if self.test is None else limit(self.test),
+            unlabelled=self._recode(self.unlabelled, encoder, max_categories),
         )
+
+    def _recode(
+        self, encoded: EncodedTable | None, encoder: TableEncoder, max_categories: int
+    ) -> EncodedTable | None:
+        if encoded is None or encoder is self.encoder:
+            return encoded
+        categorical = encoded.categorical.copy()
+        self.encoder.recode(categorical, max_categories)
+        return EncodedTable(encoded.numeric, categorical)
 
     def tree_data(self) -> TreeData | None:
         """Return the rows for boosted trees, if some are to be trained."""

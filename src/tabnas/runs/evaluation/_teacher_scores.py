@@ -1,0 +1,84 @@
+"""Scores of the teacher on the test rows, and of the network that learned without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tabnas.data import NumberTarget
+from tabnas.model import Scores, apply_temperature
+from tabnas.nets import Loss, NonFiniteLossError
+from tabnas.results import TeacherSummary
+from tabnas.runs._context import RunContext
+from tabnas.runs._final_training import final_rows, make_final_trainer
+from tabnas.runs.candidates._training import Candidate, Weights
+from tabnas.runs.evaluation._scores import add_score, load_network
+from tabnas.runs.teacher._answers import LABELS_ONLY
+from tabnas.types import FloatArray
+
+TEACHER, WITHOUT_TEACHER = "teacher", "network without teacher"
+"""The names of these scores."""
+
+
+def score_teacher(
+    run: RunContext, chosen: Candidate, candidates: Sequence[Candidate]
+) -> tuple[dict[str, Scores], TeacherSummary | None, list[str]]:
+    """Return scores on the test rows, a summary, and notes on what could not be scored."""
+    if run.answers is None:
+        return {}, None, []
+    untaught = next(
+        (
+            candidate
+            for candidate in candidates
+            if candidate.architecture == chosen.architecture and candidate.lesson == LABELS_ONLY
+        ),
+        None,
+    )
+    summary = TeacherSummary(
+        models=run.teachers,
+        share=chosen.lesson.share,
+        uses_unlabelled=chosen.lesson.uses_unlabelled,
+        score=run.metric.loss(chosen.loss),
+        score_without=None
+        if untaught is None or not np.isfinite(untaught.loss)
+        else run.metric.loss(untaught.loss),
+    )
+    scores: dict[str, Scores] = {}
+    notes: list[str] = []
+    test = run.data.test
+    if test is None:
+        return scores, summary, notes
+    add_score(run, test, TEACHER, lambda: _decode_answers(run), scores, notes)
+    if untaught is not None and untaught is not chosen and summary.score_without is not None:
+        weights = untaught.weights or _train(run, untaught)
+        if weights is not None:
+            weights = apply_temperature(weights, untaught.temperature)
+            net = load_network(run, weights, untaught)
+
+            def predict() -> FloatArray:
+                return run.data.target_prediction(net.logits(untaught.architecture, test.examples))
+
+            add_score(run, test, WITHOUT_TEACHER, predict, scores, notes)
+    return scores, summary, notes
+
+
+def _decode_answers(run: RunContext) -> FloatArray:
+    """Return the answers to the test rows as probabilities, or in the units of the target."""
+    assert run.answers is not None
+    answers, target = run.answers.test.astype(np.float64), run.data.target
+    if isinstance(target, NumberTarget):
+        return target.unscale_values(answers[:, 0])
+    if run.data.task.loss is Loss.LOGISTIC:
+        return np.concatenate([1.0 - answers, answers], axis=1)
+    return np.asarray(answers / answers.sum(axis=1, keepdims=True))
+
+
+def _train(run: RunContext, candidate: Candidate) -> Weights | None:
+    """Return the weights of a cross-validated candidate, trained on the rows of all folds."""
+    trainer = make_final_trainer(candidate, final_rows(run, candidate), run.plan)
+    try:
+        trainer.run()
+    except NonFiniteLossError:
+        return None
+    return trainer.net.weights()

@@ -1,0 +1,131 @@
+"""Which teachers a run trains, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
+from tabnas.errors import TabNASError
+from tabnas.model import MAX_TREE_ROWS, network_task
+from tabnas.nets import Task
+from tabnas.runs.plan._timing import TREE_CELL_SECONDS, TREE_SECONDS
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.settings import RunSettings
+from tabnas.space import Budget
+from tabnas.teachers import max_iterations, network_architecture, network_settings
+
+TeacherName = Literal["trees", "network"]
+
+FOLDS, LARGE_FOLDS = 5, 3
+LARGE_ROWS = 100_000
+"""From so many training rows on, teachers have `LARGE_FOLDS` folds: two thirds are enough rows."""
+MAX_ANSWER_BYTES = 2 << 30
+"""The most that the answers of all teachers may take."""
+ANSWER_COPIES = 3  # of two teachers, and their blend
+
+# What a fit takes, by rule and not measured, so that the same seed gives the same teachers.
+ITERATIONS = 100  # of boosting, before early stopping ends it
+EPOCHS = 12  # of the network, likewise
+SECONDS_PER_WEIGHT, SECONDS_PER_ROW = 2.5e-10, 1e-6  # of a training step, for each of its rows
+MAX_TREES_RATIO = 2.0
+"""Trees are left out by default if they take this many times as long as search and candidates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherPlan:
+    """The teachers of a run and their folds."""
+
+    teachers: tuple[TeacherName, ...]
+    folds: int
+    nested: bool  # whether candidates are cross-validated, which takes a fit for each pair of folds
+    seconds: float  # an estimate for all fits
+    notes: tuple[str, ...] = ()
+
+
+def plan_teacher(
+    data: PreparedData, settings: RunSettings, *, parameters: int, trainings: int, epochs: int
+) -> TeacherPlan:
+    """Return the teachers of a run, with none in `teachers` if it has no teacher.
+
+    Parameters
+    ----------
+    parameters, trainings, epochs
+        The parameters of the largest network, the trainings of search and candidates, and the
+        epochs of each.
+    """
+    rows = len(data.train_and_validation) if data.folds else data.train_rows
+    folds = data.folds or (FOLDS if rows < LARGE_ROWS else LARGE_FOLDS)
+    nested = bool(data.folds)
+    none = TeacherPlan(teachers=(), folds=folds, nested=nested, seconds=0.0)
+    if settings.teacher == "none":
+        return none
+    problem = _find_obstacle(data)
+    if problem is not None:
+        if settings.teacher != "auto":
+            raise TabNASError(f"there can be no teacher: {problem}; leave out --teacher")
+        return replace(none, notes=(f"there was no teacher: {problem}",))
+    fits = count_fits(folds, nested=nested)
+    seconds = {
+        "trees": fits * _trees_seconds(data, rows),
+        "network": fits * _network_seconds(data, rows),
+    }
+    teachers: tuple[TeacherName, ...] = ("trees", "network")
+    if settings.teacher != "auto":
+        teachers = (settings.teacher,)
+    else:
+        student = rows * epochs * (parameters * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
+        if seconds["trees"] > MAX_TREES_RATIO * trainings * student:
+            teachers = ("network",)
+    return replace(none, teachers=teachers, seconds=sum(seconds[name] for name in teachers))
+
+
+def count_fits(folds: int, *, nested: bool) -> int:
+    """Return the fits of a teacher: one for each fold, and if nested one for each pair of folds.
+
+    >>> count_fits(5, nested=False), count_fits(5, nested=True)
+    (5, 15)
+    """
+    return folds + nested * folds * (folds - 1) // 2
+
+
+def _trees_seconds(data: PreparedData, rows: int) -> float:
+    """Return about how long a fit of the trees takes on one core."""
+    outputs = data.task.outputs
+    cells = min(rows, MAX_TREE_ROWS) * (len(data.encoder.features) + len(data.encoder.categories))
+    trees = outputs * min(ITERATIONS, max_iterations(outputs))
+    return trees * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
+
+
+def _network_seconds(data: PreparedData, rows: int) -> float:
+    """Return about how long a fit of the network takes on one core."""
+    task = teacher_task(data)
+    architecture = network_architecture(task)
+    inputs = task.inputs.width + architecture.dimension * len(task.inputs.embedded)
+    widths = [inputs, *architecture.widths, task.outputs]
+    weights = sum(a * b for a, b in pairwise(widths))
+    settings = network_settings(rows, 0)
+    epochs = max(EPOCHS, settings.epochs - EPOCHS)
+    return rows * epochs * (weights * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
+
+
+def teacher_task(data: PreparedData) -> Task:
+    """Return the task of the network teacher: all categories, and as many knots as rows allow."""
+    unlimited = data.unlimited
+    assert unlimited is not None
+    knots = () if unlimited.knot_rule is None else unlimited.knot_rule.choose(Budget())
+    return network_task(unlimited.encoder, unlimited.target, unlimited.dimensions, knots)
+
+
+def _find_obstacle(data: PreparedData) -> str | None:
+    """Return why a run can have no teacher, or None."""
+    if data.unlimited is None:
+        return "the training rows are in a store, not in memory"
+    rows = len(data.train_and_validation) + (0 if data.test is None else len(data.test))
+    needed = ANSWER_COPIES * 4 * rows * data.task.outputs
+    if needed <= MAX_ANSWER_BYTES:
+        return None
+    return (
+        f"its answers to {rows:,} rows and {data.task.outputs:,} classes would take "
+        f"{needed / 1e9:.1f} GB, and may take {MAX_ANSWER_BYTES / 1e9:.1f} GB"
+    )

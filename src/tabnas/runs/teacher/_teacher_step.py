@@ -1,0 +1,232 @@
+"""The step of a run that trains the teacher and collects its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.data import ClassTarget, EncodedTable
+from tabnas.decoding import decode
+from tabnas.nets import NonFiniteLossError
+from tabnas.results import TeacherModel
+from tabnas.runs._context import RunContext
+from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
+from tabnas.runs.plan._teacher_plan import TeacherPlan, teacher_task
+from tabnas.runs.prepare._folds import assign_development_folds, assign_training_folds
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.runs.teacher._answers import Answers
+from tabnas.states import read_floats
+from tabnas.teachers import (
+    NO_FOLD,
+    BoostedTreesTeacher,
+    Fit,
+    NetworkTeacher,
+    Teacher,
+    TeacherRows,
+    blend,
+    choose_shares,
+    join_answers,
+    make_fits,
+    mean_loss,
+)
+from tabnas.types import FloatArray, IntArray
+
+STEP = "teacher"
+"""The step of the checkpoint that holds the answers."""
+Float32Array = NDArray[np.float32]
+
+
+def teacher_step(
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint
+) -> tuple[Answers | None, tuple[TeacherModel, ...]]:
+    """Train the teachers of the plan, out of fold, and return their answers and shares.
+
+    A resumed run continues after the last fit that is finished.
+    """
+    plan = run.plan.teacher
+    if not plan.teachers:
+        return None, ()
+    if STEP not in checkpoint:
+        rows, folds = make_teacher_rows(run.data), _assign_folds(run, plan)
+        fits = make_fits(folds, nested=plan.nested)
+        models = _fit_all(run, rows, fits, on_progress, checkpoint)
+        arrays, teachers = _combine(run.data, rows, fits, folds, models)
+        checkpoint.record(STEP, teachers, arrays)
+        for name in models:
+            for fit in fits:
+                checkpoint.forget_arrays(_step_name(name, fit))
+        checkpoint.save()
+    return _load(run, plan, checkpoint)
+
+
+def make_teacher_rows(data: PreparedData) -> TeacherRows:
+    """Return training and validation rows, then test rows, then those without a label."""
+    unlimited = data.unlimited
+    assert unlimited is not None
+    development = unlimited.train_and_validation
+    parts = [development.encoded]
+    parts += [] if unlimited.test is None else [unlimited.test.encoded]
+    parts += [] if unlimited.unlabelled is None else [unlimited.unlabelled]
+    groups = unlimited.groups
+    if groups is not None and len(groups) < len(development):
+        groups = None  # of the table, whose rows are not those for validation
+    return TeacherRows(
+        encoder=unlimited.encoder,
+        target=unlimited.target,
+        task=teacher_task(data),
+        encoded=EncodedTable(
+            np.concatenate([part.numeric for part in parts]),
+            np.concatenate([part.categorical for part in parts]),
+        ),
+        y=development.y,
+        weight=development.training_weight,
+        groups=groups,
+    )
+
+
+def _assign_folds(run: RunContext, plan: TeacherPlan) -> IntArray:
+    """Return the fold of each row of the teacher; those it only answers have none."""
+    data, seed = run.data, run.settings.seed
+    assign = assign_development_folds if plan.nested else assign_training_folds
+    others = sum(len(part) for part in (data.test, data.unlabelled) if part is not None)
+    return np.concatenate([assign(data, plan.folds, seed), np.full(others, NO_FOLD)])
+
+
+def _fit_all(
+    run: RunContext,
+    rows: TeacherRows,
+    fits: Sequence[Fit],
+    on_progress: ProgressCallback,
+    checkpoint: StepCheckpoint,
+) -> dict[str, list[Float32Array]]:
+    """Return the answers of all fits of each teacher; one that diverges is left out."""
+    teachers = {name: _make_teacher(name, run) for name in run.plan.teacher.teachers}
+    answers: dict[str, list[Float32Array]] = {}
+    total, done = len(teachers) * len(fits), 0
+    for name, teacher in teachers.items():
+        answers[name] = []
+        for fit in fits:
+            on_progress(Progress("teacher", done / total, note=f"{teacher.name} {fit.name}"))
+            step = _step_name(name, fit)
+            if step not in checkpoint:
+                _run_fit(teacher, step, rows, fit, run, checkpoint)
+            done += 1
+            if not checkpoint.result(step)["finished"]:
+                del answers[name]
+                break
+            with reject_malformed():
+                answers[name].append(_read_answers(checkpoint, step, "answers", rows, fit))
+    on_progress(Progress("teacher", 1.0))
+    return answers
+
+
+def _run_fit(
+    teacher: Teacher,
+    step: str,
+    rows: TeacherRows,
+    fit: Fit,
+    run: RunContext,
+    checkpoint: StepCheckpoint,
+) -> None:
+    """Run one fit and record its answers; it has no state, so it can be stopped at once."""
+    is_single = run.ranks.size == 1
+    try:
+        with checkpoint.interruptible() if is_single else nullcontext():
+            answers = teacher.fit_predict(rows, fit.train, fit.answered, seed=run.settings.seed)
+    except NonFiniteLossError:
+        checkpoint.record(step, {"finished": False})
+    else:
+        # equal bits in all processes, on whatever machine they are
+        _, shared = run.ranks.broadcast(None, {"answers": answers})
+        checkpoint.record(step, {"finished": True}, shared)
+
+
+def _make_teacher(name: str, run: RunContext) -> Teacher:
+    # several processes would wait for each other in the middle of a fit
+    engine = run.plan.engine if run.ranks.size == 1 else "compiled"
+    return BoostedTreesTeacher() if name == "trees" else NetworkTeacher(engine)
+
+
+def _step_name(teacher: str, fit: Fit) -> str:
+    return f"teacher {teacher} {fit.name}"
+
+
+def _read_answers(
+    checkpoint: StepCheckpoint, step: str, name: str, rows: TeacherRows, fit: Fit
+) -> Float32Array:
+    shape = (len(fit.answered), rows.task.outputs)
+    return read_floats(checkpoint.arrays(step), name, shape, dtype=np.float32)
+
+
+def _combine(
+    data: PreparedData,
+    rows: TeacherRows,
+    fits: Sequence[Fit],
+    folds: IntArray,
+    models: dict[str, list[Float32Array]],
+) -> tuple[dict[str, Float32Array], list[TeacherModel]]:
+    """Return the blended answers as arrays of a checkpoint, and the share of each teacher."""
+    if not models:
+        return {}, []
+    loss, n = rows.task.loss, len(rows.y)
+    y = rows.target.scale_values(rows.y)
+    weight: FloatArray | None = rows.weight
+
+    def blend_fits(fold: int | None) -> tuple[Float32Array, dict[str, float], dict[str, float]]:
+        joined = {name: join_answers(fits, parts, folds, fold) for name, parts in models.items()}
+        seen = np.nonzero((folds[:n] != NO_FOLD) & (folds[:n] != fold))[0]
+        known = {name: answers[seen] for name, answers in joined.items()}
+        seen_weight = None if weight is None else weight[seen]
+        shares = choose_shares(loss, known, y[seen], seen_weight)
+        losses = {
+            name: mean_loss(loss, answers, y[seen], seen_weight) for name, answers in known.items()
+        }
+        return blend(joined, shares), shares, losses
+
+    answers, shares, losses = blend_fits(None)
+    arrays = {"answers": answers}
+    if any(len(fit.left_out) > 1 for fit in fits):
+        for fold in np.unique(folds[folds != NO_FOLD]).tolist():
+            arrays[f"fold {fold + 1}"] = blend_fits(fold)[0]
+    teachers = [
+        TeacherModel(name=name, share=shares[name], out_of_fold_loss=losses[name])
+        for name in models
+    ]
+    return arrays, teachers
+
+
+def _load(
+    run: RunContext, plan: TeacherPlan, checkpoint: StepCheckpoint
+) -> tuple[Answers | None, tuple[TeacherModel, ...]]:
+    """Return the answers that a finished step has recorded."""
+    data = run.data
+    n = len(data.train_and_validation)
+    test = n + (0 if data.test is None else len(data.test))
+    end = test + (0 if data.unlabelled is None else len(data.unlabelled))
+    low, high = (0.0, 1.0) if isinstance(data.target, ClassTarget) else (-np.inf, np.inf)
+    with reject_malformed():
+        teachers = decode(tuple[TeacherModel, ...], checkpoint.result(STEP), source="the teacher")
+        if not teachers:
+            return None, ()
+
+        def read(name: str) -> Float32Array:
+            shape = (end, data.task.outputs)
+            array = read_floats(checkpoint.arrays(STEP), name, shape, dtype=np.float32)
+            clipped: Float32Array = np.clip(array, low, high)
+            return clipped
+
+        answers = read("answers")
+        folds = tuple(
+            np.concatenate([fold[:n], fold[test:]])
+            for fold in (read(f"fold {k + 1}") for k in range(plan.folds * plan.nested))
+        )
+    return (
+        Answers(
+            development=answers[:n], test=answers[n:test], unlabelled=answers[test:], folds=folds
+        ),
+        teachers,
+    )

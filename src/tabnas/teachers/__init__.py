@@ -1,0 +1,30 @@
+"""Teachers: models without a limit, whose answers small networks learn from."""
+
+from __future__ import annotations
+
+from tabnas.teachers._blend import blend, choose_shares, join_answers, mean_loss, row_losses
+from tabnas.teachers._folds import NO_FOLD, Fit, assign_folds, assign_groups, make_fits
+from tabnas.teachers._network import NetworkTeacher, network_architecture, network_settings
+from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._teacher import Teacher
+from tabnas.teachers._trees import BoostedTreesTeacher, max_iterations
+
+__all__ = [
+    "NO_FOLD",
+    "BoostedTreesTeacher",
+    "Fit",
+    "NetworkTeacher",
+    "Teacher",
+    "TeacherRows",
+    "assign_folds",
+    "assign_groups",
+    "blend",
+    "choose_shares",
+    "join_answers",
+    "make_fits",
+    "max_iterations",
+    "mean_loss",
+    "network_architecture",
+    "network_settings",
+    "row_losses",
+]

@@ -1,0 +1,77 @@
+"""Boosted trees as a teacher."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.data import ClassTarget, EncodedTable
+from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, fit_boosted_trees
+from tabnas.nets import Loss
+from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._teacher import StepCallback
+from tabnas.types import IntArray
+
+MAX_ITERATIONS = 300
+"""Early stopping ends most fits before; scikit-learn's 100 are too few for some tables
+(results/teachers.md)."""
+MAX_TREES = 1_000
+"""An iteration grows a tree for each class, so there are fewer iterations if there are many."""
+
+
+def max_iterations(outputs: int) -> int:
+    """Return how many iterations of boosting a fit may take.
+
+    >>> max_iterations(1), max_iterations(7), max_iterations(26)
+    (300, 142, 50)
+    """
+    return min(MAX_ITERATIONS, max(50, MAX_TREES // outputs))
+
+
+@dataclass(frozen=True)
+class BoostedTreesTeacher:
+    """scikit-learn's histogram gradient boosting, stopped early."""
+
+    name: str = "boosted trees"
+
+    def fit_predict(
+        self,
+        rows: TeacherRows,
+        train: IntArray,
+        answered: IntArray,
+        *,
+        seed: int,
+        on_step: StepCallback = lambda: None,
+    ) -> NDArray[np.float32]:
+        """Fit the rows `train` and answer the rows `answered`; see `Teacher`."""
+        inputs = TreeInputs(rows.encoder)
+        fitted, stopping = rows.split_for_stopping(train, seed)
+
+        def matrix(numbers: IntArray) -> EncodedTreeMatrix:
+            encoded = rows.encoded
+            return EncodedTreeMatrix(
+                inputs, EncodedTable(encoded.numeric[numbers], encoded.categorical[numbers])
+            )
+
+        def labelled(numbers: IntArray) -> TreeRows:
+            weight = None if rows.weight is None else rows.weight[numbers]
+            return TreeRows(inputs=matrix(numbers), y=rows.y[numbers], weight=weight)
+
+        trees = fit_boosted_trees(
+            rows.target,
+            inputs.is_category,
+            labelled(fitted),
+            [matrix(answered)],
+            validation=labelled(stopping),
+            seed=seed,
+            max_iterations=max_iterations(rows.task.outputs),
+            threads=1,  # the same bits on every machine
+        )
+        (answers,) = trees.predictions
+        if not isinstance(rows.target, ClassTarget):
+            answers = np.asarray(rows.target.scale_values(answers))[:, None]
+        elif rows.task.loss is Loss.LOGISTIC:
+            answers = answers[:, 1:]
+        return np.ascontiguousarray(answers, np.float32)
