@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas.nets import Embedding, Examples, Inputs, Task
+from tabnas.nets import Embedding, Examples, Inputs, Task, mix_targets, top_classes
 
 KNOTS = ((-1.0, -0.25, 0.0, 0.5, 1.25), (), (-0.5, 1.0))  # of three numeric columns
 OUTPUTS = {"logistic": 1, "softmax": 5, "squared_error": 2}
@@ -29,9 +29,9 @@ def make_task():
 
 @pytest.fixture
 def make_examples():
-    """Make random rows for a task."""
+    """Make random rows for a task; `soft`: "probabilities" or "top classes" as its target."""
 
-    def make(task, rows, *, weighted=False, seed=0):
+    def make(task, rows, *, weighted=False, seed=0, soft=None):
         rng = np.random.default_rng(seed)
         categorical = np.zeros((rows, len(task.inputs.embeddings)), np.int32)
         for column, embedding in enumerate(task.inputs.embeddings):
@@ -41,11 +41,16 @@ def make_examples():
             "softmax": lambda: rng.integers(0, task.outputs, rows),
             "squared_error": lambda: rng.normal(size=(rows, task.outputs)),
         }
+        target = targets[task.loss]()
+        if soft is not None:
+            answers = np.random.default_rng(seed + 1).dirichlet(np.ones(task.outputs), rows)
+            answers = answers if soft == "probabilities" else top_classes(answers, 2)
+            target = mix_targets(task, target, answers, 0.7)
         return Examples(
             task,
             numeric=rng.normal(size=(rows, task.inputs.numeric)),
             categorical=categorical,
-            target=targets[task.loss](),
+            target=target,
             weight=rng.uniform(0.0, 2.0, rows) if weighted else None,
         )
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tabnas.nets import SGD, Adam, SuperNet
+from tabnas.nets import SGD, Adam, SuperNet, TopClasses
 from tabnas.space import Architecture, SearchSpace
 from tabnas.testing import ReferenceEngine
 
@@ -95,7 +95,11 @@ class TorchNetwork(torch.nn.Module):
             torch.tensor(examples.numeric[rows]), torch.tensor(examples.categorical[rows])
         )
         if self.loss == "softmax":
-            target = torch.tensor(examples.labels[rows]).long()
+            target = examples.target
+            if isinstance(target, TopClasses):
+                target = target.to_probabilities(examples.task.outputs)
+            target = torch.tensor(target[rows])
+            target = target if target.is_floating_point() else target.long()
             losses = torch.nn.functional.cross_entropy(logits, target, reduction="none")
         elif self.loss == "logistic":
             target = torch.tensor(examples.values[rows])
@@ -163,6 +167,23 @@ def test_losses_gradients_and_steps_of_a_standalone_network(
         )
         theirs.step()
         assert_all_close(net.weights(), model.read())
+
+
+@pytest.mark.parametrize("soft", ["probabilities", "top classes"])
+@pytest.mark.parametrize("engine", [ReferenceEngine, "compiled", "torch"])
+def test_losses_and_gradients_of_soft_targets(make_task, make_examples, engine, soft):
+    task = make_task("softmax", knots=True)
+    architecture = Architecture((12, 5), dimension=2)
+    net = SuperNet.standalone(architecture, task, engine=engine, seed=1)
+    model = TorchNetwork(task, architecture, net.weights())
+    examples = make_examples(task, 40, weighted=True, soft=soft)
+    value = model.batch_loss(examples, np.arange(5, 35))
+    value.backward()
+    assert net.loss(architecture, examples, np.arange(5, 35)) == pytest.approx(
+        value.item(), rel=1e-5
+    )
+    gradients = net.gradients(architecture, examples, np.arange(5, 35))
+    assert_all_close(gradients, model.read(lambda parameter: parameter.grad))
 
 
 @pytest.mark.parametrize("architecture", ["linear", "3", "20-16-9", "d1-8-5", "d3-3", "d3-linear"])

@@ -17,10 +17,12 @@ from tabnas.nets import (
     EngineFactory,
     Examples,
     Inputs,
+    Loss,
     Rows,
     State,
     SuperNet,
     Task,
+    TopClasses,
 )
 from tabnas.space import Architecture
 from tabnas.testing import ReferenceEngine, check_engine
@@ -86,6 +88,38 @@ class _Weightless(ReferenceEngine):
     def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
         arrays = {"numeric": examples.numeric, "categorical": examples.categorical}
         return super().loss(child, Examples(examples.task, target=examples.target, **arrays), rows)
+
+
+def _with_target(examples: Examples, target: Any) -> Examples:
+    arrays = {
+        "numeric": examples.numeric,
+        "categorical": examples.categorical,
+        "weight": examples.weight,
+    }
+    return Examples(examples.task, target=target, **arrays)
+
+
+class _Hardens(ReferenceEngine):
+    """Learns only the most probable class."""
+
+    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+        if not len(examples.labels) and examples.task.loss is Loss.SOFTMAX:
+            examples = _with_target(examples, examples.values.argmax(axis=1))
+        return super().loss(child, examples, rows)
+
+
+class _ForgetsRepeatedClasses(ReferenceEngine):
+    """Takes the last probability of a class that is repeated in a row."""
+
+    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+        if isinstance(examples.target, TopClasses):
+            probabilities = np.zeros((len(examples), examples.task.outputs))
+            for k in range(examples.labels.shape[1]):
+                at = np.arange(len(examples)), examples.labels[:, k]
+                probabilities[at] = examples.values[:, k]
+            probabilities /= probabilities.sum(axis=1, keepdims=True)
+            examples = _with_target(examples, probabilities)
+        return super().loss(child, examples, rows)
 
 
 class _Shares(ReferenceEngine):
@@ -170,6 +204,8 @@ class _Sorts(ReferenceEngine):
         (_CountsTheNetworksSteps, "the state after steps of Adam"),
         (_Reckless, "a step that is not finite must move nothing"),
         (_Weightless, "loss must raise TabNASError"),
+        (_Hardens, "the softmax loss of class probabilities must be"),
+        (_ForgetsRepeatedClasses, "the softmax loss of three top classes must be"),
         (_Shares, "a state must not change"),
         (_Forgets, "must continue with the same bits"),
         (_Omits, "buffers of earlier weights must replace the weights"),

@@ -22,7 +22,9 @@ from tabnas.nets import (
     Optimizer,
     SuperNet,
     Task,
+    mix_targets,
     read_between_knots,
+    top_classes,
 )
 from tabnas.space import Architecture, SearchSpace
 from tabnas.testing._assertions import (
@@ -100,8 +102,8 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
     """Raise AssertionError unless the engine meets the contract of `tabnas.nets.Engine`.
 
     On `device` it must compute the same outputs, losses, gradients and steps as a plain NumPy
-    engine, for every loss and kind of optimizer, and children with and without optional layers and
-    numeric embeddings.
+    engine, for every loss, kind of target and kind of optimizer, and children with and without
+    optional layers and numeric embeddings.
 
     >>> check_engine("compiled")
     """
@@ -110,16 +112,21 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
     check_isolation(networks)
     check_row_weights(networks)
     for loss in Loss:
-        check_outputs(networks, loss)
+        check_outputs(networks, make_examples(make_task(loss)), f"the {loss} loss")
+    for form, examples in make_soft_examples().items():
+        check_outputs(networks, examples, f"the softmax loss of {form}")
     for optimizer in OPTIMIZERS:
         check_untouched_weights(networks, optimizer)
         check_non_finite_steps(networks, optimizer)
-        check_steps(networks, optimizer)
+        check_steps(networks, optimizer, make_examples(make_task(Loss.SOFTMAX)))
+    for examples in make_soft_examples().values():
+        check_steps(networks, OPTIMIZERS[-1], examples)
     check_states(networks)
     check_weight_buffers(networks)
     without_numeric_embeddings = replace(networks, dimensions=())
-    check_outputs(without_numeric_embeddings, Loss.SOFTMAX)
-    check_steps(without_numeric_embeddings, OPTIMIZERS[-1])
+    examples = make_examples(make_task(Loss.SOFTMAX))
+    check_outputs(without_numeric_embeddings, examples, "the softmax loss")
+    check_steps(without_numeric_embeddings, OPTIMIZERS[-1], examples)
 
 
 def make_task(loss: Loss) -> Task:
@@ -154,10 +161,27 @@ def make_examples(task: Task, *, size: float = 1.0, weight: Any = None) -> Examp
     )
 
 
-def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
+def make_soft_examples() -> dict[str, Examples]:
+    """Return random rows whose targets are distributions over classes, by their form.
+
+    The first row is sure of its class. Some top classes are repeated in a row.
+    """
+    task, rng = make_task(Loss.SOFTMAX), np.random.default_rng(1)
+    hard, labels = make_examples(task), rng.integers(task.outputs, size=ROWS)
+    answers = rng.dirichlet(np.ones(task.outputs), ROWS)
+    answers[0] = np.eye(task.outputs)[labels[0]]
+    targets = {
+        "class probabilities": mix_targets(task, labels, answers, 0.7),
+        "three top classes": mix_targets(task, labels, top_classes(answers, 2), 0.7),
+        "one top class": top_classes(answers, 1),
+    }
+    inputs = {"numeric": hard.numeric, "categorical": hard.categorical, "weight": hard.weight}
+    return {form: Examples(task, target=target, **inputs) for form, target in targets.items()}
+
+
+def check_outputs(networks: NetworkFactory, examples: Examples, loss: str) -> None:
     """Check outputs, losses and gradients, and that computing them changes no state."""
-    task = make_task(loss)
-    examples = make_examples(task)
+    task = examples.task
     ours, theirs = networks.build(task), networks.build(task, reference=True)
     before = copy_arrays(ours.state_dict())
     for child in networks.children:
@@ -166,7 +190,7 @@ def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
                 ours.logits(child, examples, rows), theirs.logits(child, examples, rows), "logits"
             )
             expected = theirs.loss(child, examples, rows)
-            assert_close(ours.loss(child, examples, rows), expected, f"the {loss} loss")
+            assert_close(ours.loss(child, examples, rows), expected, loss)
             gradients = ours.gradients(child, examples, rows)
             assert_all_close(gradients, theirs.gradients(child, examples, rows), "gradients")
     single = [ours.loss(child, examples) for child in networks.children]
@@ -174,10 +198,9 @@ def check_outputs(networks: NetworkFactory, loss: Loss) -> None:
     assert_identical(before, ours.state_dict(), "evaluation must change nothing")
 
 
-def check_steps(networks: NetworkFactory, optimizer: Optimizer) -> None:
+def check_steps(networks: NetworkFactory, optimizer: Optimizer, examples: Examples) -> None:
     """Check weights, moments and step counts after some steps."""
-    task = make_task(Loss.SOFTMAX)
-    examples = make_examples(task)
+    task = examples.task
     ours, again = (networks.build(task, optimizer=optimizer, workers=3) for _ in range(2))
     theirs = networks.build(task, optimizer=optimizer, workers=3, reference=True)
     rng = np.random.default_rng(0)

@@ -10,7 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tabnas.errors import TabNASError
-from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, SuperNet, Task
+from tabnas.nets import (
+    SGD,
+    Adam,
+    Embedding,
+    Examples,
+    Inputs,
+    SuperNet,
+    Task,
+    TopClasses,
+    top_classes,
+)
 from tabnas.nets.compiled import _engine
 from tabnas.space import Architecture, SearchSpace
 from tests.problems import spaces, valid_choices
@@ -88,6 +98,7 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
     st.sampled_from([1, 2]),
     st.integers(1, 40),
     st.integers(0, 1_000),
+    st.sampled_from(["", "probabilities", "top classes"]),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nothing_is_written_outside_the_buffers(
@@ -97,10 +108,11 @@ def test_nothing_is_written_outside_the_buffers(
     workers: int,
     batch: int,
     seed: int,
+    soft: str,
 ) -> None:
     space, task = problem
     rng = np.random.default_rng(seed)
-    examples = _examples(task, rng, rows=60)
+    examples = _examples(task, rng, rows=60, soft=soft)
     guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
     net = SuperNet(space, task, optimizer=optimizer, workers=workers)
@@ -117,12 +129,16 @@ def test_nothing_is_written_outside_the_buffers(
         assert guarded.is_intact()
 
 
-def _examples(task: Task, rng: np.random.Generator, rows: int) -> Examples:
-    target = {
+def _examples(task: Task, rng: np.random.Generator, rows: int, soft: str = "") -> Examples:
+    target: Any = {
         "logistic": rng.integers(2, size=rows),
         "softmax": rng.integers(task.outputs, size=rows),
         "squared_error": rng.normal(size=(rows, task.outputs)),
     }[task.loss]
+    if soft and task.loss == "softmax":
+        answers = rng.dirichlet(np.ones(task.outputs), rows)
+        k = min(task.outputs, 7)
+        target = answers if soft == "probabilities" else top_classes(answers, k)
     return Examples(
         task,
         numeric=rng.normal(size=(rows, task.inputs.numeric)),
@@ -205,14 +221,19 @@ def test_arrays_that_are_replaced_are_noticed() -> None:
     inputs = Inputs(embeddings=[Embedding(categories=5, dimension=2)])
     task = Task(inputs=inputs, loss="softmax", outputs=3)
     categories, labels = np.zeros((4, 1), np.int32), np.zeros(4, np.int32)
-    examples = Examples(task, categorical=categories, target=labels)
+    top = TopClasses(np.zeros((4, 2), np.int32), np.full((4, 2), 0.5, np.float32))
     net = SuperNet.standalone("4", task)
     child = net.space.architecture([0])
-    for array, wrong in ((categories, 1_000_000_000), (labels, -7)):
-        array[:] = wrong
+    for array, column, wrong, target in (
+        (categories, 0, 1_000_000_000, labels),
+        (labels.reshape(4, 1), 0, -7, labels),
+        (top.classes, 1, 3, top),
+    ):
+        examples = Examples(task, categorical=categories, target=target)
+        array[:, column] = wrong
         with pytest.raises(TabNASError, match="have changed since they were checked"):
             net.train_step(child, examples, slice(0, 4), 0.01)
         with pytest.raises(TabNASError, match="have changed since they were checked"):
             net.loss(child, examples)
         array[:] = 0
-    assert np.isfinite(net.train_step(child, examples, slice(0, 4), 0.01))
+        assert np.isfinite(net.train_step(child, examples, slice(0, 4), 0.01))

@@ -43,7 +43,12 @@ def normalise_backward(d, x, inverse, out, scale):
 def loss_and_grad(kind, z, target, weight):
     """Return the weighted mean loss and its gradient with respect to the logits."""
     share = weight / weight.sum()
-    if kind == _losses.SOFTMAX:
+    if kind == _losses.SOFTMAX and target.ndim == 2:  # probabilities, which sum to s
+        odds = np.exp(z - z.max(axis=1, keepdims=True))
+        softmax = odds / odds.sum(axis=1, keepdims=True)
+        losses = -(target * np.log(softmax)).sum(axis=1)
+        grad = target.sum(axis=1, keepdims=True) * softmax - target
+    elif kind == _losses.SOFTMAX:
         shifted = z - z.max(axis=1, keepdims=True)
         odds = np.exp(shifted)
         rows = np.arange(len(z))
@@ -95,6 +100,20 @@ def test_gradient_of_the_losses(kind):
     z, target, weight = random_logits(kind, 5, 4, np.random.default_rng(1))
     numeric = numeric_gradient(lambda: loss_and_grad(kind, z, target, weight)[0], z)
     np.testing.assert_allclose(numeric, loss_and_grad(kind, z, target, weight)[1], atol=1e-7)
+
+
+@pytest.mark.parametrize("total", [1.0, 1.001])
+def test_gradient_of_the_softmax_loss_of_probabilities(total):
+    rng = np.random.default_rng(1)
+    z, _, weight = random_logits(_losses.SOFTMAX, 5, 4, rng)
+    target = total * rng.dirichlet(np.ones(4), 5)
+    numeric = numeric_gradient(lambda: loss_and_grad(_losses.SOFTMAX, z, target, weight)[0], z)
+    grad = loss_and_grad(_losses.SOFTMAX, z, target, weight)[1]
+    np.testing.assert_allclose(numeric, grad, atol=1e-7)
+    if total == 1.0:  # log(sum exp z) - sum p z
+        losses = np.logaddexp.reduce(z, axis=1) - (target * z).sum(axis=1)
+        value = loss_and_grad(_losses.SOFTMAX, z, target, weight)[0]
+        assert value == pytest.approx(losses @ weight / weight.sum())
 
 
 def random_logits(kind, rows, outputs, rng):
@@ -216,7 +235,9 @@ def test_losses_and_their_gradients(kind, outputs, weighted):
     z, target, weight = random_logits(kind, 6, outputs, rng)
     weight = weight if weighted else np.ones(6)
     value, grad = loss_and_grad(kind, z, target, weight)
-    labels = target.astype(np.int32) if kind == _losses.SOFTMAX else np.zeros(0, np.int32)
+    labels = np.zeros((0, 0), np.int32)
+    if kind == _losses.SOFTMAX:
+        labels = target.astype(np.int32).reshape(-1, 1)
     values = np.zeros((0, 1)) if kind == _losses.SOFTMAX else target
     padded_z = pad(z)
     weights = weight.astype(np.float32) if weighted else np.zeros(0, np.float32)
@@ -228,13 +249,51 @@ def test_losses_and_their_gradients(kind, outputs, weighted):
     np.testing.assert_allclose(padded_z[:6, : z.shape[1]], grad, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("total", [1.0, 0.999])
+@pytest.mark.parametrize("outputs", [2, 9, 1000])
+def test_softmax_losses_of_probabilities(outputs, total):
+    rng = np.random.default_rng(2)
+    z, _, weight = random_logits(_losses.SOFTMAX, 6, outputs, rng)
+    classes = rng.integers(outputs, size=(6, 5))  # with repetitions
+    chosen = total * rng.dirichlet(np.ones(5), 6)
+    target = np.zeros((6, outputs))
+    np.add.at(target, (np.arange(6)[:, None], classes), chosen)
+    value, grad = loss_and_grad(_losses.SOFTMAX, z, target, weight)
+    for labels, values in ((np.zeros((0, 0)), target), (classes, chosen)):
+        padded_z, rows = pad(z), np.arange(6)
+        batch = make_batch(
+            labels.astype(np.int32), values.astype(np.float32), weight.astype(np.float32), rows, 6
+        )
+        weight_sum = _losses.total_weight(batch)
+        ours = _losses.loss_and_grad(_losses.SOFTMAX, padded_z, batch, outputs, weight_sum)
+        assert ours == pytest.approx(value, rel=1e-5)
+        np.testing.assert_allclose(padded_z[:6, :outputs], grad, rtol=1e-4, atol=1e-6)
+        unchanged = pad(z)
+        unchanged[:6, :outputs] = padded_z[:6, :outputs]
+        np.testing.assert_array_equal(padded_z, unchanged)
+
+
+@pytest.mark.parametrize("size", [0.0, 50.0, 1e4, 1e30])
+def test_softmax_losses_of_large_logits_and_probabilities_are_finite(size):
+    for labels, values in (([[]], [[0.75, 0.25]]), ([[1, 0]], [[0.25, 0.75]])):
+        z = pad(np.array([[size, -size]]))
+        batch = make_batch(
+            np.array(labels, np.int32), np.array(values, np.float32), np.zeros(0, np.float32),
+            np.zeros(0, np.int64), 1,
+        )  # fmt: skip
+        loss = _losses.loss_and_grad(_losses.SOFTMAX, z, batch, 2, 1.0)
+        assert loss == pytest.approx(np.log1p(np.exp(-2 * size)) + 0.25 * 2 * size)
+        assert np.isfinite(z[:1, :2]).all()
+
+
 @pytest.mark.parametrize("size", [0.0, 50.0, 1e4, 1e30])
 def test_losses_of_large_logits_are_finite(size):
     for kind, logits in ((_losses.LOGISTIC, [[-size], [size]]), (_losses.SOFTMAX, [[size, -size]])):
         z = pad(np.array(logits))
         batch = make_batch(
-            np.zeros(1, np.int32), np.array([[0.0], [1.0]], np.float32), np.zeros(0, np.float32),
-            np.zeros(0, np.int64), len(logits),
+            np.zeros((1, 1), np.int32),
+            np.array([[0.0], [1.0]] if kind == _losses.LOGISTIC else np.zeros((0, 2)), np.float32),
+            np.zeros(0, np.float32), np.zeros(0, np.int64), len(logits),
         )  # fmt: skip
         loss = _losses.loss_and_grad(kind, z, batch, len(logits[0]), 1.0)
         # both are correct by a margin of 2 * size, or undecided at 0

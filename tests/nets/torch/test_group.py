@@ -20,6 +20,8 @@ from tabnas.nets import (
     Task,
     Trainer,
     TrainingSettings,
+    mix_targets,
+    top_classes,
 )
 from tabnas.space import Architecture, SearchSpace
 from tests.ranks import run_in_ranks
@@ -45,29 +47,41 @@ SPACE = SearchSpace(
 OPTIMIZERS = {"adam": Adam(epsilon=1e-4, weight_decay=0.1), "momentum": SGD(momentum=0.9)}
 
 
-def make_examples(rows: int = 40, *, huge: int | None = None) -> Examples:
-    """Return weighted rows, the first of weight zero; one may exceed the range of float32."""
+def make_examples(rows: int = 40, *, huge: int | None = None, soft: str = "") -> Examples:
+    """Return weighted rows, the first of weight zero; one may exceed the range of float32.
+
+    Soft targets are "probabilities" or "top classes".
+    """
     rng = np.random.default_rng(0)
     weight = rng.uniform(0.1, 2.0, rows)
     weight[:6] = 0.0
     numeric = rng.normal(size=(rows, 3))
     if huge is not None:
         numeric[huge] = 3e38
+    categorical = np.stack([rng.integers(0, 4, rows), rng.integers(0, 6, rows)], axis=1)
+    labels, answers = rng.integers(0, 5, rows), rng.dirichlet(np.ones(5), rows)
+    targets = {
+        "": labels,
+        "probabilities": answers,
+        "top classes": mix_targets(TASK, labels, top_classes(answers, 2), 0.7),
+    }
     return Examples(
         TASK,
         numeric=numeric,
-        categorical=np.stack([rng.integers(0, 4, rows), rng.integers(0, 6, rows)], axis=1),
-        target=rng.integers(0, 5, rows),
+        categorical=categorical,
+        target=targets[soft],
         weight=weight,
     )
 
 
-def train(engine: str, workers: int, optimizer: str) -> tuple[list[float], dict[str, np.ndarray]]:
+def train(
+    engine: str, workers: int, optimizer: str, soft: str = ""
+) -> tuple[list[float], dict[str, np.ndarray]]:
     """Return losses and state of a network after steps of several children and of one."""
     net = SuperNet(
         SPACE, TASK, optimizer=OPTIMIZERS[optimizer], engine=engine, workers=workers, seed=3
     )
-    examples, rng, losses = make_examples(), np.random.default_rng(1), []
+    examples, rng, losses = make_examples(soft=soft), np.random.default_rng(1), []
     for _ in range(5):
         children = [Architecture.parse(name) for name in rng.choice(NAMES, workers)]
         rows = [rng.integers(6, 40, size=rng.integers(1, 9)) for _ in children]
@@ -79,14 +93,15 @@ def train(engine: str, workers: int, optimizer: str) -> tuple[list[float], dict[
     return losses, net.state_dict()
 
 
-def train_in_rank(rank: int, *cases: tuple[int, str]) -> list[object]:
+def train_in_rank(rank: int, *cases: tuple[int, str, str]) -> list[object]:
     return [train("torch.distributed", *case) for case in cases]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_train_the_same_network_as_the_compiled_engine(ranks: int, tmp_path: Path) -> None:
-    cases = [(workers, name) for workers in (1, 2, 4, 5) for name in OPTIMIZERS]
+    cases = [(workers, name, "") for workers in (1, 2, 4, 5) for name in OPTIMIZERS]
+    cases += [(2, "adam", "probabilities"), (2, "adam", "top classes")]
     by_rank = run_in_ranks(ranks, tmp_path, train_in_rank, *cases)
     for case, *results in zip(cases, *by_rank, strict=True):
         losses, state = train("compiled", *case)
