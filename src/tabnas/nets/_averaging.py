@@ -12,8 +12,8 @@ from tabnas.nets._examples import Float32Array
 from tabnas.nets._supernet import SuperNet
 
 UPDATES_PER_EPOCH, MIN_STEPS_BETWEEN = 16, 8
-"""How often the average is updated; always at the end of an epoch, too. An update takes about half
-as long as a step of the smallest networks, and reads all rows of all embeddings."""
+"""How often the average is updated; always at the end of an epoch, too. More often is no better and
+takes longer, since an update reads all rows of all embeddings (results/weight_averaging.md)."""
 
 
 class WeightAverage:
