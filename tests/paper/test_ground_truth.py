@@ -13,6 +13,7 @@ from tabnas.paper import (
     load_ground_truth_tables,
     read_ground_truth,
 )
+from tabnas.paper._ground_truth import get_ground_truth_table
 from tabnas.space import COSTS, Architecture
 
 LETTER = load_ground_truth("letter")
@@ -82,6 +83,11 @@ def test_regret_needs_an_architecture_within_the_limits() -> None:
 def test_unknown_names_raise_an_error() -> None:
     with pytest.raises(TabNASError, match="did you mean 'letter'"):
         load_ground_truth("leter")
+
+
+def test_weights_are_not_averaged() -> None:
+    """As when the bundled files were built; runs have another default."""
+    assert get_ground_truth_table("letter").plan_run(None).plan.training.averaging == 0
 
 
 @pytest.mark.slow

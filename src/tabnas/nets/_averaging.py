@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import expm1
 
 import numpy as np
@@ -12,8 +12,8 @@ from tabnas.nets._examples import Float32Array
 from tabnas.nets._supernet import SuperNet
 
 UPDATES_PER_EPOCH, MIN_STEPS_BETWEEN = 16, 8
-"""How often the average is updated; always at the end of an epoch, too. An update takes about half
-as long as a step of the smallest networks, and reads all rows of all embeddings."""
+"""How often the average is updated; always at the end of an epoch, too. More often is no better and
+takes longer, since an update reads all rows of all embeddings (results/weight_averaging.md)."""
 
 
 class WeightAverage:
@@ -29,8 +29,9 @@ class WeightAverage:
         self._steps_per_epoch = steps_per_epoch
         self._every = max(MIN_STEPS_BETWEEN, steps_per_epoch // UPDATES_PER_EPOCH)
         self._average = [np.zeros_like(buffer) for buffer in net.weight_buffers()]
-        self._own: list[Float32Array] | None = None  # the weights, while the average is swapped in
-        self._scratch = [np.empty_like(buffer) for buffer in self._average]
+        # the network's own weights while it has the average; for products during an update
+        self._spare = [np.zeros_like(buffer) for buffer in self._average]
+        self._is_swapped_in = False
 
     def update(self, step: int) -> None:
         """Include the weights after the given number of steps, if it is time to."""
@@ -41,7 +42,7 @@ class WeightAverage:
         rate = np.float32(self._rate(step, steps or self._every))
         # a sum of products, unlike a product of the difference, cannot overflow
         for average, product, weights in zip(
-            self._average, self._scratch, self._net.weight_buffers(), strict=True
+            self._average, self._spare, self._net.weight_buffers(), strict=True
         ):
             np.multiply(weights, rate, out=product)
             average *= np.float32(1) - rate
@@ -58,30 +59,31 @@ class WeightAverage:
     @contextmanager
     def swap_in(self) -> Iterator[None]:
         """Give the network the average; it gets its own weights back afterwards, bit for bit."""
-        own = [np.array(buffer) for buffer in self._net.weight_buffers()]
-        outer, self._own = self._own, own
+        for own, weights in zip(self._spare, self._net.weight_buffers(), strict=True):
+            np.copyto(own, weights)
+        self._is_swapped_in = True
         try:
             self._net.load_weight_buffers(self._average)
             yield
         finally:
-            self._net.load_weight_buffers(own)
-            self._own = outer
+            self._net.load_weight_buffers(self._spare)
+            self._is_swapped_in = False
 
     @contextmanager
     def swap_out(self) -> Iterator[None]:
-        """Undo `swap_in` for a while, if the network has the average."""
-        if self._own is None:
+        """Give the network its own weights for a while, if it has the average."""
+        if not self._is_swapped_in:
             yield
             return
         try:
-            self._net.load_weight_buffers(self._own)
+            self._net.load_weight_buffers(self._spare)
             yield
         finally:
             self._net.load_weight_buffers(self._average)
 
     def weights(self) -> dict[str, Float32Array]:
         """Return copies of the average by name."""
-        with self.swap_in():
+        with nullcontext() if self._is_swapped_in else self.swap_in():
             return self._net.weights()
 
     def load_weights(self, weights: Mapping[str, Float32Array]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from math import isfinite
@@ -40,7 +40,7 @@ class GroundTruthTable:
     def plan_run(self, folder: Path | None) -> PlannedRun:
         """Return a default run with this table, its rows split and encoded.
 
-        Its space is the paper's: numbers have no embeddings.
+        Its space and trainings are the paper's: numbers have no embeddings, and weights no average.
         """
         table = sample_rows(locate_file(self.file, folder), self.rows, name="ground truth")
         settings = RunSettings(
@@ -50,7 +50,9 @@ class GroundTruthTable:
             numeric_dimensions=(0,),
             baselines=False,
         )
-        return plan_run(LabelledTable.from_table(table, self.target), settings)
+        run = plan_run(LabelledTable.from_table(table, self.target), settings)
+        training = replace(run.plan.training, averaging=0.0)
+        return replace(run, plan=replace(run.plan, training=training))
 
 
 def load_ground_truth_tables() -> dict[str, GroundTruthTable]:

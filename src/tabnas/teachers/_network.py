@@ -30,7 +30,7 @@ DIMENSION = 4  # of numeric embeddings
 LEARNING_RATE = 0.005
 OPTIMIZER = Adam(weight_decay=0.1)
 EPOCHS, MIN_STEPS = 20, 1_000
-PATIENCE = 3
+PATIENCE_SHARE = 0.15  # of the epochs
 AVERAGING = 1.0
 MIN_BATCH, MAX_BATCH, STEPS_PER_EPOCH = 32, 512, 75
 CHUNK_ROWS = 1 << 16  # rows answered at a time
@@ -86,11 +86,12 @@ def network_settings(rows: int, seed: int) -> TrainingSettings:
     batch_size = MIN_BATCH
     while batch_size < MAX_BATCH and rows / (2 * batch_size) >= STEPS_PER_EPOCH:
         batch_size *= 2
+    epochs = max(EPOCHS, ceil(MIN_STEPS / ceil(rows / batch_size)))
     return TrainingSettings(
-        epochs=max(EPOCHS, ceil(MIN_STEPS / ceil(rows / batch_size))),
+        epochs=epochs,
         batch_size=batch_size,
         schedule=Cosine(LEARNING_RATE),
         seed=seed,
-        early_stopping=EarlyStopping(patience=PATIENCE),
+        early_stopping=EarlyStopping(patience=round(PATIENCE_SHARE * epochs)),
         averaging=AVERAGING,
     )

@@ -173,3 +173,24 @@ def test_folds_are_stratified(seed: int) -> None:
     assert sorted(np.concatenate(held_out)) == list(range(len(prepared.train_and_validation)))
     counts = np.array([np.bincount(prepared.train_and_validation.y[rows]) for rows in held_out])
     assert np.ptp(counts, axis=0).max() <= 1
+
+
+def test_folds_and_final_training_average_weights() -> None:
+    """The outputs of held-out rows are those of the average that a fold ends with."""
+    prepared = prepare_data(make_weighted_rows(), SETTINGS)
+    plan = make_plan(prepared, SETTINGS)
+    plan = replace(plan, training=replace(plan.training, epochs=3))
+    assert plan.training.averaging > 0
+    training = CrossValidation(Architecture((4,)), prepared, plan, METRICS["log_loss"])
+    candidate = training.run()
+    *_, (_, held_out) = split_folds(prepared, plan)
+    examples = prepared.train_and_validation.take(held_out).examples
+    net = training._trainer.net
+    outputs = training.state_dict()["outputs"][-1, held_out]
+    np.testing.assert_array_equal(net.logits(Architecture((4,)), examples), outputs)
+    final = make_final_trainer(candidate, prepared.train_and_validation.examples, plan)
+    assert final.settings.averaging == plan.training.averaging
+    off = replace(plan, training=replace(plan.training, averaging=0.0))
+    without = CrossValidation(Architecture((4,)), prepared, off, METRICS["log_loss"])
+    without.run()
+    assert (without.state_dict()["outputs"][-1, held_out] != outputs).all()
