@@ -14,10 +14,10 @@ from tabnas.teachers._rows import TeacherRows
 from tabnas.teachers._teacher import StepCallback
 from tabnas.types import IntArray
 
-MAX_ITERATIONS = 300
+MAX_ITERATIONS = 150
 """Early stopping ends most fits before; scikit-learn's 100 are too few for some tables
 (results/teachers.md)."""
-MAX_TREES = 1_000
+MAX_TREES = 800
 """An iteration grows a tree for each class, so there are fewer iterations if there are many."""
 
 
@@ -25,7 +25,7 @@ def max_iterations(outputs: int) -> int:
     """Return how many iterations of boosting a fit may take.
 
     >>> max_iterations(1), max_iterations(7), max_iterations(26)
-    (300, 142, 50)
+    (150, 114, 50)
     """
     return min(MAX_ITERATIONS, max(50, MAX_TREES // outputs))
 
