@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 
@@ -8,21 +8,26 @@ import pytest
 from hypothesis import settings
 
 from tabnas.latency import _survey
-from tabnas.runs.plan import _default_plan, _timing
+from tabnas.runs.plan import _default_plan, _teacher_plan, _timing
 
 # No deadline, since the first example may compile. Derandomised, so that examples stay the same.
 settings.register_profile("tabnas", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("tabnas")
 
-MODULES = {"MIN_STEPS": _default_plan, "EPOCHS": _default_plan, "TIMING_SECONDS": _timing}
+MODULES = {
+    "MIN_STEPS": _default_plan,
+    "EPOCHS": _default_plan,
+    "TIMING_SECONDS": _timing,
+    "AUTO_TEACHERS": _teacher_plan,
+}
 USUAL = {name: getattr(module, name) for name, module in MODULES.items()}
-BRIEF = {"MIN_STEPS": 200, "EPOCHS": 8, "TIMING_SECONDS": 0.01}
+BRIEF = {"MIN_STEPS": 200, "EPOCHS": 8, "TIMING_SECONDS": 0.01, "AUTO_TEACHERS": ()}
 PROBES = ("random_network", "random_table", "random_embedded_network")
 CACHED = {name: cache(getattr(_survey, name)) for name in PROBES}
 
 
 @contextmanager
-def patch_plan_constants(numbers: dict[str, float]) -> Iterator[None]:
+def patch_plan_constants(numbers: Mapping[str, object]) -> Iterator[None]:
     """Patch the constants that runs are planned with.
 
     Packages whose tests do not depend on the quality of a run use `BRIEF` in a fixture.

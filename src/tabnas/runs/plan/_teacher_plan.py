@@ -17,6 +17,8 @@ from tabnas.teachers import max_iterations, network_architecture, network_settin
 
 TeacherName = Literal["trees", "network"]
 
+AUTO_TEACHERS: tuple[TeacherName, ...] = ("trees", "network")
+"""The teachers of `--teacher auto`."""
 FOLDS, LARGE_FOLDS = 5, 3
 LARGE_ROWS = 100_000
 """From so many training rows on, teachers have `LARGE_FOLDS` folds: two thirds are enough rows."""
@@ -70,13 +72,13 @@ def plan_teacher(
         "trees": fits * _trees_seconds(data, rows),
         "network": fits * _network_seconds(data, rows),
     }
-    teachers: tuple[TeacherName, ...] = ("trees", "network")
+    teachers = AUTO_TEACHERS
     if settings.teacher != "auto":
         teachers = (settings.teacher,)
     else:
         student = rows * epochs * (parameters * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
         if seconds["trees"] > MAX_TREES_RATIO * trainings * student:
-            teachers = ("network",)
+            teachers = tuple(name for name in teachers if name != "trees")
     return replace(none, teachers=teachers, seconds=sum(seconds[name] for name in teachers))
 
 
