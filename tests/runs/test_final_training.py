@@ -12,6 +12,7 @@ from tabnas.nets import TrainingRows
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._final_training import FinalModel, make_final_trainer, train_final_model
 from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.teacher._answers import LABELS_ONLY
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
 
@@ -28,6 +29,7 @@ def make_run(rows: int = 60, **options: object) -> PlannedRun:
 def make_candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate:
     return Candidate(
         architecture=Architecture((4,)),
+        lesson=LABELS_ONLY,
         loss=0.5,
         stop_after=2,
         temperature=TEMPERATURE,

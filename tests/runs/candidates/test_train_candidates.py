@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
-from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.candidates._training import Candidate, Trial
+from tabnas.runs.teacher._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
 
@@ -21,9 +23,10 @@ def run() -> PlannedRun:
     return plan_run(data, RunSettings(limits={"parameters": 500}))
 
 
-def make_candidate(number: int, loss: float) -> Candidate:
+def make_candidate(number: int, loss: float, lesson: Lesson = LABELS_ONLY) -> Candidate:
     return Candidate(
         architecture=Architecture((number + 1,)),
+        lesson=lesson,
         loss=loss,
         stop_after=1,
         temperature=1.0,
@@ -82,6 +85,62 @@ def test_the_best_keeps_its_weights(
     again = train_candidates(run, architectures, lambda progress: None, checkpoint)
     assert [one.loss for one in again] == losses
     assert [k for k, one in enumerate(again) if one.weights is not None] == [best]
+
+
+@pytest.mark.parametrize(
+    ("losses", "trained", "weights"),
+    [
+        # the teacher helps the first architecture, and the second more
+        (
+            {"1 0.7": 5.0, "1 0.4": 4.0, "1 0.0": 6.0, "2 0.4": 3.0, "2 0.0": 7.0},
+            ["1 0.7", "1 0.4", "1 0.0", "2 0.4", "2 0.0"],
+            ["2 0.4", "2 0.0"],
+        ),
+        # labels alone are better: the others learn so, too
+        (
+            {"1 0.7": 5.0, "1 0.4": 4.0, "1 0.0": 2.0, "2 0.0": 3.0},
+            ["1 0.7", "1 0.4", "1 0.0", "2 0.0"],
+            ["1 0.0"],
+        ),
+        # the first stays the best: it was trained by labels alone already
+        (
+            {"1 0.7": 1.0, "1 0.4": 4.0, "1 0.0": 6.0, "2 0.7": 3.0},
+            ["1 0.7", "1 0.4", "1 0.0", "2 0.7"],
+            ["1 0.7", "1 0.0"],
+        ),
+    ],
+)
+def test_with_a_teacher_the_first_architecture_chooses_the_lesson(
+    run: PlannedRun,
+    monkeypatch: pytest.MonkeyPatch,
+    losses: dict[str, float],
+    trained: list[str],
+    weights: list[str],
+) -> None:
+    nothing = np.zeros((0, 1), np.float32)
+    taught = replace(run, answers=Answers(development=nothing, test=nothing, unlabelled=nothing))
+    order: list[str] = []
+
+    def train(trial: Trial, *arguments: object) -> FakeTraining:
+        order.append(f"{trial.architecture} {trial.lesson.share}")
+        number = trial.architecture.widths[0] - 1
+        return FakeTraining(make_candidate(number, losses[order[-1]], trial.lesson))
+
+    monkeypatch.setattr("tabnas.runs.candidates._train_candidates.make_candidate_training", train)
+    checkpoint = RunCheckpoint()
+    architectures = [Architecture((1,)), Architecture((2,))]
+
+    def run_step() -> list[Candidate]:
+        return train_candidates(taught, architectures, lambda progress: None, checkpoint)
+
+    candidates = run_step()
+    assert order == trained
+    assert [candidate.loss for candidate in candidates] == list(losses.values())
+    kept = [name for name, one in zip(trained, candidates, strict=True) if one.weights]
+    assert kept == weights
+    again = run_step()
+    assert order == trained  # a resumed run trains nothing again
+    assert [name for name, one in zip(trained, again, strict=True) if one.weights] == weights
 
 
 def test_if_all_diverge_there_is_nothing_to_rank(run: PlannedRun) -> None:

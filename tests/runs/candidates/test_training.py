@@ -15,6 +15,7 @@ from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
 from tabnas.runs._final_training import make_final_trainer
 from tabnas.runs.candidates._training import (
     CrossValidation,
+    Trial,
     make_candidate_training,
     split_folds,
 )
@@ -39,7 +40,7 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
     plan = make_plan(prepared, SETTINGS)
     plan = replace(plan, training=replace(plan.training, epochs=3))
     assert plan.folds == 5
-    training = CrossValidation(Architecture((4,)), prepared, plan, METRICS[metric])
+    training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS[metric], None)
     candidate = training.run()
     development = prepared.train_and_validation
     outputs = training.state_dict()["outputs"][candidate.stop_after - 1]
@@ -83,7 +84,7 @@ def test_no_row_is_scored_by_an_epoch_that_it_has_chosen() -> None:
     )
     plan = make_plan(prepared, SETTINGS)
     plan = replace(plan, training=replace(plan.training, epochs=1))
-    training = CrossValidation(Architecture((4,)), prepared, plan, METRICS["log_loss"])
+    training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS["log_loss"], None)
     training.run()
     training.plan = replace(plan, training=replace(plan.training, epochs=400))
     rng = np.random.default_rng(0)
@@ -108,7 +109,7 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
     plan = make_plan(prepared, settings)
     plan = replace(plan, training=replace(plan.training, epochs=3))
     training = make_candidate_training(
-        Architecture((4,)), prepared, plan, default_metric(prepared.target.task)
+        Trial(Architecture((4,))), prepared, plan, default_metric(prepared.target.task)
     )
     training.run()
     heavy = prepared.train_and_validation.weight > 1
@@ -128,7 +129,9 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
     plan = make_plan(prepared, SETTINGS)
     assert plan.folds == 0
     plan = replace(plan, training=replace(plan.training, epochs=12, schedule=Constant(0.1)))
-    training = make_candidate_training(Architecture((16,)), prepared, plan, METRICS["log_loss"])
+    training = make_candidate_training(
+        Trial(Architecture((16,))), prepared, plan, METRICS["log_loss"]
+    )
     candidate = training.run()
     losses = training.state_dict()["validation_losses"]
     assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # later epochs overfit
@@ -181,7 +184,7 @@ def test_folds_and_final_training_average_weights() -> None:
     plan = make_plan(prepared, SETTINGS)
     plan = replace(plan, training=replace(plan.training, epochs=3))
     assert plan.training.averaging > 0
-    training = CrossValidation(Architecture((4,)), prepared, plan, METRICS["log_loss"])
+    training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS["log_loss"], None)
     candidate = training.run()
     *_, (_, held_out) = split_folds(prepared, plan)
     examples = prepared.train_and_validation.take(held_out).examples
@@ -191,6 +194,6 @@ def test_folds_and_final_training_average_weights() -> None:
     final = make_final_trainer(candidate, prepared.train_and_validation.examples, plan)
     assert final.settings.averaging == plan.training.averaging
     off = replace(plan, training=replace(plan.training, averaging=0.0))
-    without = CrossValidation(Architecture((4,)), prepared, off, METRICS["log_loss"])
+    without = CrossValidation(Trial(Architecture((4,))), prepared, off, METRICS["log_loss"], None)
     without.run()
     assert (without.state_dict()["outputs"][-1, held_out] != outputs).all()

@@ -1,0 +1,173 @@
+"""The teacher of a run: nothing that candidates are chosen by influences its answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tabnas.errors import TabNASError
+from tabnas.nets import NonFiniteLossError
+from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs.prepare._folds import assign_development_folds
+from tabnas.runs.teacher._teacher_step import teacher_step
+from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher
+from tests.runs.helpers import make_table
+
+ROWS = 150
+
+
+def plan(*, validation: bool = False, **options: object) -> PlannedRun:
+    """Plan a run; few rows are cross-validated unless there are others for validation."""
+    settings = {"limits": {"parameters": 800}, "teacher": "trees", "baselines": False}
+    data, more = (
+        LabelledTable.from_table(make_table(ROWS, seed).drop(["value"]), "kind") for seed in (0, 1)
+    )
+    return plan_run(
+        data, RunSettings(**(settings | options)), validation=more if validation else None
+    )
+
+
+def change_labels(run: PlannedRun, rows: np.ndarray) -> PlannedRun:
+    """Return the run with the other class for these development rows."""
+    before = run.data.unlimited
+    assert before is not None
+    y = before.train_and_validation.y.copy()
+    y[rows] = 1 - y[rows]
+    changed = replace(before, train_and_validation=replace(before.train_and_validation, y=y))
+    return replace(run, data=replace(run.data, unlimited=changed))
+
+
+def get_answers(run: PlannedRun, checkpoint: RunCheckpoint | None = None):
+    answers, teachers = teacher_step(run, lambda progress: None, checkpoint or RunCheckpoint())
+    assert answers is not None
+    return answers, teachers
+
+
+def test_validation_labels_change_no_answer() -> None:
+    run = plan(validation=True)
+    n = run.data.train_rows
+    answers, teachers = get_answers(run)
+    others = change_labels(run, np.arange(n, len(run.data.train_and_validation)))
+    again, same_teachers = get_answers(others)
+    assert np.array_equal(answers.development, again.development)
+    assert np.array_equal(answers.test, again.test)
+    assert teachers == same_teachers
+    assert answers.folds == ()
+
+
+def test_training_labels_change_answers_to_other_folds_only() -> None:
+    run = plan(validation=True)
+    row = np.array([5])
+    before, _ = get_answers(run)
+    after, _ = get_answers(change_labels(run, row))
+    assert np.array_equal(before.development[row], after.development[row])
+    assert not np.array_equal(before.development, after.development)
+
+
+@pytest.mark.parametrize("fold", [0, 3])
+def test_labels_of_a_fold_change_nothing_that_its_candidates_learn_from(fold: int) -> None:
+    run = plan(teacher="network")
+    assert run.plan.folds == 5
+    folds = assign_development_folds(run.data, 5, run.settings.seed)
+    before, _ = get_answers(run)
+    after, _ = get_answers(change_labels(run, np.nonzero(folds == fold)[0]))
+    others = np.nonzero(folds != fold)[0]
+    assert np.array_equal(before.folds[fold][others], after.folds[fold][others])
+    # those of another fold have learned from the changed labels
+    assert not np.array_equal(before.folds[(fold + 1) % 5], after.folds[(fold + 1) % 5])
+
+
+def test_two_teachers_are_blended() -> None:
+    run = plan(teacher="network")
+    both = replace(run.plan.teacher, teachers=("trees", "network"))
+    answers, teachers = get_answers(replace(run, plan=replace(run.plan, teacher=both)))
+    assert [model.name for model in teachers] == ["trees", "network"]
+    assert sum(model.share for model in teachers) == pytest.approx(1.0)
+    alone = {}
+    for name in ("trees", "network"):
+        one = replace(run.plan.teacher, teachers=(name,))
+        alone[name], (model,) = get_answers(replace(run, plan=replace(run.plan, teacher=one)))
+        assert model.share == 1.0
+    expected = sum(model.share * alone[model.name].development for model in teachers)
+    assert answers.development == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_resumed_step_does_not_repeat_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = plan(validation=True)
+    expected, _ = get_answers(run)
+    fit_predict, fits = BoostedTreesTeacher.fit_predict, []
+
+    def stop_at_the_third(self, rows, train, answered, *, seed, on_step=lambda: None):
+        fits.append(len(train))
+        if len(fits) == 3:
+            raise KeyboardInterrupt
+        return fit_predict(self, rows, train, answered, seed=seed)
+
+    monkeypatch.setattr(BoostedTreesTeacher, "fit_predict", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        get_answers(run, RunCheckpoint(tmp_path, identity=run.identity()))
+    resumed, _ = get_answers(run, RunCheckpoint(tmp_path, identity=run.identity()))
+    assert len(fits) == 2 + 1 + 3  # five folds, the third twice
+    assert np.array_equal(resumed.development, expected.development)
+    finished, _ = get_answers(run, RunCheckpoint(tmp_path, identity=run.identity()))
+    assert len(fits) == 6
+    assert np.array_equal(finished.test, expected.test)
+
+
+def test_a_teacher_that_diverges_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(*arguments: object, **options: object) -> None:
+        raise NonFiniteLossError(1, float("inf"), 0.1)
+
+    monkeypatch.setattr(NetworkTeacher, "fit_predict", diverge)
+    run = plan(teacher="network")
+    assert teacher_step(run, lambda progress: None, RunCheckpoint()) == (None, ())
+    both = replace(run.plan.teacher, teachers=("trees", "network"))
+    _, teachers = get_answers(replace(run, plan=replace(run.plan, teacher=both)))
+    assert [model.name for model in teachers] == ["trees"]
+
+
+def test_folds_follow_groups_and_time() -> None:
+    by_group = plan(split="group", split_column="house")
+    assert by_group.data.groups is not None
+    get_answers(by_group)
+    by_time = plan(split="time", split_column="day")
+    assert by_time.data.times is not None
+    assert len(by_time.data.times) == by_time.data.train_rows
+    get_answers(by_time)
+
+
+def test_the_same_seed_gives_the_same_run_with_a_teacher() -> None:
+    from tests.runs.helpers import collect_bits
+
+    first, second = (plan(teacher="network", candidates=1).execute() for _ in range(2))
+    assert collect_bits(first) == collect_bits(second)
+    assert first.teacher is not None
+    assert {"teacher"} <= set(first.scores)
+
+
+def test_answers_that_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tabnas.runs.plan import _teacher_plan
+
+    monkeypatch.setattr(_teacher_plan, "MAX_ANSWER_BYTES", 100)
+    with pytest.raises(TabNASError, match=r"no teacher: its answers to .* GB; leave out"):
+        plan()
+    run = plan(teacher="auto")
+    assert run.plan.teacher.teachers == ()
+    assert any("there was no teacher" in note for note in run.plan.notes)
+
+
+def test_a_table_of_rows_without_labels_can_be_answered() -> None:
+    run = plan(teacher="network")
+    unlimited = run.data.unlimited
+    assert unlimited is not None
+    assert unlimited.test is not None
+    more = unlimited.test.encoded
+    data = replace(run.data, unlimited=replace(unlimited, unlabelled=more), unlabelled=more)
+    answers, _ = get_answers(replace(run, data=data))
+    # the same rows have the same answers: the mean of all folds
+    assert np.array_equal(answers.unlabelled, answers.test)
