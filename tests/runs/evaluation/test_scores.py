@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows, fit_boosted_trees, score, trivial_prediction
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_rows
-from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.candidates._training import Candidate, Trial
 from tabnas.runs.evaluation._scores import References, score_references, score_test_rows
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
@@ -103,7 +103,7 @@ def test_the_score_of_the_network_is_weighted() -> None:
     test = run.data.test
     assert test is not None
     linear = Architecture(())
-    chosen = Candidate.diverged(linear)
+    chosen = Candidate.diverged(Trial(linear))
     width = run.data.task.inputs.width
     tables = {
         f"embedding.{k}": np.ones((one.categories, one.dimension), np.float32)
