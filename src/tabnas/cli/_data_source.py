@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tabnas.stores import Store
 
 
-TABLE_FIELDS = ("data", "validation", "test")
+TABLE_FIELDS = ("data", "validation", "test", "unlabelled")
 CATEGORY_KINDS = ("categorical", "hashed")
 
 
@@ -42,6 +42,7 @@ class DataSource:
     task: str | None = None
     validation: Path | None = None
     test: Path | None = None
+    unlabelled: Path | None = None
 
     def load_and_plan(
         self,
@@ -135,6 +136,11 @@ class DataSource:
                     f"{option} must not be given for the store {self.data!r}, which was encoded "
                     "with its own; leave it out, or encode the table again with it"
                 )
+        if self.unlabelled is not None:
+            raise TabNASError(
+                f"--unlabelled must not be given for the store {self.data!r}: there is no teacher "
+                "for the rows of a store; leave it out, or name the table itself"
+            )
         if self.target not in (None, store.target.name):
             raise TabNASError(
                 f"--target must be {store.target.name!r}, with which the store {self.data!r} was "
@@ -158,16 +164,34 @@ class DataSource:
                     others[name] = LabelledTable.from_table(held_out, rows.target)
                 except TabNASError as error:
                     raise TabNASError(f"--{name} {str(file)!r}: {error}") from None
+        if self.unlabelled is not None:
+            if settings.teacher == "none":
+                raise TabNASError(
+                    "--unlabelled must have a teacher, which answers these rows, got --teacher "
+                    "none; remove one of them"
+                )
+            try:
+                rows = rows.with_unlabelled(_read_like(self.unlabelled, table, settings))
+            except TabNASError as error:
+                raise TabNASError(f"--unlabelled {str(self.unlabelled)!r}: {error}") from None
         return rows, others.get("validation"), others.get("test")
 
     def _check_files_differ(self) -> None:
-        """Refuse a file that is named twice, for example as table and as test rows."""
+        """Refuse a file that is named twice, for example as table and as test rows.
+
+        The targets of unlabelled rows are not read, so these may be the test rows.
+        """
         named = [
             (name, Path(str(getattr(self, name)))) for name in TABLE_FIELDS if getattr(self, name)
         ]
         for index, (name, file) in enumerate(named):
-            for before, other in named[:index]:
+            for before, other in named[: 1 if name == "unlabelled" else index]:
                 if file.exists() and other.exists() and file.samefile(other):
+                    if name == "unlabelled":
+                        raise TabNASError(
+                            f"--unlabelled must be another file than the table, got {str(file)!r} "
+                            "for both; leave it out: rows of the table without a target are used"
+                        )
                     first = "the table" if before == "data" else f"--{before}"
                     raise TabNASError(
                         f"--{name} must be another file than {first}, got {str(file)!r} for both; "

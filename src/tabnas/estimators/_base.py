@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     """The base class; scikit-learn reads the parameters from the `__init__` of subclasses."""
 
-    def _search(self, data: LabelledTable, run_dir: str | Path | None) -> Self:
+    def _search(self, data: LabelledTable, run_dir: str | Path | None, unlabelled: Any) -> Self:
         """Find the best architecture within the limits, train it, and set all attributes."""
+        if unlabelled is not None:
+            data = data.with_unlabelled(check_features(self, unlabelled, reset=False))
         kinds = categorical_kinds(data.features, self.categorical_features)
         logger = ProgressLogger(self.verbose)
         settings = make_run_settings(self, kinds)

@@ -184,6 +184,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         run_dir: str | Path | None = None,
+        unlabelled: Any = None,
     ) -> Self:
         """Find and train the network.
 
@@ -199,6 +200,10 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
             A folder for checkpoints, model and result. If it holds an interrupted run of the same
             table and parameters, that run is continued, to the same bits. `random_state` must be
             an integer.
+        unlabelled : table of shape (n_rows, n_features) or None, default=None
+            More rows, whose target is not known. A teacher answers them, and the network learns
+            from its answers if that helps by the validation rows. A `Pipeline` does not transform
+            them.
 
         Returns
         -------
@@ -217,7 +222,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
                 "at least two classes must have a positive weight, but one class has all the "
                 f"weight: {target.classes[present[0]]!r}"
             )
-        self._search(data, run_dir)
+        self._search(data, run_dir, unlabelled)
         self.classes_ = classes
         return self
 

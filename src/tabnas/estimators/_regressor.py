@@ -173,6 +173,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         run_dir: str | Path | None = None,
+        unlabelled: Any = None,
     ) -> Self:
         """Find and train the network.
 
@@ -188,6 +189,10 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
             A folder for checkpoints, model and result. If it holds an interrupted run of the same
             table and parameters, that run is continued, to the same bits. `random_state` must be
             an integer.
+        unlabelled : table of shape (n_rows, n_features) or None, default=None
+            More rows, whose target is not known. A teacher answers them, and the network learns
+            from its answers if that helps by the validation rows. A `Pipeline` does not transform
+            them.
 
         Returns
         -------
@@ -202,7 +207,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
                 f"X must have rows for training and for validation, got n_samples={len(values)}"
             )
         target = NumberTarget.fit(target_name(y), pa.chunked_array([values]))
-        self._search(label_rows(table, target, values, weight), run_dir)
+        self._search(label_rows(table, target, values, weight), run_dir, unlabelled)
         return self
 
     def _check_model(self, model: Model, folder: str) -> None:

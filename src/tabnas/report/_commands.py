@@ -81,6 +81,7 @@ class TableSource:
     task: str | None = None
     validation: str | None = None
     test: str | None = None
+    unlabelled: str | None = None
 
     @property
     def name(self) -> str:
@@ -176,7 +177,7 @@ def _setting(setting: Setting, value: Any) -> list[str]:
 
 
 def _split(data: TableSource, settings: RunSettings) -> list[list[str]]:
-    """Return the options for the validation and test rows."""
+    """Return the options for validation, test and unlabelled rows."""
     words = []
     default = Shares()
     for name, file in (("validation", data.validation), ("test", data.test)):
@@ -187,6 +188,8 @@ def _split(data: TableSource, settings: RunSettings) -> list[list[str]]:
             if not 0 < share < 1:
                 raise NoCommandError
             words.append(_option(name, str(share)))
+    if data.unlabelled is not None:
+        words.append(_option("unlabelled", data.unlabelled))
     if settings.split_column is not None:
         words.append(_option(f"{settings.split}_column", settings.split_column))
     return words

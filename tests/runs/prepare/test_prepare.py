@@ -309,13 +309,13 @@ def test_regression_targets_are_scaled_for_training_and_scored_in_their_units(ta
     )
 
 
-def test_rows_without_a_target_are_left_out() -> None:
+def test_rows_without_a_target_are_set_aside() -> None:
     table = Table.from_data({"x": range(40), "y": [None, "?", "a", "b"] * 10})
     rows = LabelledTable.from_table(table, "y")
     assert len(rows) == 20
     assert set(rows.y) == {0, 1}
     assert len(rows.features) == 20
-    prepared = prepare_data(rows, RunSettings(limits={"parameters": 50}))
+    prepared = prepare_data(rows, RunSettings(limits={"parameters": 50}, teacher="none"))
     assert prepared.notes == ("20 rows without a value of 'y', the target, left out",)
 
 

@@ -53,6 +53,7 @@ class SearchOptions:
     hashed: options.Hashed = None
     validation: options.ValidationRows = None
     test: options.TestRows = None
+    unlabelled: options.UnlabelledRows = None
     time_column: options.TimeColumn = None
     group_column: options.GroupColumn = None
     checkpoint_seconds: options.CheckpointSeconds = 60.0
@@ -109,7 +110,10 @@ class SearchOptions:
             ),
             **{"workers": default_workers} | values | {"drop": parse_names(values.get("drop"))},
         )
-        return settings, DataSource(self.data, self.target, self.task, validation_file, test_file)
+        source = DataSource(
+            self.data, self.target, self.task, validation_file, test_file, self.unlabelled
+        )
+        return settings, source
 
     def to_output(self) -> OutputOptions:
         """Return what to print and how often to save; with --quiet, silence warnings as well."""

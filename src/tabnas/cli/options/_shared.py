@@ -166,6 +166,15 @@ TestRows = Annotated[
     str | None,
     _rows("The test rows, used only for the final scores: a share like 0.2, or a file."),
 ]
+UnlabelledRows = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of rows without a target. A teacher answers them, and networks learn from its "
+        "answers if that helps by the validation rows.",
+        metavar="FILE",
+        rich_help_panel=ROWS,
+    ),
+]
 TimeColumn = Annotated[
     str | None,
     _split_column(

@@ -104,10 +104,14 @@ class Plan(TrainingPlan):
 
     @property
     def estimated_seconds(self) -> dict[str, float]:
-        """An estimate of the time of each phase, without reading and compilation."""
+        """An estimate of the time of each phase, without reading and compilation.
+
+        If there are rows without a target, all candidates may learn from them.
+        """
         candidates = self.candidates + SIMPLER_CANDIDATES * self.try_simpler
-        candidates += TEACHER_TRAININGS * bool(self.teacher.teachers)
-        trainings = candidates * max(1, self.folds) + bool(self.folds) + self.refit
+        longest = candidates * max(1, self.folds) + bool(self.folds) + self.refit
+        shorter = TEACHER_TRAININGS * bool(self.teacher.teachers) * max(1, self.folds)
+        trainings = longest * self.teacher.rows_ratio + shorter
         return {
             "search": SEARCH_OVERHEAD * self._steps(self.search.epochs) * self.seconds_per_step,
             "teacher": self.teacher.seconds,

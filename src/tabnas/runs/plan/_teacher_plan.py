@@ -42,6 +42,7 @@ class TeacherPlan:
     folds: int
     nested: bool  # whether candidates are cross-validated, which takes a fit for each pair of folds
     seconds: float  # an estimate for all fits
+    rows_ratio: float = 1.0  # rows of the longest lesson, for each training row
     notes: tuple[str, ...] = ()
 
 
@@ -66,7 +67,8 @@ def plan_teacher(
     if problem is not None:
         if settings.teacher != "auto":
             raise TabNASError(f"there can be no teacher: {problem}; leave out --teacher")
-        return replace(none, notes=(f"there was no teacher: {problem}",))
+        left_out = "" if data.unlabelled is None else "; rows without a target were left out"
+        return replace(none, notes=(f"there was no teacher: {problem}{left_out}",))
     fits = count_fits(folds, nested=nested)
     seconds = {
         "trees": fits * _trees_seconds(data, rows),
@@ -79,7 +81,13 @@ def plan_teacher(
         student = rows * epochs * (parameters * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
         if seconds["trees"] > MAX_TREES_RATIO * trainings * student:
             teachers = tuple(name for name in teachers if name != "trees")
-    return replace(none, teachers=teachers, seconds=sum(seconds[name] for name in teachers))
+    more = 0 if data.unlabelled is None else len(data.unlabelled)
+    return replace(
+        none,
+        teachers=teachers,
+        seconds=sum(seconds[name] for name in teachers),
+        rows_ratio=1.0 + more / rows,
+    )
 
 
 def count_fits(folds: int, *, nested: bool) -> int:
@@ -123,7 +131,8 @@ def _find_obstacle(data: PreparedData) -> str | None:
     """Return why a run can have no teacher, or None."""
     if data.unlimited is None:
         return "the training rows are in a store, not in memory"
-    rows = len(data.train_and_validation) + (0 if data.test is None else len(data.test))
+    parts = (data.train_and_validation, data.test, data.unlabelled)
+    rows = sum(len(part) for part in parts if part is not None)
     needed = ANSWER_COPIES * 4 * rows * data.task.outputs
     if needed <= MAX_ANSWER_BYTES:
         return None

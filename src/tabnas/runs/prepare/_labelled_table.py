@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tabnas.data import NumberTarget, Table, Target, find_labelled_rows, fit_target
 from tabnas.data.lowlevel import DecimalContext, describe_labels, fit_number_format, is_text
+from tabnas.errors import TabNASError
 from tabnas.types import FloatArray, IntArray
 
 
@@ -21,12 +22,13 @@ class LabelledTable:
     target: Target
     y: NDArray[Any]  # [rows]: class indices, or values in the units of the target
     weight: FloatArray | None = None  # [rows], sample weights
-    without_target: int = 0  # rows of the table that were left out
+    without_target: Table | None = None  # the features of rows of the table without a target
+    unlabelled: Table | None = None  # rows of another table, whose target is not known
     notes: tuple[str, ...] = ()  # for the user, on the target
 
     @classmethod
     def from_table(cls, table: Table, target: str | Target, *, task: Any = None) -> LabelledTable:
-        """Split the target column off, and leave out rows without a target.
+        """Split the target column off, and set rows without a target aside.
 
         If `target` is fitted already, the labels of the table must be among its classes.
         """
@@ -35,8 +37,10 @@ class LabelledTable:
         fitted = None if isinstance(target, str) else target
         decimals = table.decimals_for(column)
         present = find_labelled_rows(column, fitted)
-        missing = len(table) - len(present)
-        if missing:
+        without_target = None
+        if len(present) < len(table):
+            missing = np.setdiff1d(np.arange(len(table)), present, assume_unique=True)
+            without_target = table.take(missing).drop([name])
             column, table = column.take(present), table.take(present)
         if isinstance(target, str):
             target = fit_target(name, column, task=task, decimals=decimals)
@@ -45,7 +49,18 @@ class LabelledTable:
             notes = ()
         mark = decimals.mark if fitted is not None and is_text(column) else None
         y = target.encode(column, mark)
-        return cls(table.drop([name]), target, y, without_target=missing, notes=notes)
+        features = table.drop([name])
+        return cls(features, target, y, without_target=without_target, notes=notes)
+
+    def with_unlabelled(self, table: Table) -> LabelledTable:
+        """Return the same with rows of another table; its target column, if any, is ignored."""
+        if not len(table):
+            raise TabNASError("the table of rows without a target must have rows, but it has none")
+        name = self.target.name
+        if not table.named or name not in table or name in self.features:
+            return replace(self, unlabelled=table)
+        note = f"the column {name!r} of the rows without a target was ignored"
+        return replace(self, unlabelled=table.drop([name]), notes=(*self.notes, note))
 
     def drop_zero_weights(self) -> LabelledTable:
         """Return the rows whose weight is not zero in float32, the precision of training."""
@@ -59,8 +74,7 @@ class LabelledTable:
     def take(self, rows: IntArray) -> LabelledTable:
         """Return some of the rows, by index."""
         weight = None if self.weight is None else self.weight[rows]
-        features, y = self.features.take(rows), self.y[rows]
-        return LabelledTable(features, self.target, y, weight, self.without_target, self.notes)
+        return replace(self, features=self.features.take(rows), y=self.y[rows], weight=weight)
 
     def __len__(self) -> int:
         return len(self.y)

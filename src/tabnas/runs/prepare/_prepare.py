@@ -37,6 +37,7 @@ from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, Prepare
 from tabnas.runs.prepare._row_split import compute_class_weights, note_rare_classes, split_rows
 from tabnas.runs.prepare._stored_data import prepare_store
 from tabnas.runs.prepare._table_rows import TableRows, make_tree_data, note_leaks
+from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
 from tabnas.settings import RunSettings
 from tabnas.space import MEASURED_COSTS, Budget
 from tabnas.stores import Store
@@ -101,6 +102,11 @@ def prepare_table(
     data = data.drop_zero_weights()
     if settings.decimal is not None:
         data = replace(data, features=set_decimal_mark(data.features, settings.decimal))
+    if data.unlabelled is not None and settings.teacher == "none":
+        raise TabNASError(
+            "rows of another table without a target must have a teacher, which answers them, but "
+            "the teacher is none; choose another, or leave these rows out"
+        )
     validation = None if validation is None else _check_same_target("validation", validation, data)
     test = None if test is None else _check_same_target("test", test, data)
     if len(data) < MIN_ROWS:
@@ -114,7 +120,7 @@ def prepare_table(
         data, settings, has_validation=validation is not None, has_test=test is not None
     )
     fitted = _fit(data, settings, split)
-    encoder, notes = fitted.encoder, [*_table_notes(data), *fitted.encoder.notes]
+    encoder, notes = fitted.encoder, [*data.notes, *fitted.encoder.notes]
     development = fitted.encode(data, np.concatenate([split.train, split.validation]))
     if settings.scaling == "none":
         _check_unscaled_values(encoder, development)
@@ -127,6 +133,11 @@ def prepare_table(
     notes += check_overlap([development, *filter(None, [test_rows])], provided)
     if provided["validation"] is not None:
         development = concatenate(development, provided["validation"])
+    with suggest_categorical():
+        unlabelled, unlabelled_notes = encode_unlabelled(data, encoder, settings, len(split.train))
+    notes += unlabelled_notes
+    if unlabelled is not None:
+        notes += note_unseen_categories(encoder, unlabelled, "unlabelled")
     groups = None
     if settings.split == "group" and settings.split_column is not None:
         rows_of_table = np.concatenate([split.train, split.validation])
@@ -146,6 +157,7 @@ def prepare_table(
         folds=_count_folds(settings, development, groups, has_validation=validation is not None),
         groups=groups,
         times=times,
+        unlabelled=unlabelled,
         latency_rows=_sample(data.features, encoder, fitted.rows)
         if settings.limits.keys() & MEASURED_COSTS
         else None,
@@ -245,15 +257,6 @@ def note_unseen_categories(encoder: TableEncoder, encoded: EncodedTable, part: s
     for note in notes:
         warnings.warn(note, DataWarning, stacklevel=2)
     return notes
-
-
-def _table_notes(data: LabelledTable) -> tuple[str, ...]:
-    """Return notes on the table."""
-    if not data.without_target:
-        return data.notes
-    rows = "1 row" if data.without_target == 1 else f"{data.without_target:,} rows"
-    name = data.target.name
-    return (*data.notes, f"{rows} without a value of {name!r}, the target, left out")
 
 
 def _note_rare_classes(

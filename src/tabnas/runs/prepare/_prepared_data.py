@@ -142,6 +142,9 @@ class PreparedData:
         for rows in (self.train_and_validation, *filter(None, [self.test])):
             for array in (*rows.examples.arrays, rows.y):
                 digest.update(np.ascontiguousarray(array).data)
+        if self.unlabelled is not None:
+            for array in (self.unlabelled.numeric, self.unlabelled.categorical):
+                digest.update(np.ascontiguousarray(array).data)
         digest.update(str(self.train_rows).encode())
         return digest.hexdigest()[:16]
 
