@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tabnas.data import ClassTarget, DataWarning, Shares, Table
 from tabnas.errors import TabNASError
-from tabnas.estimators import TabNASClassifier, TabNASRegressor
+from tabnas.estimators import TabNASClassifier, TabNASRegressor, _base
 from tabnas.estimators._run_settings import make_run_settings
 from tabnas.runs import LabelledTable, RunCheckpoint, RunSettings, plan_run
 from tests.estimators.conftest import SMALL
@@ -48,6 +48,31 @@ def test_columns_keep_their_order_as_scikit_learn_has_it(
     with pytest.raises(ValueError, match="must be in the same order"):
         classifier.predict(turned)
     assert (classifier.model_.predict(turned) == classifier.predict(frame)).all()
+
+
+def test_rows_without_a_target_can_be_added(birds: tuple[dict[str, Any], np.ndarray]) -> None:
+    features, kinds = birds
+    frame = pd.DataFrame(features)
+    classifier = TabNASClassifier(**SMALL).fit(frame[:40], kinds[:40], unlabelled=frame[40:])
+    assert any(candidate.uses_unlabelled for candidate in classifier.candidates_)
+    note = "20 rows without a value of 'y', the target: networks may learn"
+    assert any(text.startswith(note) for text in classifier.result_.notes)
+    with pytest.raises(ValueError, match="feature names"):
+        TabNASClassifier(**SMALL).fit(frame, kinds, unlabelled=frame.drop(columns="wing"))
+
+
+def test_a_regressor_passes_rows_without_a_target_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PassedOnError(Exception): ...
+
+    def plan(data: LabelledTable, *arguments: Any, **options: Any) -> None:
+        assert data.unlabelled is not None
+        assert np.array_equal(data.unlabelled.column("x1").to_numpy(), values[40:, 1])
+        raise PassedOnError
+
+    monkeypatch.setattr(_base, "plan_run", plan)
+    values = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(PassedOnError):
+        TabNASRegressor(**SMALL).fit(values[:40], values[:40, 0], unlabelled=values[40:])
 
 
 def test_classes_are_told_apart(default_trainings: None) -> None:

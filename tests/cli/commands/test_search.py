@@ -15,7 +15,7 @@ import pytest
 
 from tabnas.cli._main import run
 from tabnas.data import TableEncoder
-from tabnas.runs import load_config
+from tabnas.runs import Progress, RunStopped, StatusFile, load_config, load_run_model
 from tests.cli.conftest import BRIEF, ROWS, change, make_columns, write_csv
 from tests.processes import TIMEOUT, started, wait_until
 
@@ -399,3 +399,103 @@ def test_a_test_file_without_targets_is_refused(
     write_csv(here / "empty.csv", columns)
     assert run(["search", "good.csv", *KIND, *LIMIT, "--test", "empty.csv", "--out", "run"]) == 2
     assert "the test part must have rows with a target" in capsys.readouterr().err
+
+
+# -- rows without a target -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unlabelled(here: Path) -> list[str]:
+    """The command of a search with a file of rows without a target."""
+    write_csv(here / "good.csv", make_columns())
+    columns = make_columns(30)
+    del columns["kind"]
+    write_csv(here / "more.csv", columns)
+    asked = ["search", "good.csv", *KIND, *LIMIT, "--drop", "value", "--candidates", "1"]
+    return [*asked, "--teacher", "network", "--unlabelled", "more.csv"]
+
+
+def test_rows_without_a_target_can_be_added(
+    unlabelled: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*unlabelled, "--out", "run"]) == 0
+    assert "note: 30 rows without a value of 'kind', the target: networks" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert load_config(here / "run")["data"]["unlabelled"] == str(here / "more.csv")
+    result = json.loads((here / "run" / "result.json").read_text())
+    assert any(candidate["uses_unlabelled"] for candidate in result["candidates"])
+    again = (here / "run" / "report.html").read_text()
+    assert f"--unlabelled {here / 'more.csv'}" in again
+
+
+def test_a_stopped_search_reads_the_rows_without_a_target_again(
+    unlabelled: list[str], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run([*unlabelled, "--out", "run", "--quiet"]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(StatusFile, "__call__", _stop_at_candidates)
+        assert run([*unlabelled, "--out", "stopped", "--quiet"]) == 130
+    rows = (here / "more.csv").read_text()
+    (here / "more.csv").write_text(rows.replace("red", "blue"))
+    assert run(["resume", "stopped", "--quiet"]) == 2
+    (here / "more.csv").write_text(rows)
+    assert run(["resume", "stopped", "--quiet"]) == 0
+    models = [load_run_model(here / name) for name in ("run", "stopped")]
+    for name, array in models[0].weights.items():
+        assert np.array_equal(array, models[1].weights[name])
+
+
+def _stop_at_candidates(status: StatusFile, progress: Progress) -> None:
+    if progress.phase == "candidates":
+        raise RunStopped(signal.SIGINT)
+
+
+def test_the_target_of_rows_without_a_target_is_ignored(
+    unlabelled: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(here / "more.csv", change("kind", "unheard of")())
+    assert run([*unlabelled, "--out", "run"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "note: the column 'kind' of the rows without a target was ignored" in said
+
+
+def test_the_test_rows_may_be_rows_without_a_target(unlabelled: list[str], here: Path) -> None:
+    write_csv(here / "more.csv", make_columns(90))
+    assert run([*unlabelled, "--test", "more.csv", "--dry-run", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--teacher", "none"], "--unlabelled must have a teacher, which answers these rows, got"),
+        (["--unlabelled", "good.csv"], "--unlabelled must be another file than the table, got"),
+        (["--unlabelled", "none.csv"], "--unlabelled 'none.csv': there is no file 'none.csv'"),
+        (
+            ["--unlabelled", "empty.csv"],
+            "--unlabelled 'empty.csv': 'empty.csv' must have rows, but",
+        ),
+        (
+            ["--unlabelled", "other.csv"],
+            "in the rows without a target, the table must have the column 'size'",
+        ),
+    ],
+)
+def test_wrong_rows_without_a_target_are_refused(
+    options: list[str],
+    sentence: str,
+    unlabelled: list[str],
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (here / "empty.csv").write_text("size,colour,day,house,value\n")
+    (here / "other.csv").write_text("a,b\n1,2\n")
+    assert sentence in run_refused([*unlabelled, *options, "--out", "run"], capsys)
+
+
+def test_a_store_has_no_rows_without_a_target(
+    unlabelled: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["encode", "good.csv", *KIND, "--drop", "value", "--out", "store", "--quiet"]) == 0
+    asked = ["search", "store", *LIMIT, "--unlabelled", "more.csv", "--out", "run"]
+    assert "there is no teacher for the rows of a store" in run_refused(asked, capsys)

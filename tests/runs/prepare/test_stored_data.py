@@ -294,3 +294,14 @@ def test_each_of_two_processes_reads_its_own_rows_and_the_result_is_the_same(
     assert architecture == expected
     for name, array in expected_weights.items():
         np.testing.assert_allclose(weights[name], array, rtol=2e-3, atol=2e-4)
+
+
+def test_rows_without_a_target_are_left_out(tmp_path: Path) -> None:
+    """There is no teacher that could answer them."""
+    columns = make_columns(900)
+    columns["kind"][::30] = [None] * 30
+    csv.write_csv(pa.table(columns), tmp_path / "table.csv")
+    store = encode_store(tmp_path / "table.csv", tmp_path / "store", target="kind")
+    prepared = prepare_store(store)
+    assert prepared.unlabelled is None
+    assert prepared.notes[0] == "30 rows without a value of 'kind', the target, left out"

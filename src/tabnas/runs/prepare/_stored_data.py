@@ -22,6 +22,7 @@ from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, TreeData
 from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
+from tabnas.runs.prepare._unlabelled_rows import note_left_out
 from tabnas.settings import RunSettings
 from tabnas.space import MEASURED_COSTS, Budget
 from tabnas.stores import PartName, Store
@@ -185,6 +186,9 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
         stored.load_sample(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
     )
     notes = [str(note) for note in store.facts.get("notes", ())]
+    read = store.facts.get("rows_read")
+    if isinstance(read, int):
+        notes += note_left_out(read - sum(store.rows.values()), store.target.name)
     for part, held in zip(HELD_OUT, (validation, test), strict=True):
         unseen = UnseenCategories(encoder)
         unseen.add(held.encoded)

@@ -8,14 +8,18 @@ import numpy as np
 
 from tabnas.data import EncodedTable, Table, TableEncoder
 from tabnas.data.lowlevel import RowError, set_decimal_mark
+from tabnas.errors import TabNASError
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.settings import RunSettings
 from tabnas.streams import stream
 from tabnas.types import IntArray
 
-MAX_UNLABELLED_RATIO = 4
-"""Rows without a target that are used, at most, for each training row. A training with them takes
-as many times longer (results/unlabelled.md)."""
+MAX_UNLABELLED_RATIO = 1
+"""Rows without a target that are used, at most, for each training row. With four, a training
+takes longer, and no gain from them was measurable (results/unlabelled.md)."""
+
+PLACE = "in the rows without a target"
+"""How errors about them begin."""
 
 
 def encode_unlabelled(
@@ -27,9 +31,9 @@ def encode_unlabelled(
     seed chooses some.
     """
     name, own = data.target.name, data.without_target
-    left_out = "" if own is None else f"{_describe(len(own), name)}, left out"
+    left_out = note_left_out(0 if own is None else len(own), name)
     if settings.teacher == "none":
-        return None, [left_out] if left_out else []
+        return None, left_out
     tables = [
         set_decimal_mark(table, settings.decimal)
         for table in (own, data.unlabelled)
@@ -45,9 +49,11 @@ def encode_unlabelled(
             total += len(table)
         except RowError as error:
             if own is None or table is not tables[0]:
-                raise
+                raise RowError(f"{PLACE}, {error.before}", error.row, error.after) from None
             # a table may end with a line of totals, or remarks
-            notes.append(f"{left_out}: {error.before} a row {error.after}")
+            notes += [f"{note}: {error.before} a row {error.after}" for note in left_out]
+        except TabNASError as error:  # a column is missing
+            raise TabNASError(f"{PLACE}, {error}") from None
     if not parts:
         return None, notes
     encoded = EncodedTable(
@@ -57,6 +63,11 @@ def encode_unlabelled(
     chosen = f", of which {len(encoded):,} were chosen at random" if len(encoded) < total else ""
     use = f"{_describe(total, name)}{chosen}: networks may learn a teacher's answers to them"
     return encoded, [use, *notes]
+
+
+def note_left_out(rows: int, target: str) -> list[str]:
+    """Return a note on rows without a target that are not used, if there are any."""
+    return [f"{_describe(rows, target)}, left out"] if rows > 0 else []
 
 
 def _describe(rows: int, target: str) -> str:
