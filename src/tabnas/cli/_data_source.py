@@ -230,6 +230,7 @@ def _check_target_use(target: str, settings: RunSettings) -> None:
         "--drop": settings.drop,
         "--categorical, --numeric or --hashed": settings.kinds,
         "--time-column or --group-column": (settings.split_column,),
+        "--teacher-columns": settings.teacher_columns,
     }
     for option, names in others.items():
         if target in names:

@@ -36,6 +36,7 @@ from tabnas.data._values import (
     is_missing,
     is_text,
     rename_rows,
+    to_numbers,
 )
 from tabnas.data.csv_files import (
     CsvFormat,
@@ -86,5 +87,6 @@ __all__ = [
     "read_with_larger_blocks",
     "rename_rows",
     "set_decimal_mark",
+    "to_numbers",
     "translate_read_errors",
 ]

@@ -16,6 +16,7 @@ from tabnas.estimators._progress_logger import ProgressLogger
 from tabnas.estimators._run_settings import limit_names, make_run_settings
 from tabnas.model import Model, save_model
 from tabnas.runs import LabelledTable, build_run_result, load_run_model, plan_run, run_in_folder
+from tabnas.teachers import EstimatorTeacher
 
 if TYPE_CHECKING:
     from tabnas.export import ExportResult
@@ -24,20 +25,34 @@ if TYPE_CHECKING:
 class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     """The base class; scikit-learn reads the parameters from the `__init__` of subclasses."""
 
-    def _search(self, data: LabelledTable, run_dir: str | Path | None, unlabelled: Any) -> Self:
-        """Find the best architecture within the limits, train it, and set all attributes."""
+    def _search(
+        self, data: LabelledTable, features: Any, run_dir: str | Path | None, unlabelled: Any
+    ) -> Self:
+        """Find the best architecture within the limits, train it, and set all attributes.
+
+        `features` is X as the user has passed it.
+        """
         if unlabelled is not None:
             data = data.with_unlabelled(check_features(self, unlabelled, reset=False))
         kinds = categorical_kinds(data.features, self.categorical_features)
         logger = ProgressLogger(self.verbose)
         settings = make_run_settings(self, kinds)
+        teacher = None
+        if not isinstance(self.teacher, str):
+            teacher = EstimatorTeacher(self.teacher, features)
+            teacher.check(data.target)
         if run_dir is None:
-            run = plan_run(data, settings, on_progress=logger)
+            run = plan_run(data, settings, teacher=teacher, on_progress=logger)
             logger.on_start(run)
             finished = run.execute(logger)
         else:
             finished = run_in_folder(
-                run_dir, data, settings, on_progress=logger, on_plan=logger.on_start
+                run_dir,
+                data,
+                settings,
+                on_progress=logger,
+                on_plan=logger.on_start,
+                teacher=teacher,
             )
         logger.on_end(finished)
         self._set_model(finished.model)

@@ -63,6 +63,11 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
     knots : int or None, default=None
         Maximum number of knots of the embedding of a numeric column. None chooses 4 to 32, by the
         limit and the number of rows.
+    teacher : "auto", "trees", "network", "none" or estimator, default="auto"
+        Who teaches the networks: models without a limit, whose answers networks learn from if that
+        helps. "auto" is boosted trees and a wide network. Any classifier with `predict_proba`
+        is cloned and fitted out of fold on rows of X as they are passed; a `FrozenEstimator` is
+        used as it is.
     metric : str or None, default=None
         The metric that candidates are chosen by: "log_loss" (the default), "accuracy",
         "balanced_error" or "auc".
@@ -144,6 +149,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         widths: Sequence[int] | None = None,
         numeric_dimensions: Sequence[int] | None = None,
         knots: int | None = None,
+        teacher: Any = "auto",
         metric: str | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         categorical_features: Sequence[Any] | None = None,
@@ -166,6 +172,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         self.widths = widths
         self.numeric_dimensions = numeric_dimensions
         self.knots = knots
+        self.teacher = teacher
         self.metric = metric
         self.class_weight = class_weight
         self.categorical_features = categorical_features
@@ -222,7 +229,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
                 "at least two classes must have a positive weight, but one class has all the "
                 f"weight: {target.classes[present[0]]!r}"
             )
-        self._search(data, run_dir, unlabelled)
+        self._search(data, X, run_dir, unlabelled)
         self.classes_ = classes
         return self
 

@@ -61,6 +61,11 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
     knots : int or None, default=None
         Maximum number of knots of the embedding of a numeric column. None chooses 4 to 32, by the
         limit and the number of rows.
+    teacher : "auto", "trees", "network", "none" or estimator, default="auto"
+        Who teaches the networks: models without a limit, whose answers networks learn from if that
+        helps. "auto" is boosted trees and a wide network. Any regressor
+        is cloned and fitted out of fold on rows of X as they are passed; a `FrozenEstimator` is
+        used as it is.
     metric : str or None, default=None
         The metric that candidates are chosen by: "rmse" (the default), "mae" or "r2".
     categorical_features : sequence of str, int or bool, or None, default=None
@@ -135,6 +140,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         widths: Sequence[int] | None = None,
         numeric_dimensions: Sequence[int] | None = None,
         knots: int | None = None,
+        teacher: Any = "auto",
         metric: str | None = None,
         categorical_features: Sequence[Any] | None = None,
         validation_fraction: float = 0.2,
@@ -156,6 +162,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         self.widths = widths
         self.numeric_dimensions = numeric_dimensions
         self.knots = knots
+        self.teacher = teacher
         self.metric = metric
         self.categorical_features = categorical_features
         self.validation_fraction = validation_fraction
@@ -207,7 +214,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
                 f"X must have rows for training and for validation, got n_samples={len(values)}"
             )
         target = NumberTarget.fit(target_name(y), pa.chunked_array([values]))
-        self._search(label_rows(table, target, values, weight), run_dir, unlabelled)
+        self._search(label_rows(table, target, values, weight), X, run_dir, unlabelled)
         return self
 
     def _check_model(self, model: Model, folder: str) -> None:

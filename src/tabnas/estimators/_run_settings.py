@@ -36,6 +36,8 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
         for setting in get_settings(RunSettings)
         if setting.name in parameters
     }
+    if not isinstance(values["teacher"], str):
+        values["teacher"] = "own"
     if isinstance(values.get("class_weight"), Mapping):
         values["class_weight"] = None  # weights by class become weights of rows
     if values["latency_table"] is not None:

@@ -108,5 +108,9 @@ def label_rows(
         return LabelledTable(table, target, y, weight)
     rows = np.nonzero(weight)[0]
     return LabelledTable(
-        table.take(rows), target, y[rows], check_sample_weight(weight[rows], len(rows))
+        table.take(rows),
+        target,
+        y[rows],
+        check_sample_weight(weight[rows], len(rows)),
+        row_numbers=rows,
     )

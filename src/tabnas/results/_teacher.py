@@ -12,9 +12,11 @@ from tabnas.results._fields import Name, Real
 class TeacherModel:
     """A model whose answers networks learn from."""
 
-    name: Name  # "trees" or "network"
+    name: Name  # "trees", "network", the class of an estimator, or "column" and its name
     share: Probability  # in the blend of all
-    out_of_fold_loss: Real  # log loss, or mean squared error of the scaled target
+    out_of_fold_loss: Real
+    """Log loss, or mean squared error of the scaled target; of answers that the user has given, or
+    of a frozen estimator, on the same rows, which it may have been trained on."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.teacher._answers import Answers
 from tabnas.settings import RunSettings
+from tabnas.teachers import EstimatorTeacher
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,5 +23,6 @@ class RunContext:
     plan: Plan
     metric: Metric
     ranks: Ranks = SINGLE_PROCESS  # the processes that execute the run together
+    own_teacher: EstimatorTeacher | None = None  # that the user has given
     answers: Answers | None = None  # of the teacher, once it is trained
     teachers: tuple[TeacherModel, ...] = ()  # the models that the teacher is made of

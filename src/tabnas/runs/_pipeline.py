@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any
 
+from tabnas.errors import TabNASError
 from tabnas.latency import Measure, measure_models
 from tabnas.model import (
     BoostedTrees,
@@ -39,6 +41,7 @@ from tabnas.runs.evaluation._teacher_scores import score_teacher
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
 from tabnas.runs.plan._shared_plan import share_plan
+from tabnas.runs.plan._teacher_plan import name_own_teacher
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
@@ -46,6 +49,7 @@ from tabnas.runs.search._search_step import SearchResult, search_step
 from tabnas.runs.teacher._teacher_step import teacher_step
 from tabnas.settings import RunSettings
 from tabnas.stores import Store
+from tabnas.teachers import EstimatorTeacher
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +97,7 @@ class PlannedRun(RunContext):
             "the version of tabnas": version("tabnas"),
             "the table": self.data.digest(),
             **self.settings.identity(),
+            **({} if self.own_teacher is None else {"the teacher": self.own_teacher.identity}),
             **{
                 f"the planned {name}": value
                 if isinstance(value, int)
@@ -139,6 +144,7 @@ def plan_run(
     *,
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
+    teacher: EstimatorTeacher | None = None,
     saved_plan: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
     on_progress: ProgressCallback = lambda progress: None,
@@ -152,6 +158,8 @@ def plan_run(
         A table, which is split and encoded, or a store, which is so already.
     validation, test
         Rows that replace a share of the table.
+    teacher
+        The user's own teacher, if `settings.teacher` is "own" and no columns hold its answers.
     saved_plan
         `Plan.saved_plan` of an earlier process, to resume its run: then nothing is measured.
     measure
@@ -161,6 +169,7 @@ def plan_run(
         plans for all.
     """
     start = perf_counter()
+    check_own_teacher(settings, teacher)
     prepared = prepare_data(data, settings, validation=validation, test=test, ranks=ranks)
     metric = choose_metric(settings, prepared)
 
@@ -180,14 +189,43 @@ def plan_run(
     run = PlannedRun(
         settings=settings,
         data=prepared,
-        plan=plan,
+        plan=plan if teacher is None else plan_own_teacher(plan, teacher, prepared),
         metric=metric,
         ranks=ranks,
+        own_teacher=teacher,
         preparation_seconds=perf_counter() - start,
     )
     if ranks.size > 1:
         ranks.check_same(run.identity())
     return run
+
+
+def check_own_teacher(settings: RunSettings, teacher: EstimatorTeacher | None) -> None:
+    """Raise an error unless the settings ask for the user's own teacher and it is given once."""
+    if (settings.teacher == "own") != (teacher is not None or bool(settings.teacher_columns)):
+        raise TabNASError(
+            "a run with the teacher 'own', and no other, must be given one, got teacher="
+            f"{settings.teacher!r} and {'none' if teacher is None else teacher.name}; name the "
+            "columns of its answers with --teacher-columns, or pass an estimator in Python"
+        )
+    if teacher is not None and settings.teacher_columns:
+        raise TabNASError(
+            "the teacher must be an estimator or columns of answers, got both; leave one out"
+        )
+
+
+def plan_own_teacher(plan: Plan, teacher: EstimatorTeacher, data: PreparedData) -> Plan:
+    """Return the plan with the user's own teacher; raise an error if it cannot teach."""
+    teacher.check(data.target)
+    if data.row_numbers is None:
+        raise TabNASError(
+            f"the teacher {teacher.name} must have all rows in one table, but validation or test "
+            "rows are given besides; leave them out, or give columns of its answers"
+        )
+    named = name_own_teacher(plan.teacher, teacher, data)
+    if teacher.is_frozen:
+        warnings.warn(named.notes[0], UserWarning, stacklevel=3)
+    return replace(plan, teacher=named, notes=(*plan.notes, *named.notes))
 
 
 def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:

@@ -14,7 +14,14 @@ from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import warm_up_engine
 from tabnas.runs._context import RunContext
-from tabnas.runs._pipeline import FinishedRun, PlannedRun, choose_metric, train_and_evaluate
+from tabnas.runs._pipeline import (
+    FinishedRun,
+    PlannedRun,
+    check_own_teacher,
+    choose_metric,
+    plan_own_teacher,
+    train_and_evaluate,
+)
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import train_candidates
@@ -46,6 +53,7 @@ from tabnas.search import FrozenSearch
 from tabnas.settings import RunSettings
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
 from tabnas.stores import Store
+from tabnas.teachers import EstimatorTeacher
 
 CANDIDATES = 2
 """Candidates of each limit, besides the best of the limit before (results/tradeoff_cost.md)."""
@@ -117,6 +125,7 @@ def plan_tradeoff(
     cost: str = "parameters",
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
+    teacher: EstimatorTeacher | None = None,
     saved_plan: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
     on_progress: ProgressCallback = lambda progress: None,
@@ -129,6 +138,7 @@ def plan_tradeoff(
     `plan_run`.
     """
     start = perf_counter()
+    check_own_teacher(settings, teacher)
     ascending = _check_limits(limits, cost)
     if settings.time is not None:
         raise TabNASError("time must not be set for a trade-off; leave it out")
@@ -148,11 +158,14 @@ def plan_tradeoff(
         numbers = _get_group_plan(earlier, number)
         for limited in group:
             plan = make_plan(prepared, limited, numbers, measure=measure, on_fraction=on_fraction)
+            plan = plan if teacher is None else plan_own_teacher(plan, teacher, prepared)
             candidates = default_candidates(plan.feasible.space, CANDIDATES)
             plans.append(replace(plan, candidates=settings.candidates or candidates))
             numbers = SavedPlan.decode(plans[0].saved_plan)  # measure once for the group
         runs += [
-            PlannedRun(settings=limited, data=prepared, plan=plan, metric=metric)
+            PlannedRun(
+                settings=limited, data=prepared, plan=plan, metric=metric, own_teacher=teacher
+            )
             for limited, plan in zip(group, _share_supernet(plans), strict=True)
         ]
     return PlannedTradeoff(cost, ascending, tuple(runs), perf_counter() - start)

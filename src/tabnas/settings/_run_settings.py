@@ -18,7 +18,7 @@ from tabnas.types import Scaling
 
 SplitKind = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
-TeacherKind = Literal["auto", "trees", "network", "none"]
+TeacherKind = Literal["auto", "trees", "network", "own", "none"]
 Number = int | float
 MAX_WIDTH = 1 << 14
 MAX_DIMENSION = 64
@@ -117,6 +117,16 @@ class RunSettings:
         "Networks learn from its answers, too, if that helps by the validation rows.",
         choices=lambda: get_args(TeacherKind),
     )
+    teacher_columns: tuple[str, ...] = setting(
+        (),
+        kind="names",
+        panel="Columns",
+        metavar="A,B",
+        help="Columns with the answers of your own teacher, which are not features: the "
+        "probability of each class, in the sorted order of the classes; of two classes, that of "
+        "the second is enough; for regression, the prediction.",
+        alias="--teacher-column",
+    )
     metric: str | None = setting(
         None,
         kind="name",
@@ -205,7 +215,7 @@ class RunSettings:
         for name in ("limits", "kinds"):
             check_type(name, getattr(self, name), Mapping, "names with values")
             set_field(self, name, dict(getattr(self, name)))
-        for name in ("drop", "widths", "numeric_dimensions"):
+        for name in ("drop", "teacher_columns", "widths", "numeric_dimensions"):
             value = getattr(self, name)
             if value is not None:
                 if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
@@ -233,6 +243,7 @@ class RunSettings:
         check_type("baselines", self.baselines, bool, "true or false")
         self._check_limits()
         self._check_order()
+        self._check_teacher_columns()
 
     def _check_limits(self) -> None:
         known = (*COSTS, *MEASURED_COSTS)
@@ -266,6 +277,25 @@ class RunSettings:
             raise TabNASError(
                 "a split by time or by group needs the name of its column, and a random one none"
             )
+
+    def _check_teacher_columns(self) -> None:
+        if not self.teacher_columns:
+            return
+        if self.teacher not in ("auto", "own"):
+            raise TabNASError(
+                f"teacher must be 'own' if teacher_columns are given, got {self.teacher!r}; remove "
+                "one of them"
+            )
+        object.__setattr__(self, "teacher", "own")
+        names = [name.strip() for name in self.teacher_columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise TabNASError(f"teacher_columns must be different columns, got {name!r} twice")
+            if name in (*self.kinds, self.split_column):
+                raise TabNASError(
+                    f"teacher_columns must be neither features nor the column of the split, got "
+                    f"{name!r}, which is; remove it there"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, fit for TOML, which has no None."""

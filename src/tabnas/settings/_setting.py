@@ -33,6 +33,7 @@ class Setting:
     maximum: int | None = None
     choices: Callable[[], Collection[str]] | None = None
     commands: tuple[Command, ...] = ("search", "tradeoff")
+    alias: str | None = None  # another name of the option
 
     @property
     def option(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tabnas.teachers._blend import blend, choose_shares, join_answers, mean_loss, row_losses
+from tabnas.teachers._estimator import EstimatorTeacher
 from tabnas.teachers._folds import NO_FOLD, Fit, assign_folds, assign_groups, make_fits
 from tabnas.teachers._network import NetworkTeacher, network_architecture, network_settings
 from tabnas.teachers._rows import TeacherRows
@@ -12,6 +13,7 @@ from tabnas.teachers._trees import BoostedTreesTeacher, max_iterations
 __all__ = [
     "NO_FOLD",
     "BoostedTreesTeacher",
+    "EstimatorTeacher",
     "Fit",
     "NetworkTeacher",
     "Teacher",

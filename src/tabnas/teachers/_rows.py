@@ -32,6 +32,7 @@ class TeacherRows:
     y: NDArray[Any]  # of the rows with a target: class indices, or values in the target's units
     weight: FloatArray | None = None  # of the same rows, in training
     groups: IntArray | None = None  # of the same rows; no split separates the rows of a group
+    row_numbers: IntArray | None = None  # of all rows, in the table of the user
 
     def __len__(self) -> int:
         return len(self.encoded)

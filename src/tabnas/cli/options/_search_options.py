@@ -97,6 +97,8 @@ class SearchOptions:
         if "numeric_dimensions" in values:
             text = values["numeric_dimensions"]
             values["numeric_dimensions"] = tuple(parse_widths(text, option="--numeric-dimensions"))
+        if "teacher_columns" in values:
+            values["teacher_columns"] = parse_names(values["teacher_columns"])
         settings = RunSettings(
             limits=limits,
             shares=Shares(validation=validation_share, test=test_share),

@@ -16,6 +16,7 @@ from tabnas.settings import RunSettings, Setting, get_settings
 COMPLETIONS: dict[str, Callable[..., Any]] = {
     "decimal": completion.complete_from(".", ","),
     "drop": completion.complete_columns,
+    "teacher_columns": completion.complete_columns,
     "engine": completion.complete_engine,
     "metric": completion.complete_from(*completion.METRICS),
     "scaling": completion.complete_from(*completion.SCALINGS),
@@ -35,7 +36,7 @@ def make_option(setting: Setting) -> Any:
     if setting.kind == "flag":
         return flag(setting.option, help=setting.help, panel=setting.panel)
     return typer.Option(
-        setting.option,
+        *filter(None, [setting.option, setting.alias]),
         help=setting.help,
         metavar=setting.metavar,
         parser=PARSERS.get(setting.kind),

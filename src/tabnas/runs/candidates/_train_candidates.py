@@ -81,7 +81,7 @@ def list_lessons(run: RunContext) -> tuple[Lesson, ...]:
     if run.answers is None:
         return (LABELS_ONLY,)
     taught = [Lesson(share) for share in TEACHER_SHARES]
-    if run.data.unlabelled is not None:
+    if run.data.unlabelled is not None and len(run.answers.unlabelled):
         taught.append(replace(taught[0], uses_unlabelled=True))
     return (*taught, LABELS_ONLY)
 

@@ -49,7 +49,10 @@ def score_teacher(
     test = run.data.test
     if test is None:
         return scores, summary, notes
-    add_score(run, test, TEACHER, lambda: _decode_answers(run), scores, notes)
+    if run.answers.answers_test:
+        add_score(run, test, TEACHER, lambda: _decode_answers(run), scores, notes)
+    else:
+        notes.append("the teacher was not scored, since the test rows lack the teacher columns")
     if untaught is not None and untaught is not chosen and summary.score_without is not None:
         weights = untaught.weights or _train(run, untaught)
         if weights is not None:

@@ -21,6 +21,7 @@ from tabnas.runs.folders._tradeoff_folder import TradeoffFolder
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.settings import RunSettings
 from tabnas.stores import Store
+from tabnas.teachers import EstimatorTeacher
 
 
 def execute_in_folder(
@@ -81,6 +82,7 @@ def run_in_folder(
     *,
     on_progress: ProgressCallback = lambda progress: None,
     on_plan: Callable[[PlannedRun], None] = lambda run: None,
+    teacher: EstimatorTeacher | None = None,
     saved_plan: Mapping[str, Any] | None = None,
     checkpoint_seconds: float = SAVE_EVERY,
 ) -> FinishedRun:
@@ -94,7 +96,7 @@ def run_in_folder(
         if is_stopped:
             saved_plan = _load_saved_plan(folder, settings)
         status = StatusFile(folder.path, on_progress)
-        run = plan_run(data, settings, saved_plan=saved_plan, on_progress=status)
+        run = plan_run(data, settings, teacher=teacher, saved_plan=saved_plan, on_progress=status)
         finished_runs, _ = execute_in_folder(
             folder,
             run,

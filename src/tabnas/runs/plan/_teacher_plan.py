@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
 
 from tabnas.errors import TabNASError
 from tabnas.model import MAX_TREE_ROWS, network_task
@@ -13,11 +12,9 @@ from tabnas.runs.plan._timing import TREE_CELL_SECONDS, TREE_SECONDS
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
 from tabnas.space import Budget
-from tabnas.teachers import max_iterations, network_architecture, network_settings
+from tabnas.teachers import EstimatorTeacher, max_iterations, network_architecture, network_settings
 
-TeacherName = Literal["trees", "network"]
-
-AUTO_TEACHERS: tuple[TeacherName, ...] = ("trees", "network")
+AUTO_TEACHERS: tuple[str, ...] = ("trees", "network")
 """The teachers of `--teacher auto`."""
 FOLDS, LARGE_FOLDS = 5, 3
 LARGE_ROWS = 100_000
@@ -34,16 +31,28 @@ MAX_TREES_RATIO = 2.0
 """Trees are left out by default if they take this many times as long as search and candidates."""
 
 
+GIVEN_NOTE = (
+    "the answers in the teacher columns were used as they are: a model's answers to rows that it "
+    "was trained on are too sure, and out-of-fold answers teach better"
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TeacherPlan:
     """The teachers of a run and their folds."""
 
-    teachers: tuple[TeacherName, ...]
+    teachers: tuple[str, ...]  # "trees", "network", or the name of the user's own
     folds: int
     nested: bool  # whether candidates are cross-validated, which takes a fit for each pair of folds
     seconds: float  # an estimate for all fits
     rows_ratio: float = 1.0  # rows of the longest lesson, for each training row
     notes: tuple[str, ...] = ()
+    is_fitted: bool = True  # False if the user's own teacher has answers already, or is fitted
+
+    @property
+    def fits(self) -> int:
+        """The fits of all teachers."""
+        return len(self.teachers) * count_fits(self.folds, nested=self.nested) * self.is_fitted
 
 
 def plan_teacher(
@@ -69,6 +78,11 @@ def plan_teacher(
             raise TabNASError(f"there can be no teacher: {problem}; leave out --teacher")
         left_out = "" if data.unlabelled is None else "; rows without a target were left out"
         return replace(none, notes=(f"there was no teacher: {problem}{left_out}",))
+    if settings.teacher == "own":
+        given = data.given_answers
+        if given is None:  # an estimator, which takes nobody knows how long
+            return replace(none, teachers=("own",))
+        return replace(none, teachers=(given.name,), is_fitted=False, notes=(GIVEN_NOTE,))
     fits = count_fits(folds, nested=nested)
     seconds = {
         "trees": fits * _trees_seconds(data, rows),
@@ -88,6 +102,26 @@ def plan_teacher(
         seconds=sum(seconds[name] for name in teachers),
         rows_ratio=1.0 + more / rows,
     )
+
+
+def name_own_teacher(
+    plan: TeacherPlan, teacher: EstimatorTeacher, data: PreparedData
+) -> TeacherPlan:
+    """Return the plan of a run whose own teacher is this estimator."""
+    notes = []
+    if teacher.is_frozen:
+        notes.append(
+            f"the teacher {teacher.name} was used as it is: if it was trained on rows of this "
+            "table, its answers to them are too sure, and so may be the network; without "
+            "FrozenEstimator, it is fitted out of fold"
+        )
+    elif data.train_and_validation.training_weight is not None and not teacher.takes_weights:
+        notes.append(
+            f"the teacher {teacher.name} was fitted without the weights of rows or classes, since "
+            "its fit takes no sample_weight"
+        )
+    is_fitted = not teacher.is_frozen
+    return replace(plan, teachers=(teacher.name,), is_fitted=is_fitted, notes=tuple(notes))
 
 
 def count_fits(folds: int, *, nested: bool) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,13 @@ class LabelledTable:
     without_target: Table | None = None  # the features of rows of the table without a target
     unlabelled: Table | None = None  # rows of another table, whose target is not known
     notes: tuple[str, ...] = ()  # for the user, on the target
+    row_numbers: IntArray = field(default=None, kw_only=True)  # type: ignore[arg-type]
+    """[rows], the number of each row in the table of the user, where others may lack a target or
+    weight; by default from 0."""
+
+    def __post_init__(self) -> None:
+        if self.row_numbers is None:
+            object.__setattr__(self, "row_numbers", np.arange(len(self.y)))
 
     @classmethod
     def from_table(cls, table: Table, target: str | Target, *, task: Any = None) -> LabelledTable:
@@ -49,8 +56,14 @@ class LabelledTable:
             notes = ()
         mark = decimals.mark if fitted is not None and is_text(column) else None
         y = target.encode(column, mark)
-        features = table.drop([name])
-        return cls(features, target, y, without_target=without_target, notes=notes)
+        return cls(
+            table.drop([name]),
+            target,
+            y,
+            without_target=without_target,
+            notes=notes,
+            row_numbers=present,
+        )
 
     def with_unlabelled(self, table: Table) -> LabelledTable:
         """Return the same with rows of another table; its target column, if any, is ignored."""
@@ -74,7 +87,13 @@ class LabelledTable:
     def take(self, rows: IntArray) -> LabelledTable:
         """Return some of the rows, by index."""
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, features=self.features.take(rows), y=self.y[rows], weight=weight)
+        return replace(
+            self,
+            features=self.features.take(rows),
+            y=self.y[rows],
+            weight=weight,
+            row_numbers=self.row_numbers[rows],
+        )
 
     def __len__(self) -> int:
         return len(self.y)

@@ -30,6 +30,7 @@ from tabnas.model import network_task
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
+from tabnas.runs.prepare._given_answers import read_given_answers
 from tabnas.runs.prepare._knot_rule import KnotRule
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._overlap import check_overlap
@@ -169,6 +170,19 @@ def prepare_table(
         if settings.embeds_numbers
         else None,
         notes=(*notes, *_note_rare_classes(data, split.train, settings)),
+        row_numbers=None
+        if validation is not None or test is not None
+        else data.row_numbers[np.concatenate([split.train, split.validation, split.test])],
+        given_answers=read_given_answers(
+            settings.teacher_columns,
+            fitted.target,
+            data,
+            split,
+            validation=validation,
+            test=test,
+        )
+        if settings.teacher_columns
+        else None,
     )
     train = TableRows(data.features, split.train)
     held_out = _select_rows(validation, data, split.validation)
@@ -316,8 +330,9 @@ def _check_unscaled_values(encoder: TableEncoder, part: EncodedRows) -> None:
 
 
 def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
-    """Return the columns that are not features: dropped ones, and the column of the split."""
-    return tuple(dict.fromkeys([*settings.drop, *filter(None, [settings.split_column])]))
+    """Return the columns that are not features: dropped ones, of the split and of the teacher."""
+    others = [*filter(None, [settings.split_column]), *settings.teacher_columns]
+    return tuple(dict.fromkeys([*settings.drop, *others]))
 
 
 def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:

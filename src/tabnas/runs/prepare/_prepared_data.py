@@ -16,6 +16,7 @@ from tabnas.model import TreeInputs, TreeMatrix, TreeRows, decode_outputs, netwo
 from tabnas.nets import Task, TrainingRows
 from tabnas.runs.prepare._embedding_rule import choose_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
+from tabnas.runs.prepare._given_answers import GivenAnswers
 from tabnas.runs.prepare._knot_rule import KnotRule
 from tabnas.space import Budget
 from tabnas.types import FloatArray, IntArray
@@ -64,6 +65,10 @@ class PreparedData:
     trees: TreeData | None = None  # None if no boosted trees are trained
     full_digest: str | None = None  # of the data before a limit has chosen its embeddings
     unlimited: PreparedData | None = None  # the data before that; None if rows are in a store
+    row_numbers: IntArray | None = None
+    """[training, validation and test rows], their numbers in the table of the user; None if they
+    are of several tables."""
+    given_answers: GivenAnswers | None = None  # of the user's own teacher, if columns hold them
 
     @property
     def train(self) -> TrainingSource:
@@ -146,6 +151,9 @@ class PreparedData:
             for array in (self.unlabelled.numeric, self.unlabelled.categorical):
                 digest.update(np.ascontiguousarray(array).data)
         digest.update(str(self.train_rows).encode())
+        if self.given_answers is not None:
+            for answers in (self.given_answers.development, self.given_answers.test):
+                digest.update(np.ascontiguousarray(answers).data)
         return digest.hexdigest()[:16]
 
     def target_prediction(self, raw: NDArray[np.float32]) -> FloatArray:

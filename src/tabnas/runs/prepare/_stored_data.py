@@ -274,6 +274,11 @@ def _check_settings(settings: RunSettings) -> None:
                 f"{name} was set when the store was encoded, and cannot be set again; leave it "
                 "out, or encode the table again with it"
             )
+    if settings.teacher_columns:
+        raise TabNASError(
+            "teacher_columns must be columns of a table, but a store has only features and the "
+            "target; search the table itself, or leave them out"
+        )
     if settings.refit:
         raise TabNASError(
             "refit needs all rows in memory, but the rows of a store are on disk; leave it out"

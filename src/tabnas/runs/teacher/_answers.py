@@ -48,6 +48,7 @@ class Answers:
 
     development: Float32Array  # to training and validation rows
     test: Float32Array
+    answers_test: bool = True  # False if a teacher has not answered the test rows: labels instead
     unlabelled: Float32Array
     folds: tuple[Float32Array, ...] = ()
     """If candidates are cross-validated, for each fold: answers to training, validation and

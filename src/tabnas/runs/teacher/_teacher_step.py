@@ -37,6 +37,7 @@ from tabnas.types import FloatArray, IntArray
 
 STEP = "teacher"
 """The step of the checkpoint that holds the answers."""
+MAX_NAME = 80  # letters that result.json keeps of a teacher's name
 Float32Array = NDArray[np.float32]
 
 
@@ -51,16 +52,54 @@ def teacher_step(
     if not plan.teachers:
         return None, ()
     if STEP not in checkpoint:
-        rows, folds = make_teacher_rows(run.data), _assign_folds(run, plan)
-        fits = make_fits(folds, nested=plan.nested)
-        models = _fit_all(run, rows, fits, on_progress, checkpoint)
-        arrays, teachers = _combine(run.data, rows, fits, folds, models)
-        checkpoint.record(STEP, teachers, arrays)
-        for name in models:
-            for fit in fits:
-                checkpoint.forget_arrays(_step_name(name, fit))
+        rows = make_teacher_rows(run.data)
+        if plan.is_fitted:
+            _fit_and_record(run, rows, on_progress, checkpoint)
+        else:
+            _record_ready_answers(run, rows, on_progress, checkpoint)
         checkpoint.save()
     return _load(run, plan, checkpoint)
+
+
+def _fit_and_record(
+    run: RunContext, rows: TeacherRows, on_progress: ProgressCallback, checkpoint: StepCheckpoint
+) -> None:
+    """Record the blended answers of teachers that are fitted out of fold."""
+    folds = _assign_folds(run, run.plan.teacher)
+    fits = make_fits(folds, nested=run.plan.teacher.nested)
+    models = _fit_all(run, rows, fits, on_progress, checkpoint)
+    arrays, teachers = _combine(run.data, rows, fits, folds, models)
+    checkpoint.record(STEP, teachers, arrays)
+    for name in models:
+        for fit in fits:
+            checkpoint.forget_arrays(_step_name(name, fit))
+
+
+def _record_ready_answers(
+    run: RunContext, rows: TeacherRows, on_progress: ProgressCallback, checkpoint: StepCheckpoint
+) -> None:
+    """Record the answers of the user's own teacher, which learns nothing in this run."""
+    data, (name,) = run.data, run.plan.teacher.teachers
+    on_progress(Progress("teacher", 0.0, note=name))
+    if run.own_teacher is None:
+        assert data.given_answers is not None
+        answers = np.concatenate([data.given_answers.development, data.given_answers.test])
+    else:
+        everything = np.arange(len(rows))
+        with checkpoint.interruptible():
+            answers = run.own_teacher.fit_predict(
+                rows, everything[:0], everything, seed=run.settings.seed
+            )
+    n = len(rows.y) if run.plan.folds else data.train_rows
+    loss = mean_loss(
+        rows.task.loss,
+        answers[:n],
+        rows.target.scale_values(rows.y[:n]),
+        None if rows.weight is None else rows.weight[:n],
+    )
+    model = TeacherModel(name=name[:MAX_NAME], share=1.0, out_of_fold_loss=loss)
+    checkpoint.record(STEP, [model], {"answers": answers})
+    on_progress(Progress("teacher", 1.0))
 
 
 def make_teacher_rows(data: PreparedData) -> TeacherRows:
@@ -85,6 +124,7 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
         y=development.y,
         weight=development.training_weight,
         groups=groups,
+        row_numbers=data.row_numbers,
     )
 
 
@@ -146,6 +186,8 @@ def _run_fit(
 
 
 def _make_teacher(name: str, run: RunContext) -> Teacher:
+    if run.own_teacher is not None:
+        return run.own_teacher
     # several processes would wait for each other in the middle of a fit
     engine = run.plan.engine if run.ranks.size == 1 else "compiled"
     return BoostedTreesTeacher() if name == "trees" else NetworkTeacher(engine)
@@ -193,7 +235,7 @@ def _combine(
         for fold in np.unique(folds[folds != NO_FOLD]).tolist():
             arrays[f"fold {fold + 1}"] = blend_fits(fold)[0]
     teachers = [
-        TeacherModel(name=name, share=shares[name], out_of_fold_loss=losses[name])
+        TeacherModel(name=name[:MAX_NAME], share=shares[name], out_of_fold_loss=losses[name])
         for name in models
     ]
     return arrays, teachers
@@ -207,6 +249,7 @@ def _load(
     n = len(data.train_and_validation)
     test = n + (0 if data.test is None else len(data.test))
     end = test + (0 if data.unlabelled is None else len(data.unlabelled))
+    given = data.given_answers
     low, high = (0.0, 1.0) if isinstance(data.target, ClassTarget) else (-np.inf, np.inf)
     with reject_malformed():
         teachers = decode(tuple[TeacherModel, ...], checkpoint.result(STEP), source="the teacher")
@@ -222,11 +265,18 @@ def _load(
         answers = read("answers")
         folds = tuple(
             np.concatenate([fold[:n], fold[test:]])
-            for fold in (read(f"fold {k + 1}") for k in range(plan.folds * plan.nested))
+            for fold in (
+                read(f"fold {k + 1}") if plan.is_fitted else answers
+                for k in range(plan.folds * plan.nested)
+            )
         )
     return (
         Answers(
-            development=answers[:n], test=answers[n:test], unlabelled=answers[test:], folds=folds
+            development=answers[:n],
+            test=answers[n:test],
+            answers_test=given is None or given.answers_test,
+            unlabelled=answers[test:],
+            folds=folds,
         ),
         teachers,
     )

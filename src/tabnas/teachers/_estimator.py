@@ -1,0 +1,216 @@
+"""The user's own teacher: any classifier or regressor with the interface of scikit-learn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.data import ClassTarget, NumberTarget, Target
+from tabnas.errors import TabNASError
+from tabnas.formatting import shorten
+from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._teacher import StepCallback
+from tabnas.types import FloatArray, IntArray
+
+MAX_SUM_ERROR = 1e-3  # of the probabilities of a row
+MAX_ROUNDING = 1e-6  # by which a probability may be below 0 or above 1
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorTeacher:
+    """An estimator that is cloned and fitted out of fold, or a `FrozenEstimator` as it is.
+
+    It reads the rows as the user has them, so it can be a pipeline with its own preprocessing.
+
+    Parameters
+    ----------
+    estimator
+        A classifier with `predict_proba`, or a regressor.
+    features
+        X: a frame or an array with the rows of the table, in its order and without the target.
+    """
+
+    estimator: Any
+    features: Any
+
+    @property
+    def name(self) -> str:
+        """The class of the estimator, with that of the last step of a pipeline.
+
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.linear_model import Ridge
+        >>> from sklearn.pipeline import make_pipeline
+        >>> EstimatorTeacher(FrozenEstimator(Ridge()), []).name
+        'Ridge'
+        >>> EstimatorTeacher(make_pipeline(Ridge()), []).name
+        'Pipeline (Ridge)'
+        """
+        from sklearn.pipeline import Pipeline
+
+        inner = self.estimator.estimator if self.is_frozen else self.estimator
+        name = type(inner).__name__
+        return f"{name} ({type(inner[-1]).__name__})" if isinstance(inner, Pipeline) else name
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it is fitted already, and used as it is."""
+        from sklearn.frozen import FrozenEstimator
+
+        return isinstance(self.estimator, FrozenEstimator)
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether its `fit` takes weights of rows."""
+        return bool(self._weight_parameter)
+
+    @property
+    def identity(self) -> str:
+        """The class and all parameters, also of steps: what a resumed run must have in common."""
+        parameters = self.estimator.get_params(deep=True)
+        shown = (
+            f"{key}={type(value).__name__ if hasattr(value, 'get_params') else repr(value)}"
+            for key, value in sorted(parameters.items())
+        )
+        return ADDRESS.sub("", f"{type(self.estimator).__name__}({', '.join(shown)})")
+
+    def check(self, target: Target) -> None:
+        """Raise an error if the estimator cannot predict the target."""
+        from sklearn.base import is_classifier
+
+        estimator = self.estimator
+        if isinstance(estimator, type) or not all(
+            hasattr(estimator, method) for method in ("fit", "predict", "get_params")
+        ):
+            raise TabNASError(
+                "teacher must be 'auto', 'trees', 'network', 'none' or an estimator of "
+                f"scikit-learn, got {shorten(repr(estimator), 80)}"
+            )
+        if isinstance(target, ClassTarget):
+            if not hasattr(estimator, "predict_proba"):
+                raise TabNASError(
+                    "teacher must be a classifier that has predict_proba, got "
+                    f"{self.name}; wrap it in CalibratedClassifierCV, or use another"
+                )
+        elif is_classifier(estimator):
+            raise TabNASError(
+                f"teacher must be a regressor, since the target is numeric, got {self.name}"
+            )
+
+    def fit_predict(
+        self,
+        rows: TeacherRows,
+        train: IntArray,
+        answered: IntArray,
+        *,
+        seed: int,
+        on_step: StepCallback = lambda: None,
+    ) -> NDArray[np.float32]:
+        """Fit a clone on the rows `train` and answer the rows `answered`; see `Teacher`.
+
+        Random states that are None are set by the seed.
+        """
+        fitted = self.estimator if self.is_frozen else self._fit(rows, train, seed)
+        features = self._take(rows, answered)
+        if isinstance(rows.target, NumberTarget):
+            with self._name_errors("predict"):
+                values = np.asarray(fitted.predict(features), np.float64)
+            if values.shape not in ((len(answered),), (len(answered), 1)):
+                self._refuse(f"one number for each of {len(answered):,} rows", f"{values.shape}")
+            if not np.isfinite(values).all():
+                self._refuse("finite numbers", f"{values[~np.isfinite(values)][0]}")
+            scaled = rows.target.scale_values(values.reshape(-1, 1))
+            return np.ascontiguousarray(scaled, np.float32)
+        assert isinstance(rows.target, ClassTarget)
+        with self._name_errors("predict_proba"):
+            probabilities = np.asarray(fitted.predict_proba(features), np.float64)
+        matched = self._match_classes(fitted, rows.target, probabilities, len(answered))
+        return np.ascontiguousarray(matched[:, -rows.task.outputs :], np.float32)
+
+    def _fit(self, rows: TeacherRows, train: IntArray, seed: int) -> Any:
+        """Return a clone that has learned from these rows."""
+        from sklearn.base import clone
+
+        estimator = clone(self.estimator)
+        unset = {
+            key: seed % 2**32
+            for key, value in estimator.get_params(deep=True).items()
+            if value is None and (key == "random_state" or key.endswith("__random_state"))
+        }
+        y = rows.y[train]
+        if isinstance(rows.target, ClassTarget):
+            y = rows.target.decode(y)
+        weight = {}
+        if rows.weight is not None and self.takes_weights:
+            weight = {self._weight_parameter: np.asarray(rows.weight[train], np.float64)}
+        with self._name_errors("fit"):
+            estimator.set_params(**unset)
+            estimator.fit(self._take(rows, train), y, **weight)
+        return estimator
+
+    def _match_classes(
+        self, fitted: Any, target: ClassTarget, probabilities: FloatArray, rows: int
+    ) -> FloatArray:
+        """Return the probability of each class of the target; one that a fold lacks has 0."""
+        classes = list(getattr(fitted, "classes_", ()))
+        classes = [label.item() if isinstance(label, np.generic) else label for label in classes]
+        if probabilities.shape != (rows, len(classes)):
+            self._refuse(
+                f"a probability for each of {rows:,} rows and of the {len(classes)} classes_",
+                f"the shape {probabilities.shape}",
+            )
+        positions = {label: index for index, label in enumerate(target.classes)}
+        for label in classes:
+            if label not in positions:
+                known = ", ".join(map(repr, target.classes[:5]))
+                self._refuse(f"classes of the target, which has {known}", f"the class {label!r}")
+        wrong = ~((probabilities >= -MAX_ROUNDING) & (probabilities <= 1 + MAX_ROUNDING))
+        if wrong.any():
+            self._refuse("probabilities from 0 to 1", f"{probabilities[wrong][0]}")
+        sums = probabilities.sum(axis=1, keepdims=True)
+        off = np.abs(sums - 1) > MAX_SUM_ERROR
+        if off.any():
+            self._refuse("probabilities that add up to 1 in each row", f"{sums[off][0]:g}")
+        matched = np.zeros((rows, len(target.classes)))
+        matched[:, [positions[label] for label in classes]] = probabilities.clip(0, 1) / sums
+        return matched
+
+    def _take(self, rows: TeacherRows, numbers: IntArray) -> Any:
+        """Return rows of X as the user has passed it."""
+        from sklearn.utils import _safe_indexing
+
+        assert rows.row_numbers is not None
+        with self._name_errors("read X"):
+            return _safe_indexing(self.features, rows.row_numbers[numbers])
+
+    @property
+    def _weight_parameter(self) -> str:
+        """The parameter of `fit` for weights: for a pipeline, that of its last step; "" if none."""
+        from sklearn.pipeline import Pipeline
+        from sklearn.utils.validation import has_fit_parameter
+
+        name, estimator = "sample_weight", self.estimator
+        while isinstance(estimator, Pipeline):
+            step, estimator = estimator.steps[-1]
+            name = f"{step}__{name}"
+        return name if has_fit_parameter(estimator, "sample_weight") else ""
+
+    @contextmanager
+    def _name_errors(self, what: str) -> Iterator[None]:
+        """Turn errors of the estimator into ones that name it."""
+        try:
+            yield
+        except Exception as error:
+            raise TabNASError(
+                f"the teacher {self.name} failed to {what}: {type(error).__name__}: "
+                f"{shorten(str(error), 500)}"
+            ) from error
+
+    def _refuse(self, must: str, got: str) -> None:
+        raise TabNASError(f"the teacher {self.name} must answer with {must}, got {got}")
