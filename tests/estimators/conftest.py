@@ -8,7 +8,13 @@ import pytest
 
 from tests.conftest import BRIEF, patch_plan_constants
 
-SMALL: dict[str, Any] = {"max_parameters": 200, "layers": 1, "candidates": 1, "random_state": 0}
+SMALL: dict[str, Any] = {
+    "max_parameters": 200,
+    "layers": 1,
+    "candidates": 1,
+    "teacher": "none",
+    "random_state": 0,
+}
 """Settings of a short fit."""
 
 

@@ -202,11 +202,14 @@ def plan_run(
 
 def check_own_teacher(settings: RunSettings, teacher: EstimatorTeacher | None) -> None:
     """Raise an error unless the settings ask for the user's own teacher and it is given once."""
-    if (settings.teacher == "own") != (teacher is not None or bool(settings.teacher_columns)):
+    if settings.teacher == "own" and teacher is None and not settings.teacher_columns:
         raise TabNASError(
-            "a run with the teacher 'own', and no other, must be given one, got teacher="
-            f"{settings.teacher!r} and {'none' if teacher is None else teacher.name}; name the "
-            "columns of its answers with --teacher-columns, or pass an estimator in Python"
+            "the teacher 'own' must be given, got none; name the columns of its answers with "
+            "--teacher-columns, or pass an estimator in Python"
+        )
+    if teacher is not None and settings.teacher != "own":
+        raise TabNASError(
+            f"the setting teacher must be 'own' for {teacher.name}, got {settings.teacher!r}"
         )
     if teacher is not None and settings.teacher_columns:
         raise TabNASError(

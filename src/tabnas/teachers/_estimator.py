@@ -195,11 +195,11 @@ class EstimatorTeacher:
         from sklearn.pipeline import Pipeline
         from sklearn.utils.validation import has_fit_parameter
 
-        name, estimator = "sample_weight", self.estimator
+        steps, estimator = "", self.estimator
         while isinstance(estimator, Pipeline):
             step, estimator = estimator.steps[-1]
-            name = f"{step}__{name}"
-        return name if has_fit_parameter(estimator, "sample_weight") else ""
+            steps += f"{step}__"
+        return f"{steps}sample_weight" if has_fit_parameter(estimator, "sample_weight") else ""
 
     @contextmanager
     def _name_errors(self, what: str) -> Iterator[None]:

@@ -111,7 +111,7 @@ def _read(
     for index in np.nonzero(outside.any(axis=0))[0][:1]:
         wrong = values[outside[:, index], index]
         raise TabNASError(
-            f"the teacher column {meanings[index]} must hold numbers from 0 to 1, but "
+            f"the teacher column {meanings[index]}, must hold numbers from 0 to 1, but "
             f"{len(wrong):,} of {len(rows):,} are others, like {wrong[0]:g}"
         )
     values = values.clip(0.0, 1.0)
@@ -169,8 +169,8 @@ def _check_better_than_constant(
     if error <= constant_error:
         return
     if isinstance(target, ClassTarget):
-        taken = ", ".join(_describe_columns(columns, target)[:20])
-        question = f"taken were {taken}: is the order right?"
+        taken = "; ".join(_describe_columns(columns, target)[:20])
+        question = f"the columns were taken for {taken}: is the order right?"
     else:
         question = f"{columns[0]!r} was taken for values of {target.name!r}: is its unit right?"
     raise TabNASError(
@@ -184,6 +184,6 @@ def _describe_columns(columns: Sequence[str], target: ClassTarget) -> list[str]:
     """Return each column with the class that it is the probability of."""
     classes = target.classes[-len(columns) :]
     return [
-        f"{name!r} (the probability of {label!r})"
+        f"{name!r}, the probability of {label!r}"
         for name, label in zip(columns, classes, strict=True)
     ]
