@@ -5,6 +5,15 @@ from __future__ import annotations
 from tabnas.report._choice import choose_network
 from tabnas.report._model_card import render_card
 from tabnas.report._run_page import render_report
+from tabnas.report._teacher_text import summarize_teacher
 from tabnas.report._tradeoff_page import render_tradeoff
+from tabnas.report._tradeoff_text import format_teacher
 
-__all__ = ["choose_network", "render_card", "render_report", "render_tradeoff"]
+__all__ = [
+    "choose_network",
+    "format_teacher",
+    "render_card",
+    "render_report",
+    "render_tradeoff",
+    "summarize_teacher",
+]

@@ -22,7 +22,16 @@ from tabnas.report._commands import PREDICT, RunConfig, decode_config, repeat_ru
 from tabnas.report._limitations import is_dropped, list_limitations
 from tabnas.report._markdown import bullets, code_block, escape, join_names, table
 from tabnas.report._run_page import format_headline, format_main_scores
-from tabnas.results import RunResult
+from tabnas.report._teacher_text import (
+    describe_answers,
+    describe_distance,
+    describe_models,
+    describe_share,
+    describe_validation,
+    name_loss,
+    name_model,
+)
+from tabnas.results import TEACHER, RunResult
 
 TO_FILL_IN = "**To fill in:**"
 EXPORT = "tabnas export . model.onnx"
@@ -49,6 +58,7 @@ def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
         "Intended use": _describe_use(result),
         "Data": _describe_data(result, source),
         "Metrics": _describe_metrics(result),
+        "Teacher": _describe_teacher(result),
         "What it relies on": _describe_importance(result),
         "Limitations": bullets(list_limitations(result)),
         "How it was trained": _describe_training(result),
@@ -197,6 +207,7 @@ def _describe_metrics(result: RunResult) -> str:
             f"{text} By {escape(result.chosen_by)}, which also chose it, its {metric} is {score}; "
             "that is more optimistic than a test would be."
         )
+    teacher = " and the *teacher*" if TEACHER in result.scores else ""
     rows = []
     for name in dict.fromkeys(name for scores in result.scores.values() for name in scores):
         better = "greater" if greater_is_better(name) else "less"
@@ -204,7 +215,7 @@ def _describe_metrics(result: RunResult) -> str:
         rows.append([f"{metric_label(name)} ({better} is better)", *cells])
     parts = [
         f"On {format_count(result.rows.test, 'test row')}, with 95 % intervals. *Trivial* knows "
-        "only the distribution of the target; *boosted trees* have no limit.",
+        f"only the distribution of the target; *boosted trees*{teacher} have no limit.",
         table(["Metric", *map(escape, result.scores)], rows),
         _describe_errors(result),
     ]
@@ -245,6 +256,30 @@ def _describe_errors(result: RunResult) -> str:
     return ""
 
 
+def _describe_teacher(result: RunResult) -> str:
+    """Return who taught the network, and what that is worth; empty without a teacher."""
+    teacher = result.teacher
+    if teacher is None:
+        return ""
+    rows = [
+        (name_model(m), format_percent(m.share), format_number(m.out_of_fold_loss))
+        for m in teacher.models
+    ]
+    parts = [
+        describe_models(teacher.models),
+        describe_answers(result, teacher.models),
+        describe_share(result, teacher),
+        describe_validation(result, teacher),
+        describe_distance(result),
+    ]
+    return "\n\n".join(
+        [
+            " ".join(escape(part) for part in parts if part),
+            table(["Model of the teacher", "Share", f"Out-of-fold {name_loss(result)}"], rows),
+        ]
+    )
+
+
 def _describe_importance(result: RunResult) -> str:
     importance = result.diagnostics and result.diagnostics.importance
     if not importance or not importance.columns:
@@ -269,7 +304,7 @@ def _describe_importance(result: RunResult) -> str:
 
 
 def _describe_training(result: RunResult) -> str:
-    plan, n_candidates = result.plan, len(result.candidates)
+    plan, n_candidates = result.plan, len({c.architecture for c in result.candidates})
     networks = (
         format_count(plan.architectures, "network")
         if plan.feasible is None
@@ -282,9 +317,16 @@ def _describe_training(result: RunResult) -> str:
         "learned where good networks within the limits are. The "
         f"{format_count(n_candidates, 'candidate')} of the search "
         f"{'was' if n_candidates == 1 else 'were'} trained stand-alone for up to "
-        f"{format_count(plan.epochs, 'epoch')}, and the best by {escape(result.chosen_by)} is the "
-        "model."
+        f"{format_count(plan.epochs, 'epoch')}, {_describe_lessons(result)}and the best by "
+        f"{escape(result.chosen_by)} is the model."
     )
+
+
+def _describe_lessons(result: RunResult) -> str:
+    if result.teacher is None:
+        return ""
+    trainings = format_count(len(result.candidates), "training")
+    return f"some of them with and without the answers of a teacher ({trainings} in all), "
 
 
 def _describe_usage(result: RunResult) -> str:

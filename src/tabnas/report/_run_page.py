@@ -81,12 +81,16 @@ def render_report(result: RunResult, history: Sequence[Snapshot], config: Mappin
 
 
 def build_sections(result: RunResult, history: Sequence[Snapshot]) -> list[Section]:
-    """Return the sections with figures: the result, the search, the errors, the columns."""
+    """Return the sections with figures: the result, the search, the errors, the columns.
+
+    If there was a teacher, it has a section, too.
+    """
     errors = (
         [figures.draw_residuals(result)]
         if result.target.task == "regression"
         else [figures.draw_confusion(result), figures.draw_reliability(result)]
     )
+    teacher = figures.draw_teacher(result)
     return [
         Section(
             "found",
@@ -98,6 +102,7 @@ def build_sections(result: RunResult, history: Sequence[Snapshot]) -> list[Secti
                 *_limit_effects(result),
             ],
         ),
+        *([Section("teacher", "The teacher", teacher)] if teacher else []),
         Section(
             "how",
             "How it was found",

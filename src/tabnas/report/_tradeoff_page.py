@@ -26,6 +26,7 @@ from tabnas.report._tradeoff_text import (
     format_headline,
     format_step,
     format_steps_summary,
+    format_teacher,
     format_value,
 )
 from tabnas.report.figures import draw_curve, draw_networks
@@ -116,6 +117,7 @@ def work_table(result: TradeoffResult) -> Table:
     rows = [
         ["Rows", str(result.rows)],
         ["Chosen by", result.chosen_by],
+        *([["Teacher", format_teacher(result)]] if result.teacher else []),
         ["Seed", str(result.seed)],
         ["Versions", ", ".join(versions)],
         ["Time", ", ".join(spent)],

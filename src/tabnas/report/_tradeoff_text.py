@@ -15,6 +15,7 @@ from tabnas.formatting import (
     format_number,
     metric_label,
 )
+from tabnas.report._teacher_text import list_models
 from tabnas.results import TradeoffModel, TradeoffResult
 
 NUMBER_WORDS = (
@@ -64,6 +65,13 @@ def format_steps_summary(result: TradeoffResult) -> str:
     if result.is_tested and not result.differs_clearly(*last):
         text += f", which {CHANCE}"
     return f"{text}."
+
+
+def format_teacher(result: TradeoffResult) -> str:
+    """Return who taught the networks of all limits, and how many of them learned from it."""
+    taught = sum(model.teacher_share > 0 for model in result.models)
+    networks = f"{taught} of {format_count(len(result.models), 'network')}"
+    return f"{list_models(result.teacher)}, for all limits; {networks} learned from it"
 
 
 def format_step(result: TradeoffResult, before: TradeoffModel, after: TradeoffModel) -> str:

@@ -38,7 +38,14 @@ from tabnas.results._run import (
     decode_result,
 )
 from tabnas.results._scores import CostUse, Score, Scores
-from tabnas.results._teacher import TeacherModel, TeacherSummary
+from tabnas.results._teacher import (
+    TEACHER,
+    WITHOUT_TEACHER,
+    TeacherDistance,
+    TeacherModel,
+    TeacherSummary,
+    describe_lesson,
+)
 from tabnas.results._tradeoff import (
     TRADEOFF_FORMAT,
     TradeoffModel,
@@ -51,7 +58,9 @@ __all__ = [
     "MAX_CURVE_DIMENSIONS",
     "MAX_CURVE_KNOTS",
     "RESULT_FORMAT",
+    "TEACHER",
     "TRADEOFF_FORMAT",
+    "WITHOUT_TEACHER",
     "BoostedTreesSummary",
     "CandidateResult",
     "ColumnImportance",
@@ -72,6 +81,7 @@ __all__ = [
     "Scores",
     "Snapshot",
     "TargetSummary",
+    "TeacherDistance",
     "TeacherModel",
     "TeacherSummary",
     "TradeoffModel",
@@ -80,4 +90,5 @@ __all__ = [
     "decode_history",
     "decode_result",
     "decode_tradeoff",
+    "describe_lesson",
 ]

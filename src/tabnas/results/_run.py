@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from tabnas.decoding import Count, MaxLength, decode
+from tabnas.formatting import greater_is_better
 from tabnas.results._diagnostics import Diagnostics
 from tabnas.results._fields import (
     MAX_LAYERS,
@@ -21,12 +22,20 @@ from tabnas.results._fields import (
 )
 from tabnas.results._numeric_curves import MAX_CURVES, NumericCurve
 from tabnas.results._scores import CostUse, Scores
-from tabnas.results._teacher import TeacherSummary
+from tabnas.results._teacher import (
+    TEACHER,
+    WITHOUT_TEACHER,
+    TeacherDistance,
+    TeacherSummary,
+    describe_lesson,
+)
 from tabnas.space import Architecture
 
 RESULT_FORMAT = 2
 """The version of the format of `result.json`."""
 MAX_CANDIDATES = 10_000
+NETWORK = "network"
+"""The name of the network's score."""
 MEASURED_PREFIX = "measured "
 """Latencies of the finished model are among the timings, under this prefix."""
 
@@ -76,6 +85,11 @@ class CandidateResult:
     epochs: Count
     temperature: Real
     one_shot_loss: Real | None  # with the SuperNet's weights; None if it was not finite
+
+    @property
+    def lesson(self) -> str:
+        """What it has learned from: labels alone, or some share of a teacher's answers, too."""
+        return describe_lesson(self.teacher_share, uses_unlabelled=self.uses_unlabelled)
 
 
 @dataclass(frozen=True)
@@ -202,6 +216,26 @@ class RunResult:
     def binding_limits(self) -> set[str]:
         """The limits that forbid a network one step wider."""
         return {name for step in self.wider_steps for name in step.violates}
+
+    @property
+    def teacher_distance(self) -> TeacherDistance | None:
+        """How far network and teacher are apart by the metric; None if one has no test score."""
+        if self.teacher is None:
+            return None
+        values = {n: s[self.metric].value for n, s in self.scores.items() if self.metric in s}
+        without = NETWORK if self.teacher.share == 0 else WITHOUT_TEACHER
+        if not {NETWORK, TEACHER, without} <= values.keys():
+            return None
+        network, teacher, alone = (
+            1 - values[name] if greater_is_better(self.metric) else values[name]
+            for name in (NETWORK, TEACHER, without)
+        )
+        return TeacherDistance(network=network, teacher=teacher, without=alone)
+
+    def candidate_name(self, candidate: CandidateResult) -> str:
+        """Return the architecture of a candidate, and what it has learned from, if that differs."""
+        name = str(candidate.architecture)
+        return name if self.teacher is None else f"{name}, {candidate.lesson}"
 
     @property
     def is_cross_validated(self) -> bool:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tabnas.decoding import Probability
 from tabnas.results._fields import Name, Real
+
+TEACHER, WITHOUT_TEACHER = "teacher", "network without teacher"
+"""The names of the scores of a teacher, and of the network by labels alone."""
+MIN_DISTANCE = 0.005
+"""A teacher must be better by this share of the loss for a percentage of it to mean anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,3 +34,45 @@ class TeacherSummary:
     uses_unlabelled: bool  # whether the network learned from rows without a label, too
     score: Real  # of the network by the metric, on validation rows or over folds
     score_without: Real | None  # of the same architecture by labels alone
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherDistance:
+    """The losses of the network without teacher, the network and the teacher, on test rows."""
+
+    without: float
+    network: float
+    teacher: float
+
+    @property
+    def outcome(self) -> Literal["none", "worse", "part", "beyond"]:
+        """Where the network is.
+
+        "none": the teacher is not clearly better than the network without it. Otherwise the network
+        is "worse" than without it, has covered "part" of the distance, or is "beyond" the teacher.
+        """
+        if not self.without - self.teacher >= MIN_DISTANCE * abs(self.without):
+            return "none"
+        if self.network > self.without:
+            return "worse"
+        return "beyond" if self.network < self.teacher else "part"
+
+    @property
+    def covered(self) -> float:
+        """The share of the distance to the teacher that the network covers, if it covers a part.
+
+        >>> TeacherDistance(without=0.55, network=0.53, teacher=0.51).covered
+        0.5
+        """
+        return (self.without - self.network) / (self.without - self.teacher)
+
+
+def describe_lesson(share: float, *, uses_unlabelled: bool = False) -> str:
+    """Return what a network has learned from, in a run that has a teacher.
+
+    >>> describe_lesson(0.7), describe_lesson(0.7, uses_unlabelled=True), describe_lesson(0.0)
+    ('70 % teacher', '70 % teacher, unlabelled rows', 'labels alone')
+    """
+    if not share:
+        return "labels alone"
+    return f"{100 * share:.0f} % teacher{', unlabelled rows' * uses_unlabelled}"

@@ -9,10 +9,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any
 
-from tabnas.decoding import Bounds, Count, MaxLength, decode
+from tabnas.decoding import Bounds, Count, MaxLength, Probability, decode
 from tabnas.results._fields import MAX_NUMBER, Name, Real, Width, check_format
 from tabnas.results._run import MEASURED_PREFIX, RowCounts, TargetSummary
 from tabnas.results._scores import CostUse, Score, Scores
+from tabnas.results._teacher import TeacherModel
 from tabnas.space import Architecture
 
 TRADEOFF_FORMAT = 2
@@ -34,6 +35,7 @@ class TradeoffModel:
     scores: Scores | None  # on test rows
     bottlenecks: tuple[Count, ...]  # layers, from 1
     pareto_optimal: bool  # by validation score
+    teacher_share: Probability = 0.0  # of the teacher's answers in what it learned from
 
     def __post_init__(self) -> None:
         if not FOLDER.fullmatch(self.folder):
@@ -63,7 +65,8 @@ class TradeoffResult:
     greater_is_better: bool
     cost: Name  # whose limit varies
     models: Annotated[tuple[TradeoffModel, ...], MaxLength(MAX_MODELS)]  # by increasing limit
-    references: Mapping[str, Scores]  # on test rows: "trivial", "boosted trees"
+    references: Mapping[str, Scores]  # on test rows: "trivial", "boosted trees", "teacher"
+    teacher: tuple[TeacherModel, ...] = ()  # one for all limits, if any
     rows: RowCounts
     inputs: Width  # without numeric embeddings
     embedded_columns: Count = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tabnas.cli.display._formatting import make_two_column_table, safe_text
 from tabnas.formatting import (
@@ -20,14 +21,19 @@ from tabnas.formatting import (
     format_fixed_interval,
     format_fixed_percent,
     format_limits,
+    join_words,
     shorten,
 )
-from tabnas.results import CostUse, RunResult, Scores
-from tabnas.runs import PlannedRun, PlannedTradeoff, estimate_network_bytes
+from tabnas.report import summarize_teacher
+from tabnas.results import WITHOUT_TEACHER, CostUse, RunResult, Scores
+from tabnas.runs import Plan, PlannedRun, PlannedTradeoff, estimate_network_bytes
 from tabnas.space import SearchSpace
 
 MAX_NOTE_LENGTH = 500
 MAX_ARCHITECTURE_LENGTH = 200
+MAX_INTERVALS = 3
+"""The intervals of more models do not fit into 80 columns."""
+HEADINGS = {"boosted trees": "boosted\ntrees", WITHOUT_TEACHER: "without\nteacher"}
 
 
 def describe_planned(planned: PlannedRun | PlannedTradeoff) -> dict[str, Any]:
@@ -65,7 +71,20 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "batch_size": plan.training.batch_size,
         "candidates": plan.candidates,
         "folds": plan.folds,
+        "teacher": _describe_teacher(plan),
         "seconds": {name: round(value, 1) for name, value in plan.estimated_seconds.items()},
+    }
+
+
+def _describe_teacher(plan: Plan) -> dict[str, Any] | None:
+    teacher = plan.teacher
+    if not teacher.teachers:
+        return None
+    return {
+        "models": list(teacher.teachers),
+        "folds": teacher.folds,
+        "fits": teacher.fits * len(teacher.teachers),
+        "seconds": round(teacher.seconds, 1),
     }
 
 
@@ -130,6 +149,7 @@ def print_planned(console: Console, facts: dict[str, Any]) -> None:
         "search", f"{facts['search_epochs']} epochs, batches of {facts['batch_size']} rows"
     )
     how = f"{facts['folds']}-fold cross-validation" if facts["folds"] else "on validation rows"
+    table.add_row("teacher", _format_planned_teacher(facts["teacher"]))
     table.add_row("candidates", f"{facts['candidates']}, {facts['epochs']} epochs each, {how}")
     table.add_row("time", _format_estimate(facts["seconds"]))
     console.print(table)
@@ -149,6 +169,8 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
             safe_text(name),
             safe_text(_format_limited_cost(name, cost, result), max_length=MAX_NOTE_LENGTH),
         )
+    if result.teacher is not None:
+        table.add_row("teacher", safe_text(summarize_teacher(result), max_length=MAX_NOTE_LENGTH))
     console.print(table)
     if len(result.limited_costs) > 1:
         console.print("a limit binds if it excludes a network that is one step wider", style="dim")
@@ -161,8 +183,9 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
     for note in result.notes:
         console.print(safe_text(f"note: {note}", max_length=MAX_NOTE_LENGTH))
     seconds = result.phase_seconds
+    teacher = f"teacher {format_duration(seconds.get('teacher', 0.0))}, " if result.teacher else ""
     console.print(
-        f"searched in {format_duration(seconds.get('search', 0.0))}, "
+        f"searched in {format_duration(seconds.get('search', 0.0))}, {teacher}"
         f"{format_count(len(result.candidates), 'candidate')} trained in "
         f"{format_duration(seconds.get('candidates', 0.0))}"
     )
@@ -194,21 +217,31 @@ def _format_limited_cost(name: str, cost: CostUse, result: RunResult) -> str:
 
 
 def print_scores(console: Console, scores: Mapping[str, Scores], rows: str) -> None:
-    """Print the scores of several models side by side, with 95 % intervals."""
-    console.print(safe_text(f"on {rows}, with 95 % intervals", style="dim"))
+    """Print the scores of several models side by side, with 95 % intervals.
+
+    Of more than three models, only the first has intervals.
+    """
+    is_crowded = len(scores) > MAX_INTERVALS
+    whose = f" of the {next(iter(scores))}" if is_crowded else ""
+    console.print(safe_text(f"on {rows}, with 95 % intervals{whose}", style="dim"))
     lines: dict[str, list[str]] = {}
     for metric, first in next(iter(scores.values())).items():
         values = [model.get(metric) for model in scores.values()]
         decimals = choose_decimals(first.value)
         lines[metric] = [
-            "" if v is None else format_fixed_interval(v.value, v.low, v.high, decimals)
-            for v in values
+            ""
+            if v is None
+            else format_fixed(v.value, decimals)
+            if is_crowded and k > 0
+            else format_fixed_interval(v.value, v.low, v.high, decimals)
+            for k, v in enumerate(values)
         ]
     is_wide = any(" to " in text for line in lines.values() for text in line)
     table = Table(box=None, padding=(0, 1 if is_wide else 2, 0, 0))  # three models in 80 columns
     table.add_column("")
     for name in scores:
-        table.add_column(safe_text(name), justify="right")
+        heading = HEADINGS.get(name) if is_crowded else None
+        table.add_column(Text(heading) if heading else safe_text(name), justify="right")
     for metric, line in lines.items():
         table.add_row(safe_text(metric), *line)
     console.print(table)
@@ -222,12 +255,15 @@ def _print_candidates(console: Console, result: RunResult) -> None:
     console.print(safe_text(title, "dim", max_length=MAX_NOTE_LENGTH))
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
+    if result.teacher is not None:
+        table.add_column("learned from")
     table.add_column(safe_text(metric), justify="right")
     table.add_column(safe_text(limit), justify="right")
     decimals = 1 + choose_decimals(result.candidates[0].score)
     for candidate in result.candidates:
         table.add_row(
             safe_text(candidate.architecture, max_length=MAX_ARCHITECTURE_LENGTH),
+            *([] if result.teacher is None else [candidate.lesson]),
             format_fixed(candidate.score, decimals),
             format_cost(candidate.costs[limit]) if limit in candidate.costs else "",
         )
@@ -261,6 +297,15 @@ def _format_numeric_embeddings(embeddings: Mapping[str, Any]) -> str:
     columns = format_count(embeddings["columns"], "numeric column")
     knots = format_count(embeddings["knots"], "knot")
     return f"dimensions {dimensions} of {columns}  ({knots})"
+
+
+def _format_planned_teacher(teacher: Mapping[str, Any] | None) -> str:
+    """Format who would teach, and how long that would take."""
+    if teacher is None:
+        return "none"
+    fits = f"{format_count(teacher['fits'], 'fit')} in {teacher['folds']} folds"
+    seconds = format_duration(teacher["seconds"])
+    return f"{join_words(teacher['models'])}, {fits}, about {seconds}"
 
 
 def _format_widths(widths: list[int]) -> str:

@@ -17,7 +17,7 @@ from tabnas.formatting import (
     format_fixed_interval,
     shorten,
 )
-from tabnas.report import choose_network
+from tabnas.report import choose_network, format_teacher
 from tabnas.results import TradeoffModel, TradeoffResult
 from tabnas.space import BOTTLENECK_DEFINITION
 
@@ -66,6 +66,12 @@ def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> Non
         console.print(f"d{dimensions[0]}: each numeric column as {numbers}", style="dim")
     if any(UNCLEAR in step for step in steps):
         console.print(f"{UNCLEAR} the two intervals overlap", style="dim")
+    if result.teacher:
+        console.print(
+            safe_text(
+                f"teacher: {format_teacher(result)}", style="dim", max_length=MAX_ADVICE_LENGTH
+            )
+        )
     console.print()
     choice = choose_network(result)
     for sentence in choice.reasons:

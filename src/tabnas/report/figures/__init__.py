@@ -17,6 +17,7 @@ from tabnas.report.figures._quality import draw_quality
 from tabnas.report.figures._reliability import draw_reliability
 from tabnas.report.figures._residuals import draw_residuals
 from tabnas.report.figures._scores import draw_scores
+from tabnas.report.figures._teacher import draw_teacher
 
 __all__ = [
     "draw_candidates",
@@ -34,4 +35,5 @@ __all__ = [
     "draw_reliability",
     "draw_residuals",
     "draw_scores",
+    "draw_teacher",
 ]

@@ -18,7 +18,7 @@ from tabnas.pareto import is_pareto_optimal
 from tabnas.report._chart import WIDTH, Scale, draw_axes
 from tabnas.report._figure import Figure, Table
 from tabnas.report._svg import Drawing, Point
-from tabnas.results import CandidateResult, RunResult
+from tabnas.results import RunResult
 
 LEFT, RIGHT, TOP, BOTTOM = 56.0, WIDTH - 16.0, 34.0, 230.0
 RADIUS = 8.0
@@ -47,7 +47,7 @@ def draw_candidates(result: RunResult) -> Figure:
             drawing.line(x(limit), TOP - 4, x(limit), BOTTOM, "limit-line")
             drawing.text(x(limit) - 4, TOP + 4, "limit", "tick", "end")
         drawing.polyline(_stairs(front, x, y, x(limits[0]) if limits else RIGHT), "front")
-        draw_marks(drawing, result.candidates, points, x, y)
+        draw_marks(drawing, result, points, x, y)
         drawings.append(drawing)
     return Figure(
         key="candidates",
@@ -60,18 +60,18 @@ def draw_candidates(result: RunResult) -> Figure:
 
 def draw_marks(
     drawing: Drawing,
-    candidates: Sequence[CandidateResult],
+    result: RunResult,
     points: Sequence[Point],
     x: Scale,
     y: Scale,
 ) -> None:
     """Draw a mark for every candidate, numbered from the best, which is on top."""
-    numbered = list(enumerate(zip(candidates, points, strict=True), start=1))
+    numbered = list(enumerate(zip(result.candidates, points, strict=True), start=1))
     for rank, (candidate, (a, b)) in reversed(numbered):
         if not (x.contains(a) and y.contains(b)):
             continue
         drawing.begin_group("mark-best" if rank == 1 else "mark")
-        drawing.circle(x(a), y(b), RADIUS, "disc", str(candidate.architecture))
+        drawing.circle(x(a), y(b), RADIUS, "disc", result.candidate_name(candidate))
         if rank <= MAX_NUMBERED:
             drawing.text(x(a), y(b) + 3.5, str(rank), "rank", "middle")
         drawing.end_group()
@@ -103,10 +103,16 @@ def _describe(result: RunResult, n_front: int) -> list[str]:
     better = "higher" if greater_is_better(result.metric) else "lower"
     if not result.candidates:
         return ["There is no record of candidates."]
-    networks = format_count(len(result.candidates), "network")
+    networks = format_count(len({c.architecture for c in result.candidates}), "network")
+    taught = (
+        ""
+        if result.teacher is None
+        else f" Some learned in several ways, from labels and a teacher: "
+        f"{format_count(len(result.candidates), 'candidate')} in all."
+    )
     return [
         f"The search proposed {networks}; each was trained stand-alone and scored by "
-        f"{result.chosen_by}. The {better}, the better. Number 1 became the model.",
+        f"{result.chosen_by}.{taught} The {better}, the better. Number 1 became the model.",
         f"The line is the Pareto front: {format_count(n_front, 'network')} that nothing cheaper "
         "beats. The dashed line is the limit; all candidates lie to its left.",
     ]
@@ -120,6 +126,7 @@ def _table(result: RunResult, front: set[int]) -> Table | None:
         [
             str(k + 1),
             str(candidate.architecture),
+            *([] if result.teacher is None else [candidate.lesson]),
             format_score(result.metric, candidate.score),
             *(format_number(candidate.costs[c]) if c in candidate.costs else "" for c in costs),
             f"{candidate.epochs:,}",
@@ -130,7 +137,15 @@ def _table(result: RunResult, front: set[int]) -> Table | None:
     metric = metric_label(result.metric)
     return Table(
         title="Candidates in numbers",
-        headings=["", "Architecture", metric, *map(cost_label, costs), "Epochs", "Pareto front"],
+        headings=[
+            "",
+            "Architecture",
+            *([] if result.teacher is None else ["Learned from"]),
+            metric,
+            *map(cost_label, costs),
+            "Epochs",
+            "Pareto front",
+        ],
         rows=rows,
         note="The others are in result.json." if len(result.candidates) > MAX_LISTED else "",
     )

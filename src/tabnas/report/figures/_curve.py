@@ -22,7 +22,7 @@ from tabnas.report._figure import Figure
 from tabnas.report._labels import LETTER_WIDTH, Box, LabelPlacer, boxes_around, text_box
 from tabnas.report._svg import Drawing, Point
 from tabnas.report._tradeoff_text import format_network, format_value
-from tabnas.results import TradeoffModel, TradeoffResult
+from tabnas.results import TEACHER, TradeoffModel, TradeoffResult
 from tabnas.space import BOTTLENECK_DEFINITION
 
 LEFT, RIGHT, TOP, BOTTOM = 56.0, WIDTH - 16.0, 40.0, 316.0
@@ -242,6 +242,8 @@ def _describe_references(result: TradeoffResult) -> str:
         f"For comparison: {join_words(values)}; a dashed line is such a value, an arrow points to "
         "one outside. Trivial is the best prediction without looking at a row."
     )
+    if TEACHER in scores:
+        text += " The teacher is one for all limits, and has none."
     if TREES not in scores:
         return text
     equal = [m for m in result.models if result.is_as_good(result.score(m), scores[TREES])]

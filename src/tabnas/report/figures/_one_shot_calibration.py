@@ -36,7 +36,7 @@ def draw_one_shot_calibration(result: RunResult) -> Figure:
     x_label, y_label = "one-shot loss, in the search", f"{metric_label(result.metric)}, stand-alone"
     percent = (False, result.metric in PERCENT_METRICS)
     draw_axes(drawing, x, y, x_label, y_label, percent=percent)
-    draw_marks(drawing, result.candidates, points, x, y)
+    draw_marks(drawing, result, points, x, y)
     paragraphs = [
         "During the search all networks share one set of weights, so the loss of each is known at "
         "once, but only as a one-shot estimate. Training a network stand-alone gives its true "

@@ -16,11 +16,13 @@ from tabnas.formatting import (
 from tabnas.report._chart import WIDTH, Scale, tick_labels
 from tabnas.report._figure import Figure, Table
 from tabnas.report._svg import Drawing
-from tabnas.results import RunResult, Score
+from tabnas.results import TEACHER, WITHOUT_TEACHER, RunResult, Score
 
 ROW_HEIGHT, HEAD, FOOT = 19, 26, 30
 LEFT, RIGHT = 104, WIDTH - 8
 NETWORK, TRIVIAL, TREES = "network", "trivial", "boosted trees"
+ORDER = (NETWORK, WITHOUT_TEACHER, TEACHER, TREES, TRIVIAL)
+SHORT_NAMES = {WITHOUT_TEACHER: "without teacher"}
 MAX_MODELS = 6
 
 
@@ -30,7 +32,7 @@ def draw_scores(result: RunResult) -> Figure:
     if NETWORK not in result.scores:
         return Figure(key="scores", title="Scores", paragraphs=[_explain_absence(result), *notes])
     scores = dict(list(result.scores.items())[:MAX_MODELS])
-    models = [name for name in (NETWORK, TREES, TRIVIAL) if name in scores]
+    models = [name for name in ORDER if name in scores]
     models += [name for name in scores if name not in models]
     metrics = {
         metric: {model: scores[model][metric] for model in models if metric in scores[model]}
@@ -76,7 +78,7 @@ def _draw_metric(drawing: Drawing, metric: str, scores: Mapping[str, Score], top
         drawing.text(at, bottom + 14, text, "tick", "middle")
     for row, (name, score) in enumerate(scores.items()):
         middle = top + HEAD + ROW_HEIGHT * (row + 0.5)
-        drawing.text(0, middle + 4, name, "label")
+        drawing.text(0, middle + 4, SHORT_NAMES.get(name, name), "label")
         _draw_score(drawing, x, metric, score, middle, "main" if name == NETWORK else "other")
 
 
@@ -115,6 +117,10 @@ def _describe(result: RunResult, scores: Mapping[str, Score]) -> list[str]:
     if NETWORK in scores and TREES in scores:
         comparison = _compare(result.metric, scores[NETWORK], scores[TREES])
         paragraphs.append(f"Boosted trees have no limit. {comparison}")
+    if TEACHER in scores:
+        paragraphs.append("The teacher has no limit, either; the section on it says who it was.")
+    if WITHOUT_TEACHER in scores:
+        paragraphs.append("Without teacher is the same network, trained by labels alone.")
     return paragraphs
 
 

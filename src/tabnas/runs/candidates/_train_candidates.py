@@ -11,6 +11,7 @@ import numpy as np
 from tabnas.decoding import Count, PositiveFloat, Probability, decode
 from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
+from tabnas.results import describe_lesson
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import ProgressCallback, make_fraction_callback
 from tabnas.runs.candidates._training import (
@@ -167,9 +168,11 @@ def load_candidates(
 
 
 def describe_trial(trial: Trial, run: RunContext) -> str:
-    """Return the architecture, and whether it learns without the teacher that there is."""
-    is_alone = run.answers is not None and trial.lesson == LABELS_ONLY
-    return f"{trial.architecture}, without teacher" if is_alone else str(trial.architecture)
+    """Return the architecture, and what it learns from if there is a teacher."""
+    if run.answers is None:
+        return str(trial.architecture)
+    lesson = describe_lesson(trial.lesson.share, uses_unlabelled=trial.lesson.uses_unlabelled)
+    return f"{trial.architecture}, {lesson}"
 
 
 def candidate_step(index: int) -> str:

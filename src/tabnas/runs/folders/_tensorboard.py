@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
+from tabnas.report import summarize_teacher
 from tabnas.results import RunResult, Score, Snapshot
 from tabnas.runs._pipeline import PlannedRun
 from tabnas.runs._progress import Progress, ProgressCallback
@@ -100,6 +101,8 @@ class EventLog:
         for rank, candidate in enumerate(result.candidates, start=1):
             values = {result.metric: candidate.score, "one_shot_loss": candidate.one_shot_loss}
             values[self._cost] = candidate.costs[self._cost]
+            if result.teacher is not None:
+                values["teacher_share"] = candidate.teacher_share
             self._add(rank, *_scalars("candidates", values))
         network: Mapping[str, Score] = result.scores.get("network", {})
         costs = {name: cost.value for name, cost in result.costs.items()}
@@ -214,4 +217,10 @@ def _format_result(result: RunResult) -> str:
         rows.append((name, f"{cost.value:,}{limit}"))
     for model, scores in result.scores.items():
         rows += [(f"{model}: {name}", str(score)) for name, score in scores.items()]
+    if result.teacher is not None:
+        rows.append(("teacher", summarize_teacher(result)))
+    rows += [
+        (f"candidate {rank}", f"{result.candidate_name(candidate)}: {candidate.score:.4g}")
+        for rank, candidate in enumerate(result.candidates, start=1)
+    ]
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows)])

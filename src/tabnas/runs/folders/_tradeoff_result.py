@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tabnas.pareto import is_pareto_optimal
-from tabnas.results import TradeoffModel, TradeoffResult
+from tabnas.results import WITHOUT_TEACHER, TradeoffModel, TradeoffResult
 from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._result import (
@@ -52,12 +52,18 @@ def build_tradeoff_result(
                     )
                 ),
                 pareto_optimal=is_optimal,
+                teacher_share=finished.chosen.lesson.share,
             )
             for limit, finished, use, is_optimal in zip(
                 tradeoff.limits, finished_runs, costs, optimal, strict=True
             )
         ),
-        references={name: one for name, one in first.scores.items() if name != "network"},
+        references={
+            name: one
+            for name, one in first.scores.items()
+            if name not in ("network", WITHOUT_TEACHER)
+        },
+        teacher=() if first.teacher is None else first.teacher.models,
         rows=count_rows(first.data),
         inputs=loosest.inputs,
         embedded_columns=0 if embeddings is None else embeddings.columns,

@@ -10,7 +10,12 @@ from tabnas.latency import Measure, measure_models
 from tabnas.runs.plan._default_plan import make_default_plan
 from tabnas.runs.plan._latency import plan_latency
 from tabnas.runs.plan._plan import Plan, SavedPlan
-from tabnas.runs.plan._time_limit import fit_time, narrow_to_time, note_short_time
+from tabnas.runs.plan._time_limit import (
+    fit_time,
+    leave_out_teachers,
+    narrow_to_time,
+    note_short_time,
+)
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
 
@@ -54,6 +59,7 @@ def make_plan(
     if saved is not None:
         plan = plan.with_saved(saved)
     elif settings.time is not None:
+        plan = leave_out_teachers(plan, settings)
         plan = narrow_to_time(plan, data, settings)
         plan = fit_time(plan, settings.time, keep_candidates=settings.candidates is not None)
     notes = (*plan.teacher.notes, *note_short_time(plan, settings, default_epochs))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from tabnas.errors import TabNASError
@@ -44,15 +45,29 @@ class TeacherPlan:
     teachers: tuple[str, ...]  # "trees", "network", or the name of the user's own
     folds: int
     nested: bool  # whether candidates are cross-validated, which takes a fit for each pair of folds
-    seconds: float  # an estimate for all fits
+    fit_seconds: Mapping[str, float] = field(default_factory=dict)  # estimates for one fit
     rows_ratio: float = 1.0  # rows of the longest lesson, for each training row
+    left_out: tuple[str, ...] = ()  # for lack of time
     notes: tuple[str, ...] = ()
     is_fitted: bool = True  # False if the user's own teacher has answers already, or is fitted
 
     @property
     def fits(self) -> int:
-        """The fits of all teachers."""
-        return len(self.teachers) * count_fits(self.folds, nested=self.nested) * self.is_fitted
+        """The fits of each teacher."""
+        return count_fits(self.folds, nested=self.nested) * self.is_fitted
+
+    @property
+    def seconds(self) -> float:
+        """An estimate of the time of all fits of all teachers."""
+        return self.fits * sum(self.fit_seconds.get(name, 0.0) for name in self.teachers)
+
+    def without(self, names: Collection[str]) -> TeacherPlan:
+        """Return the plan without some of its teachers."""
+        return replace(
+            self,
+            teachers=tuple(name for name in self.teachers if name not in names),
+            left_out=tuple(name for name in self.teachers if name in names),
+        )
 
 
 def plan_teacher(
@@ -69,7 +84,7 @@ def plan_teacher(
     rows = len(data.train_and_validation) if data.folds else data.train_rows
     folds = data.folds or (FOLDS if rows < LARGE_ROWS else LARGE_FOLDS)
     nested = bool(data.folds)
-    none = TeacherPlan(teachers=(), folds=folds, nested=nested, seconds=0.0)
+    none = TeacherPlan(teachers=(), folds=folds, nested=nested)
     if settings.teacher == "none":
         return none
     problem = _find_obstacle(data)
@@ -83,24 +98,20 @@ def plan_teacher(
         if given is None:  # an estimator, which takes nobody knows how long
             return replace(none, teachers=("own",))
         return replace(none, teachers=(given.name,), is_fitted=False, notes=(GIVEN_NOTE,))
-    fits = count_fits(folds, nested=nested)
-    seconds = {
-        "trees": fits * _trees_seconds(data, rows),
-        "network": fits * _network_seconds(data, rows),
+    fit_seconds = {
+        "trees": _trees_seconds(data, rows),
+        "network": _network_seconds(data, rows),
     }
     teachers = AUTO_TEACHERS
     if settings.teacher != "auto":
         teachers = (settings.teacher,)
     else:
         student = rows * epochs * (parameters * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
-        if seconds["trees"] > MAX_TREES_RATIO * trainings * student:
+        if none.fits * fit_seconds["trees"] > MAX_TREES_RATIO * trainings * student:
             teachers = tuple(name for name in teachers if name != "trees")
     more = 0 if data.unlabelled is None else len(data.unlabelled)
     return replace(
-        none,
-        teachers=teachers,
-        seconds=sum(seconds[name] for name in teachers),
-        rows_ratio=1.0 + more / rows,
+        none, teachers=teachers, fit_seconds=fit_seconds, rows_ratio=1.0 + more / rows
     )
 
 

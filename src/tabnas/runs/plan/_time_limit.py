@@ -20,6 +20,22 @@ MAX_TIME_RATIO = 0.8
 """Networks of half the size must take at most this share of the time to be worth it."""
 MIN_SPACE_SIZE = 10
 """Architectures of the smallest space that a short time leads to."""
+MAX_TEACHER_SHARE = 1 / 3
+"""The share of the time that the default teacher may take; then it is left out."""
+
+
+def leave_out_teachers(plan: Plan, settings: RunSettings) -> Plan:
+    """Return a plan whose default teacher takes a third of the time at most.
+
+    The boosted trees are left out first, then the network. A teacher that was asked for stays.
+    """
+    assert settings.time is not None
+    if settings.teacher != "auto":
+        return plan
+    everyone = plan.teacher
+    options = [everyone, everyone.without({"trees"}), everyone.without(everyone.teachers)]
+    longest = MAX_TEACHER_SHARE * settings.time
+    return replace(plan, teacher=next(one for one in options if one.seconds <= longest))
 
 
 def narrow_to_time(plan: Plan, data: PreparedData, settings: RunSettings) -> Plan:
@@ -29,6 +45,7 @@ def narrow_to_time(plan: Plan, data: PreparedData, settings: RunSettings) -> Pla
         share = _epoch_factor(plan, settings.time) / _min_epoch_factor(plan)
         factor = min(MAX_LIMIT_FACTOR, max(MIN_LIMIT_FACTOR, share))
         narrower = make_default_plan(data, settings, plan.latency, plan.limit_share * factor)
+        narrower = leave_out_teachers(narrower, settings)
         is_halved = narrower.largest_parameters <= plan.largest_parameters / 2
         if is_halved and narrower.seconds_per_step > MAX_TIME_RATIO * plan.seconds_per_step:
             break  # it is not the network that takes the time
@@ -56,10 +73,12 @@ def fit_time(plan: Plan, seconds: float, *, keep_candidates: bool = False) -> Pl
 def _epoch_factor(plan: Plan, seconds: float) -> float:
     """Return the factor by which trainings must become longer to take that time in all.
 
-    The comparison takes what it takes, but leaves at least half the time to the rest.
+    The comparison and the teacher take what they take, but leave at least half the time to the
+    rest.
     """
-    left = max(seconds - plan.comparison_seconds, seconds / 2)
-    return left / (sum(plan.estimated_seconds.values()) - plan.comparison_seconds)
+    fixed = plan.comparison_seconds + plan.teacher.seconds
+    left = max(seconds - fixed, seconds / 2)
+    return left / (sum(plan.estimated_seconds.values()) - fixed)
 
 
 def _min_epoch_factor(plan: Plan) -> float:
@@ -76,6 +95,14 @@ def note_short_time(plan: Plan, settings: RunSettings, default_epochs: int) -> t
     if settings.time is None:
         return ()
     notes = []
+    if plan.teacher.left_out:
+        notes.append(
+            f"{settings.time:g} s are too short for boosted trees as a teacher: only a wide "
+            "network taught; give more time to have both"
+            if plan.teacher.teachers
+            else f"{settings.time:g} s are too short for a teacher: networks learned from labels "
+            "alone; give more time to have one"
+        )
     if plan.limit_share < 1:
         notes.append(
             f"{settings.time:g} s are too short to train the largest networks within the limits: "

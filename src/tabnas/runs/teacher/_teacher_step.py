@@ -144,17 +144,20 @@ def _fit_all(
     checkpoint: StepCheckpoint,
 ) -> dict[str, list[Float32Array]]:
     """Return the answers of all fits of each teacher; one that diverges is left out."""
-    teachers = {name: _make_teacher(name, run) for name in run.plan.teacher.teachers}
+    plan = run.plan.teacher
+    teachers = {name: _make_teacher(name, run) for name in plan.teachers}
     answers: dict[str, list[Float32Array]] = {}
-    total, done = len(teachers) * len(fits), 0
+    seconds = {name: plan.fit_seconds.get(name) or 1.0 for name in teachers}
+    total, done = len(fits) * sum(seconds.values()), 0.0
     for name, teacher in teachers.items():
         answers[name] = []
-        for fit in fits:
-            on_progress(Progress("teacher", done / total, note=f"{teacher.name} {fit.name}"))
+        for number, fit in enumerate(fits, start=1):
+            note = f"{teacher.name} {number} of {len(fits)}"
+            on_progress(Progress("teacher", done / total, note=note))
             step = _step_name(name, fit)
             if step not in checkpoint:
                 _run_fit(teacher, step, rows, fit, run, checkpoint)
-            done += 1
+            done += seconds[name]
             if not checkpoint.result(step)["finished"]:
                 del answers[name]
                 break
