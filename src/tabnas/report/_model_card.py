@@ -267,7 +267,7 @@ def _describe_teacher(result: RunResult) -> str:
     ]
     parts = [
         describe_models(teacher.models),
-        describe_answers(result, teacher.models),
+        describe_answers(result, teacher),
         describe_share(result, teacher),
         describe_validation(result, teacher),
         describe_distance(result),

@@ -42,9 +42,9 @@ def describe_models(models: Sequence[TeacherModel]) -> str:
     return f"The teacher, which has no limit, is a blend of {join_words(listed)}."
 
 
-def describe_answers(result: RunResult, models: Sequence[TeacherModel]) -> str:
+def describe_answers(result: RunResult, teacher: TeacherSummary) -> str:
     """Return which rows the models of a run learned from; empty for those of the user."""
-    if any(model.name not in MODEL_NAMES for model in models):
+    if any(model.name not in MODEL_NAMES for model in teacher.models):
         return ""
     start = "Every training row was answered by models that had not learned from it (out of fold)."
     if not result.is_cross_validated:
@@ -62,8 +62,8 @@ def describe_share(result: RunResult, teacher: TeacherSummary) -> str:
         return f"Labels alone were better {where}, so the network learned from them alone."
     rows = ", also on rows without a label" if teacher.uses_unlabelled else ""
     return (
-        f"What the network learned from is {format_percent(teacher.share)} the teacher's answers "
-        f"and {format_percent(1 - teacher.share)} labels{rows}: that was best {where}."
+        f"The network learned from {format_percent(teacher.share)} the teacher's answers and "
+        f"{format_percent(1 - teacher.share)} the labels{rows}; that was best {where}."
     )
 
 

@@ -70,8 +70,10 @@ def format_steps_summary(result: TradeoffResult) -> str:
 def format_teacher(result: TradeoffResult) -> str:
     """Return who taught the networks of all limits, and how many of them learned from it."""
     taught = sum(model.teacher_share > 0 for model in result.models)
-    networks = f"{taught} of {format_count(len(result.models), 'network')}"
-    return f"{list_models(result.teacher)}, for all limits; {networks} learned from it"
+    return (
+        f"{list_models(result.teacher)}, for all limits; {taught} of {len(result.models)} networks "
+        "learned from it"
+    )
 
 
 def format_step(result: TradeoffResult, before: TradeoffModel, after: TradeoffModel) -> str:

@@ -113,8 +113,9 @@ class RunSettings:
         kind="name",
         panel="Work",
         metavar="NAME",
-        help="Who teaches the networks, without a limit: trees, network, auto (both) or none. "
-        "Networks learn from its answers, too, if that helps by the validation rows.",
+        help="Models without a limit whose answers the networks learn from, besides the labels: "
+        "trees (boosted), network (a wide one), auto or none. auto takes both, without the trees "
+        "if they would take too long. The validation rows decide whether answers help.",
         choices=lambda: get_args(TeacherKind),
     )
     teacher_columns: tuple[str, ...] = setting(
@@ -152,6 +153,7 @@ class RunSettings:
         help="Approximate duration, like 300 or 5m. With more time, networks train longer and "
         "more candidates are tried, at most one per 100 rows, unless --candidates is given. "
         "With less, networks are smaller. "
+        "The teacher may take a third of it, and is left out otherwise, unless --teacher is given. "
         "The comparison with boosted trees can take longer on large tables.",
         shown_default="until the planned epochs are trained",
         commands=("search",),

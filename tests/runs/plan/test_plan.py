@@ -115,27 +115,49 @@ def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.Mo
     )
 
 
+@pytest.mark.parametrize("teacher", ["none", "auto"])
 @pytest.mark.parametrize("rows", [400, 4_000])  # in folds, and by validation rows
 @pytest.mark.parametrize(("dimensions", "candidates"), [((0, 2), 4), ((2,), 3), ((0,), 3)])
 def test_the_estimated_time_counts_every_training(
-    rows: int, dimensions: tuple[int, ...], candidates: int
+    rows: int, dimensions: tuple[int, ...], candidates: int, teacher: str
 ) -> None:
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = RunSettings(
-        limits={"parameters": 2_000}, refit=True, numeric_dimensions=dimensions, knots=5
+        limits={"parameters": 2_000},
+        refit=True,
+        numeric_dimensions=dimensions,
+        knots=5,
+        teacher=teacher,
     )
     plan = plan_run(data, settings).plan
     assert plan.candidates == candidates
     assert plan.folds == (5 if rows == 400 else 0)
-    # a step takes 10 ms
+    # a step takes 10 ms, comparison and teacher 30 s
     plan = replace(plan, measure_step_seconds=lambda: 0.01, comparison_seconds=30.0)
+    taught = bool(plan.teacher.teachers)
+    assert taught == (teacher == "auto")
+    if taught:
+        seconds = 12.0 / plan.teacher.fits / len(plan.teacher.teachers)
+        fit_seconds = dict.fromkeys(plan.teacher.teachers, seconds)
+        plan = replace(
+            plan,
+            comparison_seconds=18.0,
+            teacher=replace(plan.teacher, fit_seconds=fit_seconds),
+        )
     batches = ceil(plan.rows / plan.training.batch_size)
     search = 2.5 * 0.01 * batches * plan.search.epochs
     training = 1.25 * 0.01 * batches * plan.training.epochs
     # on a small table three simpler ones, all in five folds each, the chosen one, and the refit
-    trainings = (candidates + 3) * 5 + 1 + 1 if plan.folds else candidates + 1
+    # with a teacher, another share of it, labels alone, and the best by labels alone
+    tried = candidates + 3 * taught
+    trainings = (tried + 3) * 5 + 1 + 1 if plan.folds else tried + 1
     assert plan.estimated_seconds == pytest.approx(
-        {"search": search, "candidates": trainings * training, "comparison": 30.0}
+        {
+            "search": search,
+            "teacher": 12.0 * taught,
+            "candidates": trainings * training,
+            "comparison": 18.0 if taught else 30.0,
+        }
     )
     work = search + trainings * training
 
@@ -179,7 +201,8 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set() -> None:
     def list_candidates(rows: LabelledTable, **options: object) -> list[str]:
         limits = {"parameters": 1_000}
         with patch_plan_constants(BRIEF):
-            run = plan_run(rows, RunSettings(limits=limits, baselines=False, **options))
+            settings = RunSettings(limits=limits, baselines=False, teacher="none", **options)
+            run = plan_run(rows, settings)
         return [str(one.architecture) for one in run.execute().candidates]
 
     default = list_candidates(data)
@@ -236,7 +259,70 @@ def test_given_widths_are_kept_and_a_note_reports_the_few_epochs() -> None:
     short = make_slow_plan(2.0, widths=(0, 512, 1024))
     assert short.limit_share == 1.0
     assert short.feasible.space.widths[0] == (0, 512, 1024)
-    assert "1 of the usual 40 epochs" in short.notes[0]
+    assert "1 of the usual 40 epochs" in short.notes[-1]
+
+
+def test_short_time_leaves_out_trees_and_then_the_whole_teacher() -> None:
+    whole = make_slow_plan(None).teacher
+    assert whole.teachers == ("trees", "network")
+    assert whole.seconds == pytest.approx(whole.fits * sum(whole.fit_seconds.values()))
+    network = whole.fits * whole.fit_seconds["network"]
+    options = {"widths": (0, 512)}  # networks of the user's widths are not made smaller
+    cases = {
+        3.1 * whole.seconds: ((), None),
+        2.9 * whole.seconds: (("trees",), "too short for boosted trees as a teacher"),
+        3.1 * network: (("trees",), "too short for boosted trees as a teacher"),
+        2.9 * network: (("trees", "network"), "too short for a teacher"),
+    }
+    for time, (left_out, note) in cases.items():
+        plan = make_slow_plan(time, **options)
+        assert plan.teacher.left_out == left_out
+        assert plan.teacher.teachers == tuple(n for n in whole.teachers if n not in left_out)
+        assert plan.saved_plan.get("left_out_teachers", []) == list(left_out)
+        notes = [text for text in plan.notes if "teacher" in text]
+        assert len(notes) == (note is not None)
+        assert note is None or note in notes[0]
+        assert plan.teacher.seconds <= time / 3
+
+
+@pytest.mark.parametrize("left_out", [("trees",), ("trees", "network")])
+def test_a_resumed_run_has_the_teacher_that_its_time_allowed(left_out: tuple[str, ...]) -> None:
+    teacher = make_slow_plan(None).teacher
+    time = 2.9 * (
+        teacher.seconds if len(left_out) == 1 else teacher.fits * min(teacher.fit_seconds.values())
+    )
+    short = make_slow_plan(time, widths=(0, 512))
+    assert short.teacher.left_out == left_out
+    # the decision is read, not made again: more time would change it
+    again = make_slow_plan(1e6, widths=(0, 512), saved_plan=short.saved_plan)
+    assert again.teacher == short.teacher
+    assert again.saved_plan == short.saved_plan
+    same = make_slow_plan(time, widths=(0, 512), saved_plan=short.saved_plan)
+    assert same.notes[0] == short.notes[0]
+
+
+def test_trees_may_be_too_slow_for_the_smaller_networks_of_a_short_time() -> None:
+    """Then the share of the limit, which is saved, decides; so does the resumed run."""
+    teacher = make_slow_plan(None).teacher
+    short = make_slow_plan(3.1 * teacher.seconds)
+    assert short.limit_share < 1
+    assert (short.teacher.teachers, short.teacher.left_out) == (("network",), ())
+    assert make_slow_plan(1e6, saved_plan=short.saved_plan).teacher == short.teacher
+
+
+@pytest.mark.parametrize("teacher", ["trees", "network"])
+def test_a_teacher_that_was_asked_for_stays_however_short_the_time(teacher: str) -> None:
+    plan = make_slow_plan(0.1, teacher=teacher)
+    assert plan.teacher.teachers == (teacher,)
+    assert plan.teacher.left_out == ()
+    assert not any("teacher" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("names", [["trees", "moon"], "trees", [3]])
+def test_malformed_teachers_of_a_saved_plan_are_refused(names: object) -> None:
+    numbers = {"epochs": 1, "search_epochs": 1, "candidates": 1, "left_out_teachers": names}
+    with pytest.raises(TabNASError, match="left_out_teachers"):
+        SavedPlan.decode(numbers)
 
 
 @pytest.mark.parametrize("share", [0, -1.0, 1.5, True, "1", float("nan")])

@@ -80,11 +80,7 @@ def _draw_models(result: RunResult, teacher: TeacherSummary) -> Figure:
     return Figure(
         key="teacher-models",
         title="Who taught",
-        paragraphs=list(
-            filter(
-                None, [describe_models(teacher.models), describe_answers(result, teacher.models)]
-            )
-        ),
+        paragraphs=[f"{describe_models(teacher.models)} {describe_answers(result, teacher)}"],
         table=Table(
             title="The models of the teacher",
             headings=["Model", "Share", "Out-of-fold loss"],
