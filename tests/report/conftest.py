@@ -260,3 +260,41 @@ def make_config(**settings: Any) -> dict[str, Any]:
         "engine": "compiled",
     }
     return {"data": {"data": "birds.csv", "target": "bird"}, "settings": defaults | settings}
+
+
+def make_taught_result(
+    task: str = "multiclass",
+    *,
+    share: float = 0.7,
+    network: float = 0.52,
+    teacher: float = 0.5,
+    without: float = 0.6,
+    **changes: Any,
+) -> dict[str, Any]:
+    """Return a result.json of a run with a teacher, with these values of every metric on tests."""
+    result = make_result(task)
+
+    def make_scores(value: float) -> dict[str, Any]:
+        scores = deepcopy(result["scores"]["network"])
+        for score in scores["metrics"].values():
+            score |= {"value": value, "low": value - 0.05, "high": value + 0.05}
+        return scores
+
+    result["scores"]["network"] = make_scores(network)
+    result["scores"]["teacher"] = make_scores(teacher)
+    if share:
+        result["scores"]["network without teacher"] = make_scores(without)
+    result["teacher"] = {
+        "models": [
+            {"name": "trees", "share": 0.66, "out_of_fold_loss": 0.512},
+            {"name": "network", "share": 0.34, "out_of_fold_loss": 0.534},
+        ],
+        "share": share,
+        "uses_unlabelled": False,
+        "score": 0.2,
+        "score_without": 0.25 if share else 0.2,
+    }
+    best = result["candidates"][0]
+    other = {"teacher_share": 0.0 if share else 0.7, "score": 0.25}
+    result["candidates"][:1] = [best | {"teacher_share": share}, best | other]
+    return deepcopy(result | changes)

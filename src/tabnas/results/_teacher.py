@@ -51,7 +51,7 @@ class TeacherDistance:
         "none": the teacher is not clearly better than the network without it. Otherwise the network
         is "worse" than without it, has covered "part" of the distance, or is "beyond" the teacher.
         """
-        if not self.without - self.teacher >= MIN_DISTANCE * abs(self.without):
+        if not self.without - self.teacher > MIN_DISTANCE * abs(self.without):
             return "none"
         if self.network > self.without:
             return "worse"

@@ -172,7 +172,7 @@ def _score_table(result: RunResult, teacher: TeacherSummary) -> Table:
     ]
     where = capitalize_first(result.chosen_by)
     return Table(
-        title="With and without teacher",
+        title="Network and teacher in numbers",
         headings=[capitalize_first(metric_label(result.metric)), where, "Test rows"],
         rows=rows,
     )
