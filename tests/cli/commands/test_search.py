@@ -292,7 +292,11 @@ def test_a_dry_run_writes_and_trains_nothing(
         facts = json.loads(captured.out)
         assert facts["rows"] == {"training": 36, "validation": 12, "test": 12}
         assert 0 < facts["feasible"] < facts["architectures"]
-        assert set(facts["seconds"]) == {"search", "candidates", "comparison"}
+        assert set(facts["seconds"]) == {"search", "teacher", "candidates", "comparison"}
+        teacher = facts["teacher"]
+        assert teacher["folds"] == 5
+        assert teacher["fits"] == 15 * len(teacher["models"])  # one for each fold and pair of folds
+        assert teacher["seconds"] == facts["seconds"]["teacher"] > 0
         embeddings = facts["numeric_embeddings"]
         assert embeddings["dimensions"][:3] == [0, 1, 2]
         assert 0 < 3 * embeddings["columns"] <= embeddings["knots"]
@@ -300,11 +304,23 @@ def test_a_dry_run_writes_and_trains_nothing(
         assert "36 training, 12 validation, 12 test" in captured.out
         assert "3 numeric, 1 categorical, 1 datetime" in captured.out
         assert "to compare with boosted trees" in captured.out
+        assert re.search(r"teacher +[a-z ]+, \d+ fits in 5 folds, about [\d.]+ s", captured.out)
         assert re.search(
             r"input +dimensions 0, 1, 2, [48, ]+ of \d+ numeric columns  \(\d+ knots\)",
             captured.out,
         )
         assert max(map(len, captured.out.splitlines())) <= 80
+
+
+def test_a_dry_run_without_a_teacher(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_csv(here / "good.csv", make_columns())
+    dry = ["search", "good.csv", *KIND, *LIMIT, "--teacher", "none", "--dry-run"]
+    assert run(dry) == 0
+    assert re.search(r"teacher +none", capsys.readouterr().out)
+    assert run([*dry, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["teacher"] is None
+    assert facts["seconds"]["teacher"] == 0
 
 
 @pytest.mark.parametrize(

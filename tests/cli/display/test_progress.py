@@ -21,6 +21,7 @@ SNAPSHOT = Snapshot(
 )
 COURSE = (
     Progress("search", 0.5, SNAPSHOT, epoch=12.0, rows_per_second=1_234_567.0),
+    Progress("teacher", 0.5, note="boosted trees 14 of 15"),
     Progress("candidates", 0.5, note="[bold]64-64"),
     Progress("comparison", 0.5, note="boosted trees"),
 )
@@ -44,7 +45,7 @@ def test_bars_fit_80_columns() -> None:
     said = shown(terminal=True)
     for words in (
         "reading", "epoch 12, 1,234,567 rows/s", "quality 0.700", "P(V) 0.25", "entropy 3.1",
-        "most likely 512-512-512", "[bold]64-64", "boosted trees",
+        "most likely 512-512-512", "[bold]64-64", "boosted trees 14 of 15", "boosted trees",
     ):  # fmt: skip
         assert words in said
     plain_lines = said.replace("\x1b[2K", "").replace("\x1b[1A", "").splitlines()
@@ -57,7 +58,7 @@ def test_bars_are_removed_at_the_end() -> None:
 
 def test_without_a_terminal_a_line_per_phase_is_printed() -> None:
     assert shown(terminal=False).splitlines() == [
-        "tabnas: search", "tabnas: candidates", "tabnas: comparison"
+        "tabnas: search", "tabnas: teacher", "tabnas: candidates", "tabnas: comparison"
     ]  # fmt: skip
 
 

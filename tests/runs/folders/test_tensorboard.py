@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tabnas.cli._main import USAGE_ERROR, run
-from tabnas.results import Snapshot
+from tabnas.results import Snapshot, decode_result
 from tabnas.runs import (
     EventLog,
     LabelledTable,
@@ -22,6 +22,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.folders._tensorboard import POINTS, TENSORBOARD
+from tests.report.conftest import make_result, make_taught_result
 from tests.runs.helpers import ForkServer, make_table, write_table
 
 pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
@@ -95,6 +96,27 @@ def test_progress_is_passed_on_and_its_events_can_be_read(
             layer, [-1.0, *histogram.bucket_limit], histogram.bucket_limit, strict=False
         ):
             assert low < width < high
+
+
+@pytest.mark.slow
+def test_candidates_say_what_they_learned_from(planned_run: PlannedRun, tmp_path: Path) -> None:
+    with EventLog(tmp_path, planned_run, lambda progress: None) as log:
+        log.finish(decode_result(make_taught_result()))
+    log = read_events(tmp_path)
+    shares = read_scalars(log, "candidates/teacher_share")
+    assert shares == pytest.approx({1: 0.7, 2: 0.0, 3: 0.0, 4: 0.0})
+    table = log.Tensors("result")[0].tensor_proto.string_val[0].decode()
+    assert "| candidate 1 | 16-8, 70 % teacher: 0.2 |" in table
+    assert "| candidate 2 | 16-8, labels alone: 0.25 |" in table
+    assert "| teacher | trees 66 %, network 34 %; covers 80 % of the distance to it |" in table
+    assert "| network without teacher: log_loss | 0.6 (0.55 to 0.65) |" in table
+
+
+@pytest.mark.slow
+def test_a_run_without_a_teacher_has_no_share(planned_run: PlannedRun, tmp_path: Path) -> None:
+    with EventLog(tmp_path, planned_run, lambda progress: None) as log:
+        log.finish(decode_result(make_result()))
+    assert "candidates/teacher_share" not in read_events(tmp_path).Tags()["scalars"]
 
 
 @pytest.mark.slow

@@ -1,0 +1,71 @@
+"""The summary of a run with a teacher fits 80 columns, and says what the teacher is worth."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tabnas.cli.display._run_summary import print_run
+from tabnas.cli.display._tradeoff_summary import print_tradeoff
+from tabnas.results import decode_result, decode_tradeoff
+from tests.report.conftest import make_result, make_taught_result, make_tradeoff
+
+
+def show_run(result: dict[str, Any]) -> str:
+    stream = io.StringIO()
+    print_run(Console(file=stream, width=80), decode_result(result), "runs/x")
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("factor", [1.0, 1e5, 1e-4])
+def test_five_models_fit_80_columns(task: str, factor: float) -> None:
+    result = make_taught_result(task)
+    for scores in result["scores"].values():
+        for score in scores["metrics"].values():
+            score |= {name: factor * score[name] for name in ("value", "low", "high")}
+    text = show_run(result)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    assert "on 90 test rows, with 95 % intervals of the network" in text
+    assert text.count(" (") >= len(result["scores"]["network"]["metrics"])
+
+
+def test_the_network_has_intervals_and_the_others_have_values() -> None:
+    lines = [" ".join(line.split()) for line in show_run(make_taught_result()).splitlines()]
+    assert "log_loss 0.520 (0.470-0.570) 0.300 0.820 0.500 0.600" in lines
+    assert "network trivial trees teacher teacher" in lines
+
+
+def test_three_models_have_intervals() -> None:
+    text = show_run(make_result())
+    assert "with 95 % intervals\n" in text
+    assert "0.300 (0.250-0.340)" in text
+    assert "teacher" not in text
+
+
+def test_a_line_is_about_the_teacher() -> None:
+    text = show_run(make_taught_result())
+    assert "trees 66 %, network 34 %; covers 80 % of the distance to it" in text
+    text = show_run(make_taught_result(share=0.0))
+    assert "trees 66 %, network 34 %; labels alone were better" in text
+
+
+def test_candidates_of_one_architecture_differ_by_what_they_learned_from() -> None:
+    lines = [" ".join(line.split()) for line in show_run(make_taught_result()).splitlines()]
+    assert "16-8 70 % teacher 0.2000 480" in lines
+    assert "16-8 labels alone 0.2500 480" in lines
+
+
+def test_a_tradeoff_has_one_teacher() -> None:
+    tradeoff = make_tradeoff(teacher=make_taught_result()["teacher"]["models"])
+    tradeoff["models"][2]["teacher_share"] = 0.7
+    stream = io.StringIO()
+    print_tradeoff(Console(file=stream, width=80), decode_tradeoff(tradeoff), "runs/x")
+    text = " ".join(stream.getvalue().split())
+    assert (
+        "teacher: trees 66 %, network 34 %, for all limits; 1 of 3 networks learned from it" in text
+    )
