@@ -25,13 +25,13 @@ from tabnas.data import EncodedTable
 from tabnas.model import primary_loss
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._train_candidates import TEACHER_SHARES, run_training
 from tabnas.runs.candidates._training import Trial, make_candidate_training
 from tabnas.runs.evaluation._scores import load_network
 from tabnas.runs.evaluation._teacher_scores import _decode_answers
 from tabnas.runs.search._search_step import search_step
-from tabnas.runs.teacher._answers import LABELS_ONLY, Lesson
-from tabnas.runs.teacher._teacher_step import teacher_step
 
 ORDER = ("california_housing", "letter", "higgs", "adult", "sleep", "connect4")
 MAX_ROWS = 40_000

@@ -10,9 +10,9 @@ import pytest
 from tabnas.model import apply_temperature
 from tabnas.nets import TrainingRows
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._final_training import FinalModel, make_final_trainer, train_final_model
 from tabnas.runs.candidates._training import Candidate
-from tabnas.runs.teacher._answers import LABELS_ONLY
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
 

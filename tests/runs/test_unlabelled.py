@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tabnas.runs import _teacher_step as step
 
 from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
@@ -19,9 +20,8 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
+from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs.candidates._train_candidates import list_lessons
-from tabnas.runs.teacher import _teacher_step as step
-from tabnas.runs.teacher._answers import LABELS_ONLY, Lesson
 from tests.runs.helpers import LIMITS, SHORT, StopsAt, collect_bits, make_table
 
 N = 90

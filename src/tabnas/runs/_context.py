@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tabnas.model import Metric
 from tabnas.results import TeacherModel
+from tabnas.runs._answers import Answers
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.teacher._answers import Answers
 from tabnas.settings import RunSettings
 from tabnas.teachers import EstimatorTeacher
 

@@ -28,6 +28,7 @@ from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepCheckpoint
@@ -46,7 +47,6 @@ from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult, search_step
-from tabnas.runs.teacher._teacher_step import teacher_step
 from tabnas.settings import RunSettings
 from tabnas.stores import Store
 from tabnas.teachers import EstimatorTeacher

@@ -23,6 +23,7 @@ from tabnas.runs._pipeline import (
     train_and_evaluate,
 )
 from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
+from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import train_candidates
 from tabnas.runs.candidates._training import Candidate
@@ -48,7 +49,6 @@ from tabnas.runs.search._search_step import (
     save_when_infeasible,
 )
 from tabnas.runs.search._snapshots import SnapshotRecorder
-from tabnas.runs.teacher._teacher_step import teacher_step
 from tabnas.search import FrozenSearch
 from tabnas.settings import RunSettings
 from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space

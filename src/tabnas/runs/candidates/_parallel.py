@@ -8,6 +8,7 @@ from functools import partial
 
 from tabnas.jobs import JobConfig, run_jobs
 from tabnas.model import get_metric
+from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.candidates._train_candidates import (
@@ -24,7 +25,6 @@ from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepCheckpoin
 from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult
-from tabnas.runs.teacher._answers import Answers
 
 Job = tuple[int, int, Trial]
 """The index of a limit, the index of a candidate of that limit, and what it is."""

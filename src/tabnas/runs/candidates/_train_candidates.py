@@ -12,6 +12,7 @@ from tabnas.decoding import Count, PositiveFloat, Probability, decode
 from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
 from tabnas.results import describe_lesson
+from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import ProgressCallback, make_fraction_callback
 from tabnas.runs.candidates._training import (
@@ -24,7 +25,6 @@ from tabnas.runs.candidates._training import (
 )
 from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._plan import Plan
-from tabnas.runs.teacher._answers import LABELS_ONLY, Lesson
 from tabnas.space import Architecture
 
 TEACHER_SHARES = (0.7, 0.4)

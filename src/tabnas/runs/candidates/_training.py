@@ -23,12 +23,12 @@ from tabnas.nets import (
     TrainingRows,
     TrainingSettings,
 )
+from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.runs._progress import make_training_callback
 from tabnas.runs.plan._plan import TrainingPlan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.teacher._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.space import Architecture
 from tabnas.states import read_counts, read_floats, subtree
 from tabnas.types import FloatArray, IntArray

@@ -10,11 +10,11 @@ from tabnas.data import NumberTarget
 from tabnas.model import Scores, apply_temperature
 from tabnas.nets import Loss, NonFiniteLossError
 from tabnas.results import TEACHER, WITHOUT_TEACHER, TeacherSummary
+from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import final_rows, make_final_trainer
 from tabnas.runs.candidates._training import Candidate, Weights
 from tabnas.runs.evaluation._scores import add_score, load_network
-from tabnas.runs.teacher._answers import LABELS_ONLY
 from tabnas.types import FloatArray
 
 

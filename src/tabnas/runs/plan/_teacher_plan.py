@@ -110,9 +110,7 @@ def plan_teacher(
         if none.fits * fit_seconds["trees"] > MAX_TREES_RATIO * trainings * student:
             teachers = tuple(name for name in teachers if name != "trees")
     more = 0 if data.unlabelled is None else len(data.unlabelled)
-    return replace(
-        none, teachers=teachers, fit_seconds=fit_seconds, rows_ratio=1.0 + more / rows
-    )
+    return replace(none, teachers=teachers, fit_seconds=fit_seconds, rows_ratio=1.0 + more / rows)
 
 
 def name_own_teacher(

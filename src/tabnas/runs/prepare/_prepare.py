@@ -103,7 +103,7 @@ def prepare_table(
     data = data.drop_zero_weights()
     if settings.decimal is not None:
         data = replace(data, features=set_decimal_mark(data.features, settings.decimal))
-    if data.unlabelled is not None and settings.teacher == "none":
+    if data.unlabelled is not None and settings.teacher in ("none", "own"):
         raise TabNASError(
             "rows of another table without a target must have a teacher, which answers them, but "
             "the teacher is none; choose another, or leave these rows out"

@@ -11,8 +11,8 @@ import pytest
 from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.prepare._folds import assign_development_folds
-from tabnas.runs.teacher._teacher_step import teacher_step
 from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher
 from tests.runs.helpers import make_table
 

@@ -12,13 +12,13 @@ from tabnas.data import ClassTarget, EncodedTable
 from tabnas.decoding import decode
 from tabnas.nets import NonFiniteLossError
 from tabnas.results import TeacherModel
+from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._teacher_plan import TeacherPlan, teacher_task
 from tabnas.runs.prepare._folds import assign_development_folds, assign_training_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.teacher._answers import Answers
 from tabnas.states import read_floats
 from tabnas.teachers import (
     NO_FOLD,
