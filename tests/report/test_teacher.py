@@ -176,6 +176,14 @@ def test_candidates_say_what_they_learned_from() -> None:
     assert "Learned from" not in plain
 
 
+def test_estimates_count_every_architecture_once() -> None:
+    text = check_page(make_report(make_taught_result())).text
+    assert "Of 3 pairs of candidates, 3 are in the same order" in text
+    assert "Of an architecture that was trained several times, the best counts." in text
+    assert "Left out:" not in text
+    assert "several times, the best counts" not in check_page(make_report(make_result())).text
+
+
 def test_the_scores_have_short_names_and_an_order() -> None:
     (section,) = (s for s in build_sections(decode_taught(), ()) if s.key == "found")
     figure = next(figure for figure in section.figures if figure.key == "scores")

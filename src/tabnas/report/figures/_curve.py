@@ -132,16 +132,22 @@ class _Curve:
     def draw_references(self) -> None:
         """Draw a line for each reference score, or an arrow to where it lies."""
         low, high = self.y.low, self.y.high
-        for name, score in list(self.result.reference_scores.items())[:MAX_REFERENCES]:
-            if not isfinite(score.value):
-                continue
-            text = f"{truncate(name, MAX_NAME_WIDTH)} {format_value(self.result, score.value)}"
-            width = LETTER_WIDTH * text_width(text)
+        references = [
+            (name, score)
+            for name, score in list(self.result.reference_scores.items())[:MAX_REFERENCES]
+            if isfinite(score.value)
+        ]
+        for _, score in references:
             if self.y.contains(score.value):
                 y = self.y(score.value)
                 self.drawing.line(LEFT, y, RIGHT, y, "guide")
                 self.placer.reserve_line([(LEFT, y), (RIGHT, y)])
-                levels = (y - 9, y + 9)
+        for name, score in references:
+            text = f"{truncate(name, MAX_NAME_WIDTH)} {format_value(self.result, score.value)}"
+            width = LETTER_WIDTH * text_width(text)
+            if self.y.contains(score.value):
+                y = self.y(score.value)
+                levels: tuple[float, ...] = (y - 9, y + 9, y + 26, y - 26)
             else:
                 is_above = score.value > high
                 text = f"{'▴' if is_above else '▾'} {text}"
@@ -149,7 +155,10 @@ class _Curve:
                 levels = (TOP + 6, TOP + 20) if is_above else (BOTTOM - 10, BOTTOM - 24)
             is_good = (score.value > (low + high) / 2) == self.result.greater_is_better
             sides = (LEFT + 4, RIGHT - width) if is_good else (RIGHT - width, LEFT + 4)
-            box = self.placer.place(text_box(text, s, level) for s in sides for level in levels)
+            middle = (LEFT + RIGHT - width) / 2  # for want of a better place
+            box = self.placer.place(
+                text_box(text, left, level) for left in (*sides, middle) for level in levels
+            )
             if box is not None:
                 self.drawing.text(box.left, box.bottom - 3, text, "tick")
 

@@ -21,8 +21,11 @@ MAX_COMPARED = 1_000
 def draw_one_shot_calibration(result: RunResult) -> Figure:
     """Draw the one-shot loss of each candidate against its score when trained stand-alone."""
     title = "Estimates of the search against the truth"
+    estimates = [nan if c.one_shot_loss is None else c.one_shot_loss for c in result.candidates]
+    first = _list_first(result)
     points = [
-        (nan if c.one_shot_loss is None else c.one_shot_loss, c.score) for c in result.candidates
+        (estimate if k in first else nan, candidate.score)
+        for k, (estimate, candidate) in enumerate(zip(estimates, result.candidates, strict=True))
     ]
     finite = [point for point in points if all(map(isfinite, point))]
     if len(finite) < MIN_CANDIDATES:
@@ -44,13 +47,21 @@ def draw_one_shot_calibration(result: RunResult) -> Figure:
         f"Of {pairs} of candidates, {agreeing:,} {'is' if agreeing == 1 else 'are'} in the same "
         "order in both. That is why candidates are trained stand-alone before one is chosen.",
     ]
-    n_hidden = len(points) - len(finite)
+    if len(first) < len(points):
+        paragraphs.append("Of an architecture that was trained several times, the best counts.")
+    n_hidden = len(first) - len(finite)
     if n_hidden:
         candidates = format_count(n_hidden, "candidate")
         paragraphs.append(f"Left out: {candidates} without a finite estimate or result.")
     if x.logarithmic or y.logarithmic:
         paragraphs.append("Where values differ by orders of magnitude, the axis is logarithmic.")
     return Figure(key="estimates", title=title, paragraphs=paragraphs, drawings=[drawing])
+
+
+def _list_first(result: RunResult) -> set[int]:
+    """Return the numbers of the candidates without repeated architectures; the best are first."""
+    architectures = [candidate.architecture for candidate in result.candidates]
+    return {architectures.index(architecture) for architecture in architectures}
 
 
 def count_agreeing_pairs(points: Sequence[Point], *, greater: bool) -> tuple[int, int]:
