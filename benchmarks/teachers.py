@@ -93,7 +93,8 @@ def report(facts, rows) -> str:
         "",
         f"`{facts['command']}`, {facts['date']}. Default searches with the limits of "
         "[tables.md](tables.md), with a teacher (`auto`) and by labels alone "
-        "(`--teacher none`), on the same splits. Log loss, or RMSE, on test rows that nothing else saw; mean over seeds, "
+        "(`--teacher none`), on the same splits. Log loss, or RMSE, on test rows that nothing "
+        "else saw; mean over seeds, "
         "and the mean of the paired differences with its standard error. Boosted trees are "
         "scikit-learn's, without a limit; scikit-learn's MLP has as many parameters as the "
         "network.",

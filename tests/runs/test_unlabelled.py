@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tabnas.runs import _teacher_step as step
 
 from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
@@ -20,6 +19,7 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
+from tabnas.runs import _teacher_step as step
 from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs.candidates._train_candidates import list_lessons
 from tests.runs.helpers import LIMITS, SHORT, StopsAt, collect_bits, make_table

@@ -104,9 +104,11 @@ def prepare_table(
     if settings.decimal is not None:
         data = replace(data, features=set_decimal_mark(data.features, settings.decimal))
     if data.unlabelled is not None and settings.teacher in ("none", "own"):
+        teacher = "your own" if settings.teacher == "own" else "none"
         raise TabNASError(
-            "rows of another table without a target must have a teacher, which answers them, but "
-            "the teacher is none; choose another, or leave these rows out"
+            "rows of another table without a target must have a teacher which answers them: auto, "
+            f"trees or network, but the teacher is {teacher}; choose another, or leave these rows "
+            "out"
         )
     validation = None if validation is None else _check_same_target("validation", validation, data)
     test = None if test is None else _check_same_target("test", test, data)

@@ -32,7 +32,7 @@ def encode_unlabelled(
     """
     name, own = data.target.name, data.without_target
     left_out = note_left_out(0 if own is None else len(own), name)
-    if settings.teacher == "none":
+    if settings.teacher in ("none", "own"):
         return None, left_out
     tables = [
         set_decimal_mark(table, settings.decimal)
