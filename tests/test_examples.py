@@ -36,6 +36,12 @@ NETWORK = r"(?:d\d+-)?(?:linear|\d+(?:-\d+)*)"
 PROMISED = {
     "choose_limit": [r"at most +250 parameters .*", "<- taken", rf"of all rows: {NETWORK}, "],
     "classify": [rf"network +{NETWORK}, \d+ of 500 parameters", "colour +categorical: 3 categ"],
+    "distil": [
+        r"(LGBM|HistGradientBoosting)Classifier .* bytes  log loss 0",
+        "TabNASClassifier .* bytes  log loss 0",
+        "from: (0|40|70)%",
+        "tabnas search answers.csv --target income --teacher-column answer",
+    ],
     "feasible_set": ["856 of 8,000", "most expensive 32-144-24", "exact 0.107000", "32  0.133"],
     "larger_than_memory": ["in 3 pieces", "page +categorical", r"found .* of 2,000", "auc"],
     "own_cost": ["check_cost: kept", "exact by chain", "exact by enumeration", r"12\.4 nJ"],
@@ -48,7 +54,7 @@ PROMISED = {
     "tradeoff": [rf"{NETWORK} +\d+ of +700 param", "of 3,000 param", "curve.csv has the curve"],
 }
 """What the output of each script has, besides numbers that training decides."""
-WRITE = {"regress": "model", "tradeoff": "curve.csv"}
+WRITE = {"distil": "answers.csv", "regress": "model", "tradeoff": "curve.csv"}
 """What `--out` is for some of them; the others are run without."""
 
 

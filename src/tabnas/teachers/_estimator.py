@@ -149,9 +149,10 @@ class EstimatorTeacher:
         weight = {}
         if rows.weight is not None and self.takes_weights:
             weight = {self._weight_parameter: np.asarray(rows.weight[train], np.float64)}
+        features = self._take(rows, train)
         with self._name_errors("fit"):
             estimator.set_params(**unset)
-            estimator.fit(self._take(rows, train), y, **weight)
+            estimator.fit(features, y, **weight)
         return estimator
 
     def _match_classes(
@@ -186,8 +187,11 @@ class EstimatorTeacher:
         from sklearn.utils import _safe_indexing
 
         assert rows.row_numbers is not None
-        with self._name_errors("read X"):
-            return _safe_indexing(self.features, rows.row_numbers[numbers])
+        features = self.features
+        if not hasattr(features, "__getitem__"):  # an array by `__array__`, say
+            features = np.asarray(features)
+        with self._name_errors("read rows of X"):
+            return _safe_indexing(features, rows.row_numbers[numbers])
 
     @property
     def _weight_parameter(self) -> str:
