@@ -54,7 +54,7 @@ def row_losses(loss: Loss, answers: NDArray[Any], y: NDArray[Any]) -> FloatArray
         right = np.where(y == 1, values[:, 0], 1.0 - values[:, 0])
     else:
         right = values[np.arange(len(y)), y]
-    return np.asarray(-np.log(np.clip(right, MIN_PROBABILITY, 1.0)))
+    return np.asarray(np.log(1.0 / np.clip(right, MIN_PROBABILITY, 1.0)))
 
 
 def mean_loss(

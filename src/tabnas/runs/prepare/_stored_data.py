@@ -122,8 +122,9 @@ class StoredData(PreparedData):
         return self.stored
 
     def limit_embeddings(self, budget: Budget) -> Self:
-        limited = super().limit_embeddings(budget)
-        if limited is self:
+        # without the rows for a teacher: its answers to a sample would not do for all rows
+        limited = replace(super().limit_embeddings(budget), unlimited=None)
+        if limited.encoder is self.encoder and limited.task == self.task:
             return self
         _, vocabulary, _ = choose_embeddings(self.encoder, budget)
         max_categories = None if limited.encoder is self.encoder else vocabulary
