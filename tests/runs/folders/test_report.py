@@ -27,7 +27,9 @@ def test_a_run_finishes_even_if_its_report_cannot_be_written(tmp_path: Path) -> 
 
 
 def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) -> None:
-    settings = RunSettings(limits={"parameters": 300}, candidates=3, baselines=False)
+    settings = RunSettings(
+        limits={"parameters": 300}, candidates=3, baselines=False, teacher="none"
+    )
     plan = {"search_epochs": 2, "epochs": 2, "candidates": 3}
     run = plan_run(
         LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), settings, saved_plan=plan
