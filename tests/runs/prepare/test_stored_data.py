@@ -75,6 +75,16 @@ def test_a_run_on_a_store_beats_the_trivial_prediction(store: Store) -> None:
     assert len(finished.model.predict(Table.from_data(make_columns(20)).drop(["kind"]))) == 20
 
 
+def test_a_store_has_no_teacher(store: Store, default_trainings: None) -> None:
+    run = plan_run(store, RunSettings(limits={"parameters": 500}))
+    assert run.plan.teacher.teachers == ()
+    assert any(
+        "there was no teacher: the training rows are in a store" in n for n in run.plan.notes
+    )
+    with pytest.raises(TabNASError, match="there can be no teacher: the training rows are in a"):
+        plan_run(store, RunSettings(limits={"parameters": 500}, teacher="trees"))
+
+
 @pytest.mark.parametrize("limit", [60, 20_000])
 def test_boosted_trees_see_all_categories_of_a_store(store: Store, limit: int) -> None:
     """The limit may leave only a few of them to the network."""
