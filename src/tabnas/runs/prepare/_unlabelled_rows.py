@@ -16,7 +16,7 @@ from tabnas.types import IntArray
 
 MAX_UNLABELLED_RATIO = 1
 """Rows without a target that are used, at most, for each training row. With four, a training
-takes longer, and no gain from them was measurable (results/unlabelled.md)."""
+takes longer, and networks chosen by validation rows did not gain (results/unlabelled.md)."""
 
 PLACE = "in the rows without a target"
 """How errors about them begin."""
