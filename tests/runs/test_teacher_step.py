@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabNASError
+from tabnas.jobs import JobConfig
 from tabnas.nets import NonFiniteLossError
-from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs import (
+    LabelledTable,
+    PlannedRun,
+    RunCheckpoint,
+    RunSettings,
+    plan_run,
+    plan_tradeoff,
+)
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher
-from tests.runs.helpers import make_table
+from tests.runs.helpers import collect_bits, make_table
 
 ROWS = 150
 
@@ -142,8 +150,6 @@ def test_folds_follow_groups_and_time() -> None:
 
 
 def test_the_same_seed_gives_the_same_run_with_a_teacher() -> None:
-    from tests.runs.helpers import collect_bits
-
     first, second = (plan(teacher="network", candidates=1).execute() for _ in range(2))
     assert collect_bits(first) == collect_bits(second)
     assert first.teacher is not None
@@ -171,3 +177,48 @@ def test_a_table_of_rows_without_labels_can_be_answered() -> None:
     answers, _ = get_answers(replace(run, data=data))
     # the same rows have the same answers: the mean of all folds
     assert np.array_equal(answers.unlabelled, answers.test)
+
+
+# -- whole runs ------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_stopped_during_the_teacher_resumes_with_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = plan(teacher="network", candidates=2, refit=True)
+    expected = collect_bits(run.execute())
+    fit_predict, fits = NetworkTeacher.fit_predict, []
+
+    def stop_at_the_seventh(self, *arguments, **options):
+        fits.append(1)
+        if len(fits) == 7:
+            raise KeyboardInterrupt
+        return fit_predict(self, *arguments, **options)
+
+    monkeypatch.setattr(NetworkTeacher, "fit_predict", stop_at_the_seventh)
+    with pytest.raises(KeyboardInterrupt):
+        run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
+    resumed = run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
+    assert len(fits) == 15 + 1
+    assert collect_bits(resumed) == expected
+
+
+@pytest.mark.slow
+def test_a_tradeoff_has_one_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = LabelledTable.from_table(make_table(ROWS).drop(["value"]), "kind")
+    settings = RunSettings(
+        limits={"parameters": 800}, teacher="network", baselines=False, candidates=1
+    )
+    tradeoff = plan_tradeoff(data, settings, [200, 800])
+    fit_predict, fits = NetworkTeacher.fit_predict, []
+
+    def count(self, *arguments, **options):
+        fits.append(1)
+        return fit_predict(self, *arguments, **options)
+
+    monkeypatch.setattr(NetworkTeacher, "fit_predict", count)
+    one_by_one = tradeoff.execute()
+    assert len(fits) == 15
+    assert [finished.teacher is not None for finished in one_by_one] == [True, True]
+    in_parallel = tradeoff.execute(job_config=JobConfig(processes=2))
+    assert [collect_bits(run) for run in in_parallel] == [collect_bits(run) for run in one_by_one]
