@@ -53,7 +53,8 @@ def test_columns_keep_their_order_as_scikit_learn_has_it(
 def test_rows_without_a_target_can_be_added(birds: tuple[dict[str, Any], np.ndarray]) -> None:
     features, kinds = birds
     frame = pd.DataFrame(features)
-    classifier = TabNASClassifier(**SMALL).fit(frame[:40], kinds[:40], unlabelled=frame[40:])
+    taught = TabNASClassifier(**(SMALL | {"teacher": "network"}))
+    classifier = taught.fit(frame[:40], kinds[:40], unlabelled=frame[40:])
     assert any(candidate.uses_unlabelled for candidate in classifier.candidates_)
     note = "20 rows without a value of 'y', the target: networks may learn"
     assert any(text.startswith(note) for text in classifier.result_.notes)

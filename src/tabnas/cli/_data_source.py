@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -86,7 +87,7 @@ class DataSource:
     def _load(
         self, settings: RunSettings
     ) -> tuple[LabelledTable | Store, LabelledTable | None, LabelledTable | None]:
-        if Path(self.data).is_dir():
+        if os.path.isdir(self.data):  # pathlib raises an error if the name is too long
             return self._open_store(), None, None
         self._check_files_differ()
         with self._copy_stdin() as source:
@@ -186,7 +187,7 @@ class DataSource:
         ]
         for index, (name, file) in enumerate(named):
             for before, other in named[: 1 if name == "unlabelled" else index]:
-                if file.exists() and other.exists() and file.samefile(other):
+                if os.path.exists(file) and os.path.exists(other) and file.samefile(other):
                     if name == "unlabelled":
                         raise TabNASError(
                             f"--unlabelled must be another file than the table, got {str(file)!r} "
@@ -207,7 +208,7 @@ class DataSource:
         """Return the source for config.toml, with absolute paths of files."""
         values = {name: str(value) for name, value in vars(self).items() if value is not None}
         for name in TABLE_FIELDS:
-            if values.get(name, DASH) != DASH and Path(values[name]).exists():
+            if values.get(name, DASH) != DASH and os.path.exists(values[name]):
                 values[name] = str(Path(values[name]).resolve())
             if not is_utf8(values.get(name, "")):  # a parent folder may have other bytes
                 raise TabNASError(

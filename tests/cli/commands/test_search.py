@@ -284,7 +284,9 @@ def test_a_dry_run_writes_and_trains_nothing(
 ) -> None:
     write_csv(here / "good.csv", make_columns())
     monkeypatch.setattr("tabnas.runs.search._search_step.Search", None)
-    assert run(["search", "good.csv", *KIND, *LIMIT, "--knots", "6", "--dry-run", *form]) == 0
+    teacher = ["--teacher", "network"]
+    asked = ["search", "good.csv", *KIND, *LIMIT, "--knots", "6", *teacher, "--dry-run", *form]
+    assert run(asked) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert [path.name for path in here.iterdir()] == ["good.csv"]

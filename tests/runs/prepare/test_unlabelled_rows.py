@@ -196,7 +196,9 @@ def test_the_plan_counts_their_time() -> None:
     assert many.estimated_seconds["search"] == few.estimated_seconds["search"]
 
 
-def test_answers_that_take_too_much_memory_leave_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_take_too_much_memory_leave_them_out(
+    monkeypatch: pytest.MonkeyPatch, default_trainings: None
+) -> None:
     data = LabelledTable.from_table(make_rows(), "kind").with_unlabelled(make_rows(100, seed=1))
     prepared = prepare_data(data, SETTINGS)
     needed = _teacher_plan.ANSWER_COPIES * 4 * 400

@@ -12,7 +12,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import Optimizer, TrainingSettings
 from tabnas.runs.plan._latency import LatencyPlan, SavedLatency
-from tabnas.runs.plan._teacher_plan import TeacherPlan
+from tabnas.runs.plan._teacher_plan import TeacherName, TeacherPlan
 from tabnas.search import SearchSettings
 from tabnas.space import COSTS, Cost
 
@@ -42,7 +42,7 @@ class SavedPlan:
     epochs: Annotated[int, Bounds(ge=1, le=MAX_EPOCHS)]
     candidates: Annotated[int, Bounds(ge=1)]
     limit_share: Annotated[float, Bounds(gt=0, le=1)] = 1.0
-    left_out_teachers: tuple[str, ...] = ()  # for lack of time
+    left_out_teachers: tuple[TeacherName, ...] = ()  # for lack of time
     latency: SavedLatency | None = None
     latencies: tuple[SavedLatency, ...] = ()  # of a trade-off, by embeddings
 

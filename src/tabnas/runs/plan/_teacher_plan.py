@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Literal
 
 from tabnas.errors import TabNASError
 from tabnas.model import MAX_TREE_ROWS, network_task
@@ -15,7 +16,9 @@ from tabnas.settings import RunSettings
 from tabnas.space import Budget
 from tabnas.teachers import EstimatorTeacher, max_iterations, network_architecture, network_settings
 
-AUTO_TEACHERS: tuple[str, ...] = ("trees", "network")
+TeacherName = Literal["trees", "network"]
+"""A teacher of `--teacher auto`."""
+AUTO_TEACHERS: tuple[TeacherName, ...] = ("trees", "network")
 """The teachers of `--teacher auto`."""
 FOLDS, LARGE_FOLDS = 5, 3
 LARGE_ROWS = 100_000
@@ -102,7 +105,7 @@ def plan_teacher(
         "trees": _trees_seconds(data, rows),
         "network": _network_seconds(data, rows),
     }
-    teachers = AUTO_TEACHERS
+    teachers: tuple[str, ...] = AUTO_TEACHERS
     if settings.teacher != "auto":
         teachers = (settings.teacher,)
     else:
