@@ -30,8 +30,8 @@ ANSWER_COPIES = 3  # of two teachers, and their blend
 # What a fit takes, by rule and not measured, so that the same seed gives the same teachers.
 ITERATIONS = 100  # of boosting, before early stopping ends it
 EPOCHS = 12  # of the network, likewise
-SECONDS_PER_WEIGHT, SECONDS_PER_ROW = 2.5e-10, 1e-6  # of a training step, for each of its rows
-MAX_TREES_RATIO = 2.0
+SECONDS_PER_WEIGHT, SECONDS_PER_ROW = 8e-11, 2e-7  # of a training step, for each of its rows
+MAX_TREES_RATIO = 3.0
 """Trees are left out by default if they take this many times as long as search and candidates."""
 
 
