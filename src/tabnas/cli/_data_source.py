@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -87,7 +86,7 @@ class DataSource:
     def _load(
         self, settings: RunSettings
     ) -> tuple[LabelledTable | Store, LabelledTable | None, LabelledTable | None]:
-        if os.path.isdir(self.data):  # pathlib raises an error if the name is too long
+        if Path(self.data).is_dir():
             return self._open_store(), None, None
         self._check_files_differ()
         with self._copy_stdin() as source:
@@ -187,7 +186,7 @@ class DataSource:
         ]
         for index, (name, file) in enumerate(named):
             for before, other in named[: 1 if name == "unlabelled" else index]:
-                if os.path.exists(file) and os.path.exists(other) and file.samefile(other):
+                if file.exists() and other.exists() and file.samefile(other):
                     if name == "unlabelled":
                         raise TabNASError(
                             f"--unlabelled must be another file than the table, got {str(file)!r} "
@@ -208,7 +207,7 @@ class DataSource:
         """Return the source for config.toml, with absolute paths of files."""
         values = {name: str(value) for name, value in vars(self).items() if value is not None}
         for name in TABLE_FIELDS:
-            if values.get(name, DASH) != DASH and os.path.exists(values[name]):
+            if values.get(name, DASH) != DASH and Path(values[name]).exists():
                 values[name] = str(Path(values[name]).resolve())
             if not is_utf8(values.get(name, "")):  # a parent folder may have other bytes
                 raise TabNASError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -82,7 +81,7 @@ def load_table(
             "and name the file"
         )
     path = Path(source)
-    if os.path.exists(path) or path.suffix:  # pathlib raises an error if the name is too long
+    if path.exists() or path.suffix:
         if target is None:
             raise TabNASError(
                 f"a file must come with --target NAME, the column to predict{_list_columns(path)}"
@@ -121,7 +120,7 @@ def is_local(source: str) -> bool:
     """Return whether a table can be loaded without a download."""
     from tabnas.data import list_datasets
 
-    if os.path.isfile(source):
+    if Path(source).is_file():
         return True
     try:
         names = [listing.name for listing in list_datasets() if listing.source in LOCAL_SOURCES]

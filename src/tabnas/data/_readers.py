@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -58,7 +57,7 @@ def read_table(
 
 def check_table_file(path: Path) -> str:
     """Return the ending of a file without .gz; raise an error if it is not a table."""
-    if not os.path.exists(path):  # pathlib raises an error if the name is too long
+    if not path.exists():
         raise TabNASError(f"there is no file {str(path)!r}{_suggest_files(path)}")
     if path.is_dir():
         raise TabNASError(f"{str(path)!r} is a folder, not a file; name a file in it")
