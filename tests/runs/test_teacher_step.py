@@ -110,7 +110,7 @@ def test_a_resumed_step_does_not_repeat_fits(
     expected, _ = get_answers(run)
     fit_predict, fits = BoostedTreesTeacher.fit_predict, []
 
-    def stop_at_the_third(self, rows, train, answered, *, seed, on_step=lambda: None):
+    def stop_at_the_third(self, rows, train, answered, *, seed):
         fits.append(len(train))
         if len(fits) == 3:
             raise KeyboardInterrupt

@@ -15,7 +15,6 @@ from tabnas.data import ClassTarget, NumberTarget, Target
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 from tabnas.teachers._rows import TeacherRows
-from tabnas.teachers._teacher import StepCallback
 from tabnas.types import FloatArray, IntArray
 
 MAX_SUM_ERROR = 1e-3  # of the probabilities of a row
@@ -110,7 +109,6 @@ class EstimatorTeacher:
         answered: IntArray,
         *,
         seed: int,
-        on_step: StepCallback = lambda: None,
     ) -> NDArray[np.float32]:
         """Fit a clone on the rows `train` and answer the rows `answered`; see `Teacher`.
 

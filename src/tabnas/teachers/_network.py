@@ -21,7 +21,6 @@ from tabnas.nets import (
 )
 from tabnas.space import Architecture
 from tabnas.teachers._rows import TeacherRows
-from tabnas.teachers._teacher import StepCallback
 from tabnas.types import IntArray
 
 # Chosen by the losses of answers out of fold, and by time (results/teachers.md).
@@ -50,7 +49,6 @@ class NetworkTeacher:
         answered: IntArray,
         *,
         seed: int,
-        on_step: StepCallback = lambda: None,
     ) -> NDArray[np.float32]:
         """Fit the rows `train` and answer the rows `answered`; see `Teacher`.
 
@@ -64,7 +62,7 @@ class NetworkTeacher:
         )
         settings = network_settings(len(fitted), seed)
         validation = rows.examples(stopping, with_target=True)
-        Trainer(net, architecture, examples, settings, validation).run(on_step=on_step)
+        Trainer(net, architecture, examples, settings, validation).run()
         answers = np.empty((len(answered), rows.task.outputs), np.float32)
         for start in range(0, len(answered), CHUNK_ROWS):
             part = slice(start, start + CHUNK_ROWS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -10,8 +9,6 @@ from numpy.typing import NDArray
 
 from tabnas.teachers._rows import TeacherRows
 from tabnas.types import IntArray
-
-StepCallback = Callable[[], None]
 
 
 class Teacher(Protocol):
@@ -28,11 +25,9 @@ class Teacher(Protocol):
         answered: IntArray,
         *,
         seed: int,
-        on_step: StepCallback = lambda: None,
     ) -> NDArray[np.float32]:
         """Fit the rows `train` and return answers to the rows `answered`, [rows, outputs].
 
         Answers are probabilities (of the second class, if there are two), or values as scaled for
-        training: what a network of the task would be trained towards. `on_step` is called often
-        during a long fit; it may raise.
+        training: what a network of the task would be trained towards.
         """

@@ -11,7 +11,6 @@ from tabnas.data import ClassTarget, EncodedTable
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, fit_boosted_trees
 from tabnas.nets import Loss
 from tabnas.teachers._rows import TeacherRows
-from tabnas.teachers._teacher import StepCallback
 from tabnas.types import IntArray
 
 MAX_ITERATIONS = 150
@@ -43,7 +42,6 @@ class BoostedTreesTeacher:
         answered: IntArray,
         *,
         seed: int,
-        on_step: StepCallback = lambda: None,
     ) -> NDArray[np.float32]:
         """Fit the rows `train` and answer the rows `answered`; see `Teacher`."""
         inputs = TreeInputs(rows.encoder)
