@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tabnas.cli._main import run
 from tests.code_blocks import run_block
-from tests.conftest import BRIEF, patch_plan_constants
+from tests.conftest import BRIEF, USUAL, patch_plan_constants
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def test_the_page_works_from_top_to_bottom(
     monkeypatch.chdir(tmp_path)
     # how a run goes is asked here, not how well: brief ones, beside a handful of trees
     monkeypatch.setitem(HistGradientBoostingClassifier.__init__.__kwdefaults__, "max_iter", 3)
-    with patch_plan_constants(BRIEF):
+    with patch_plan_constants(BRIEF | {"AUTO_TEACHERS": USUAL["AUTO_TEACHERS"]}):
         for language, block in BLOCKS:
             if language == "python":
                 run_block(block, capsys)

@@ -28,7 +28,12 @@ torch = pytest.importorskip("torch")
 LOST = 3
 TIMEOUT = 300.0  # seconds; usually a few are enough
 SETTINGS = RunSettings(
-    limits={"parameters": 800}, engine="torch", workers=2, baselines=False, candidates=1
+    limits={"parameters": 800},
+    engine="torch",
+    workers=2,
+    baselines=False,
+    candidates=1,
+    teacher="none",
 )
 PLAN = {"search_epochs": 10, "epochs": 1, "candidates": 1}
 

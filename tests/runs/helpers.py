@@ -83,6 +83,7 @@ LIMITS = {"parameters": 800}
 def plan_short_run(rows: int, **options: object):
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "refit": True}
+    settings["teacher"] = "none"
     return plan_run(data, RunSettings(**(settings | options)), saved_plan=SHORT)
 
 

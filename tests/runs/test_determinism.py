@@ -26,7 +26,7 @@ from tabnas.runs import LabelledTable, RunSettings, prepare_data, run_in_folder
 from tabnas.search import Evaluation, History, Search, SearchSettings, fit_additive_model
 from tests.runs.helpers import make_started_run, make_table, write_table
 
-SETTINGS = RunSettings(limits={"parameters": 800}, seed=5)
+SETTINGS = RunSettings(limits={"parameters": 800}, seed=5, teacher="network")
 SHORT = {"search_epochs": 3, "epochs": 3, "candidates": 2}
 
 

@@ -124,7 +124,7 @@ def stop_at_step(step: int) -> Callable[[RunCheckpoint], None]:
 def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a stopped run, next to that of an uninterrupted one."""
     table = write_table(tmp_path / "table.parquet", 300)
-    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
+    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False, teacher="none")
     for name in ("uninterrupted", "stopped"):
         make_started_run(tmp_path / name, table, settings, SHORT)
     assert cli.run(["resume", str(tmp_path / "uninterrupted"), "--quiet"]) == 0
@@ -147,7 +147,7 @@ def test_a_refused_resume_leaves_the_folder_as_it_was(
 ) -> None:
     table = read_table(stopped.parent / "table.parquet")
     data = LabelledTable.from_table(table.take(np.arange(rows)), "kind")
-    settings = {"limits": LIMITS, "candidates": 2, "baselines": False}
+    settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "teacher": "none"}
     before = (stopped / "config.toml").read_bytes()
     with pytest.raises(TabNASError, match=rf"only as it began, but {message}"):
         run_in_folder(stopped, data, RunSettings(**(settings | changes)))
@@ -160,7 +160,7 @@ def test_python_and_the_command_line_resume_each_others_runs(
     stopped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = LabelledTable.from_table(read_table(stopped.parent / "table.parquet"), "kind")
-    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False)
+    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False, teacher="none")
     before = (stopped / "config.toml").read_bytes()
     with monkeypatch.context() as patched:
         patched.setattr(RunCheckpoint, "save_if_due", stop_at_step(50))
@@ -217,7 +217,7 @@ def test_a_run_whose_file_vanishes_can_be_resumed_once_it_is_back(
     path = tmp_path / f"table.{kind}"
     table = make_table(300).drop(["value"]).arrow
     (parquet.write_table if kind == "parquet" else csv.write_csv)(table, path)
-    settings = {"limits": LIMITS, "baselines": False}
+    settings = {"limits": LIMITS, "baselines": False, "teacher": "none"}
     config = {"data": {"data": str(path), "target": "kind"}, "settings": settings, "plan": SHORT}
     for name in ("uninterrupted", "stopped"):
         (tmp_path / name).mkdir()
@@ -388,7 +388,13 @@ def test_killed_and_resumed_runs_end_with_the_same_bits(
 ) -> None:
     """The process is killed soon after a checkpoint, also while it writes the next one."""
     table = write_table(tmp_path / "t.parquet", 3_900)
-    settings = RunSettings(limits=LIMITS, baselines=False, seed=3, numeric_dimensions=dimensions)
+    settings = RunSettings(
+        limits=LIMITS,
+        baselines=False,
+        seed=3,
+        numeric_dimensions=dimensions,
+        teacher="none",
+    )
     plan = {"search_epochs": 8, "epochs": 16, "candidates": 2}
     uninterrupted, killed = (
         make_started_run(tmp_path / name, table, settings, plan)

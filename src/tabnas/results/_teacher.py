@@ -8,8 +8,10 @@ from typing import Literal
 from tabnas.decoding import Probability
 from tabnas.results._fields import Name, Real
 
-TEACHER, WITHOUT_TEACHER = "teacher", "network without teacher"
-"""The names of the scores of a teacher, and of the network by labels alone."""
+TEACHER = "teacher"
+"""The name of the teacher's scores."""
+WITHOUT_TEACHER = "network without teacher"
+"""The name of the scores of the same network, trained by labels alone."""
 MIN_DISTANCE = 0.005
 """A teacher must be better by this share of the loss for a percentage of it to mean anything."""
 

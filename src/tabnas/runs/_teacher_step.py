@@ -191,9 +191,8 @@ def _run_fit(
 def _make_teacher(name: str, run: RunContext) -> Teacher:
     if run.own_teacher is not None:
         return run.own_teacher
-    # several processes would wait for each other in the middle of a fit
-    engine = run.plan.engine if run.ranks.size == 1 else "compiled"
-    return BoostedTreesTeacher() if name == "trees" else NetworkTeacher(engine)
+    # by the compiled engine, so that one process and several have the same teacher
+    return BoostedTreesTeacher() if name == "trees" else NetworkTeacher()
 
 
 def _step_name(teacher: str, fit: Fit) -> str:

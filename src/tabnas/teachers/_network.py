@@ -39,7 +39,6 @@ CHUNK_ROWS = 1 << 16  # rows answered at a time
 class NetworkTeacher:
     """A network with numeric embeddings, trained with early stopping and averaged weights."""
 
-    engine: str = "compiled"
     name: str = "wide network"
 
     def fit_predict(
@@ -57,9 +56,7 @@ class NetworkTeacher:
         fitted, stopping = rows.split_for_stopping(train, seed)
         examples = rows.examples(fitted, with_target=True)
         architecture = network_architecture(rows.task)
-        net = SuperNet.standalone(
-            architecture, rows.task, optimizer=OPTIMIZER, seed=seed, engine=self.engine
-        )
+        net = SuperNet.standalone(architecture, rows.task, optimizer=OPTIMIZER, seed=seed)
         settings = network_settings(len(fitted), seed)
         validation = rows.examples(stopping, with_target=True)
         Trainer(net, architecture, examples, settings, validation).run()

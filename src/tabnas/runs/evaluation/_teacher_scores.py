@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -76,7 +77,9 @@ def _decode_answers(run: RunContext) -> FloatArray:
 
 def _train(run: RunContext, candidate: Candidate) -> Weights | None:
     """Return the weights of a cross-validated candidate, trained on the rows of all folds."""
-    trainer = make_final_trainer(candidate, final_rows(run, candidate), run.plan)
+    # of several processes, only the first evaluates
+    plan = run.plan if run.ranks.size == 1 else replace(run.plan, engine="torch")
+    trainer = make_final_trainer(candidate, final_rows(run, candidate), plan)
     try:
         trainer.run()
     except NonFiniteLossError:
