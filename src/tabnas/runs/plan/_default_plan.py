@@ -15,7 +15,7 @@ from tabnas.runs.plan._timing import estimate_comparison_seconds, time_step
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.search import SearchSettings
 from tabnas.settings import RunSettings
-from tabnas.space import COSTS, SearchSpace
+from tabnas.space import SearchSpace
 
 # Chosen on thirteen tables (results/training.md).
 LEARNING_RATE = 0.01
@@ -55,7 +55,7 @@ def make_default_plan(
     teacher = plan_teacher(
         data,
         settings,
-        parameters=int(COSTS["parameters"](feasible.space, feasible.most_expensive())),
+        feasible=feasible,
         trainings=1 + candidates * max(1, data.folds),
         epochs=epochs,
     )

@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Literal
 
 from tabnas.errors import TabNASError
+from tabnas.feasible import FeasibleSet
 from tabnas.model import MAX_TREE_ROWS, network_task
 from tabnas.nets import Task
 from tabnas.runs.plan._timing import TREE_CELL_SECONDS, TREE_SECONDS
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
-from tabnas.space import Budget
+from tabnas.space import COSTS, Budget
 from tabnas.teachers import EstimatorTeacher, max_iterations, network_architecture, network_settings
 
 TeacherName = Literal["trees", "network"]
@@ -74,15 +75,14 @@ class TeacherPlan:
 
 
 def plan_teacher(
-    data: PreparedData, settings: RunSettings, *, parameters: int, trainings: int, epochs: int
+    data: PreparedData, settings: RunSettings, *, feasible: FeasibleSet, trainings: int, epochs: int
 ) -> TeacherPlan:
     """Return the teachers of a run, with none in `teachers` if it has no teacher.
 
     Parameters
     ----------
-    parameters, trainings, epochs
-        The parameters of the largest network, the trainings of search and candidates, and the
-        epochs of each.
+    feasible, trainings, epochs
+        The feasible set, the trainings of search and candidates, and the epochs of each.
     """
     rows = len(data.train_and_validation) if data.folds else data.train_rows
     folds = data.folds or (FOLDS if rows < LARGE_ROWS else LARGE_FOLDS)
@@ -109,6 +109,7 @@ def plan_teacher(
     if settings.teacher != "auto":
         teachers = (settings.teacher,)
     else:
+        parameters = int(COSTS["parameters"](feasible.space, feasible.most_expensive()))
         student = rows * epochs * (parameters * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
         if none.fits * fit_seconds["trees"] > MAX_TREES_RATIO * trainings * student:
             teachers = tuple(name for name in teachers if name != "trees")
