@@ -23,7 +23,7 @@ from tabnas.space import Architecture
 from tabnas.teachers._rows import TeacherRows
 from tabnas.types import IntArray
 
-# Chosen by the losses of answers out of fold, and by time (results/teachers.md).
+# Wide enough to know more than a network within a tight limit, quick enough for a fit a fold.
 WIDTHS = (128, 128)
 DIMENSION = 4  # of numeric embeddings
 LEARNING_RATE = 0.005

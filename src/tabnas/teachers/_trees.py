@@ -14,8 +14,7 @@ from tabnas.teachers._rows import TeacherRows
 from tabnas.types import IntArray
 
 MAX_ITERATIONS = 150
-"""Early stopping ends most fits before; scikit-learn's 100 are too few for some tables
-(results/teachers.md)."""
+"""Early stopping ends many fits before."""
 MAX_TREES = 800
 """An iteration grows a tree for each class, so there are fewer iterations if there are many."""
 
