@@ -90,6 +90,11 @@ class CandidateTraining(ABC):
         self.plan = plan
         self.metric = metric
         self.answers = answers
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make the first training, before its first step."""
 
     @abstractmethod
     def run(
@@ -138,18 +143,11 @@ def make_candidate_training(
 class HoldoutTraining(CandidateTraining):
     """Train on the training rows, evaluate on the validation rows."""
 
-    def __init__(
-        self,
-        trial: Trial,
-        data: PreparedData,
-        plan: TrainingPlan,
-        metric: Metric,
-        answers: Answers | None,
-    ) -> None:
-        super().__init__(trial, data, plan, metric, answers)
+    def _prepare(self) -> None:
+        data, plan = self.data, self.plan
         training: TrainingRows = data.train.examples
-        if answers is not None:
-            training = answers.training_rows(data, trial.lesson)
+        if self.answers is not None:
+            training = self.answers.training_rows(data, self.trial.lesson)
         validation = data.validation.examples
         self._trainer = make_trainer(self.architecture, training, plan, plan.training, validation)
 
@@ -190,15 +188,8 @@ class CrossValidation(CandidateTraining):
     temperature that the other folds choose.
     """
 
-    def __init__(
-        self,
-        trial: Trial,
-        data: PreparedData,
-        plan: TrainingPlan,
-        metric: Metric,
-        answers: Answers | None,
-    ) -> None:
-        super().__init__(trial, data, plan, metric, answers)
+    def _prepare(self) -> None:
+        data, plan = self.data, self.plan
         self._folds = list(split_folds(data, plan))
         shape = (plan.training.epochs, len(data.train_and_validation), data.task.outputs)
         self._outputs = np.zeros(shape, np.float32)  # of the held-out rows
