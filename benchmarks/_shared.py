@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
-from collections.abc import Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tabnas.data import Table, read_table
+from tabnas.paper import collect_provenance
+from tabnas.runs import LabelledTable
+
+Row = dict[str, Any]
+"""What one run has measured."""
 
 
 def make_parser(doc: str | None) -> ArgumentParser:
@@ -34,3 +39,42 @@ def write_results(
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{name}.json").write_text(json.dumps(content, indent=indent) + "\n")
     (out / f"{name}.md").write_text(page)
+
+
+def measure_pairs(
+    options: Namespace,
+    name: str,
+    tables: Mapping[str, tuple[str, int]],
+    kinds: Collection[str],
+    execute: Callable[[str, LabelledTable, int, str], Row],
+    report: Callable[[dict[str, Any], list[Row]], str],
+) -> None:
+    """Execute runs of several kinds on the same splits, and write the page after each table.
+
+    The results of an interrupted benchmark are read, and their runs are not repeated.
+    """
+    path = options.out / f"{name}.json"
+    rows = json.loads(path.read_text())["rows"] if path.exists() else []
+    done = {(row["table"], row["seed"], row["kind"]) for row in rows}
+    for seed in range(options.seeds):
+        for table in options.tables:
+            left = [kind for kind in kinds if (table, seed, kind) not in done]
+            if not left:
+                continue
+            target, _ = tables[table]
+            data = LabelledTable.from_table(read_table(options.data / f"{table}.parquet"), target)
+            for kind in left:
+                rows.append(execute(table, data, seed, kind))
+                print(json.dumps(rows[-1]), flush=True)
+            facts = collect_provenance(f"python benchmarks/{name}.py --data ... --out results")
+            write_results(options.out, name, facts | {"rows": rows}, report(facts, rows))
+
+
+def pair_by_seed(rows: list[Row], table: str, kinds: Collection[str]) -> list[dict[str, Row]]:
+    """Return the rows of a table by kind, for each seed that has all kinds."""
+    seeds = sorted({row["seed"] for row in rows if row["table"] == table})
+    pairs = [
+        {row["kind"]: row for row in rows if (row["table"], row["seed"]) == (table, seed)}
+        for seed in seeds
+    ]
+    return [pair for pair in pairs if len(pair) == len(kinds)]

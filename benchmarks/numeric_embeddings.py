@@ -9,15 +9,12 @@ it was.
 
 from __future__ import annotations
 
-import json
 from time import perf_counter
 
 import numpy as np
-from _shared import make_parser, write_results
+from _shared import make_parser, measure_pairs, pair_by_seed
 from tables import TABLES
 
-from tabnas.data import read_table
-from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 
 ORDER = (  # quick ones first; connect4 has no numbers
@@ -66,24 +63,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=list(ORDER))
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
-    path = options.out / "numeric_embeddings.json"
-    rows = json.loads(path.read_text())["rows"] if path.exists() else []
-    done = {(row["table"], row["seed"], row["kind"]) for row in rows}
-    command = "python benchmarks/numeric_embeddings.py --data ... --out results"
-    for seed in range(options.seeds):
-        for name in options.tables:
-            if {(name, seed, kind) for kind in KINDS} <= done:
-                continue
-            table = read_table(options.data / f"{name}.parquet")
-            data = LabelledTable.from_table(table, TABLES[name][0])
-            for kind in KINDS:
-                if (name, seed, kind) not in done:
-                    rows.append(execute(name, data, seed, kind))
-                    print(*(rows[-1][key] for key in ("table", "seed", "kind", "loss")), flush=True)
-            facts = collect_provenance(command)
-            write_results(
-                options.out, "numeric_embeddings", facts | {"rows": rows}, report(facts, rows)
-            )
+    measure_pairs(options, "numeric_embeddings", TABLES, KINDS, execute, report)
 
 
 def report(facts, rows) -> str:
@@ -103,7 +83,7 @@ def report(facts, rows) -> str:
     ]
     names = list(dict.fromkeys(row["table"] for row in rows))
     for name in names:
-        pairs = _pairs(rows, name)
+        pairs = pair_by_seed(rows, name, KINDS)
         losses = np.array([[pair[kind]["loss"] for kind in KINDS] for pair in pairs])
         change = losses[:, 0] - losses[:, 1]
         error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else float("nan")
@@ -123,16 +103,6 @@ def report(facts, rows) -> str:
             f"{seconds[0]:.1f} | {seconds[1]:.1f} |"
         )
     return "\n".join(lines) + "\n"
-
-
-def _pairs(rows, name):
-    """Return the rows of a table by seed: a dictionary by kind for each seed that has both."""
-    seeds = sorted({row["seed"] for row in rows if row["table"] == name})
-    pairs = [
-        {row["kind"]: row for row in rows if (row["table"], row["seed"]) == (name, seed)}
-        for seed in seeds
-    ]
-    return [pair for pair in pairs if len(pair) == len(KINDS)]
 
 
 def _work(row) -> float:

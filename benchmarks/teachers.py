@@ -9,17 +9,14 @@ network of the same size (see tables.py). An interrupted benchmark goes on where
 
 from __future__ import annotations
 
-import json
 import warnings
 from time import perf_counter
 
 import numpy as np
-from _shared import make_parser, write_results
+from _shared import make_parser, measure_pairs, pair_by_seed
 from tables import TABLES, fit_mlp
 
-from tabnas.data import read_table
 from tabnas.model import score
-from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 
 ORDER = (  # quick ones first
@@ -67,23 +64,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=list(ORDER))
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
-    path = options.out / "teachers.json"
-    rows = json.loads(path.read_text())["rows"] if path.exists() else []
-    done = {(row["table"], row["seed"], row["kind"]) for row in rows}
-    command = "python benchmarks/teachers.py --data ... --out results"
-    for seed in range(options.seeds):
-        for name in options.tables:
-            if {(name, seed, kind) for kind in KINDS} <= done:
-                continue
-            table = read_table(options.data / f"{name}.parquet")
-            data = LabelledTable.from_table(table, TABLES[name][0])
-            for kind in KINDS:
-                if (name, seed, kind) not in done:
-                    rows.append(execute(name, data, seed, kind))
-                    row = rows[-1]
-                    print(name, seed, kind, row["losses"], f"{row['seconds']:.0f} s", flush=True)
-            facts = collect_provenance(command)
-            write_results(options.out, "teachers", facts | {"rows": rows}, report(facts, rows))
+    measure_pairs(options, "teachers", TABLES, KINDS, execute, report)
 
 
 def report(facts, rows) -> str:
@@ -107,7 +88,7 @@ def report(facts, rows) -> str:
     names = list(dict.fromkeys(row["table"] for row in rows))
     times = []
     for name in names:
-        pairs = _pairs(rows, name)
+        pairs = pair_by_seed(rows, name, KINDS)
         if not pairs:
             continue
         taught = np.array([pair["auto"]["losses"]["network"] for pair in pairs])
@@ -145,16 +126,6 @@ def report(facts, rows) -> str:
         *(f"| {name} | {b:.1f} | {a:.1f} | {a / b:.2f} |" for name, a, b in times),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _pairs(rows, name):
-    """Return the rows of a table by seed: a dictionary by kind for each seed that has both."""
-    seeds = sorted({row["seed"] for row in rows if row["table"] == name})
-    pairs = [
-        {row["kind"]: row for row in rows if (row["table"], row["seed"]) == (name, seed)}
-        for seed in seeds
-    ]
-    return [pair for pair in pairs if len(pair) == len(KINDS)]
 
 
 if __name__ == "__main__":
