@@ -3,6 +3,9 @@
 #   make test      installs what the tests need, too, and runs what every change must pass
 # `make test-all` also runs what starts clusters, browsers, sites, notebooks, processes and experiments.
 
+# Many processes start here. Without compiled modules on disk, each would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

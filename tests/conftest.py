@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from tabnas.latency import _survey
 from tabnas.runs.plan import _default_plan, _teacher_plan, _timing
+from tabnas.threads import limit_threads
 
 # No deadline, since the first example may compile. Derandomised, so that examples stay the same.
 settings.register_profile("tabnas", deadline=None, derandomize=True, max_examples=50)
@@ -35,6 +36,16 @@ def patch_plan_constants(numbers: Mapping[str, object]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for name, value in numbers.items():
             patched.setattr(MODULES[name], name, value)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def single_threaded_runs() -> Iterator[None]:
+    """Let runs in the processes of the tests use one thread, unless a test says otherwise.
+
+    There is a process for each core already. Runs in processes that tests start use all cores.
+    """
+    with limit_threads(1):
         yield
 
 

@@ -6,11 +6,17 @@ No result depends on the number: sums have an order of their own, whatever threa
 from __future__ import annotations
 
 import os
+import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
-from threading import Lock
+from itertools import islice
+from math import ceil
+from pathlib import Path
+from threading import Event, Lock
 from typing import TypeVar
 
 from tabnas.errors import check_int
@@ -18,8 +24,12 @@ from tabnas.errors import check_int
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+CGROUP = Path("/sys/fs/cgroup")
+NO_QUOTA = sys.maxsize
+MAX_PIECES = 8  # of a table that are in memory at a time, whatever the number of threads
+
 _lock = Lock()
-_limit: int | None = None  # that the user has set
+_limit: ContextVar[int | None] = ContextVar("threads", default=None)  # that the user has set
 _claimed = 0  # cores at work besides that of the first thread
 
 
@@ -36,33 +46,50 @@ def available_threads() -> int:
 
 @cache  # it reads files, and a step of a network asks for idle cores
 def _count_cores() -> int:
-    from joblib import cpu_count
+    """Return the cores of this process: by its affinity, and by the quota of its container."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, _read_quota(CGROUP)))
 
-    return int(cpu_count())
+
+def _read_quota(folder: Path) -> int:
+    """Return how many cores the control group of a container may use, rounded up."""
+    try:
+        if (folder / "cpu.max").exists():  # version 2
+            quota, period = (folder / "cpu.max").read_text().split()
+        else:
+            names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+            quota, period = ((folder / "cpu" / name).read_text() for name in names)
+        cores = ceil(int(quota) / int(period))
+    except (OSError, ValueError, ZeroDivisionError):  # there is no such file, or "max" in it
+        return NO_QUOTA
+    return cores if cores > 0 else NO_QUOTA
 
 
 def get_threads() -> int:
     """Return how many threads may work at a time."""
-    return available_threads() if _limit is None else _limit
+    limit = _limit.get()
+    return available_threads() if limit is None else limit
 
 
 @contextmanager
 def limit_threads(threads: int | None) -> Iterator[None]:
-    """Set the number of threads in the block, for the whole process; None changes nothing.
+    """Set the number of threads in the block; None changes nothing.
 
     >>> with limit_threads(2):
     ...     get_threads()
     2
     """
-    global _limit
     if threads is None:
         yield
         return
-    before, _limit = _limit, check_int("threads", threads, minimum=1)
+    token = _limit.set(check_int("threads", threads, minimum=1))
     try:
         yield
     finally:
-        _limit = before
+        _limit.reset(token)
 
 
 def claim_cores(wanted: int, *, force: bool = False) -> int:
@@ -99,8 +126,59 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item]) ->
     helpers = claim_cores(len(items) - 1)
     if not helpers:
         return [function(item) for item in items]
+    limit = _limit.get()
     try:
-        with ThreadPoolExecutor(helpers + 1, thread_name_prefix="tabnas-map") as pool:
+        with ThreadPoolExecutor(
+            helpers + 1, "tabnas-map", initializer=_limit.set, initargs=(limit,)
+        ) as pool:
             return list(pool.map(function, items))
     finally:
+        release_cores(helpers)
+
+
+def stream_in_threads(
+    function: Callable[[Item], Result], pieces: Iterable[Item], *, count: int = MAX_PIECES
+) -> Iterator[Result]:
+    """Yield the function of every piece, in order; idle cores compute some of them ahead.
+
+    Unlike `map_in_threads`, it holds a few pieces at a time, for what is larger than memory. The
+    threads take the pieces by turns, so that reading them may be slow, too. An error is raised in
+    the place of its piece. At most `count` threads work, which may be the number of pieces.
+
+    >>> list(stream_in_threads(abs, iter([-1, 2, -3])))
+    [1, 2, 3]
+    """
+    helpers = claim_cores(min(count, MAX_PIECES) - 1)
+    if not helpers:
+        yield from map(function, pieces)
+        return
+    source = iter(pieces)
+
+    def take_turn(turn: Event, next_turn: Event) -> list[Result]:
+        """Return the result of the next piece, or nothing if there is none."""
+        turn.wait()  # a pool begins in order, so the thread before is at work
+        try:
+            taken = list(islice(source, 1))
+        finally:
+            next_turn.set()
+        return [function(piece) for piece in taken]
+
+    pool = ThreadPoolExecutor(
+        helpers + 1, "tabnas-stream", initializer=_limit.set, initargs=(_limit.get(),)
+    )
+    waiting: deque[Future[list[Result]]] = deque()
+    turn = Event()
+    turn.set()
+    try:
+        while True:
+            while len(waiting) <= helpers:
+                next_turn = Event()
+                waiting.append(pool.submit(take_turn, turn, next_turn))
+                turn = next_turn
+            result = waiting.popleft().result()
+            if not result:
+                return
+            yield result.pop()
+    finally:
+        pool.shutdown(cancel_futures=True)
         release_cores(helpers)
