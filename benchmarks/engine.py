@@ -32,6 +32,7 @@ from threadpoolctl import threadpool_limits
 from tabnas.nets import Adam, SuperNet
 from tabnas.paper import collect_provenance
 from tabnas.space import PAPER_WIDTHS, Architecture, DenseParameters
+from tabnas.threads import limit_threads
 
 # -- other contestants ----------------------------------------------------------------------------
 
@@ -117,12 +118,13 @@ def children():
         for width in (8, 16, 32, 64, 128, 256, 512):
             child = Architecture((width,) * shape.child.depth)
             alone = SuperNet.standalone(child, shape.task, optimizer=shape.optimizer)
-            times = compare(
-                {
-                    "in the SuperNet": ours(net, child, examples, shape.batch),
-                    "alone": ours(alone, child, examples, shape.batch),
-                }
-            )
+            with limit_threads(1):
+                times = compare(
+                    {
+                        "in the SuperNet": ours(net, child, examples, shape.batch),
+                        "alone": ours(alone, child, examples, shape.batch),
+                    }
+                )
             parameters = int(DenseParameters()(space, child))
             report = {"shape": shape.name, "child": str(child), "parameters": parameters}
             rows.append({**report, "us": times})
@@ -130,7 +132,7 @@ def children():
     return rows
 
 
-def workers():
+def measure_threads():
     """The results of `engine_workers.py`."""
     script = Path(__file__).with_name("engine_workers.py")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
@@ -148,14 +150,14 @@ def main():
     results = {**facts, "reference architectures": [], "supernets": []}
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        with threadpool_limits(threads, user_api="blas"):
+        with threadpool_limits(threads, user_api="blas"), limit_threads(threads):
             results["reference architectures"] += reference_architectures(
                 threads, not arguments.no_compile
             )
             results["supernets"] += supernets(threads)
     results["numeric embeddings"] = numeric_embeddings()
     results["children"] = children()
-    results["workers"] = workers()
+    results |= measure_threads()
     write_results(arguments.out, "engine", results, markdown(results), indent=2)
 
 

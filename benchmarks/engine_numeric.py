@@ -16,6 +16,7 @@ from engine_torch import PlainNetwork, torch_optimizer, torch_step
 
 from tabnas.nets import SuperNet
 from tabnas.space import Architecture
+from tabnas.threads import limit_threads
 
 
 def numeric_embeddings():
@@ -39,7 +40,8 @@ def numeric_embeddings():
             torch_step(model, optimizer, examples, shape.batch, BATCHES)
         )
         report = {"shape": shape.name, "sizes": shape.sizes, "batch": shape.batch}
-        rows.append({**report, "us": compare(contestants)})
+        with limit_threads(1):
+            rows.append({**report, "us": compare(contestants)})
     return rows
 
 

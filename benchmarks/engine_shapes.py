@@ -5,12 +5,13 @@ from __future__ import annotations
 import statistics
 import time
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
 
-from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, Optimizer, Task
+from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, Optimizer, Task, count_steps
 from tabnas.space import PAPER_WIDTHS, Architecture, SearchSpace
 
 RATE = 1e-4
@@ -46,9 +47,9 @@ class Shape:
         added = self.child.dimension * len(self.inputs.embedded)
         return [self.inputs.width + added, *self.child.widths, self.outputs]
 
-    def examples(self):
+    def examples(self, batches=BATCHES):
         rng = np.random.default_rng(0)
-        rows = BATCHES * self.batch
+        rows = batches * self.batch
         return Examples(
             self.task,
             numeric=rng.normal(size=(rows, self.inputs.numeric)).astype(np.float32),
@@ -85,6 +86,10 @@ SHAPES = [
         batch=128, optimizer=Adam(epsilon=0.001),
     ),
 ]  # fmt: skip
+SMALL = Shape(
+    name="14 columns", inputs=Inputs(numeric=14), architecture="32-16", outputs=1, batch=32,
+    optimizer=Adam(),
+)  # fmt: skip
 # numeric embeddings, with knots at the quantiles of the values
 NORMAL_QUANTILES = tuple(NormalDist().inv_cdf((k + 0.5) / 24) for k in range(24))
 NUMERIC_SHAPES = [
@@ -115,11 +120,22 @@ def looped(step):
 
 
 def ours(net, child, examples, batch, *, shuffled=False):
+    """Steps in calls of as many as a training takes, but at most one for each batch."""
     order = np.random.default_rng(1).permutation(len(examples))
     rows = [slice(i * batch, (i + 1) * batch) for i in range(BATCHES)]
     if shuffled:
         rows = [order[part] for part in rows]
-    return looped(lambda i: net.train_step(child, examples, rows[i], RATE))
+    at_once = min(BATCHES, count_steps(repeat(batch * net.multiply_adds(child))))
+
+    def run(steps):
+        taken = 0
+        while taken < steps:
+            first = taken % BATCHES
+            some = rows[first : first + min(at_once, steps - taken)]
+            net.train_steps([child] * len(some), examples, some, [RATE] * len(some))
+            taken += len(some)
+
+    return run
 
 
 def ours_with_workers(net, child, examples, batch):

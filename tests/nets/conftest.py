@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas.nets import Embedding, Examples, Inputs, Task, mix_targets, top_classes
+from tabnas.nets import Embedding, Examples, Inputs, Task, _stretches, mix_targets, top_classes
 
 KNOTS = ((-1.0, -0.25, 0.0, 0.5, 1.25), (), (-0.5, 1.0))  # of three numeric columns
 OUTPUTS = {"logistic": 1, "softmax": 5, "squared_error": 2}
+
+
+@pytest.fixture
+def single_steps(monkeypatch):
+    """Let every call of an engine take one step, so that `on_step` is called before each."""
+    monkeypatch.setattr(_stretches, "MAX_STEPS", 1)
 
 
 @pytest.fixture

@@ -33,6 +33,8 @@ TASK = Task(
 )
 STEPS = 13  # of an epoch: an update after 8, one after all 13
 
+pytestmark = pytest.mark.usefixtures("single_steps")
+
 
 def make_examples(rows, seed):
     """Return points labelled by a circle, whose radius depends on a category."""

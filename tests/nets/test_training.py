@@ -142,9 +142,9 @@ def test_the_learning_rate_follows_the_schedule():
     rates = []
 
     class RecordedNet(SuperNet):
-        def train_step(self, child, examples, rows, learning_rate):
-            rates.append(learning_rate)
-            return super().train_step(child, examples, rows, learning_rate)
+        def train_steps(self, children, examples, rows, learning_rates):
+            rates.extend(learning_rates)
+            return super().train_steps(children, examples, rows, learning_rates)
 
     net = RecordedNet.standalone(CHILD, TASK)
     train(
@@ -156,6 +156,7 @@ def test_the_learning_rate_follows_the_schedule():
     assert rates == [Cosine(0.1)(step=step, steps=6) for step in range(6)]
 
 
+@pytest.mark.usefixtures("single_steps")
 @pytest.mark.parametrize("has_validation", [False, True])
 def test_a_training_can_be_resumed_at_every_step(has_validation):
     """A new trainer with the state of any step ends with the same bits."""

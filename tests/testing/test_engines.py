@@ -175,8 +175,43 @@ class _Moody(ReferenceEngine):
         _Moody.made += 1
         self._mood = 1 + 1e-6 * _Moody.made
 
-    def train_step(self, child: Child, examples: Examples, rows: Rows, rate: float) -> float:
-        return super().train_step(child, examples, rows, rate * self._mood)
+    def train_steps(
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        rates: Sequence[float],
+    ) -> list[float]:
+        return super().train_steps(children, examples, rows, [rate * self._mood for rate in rates])
+
+
+class _TakesOneRate(ReferenceEngine):
+    """Takes all steps of a call with the first learning rate."""
+
+    def train_steps(
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        rates: Sequence[float],
+    ) -> list[float]:
+        return super().train_steps(children, examples, rows, [rates[0]] * len(rates))
+
+
+class _GoesOn(ReferenceEngine):
+    """Takes the steps of a call that follow one that is not finite."""
+
+    def train_steps(
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        rates: Sequence[float],
+    ) -> list[float]:
+        losses: list[float] = []
+        for child, batch, rate in zip(children, rows, rates, strict=True):
+            losses += self.train_step_workers([child], examples, [batch], rate)
+        return losses
 
 
 class _Wraps(ReferenceEngine):
@@ -212,6 +247,8 @@ class _Sorts(ReferenceEngine):
         (_Restarts, "must replace the weights, and nothing else"),
         (_Leaks, "beside broken weights"),
         (_Moody, "the same"),
+        (_TakesOneRate, "steps in one call must have the losses of single steps"),
+        (_GoesOn, "a step that is not finite must be the last of its call"),
         (_Wraps, "logits must raise TabNASError"),
         (_Sorts, "logits must be"),
     ],

@@ -29,6 +29,7 @@ from tabnas.nets._soft_targets import (
     mix_targets,
     top_classes,
 )
+from tabnas.nets._stretches import Stretch, collect_stretch, count_steps
 from tabnas.nets._supernet import SuperNet
 from tabnas.nets._task import Embedding, Inputs, Loss, Task
 from tabnas.nets._training import EarlyStopping, Trainer, TrainingResult, TrainingSettings, train
@@ -66,6 +67,7 @@ __all__ = [
     "Rows",
     "Schedule",
     "State",
+    "Stretch",
     "SuperNet",
     "SuperNetShape",
     "Task",
@@ -75,7 +77,9 @@ __all__ = [
     "TrainingRows",
     "TrainingSettings",
     "WindowedBatches",
+    "collect_stretch",
     "concatenate_targets",
+    "count_steps",
     "mix_targets",
     "plain_forward",
     "read_between_knots",

@@ -34,7 +34,10 @@ class WeightAverage:
         self._is_swapped_in = False
 
     def update(self, step: int) -> None:
-        """Include the weights after the given number of steps, if it is time to."""
+        """Include the weights after the given number of steps, if it is time to.
+
+        It must be called after every step that `steps_ahead` leads to.
+        """
         position = (step - 1) % self._steps_per_epoch + 1
         steps = position % self._every  # since the last update
         if steps and position < self._steps_per_epoch:
@@ -47,6 +50,11 @@ class WeightAverage:
             np.multiply(weights, rate, out=product)
             average *= np.float32(1) - rate
             average += product
+
+    def steps_ahead(self, step: int) -> int:
+        """Return how many steps there are after `step` up to the next update."""
+        position = step % self._steps_per_epoch
+        return min(self._every - position % self._every, self._steps_per_epoch - position)
 
     def _rate(self, step: int, steps: int) -> float:
         """Return the share of the weights after `step` that stand for the last `steps`.

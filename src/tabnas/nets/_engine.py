@@ -41,12 +41,18 @@ class Engine(Protocol):
                               in the dimensions between two candidates
     """
 
-    def train_step(
-        self, child: Child, examples: Examples, rows: Rows, learning_rate: float
-    ) -> float:
-        """Take one step of one child and return the loss before it.
+    def train_steps(
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        learning_rates: Sequence[float],
+    ) -> list[float]:
+        """Take one step after another, each of one child; return the losses before each.
 
-        If the loss is not finite, nothing moves. An exploded gradient counts as an infinite loss.
+        A step whose loss is not finite moves nothing and is the last: its loss ends the list. An
+        exploded gradient counts as an infinite loss. An engine may also stop after any other step;
+        the caller asks for the rest again.
         """
 
     def train_step_workers(

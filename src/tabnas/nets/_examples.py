@@ -189,6 +189,9 @@ class Batches(Protocol):
     def at(self, step: int) -> Batch:
         """Return the batch of a step, counted from 0 over all epochs."""
 
+    def steps_ahead(self, step: int) -> int:
+        """Return how many steps, this one included, use the same examples in the same epoch."""
+
 
 class TrainingRows(Protocol):
     """Rows to train on, in memory (`Examples`) or on disk."""
@@ -239,3 +242,7 @@ class ShuffledBatches:
             return Batch(self._examples, (rows,))
         parts = np.array_split(rows, self._workers)
         return Batch(self._examples, tuple(part for part in parts if len(part)))
+
+    def steps_ahead(self, step: int) -> int:
+        """Return how many steps are left in the epoch of a step, this one included."""
+        return self.steps_per_epoch - step % self.steps_per_epoch

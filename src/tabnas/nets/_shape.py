@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,6 +24,7 @@ class Child:
 
     architecture: Architecture
     units: IntArray  # [1 + layers of the SuperNet]: the inputs, then widths, 0 for an absent layer
+    multiply_adds: int  # of the dense layers, for the outputs of one row
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,8 @@ class SuperNetShape:
         units = np.zeros(1 + self.max_depth, np.int64)
         units[0] = self.space.input_width(architecture.dimension)
         units[1 : 1 + architecture.depth] = architecture.widths
-        return Child(architecture, units)
+        widths = (int(units[0]), *architecture.widths, self.task.outputs)
+        return Child(architecture, units, sum(a * b for a, b in pairwise(widths)))
 
 
 def _array_shapes(layer: DenseLayer, fan_in: int, fan_out: int) -> dict[str, tuple[int, ...]]:

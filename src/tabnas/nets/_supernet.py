@@ -25,6 +25,7 @@ from tabnas.types import IntArray
 
 ChildLike = Architecture | Sequence[int] | IntArray
 MAX_CACHED_CHILDREN = 1 << 16
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 # the first entry of cache keys that hold choices, or a dimension and widths; no width is negative
 CHOICES, EMBEDDED = -1, -2
 
@@ -70,7 +71,7 @@ class SuperNet:
             A name in `tabnas.nets.ENGINES`, "compiled" or "torch" (an extra), or the class of your
             own engine. "torch.distributed" is the torch engine in several processes, those of the
             group that `torch.distributed` was initialised with. Each of them builds the same
-            network and makes the same calls. They share the work of `train_step`,
+            network and makes the same calls. They share the work of `train_steps`,
             `train_step_workers` and `losses`; every process computes everything else itself.
         workers : int
             The maximal number of children that `train_step_workers` trains in one step.
@@ -119,8 +120,36 @@ class SuperNet:
         learning_rate = _check_learning_rate(learning_rate)
         resolved, row_numbers = self._resolve(child), _check_rows(rows)
         with self._lock:
-            loss = self._engine.train_step(resolved, examples, row_numbers, learning_rate)
+            (loss,) = self._engine.train_steps([resolved], examples, [row_numbers], [learning_rate])
             return self._count_step(loss, learning_rate)
+
+    def train_steps(
+        self,
+        children: Sequence[ChildLike],
+        examples: Examples,
+        rows: Sequence[Rows],
+        learning_rates: Sequence[float],
+    ) -> list[float]:
+        """Take one step after another, each of one child; return the losses before each.
+
+        It gives the same bits as `train_step` for each, and takes less time for small networks. A
+        step whose loss or gradient is not finite changes nothing and is the last: its loss, which
+        is not finite, ends the list. If there are fewer losses for another reason, the remaining
+        steps were not taken either; ask for them again.
+        """
+        if not 1 <= len(children) == len(rows) == len(learning_rates):
+            raise TabNASError(
+                "there must be as many children as batches of rows and learning rates, at least "
+                f"one, got {len(children)}, {len(rows)} and {len(learning_rates)}"
+            )
+        self._check_examples(examples, target=True)
+        rates = [_check_learning_rate(learning_rate) for learning_rate in learning_rates]
+        resolved = [self._resolve(child) for child in children]
+        batches = [_check_rows(batch) for batch in rows]
+        with self._lock:
+            losses = self._engine.train_steps(resolved, examples, batches, rates)
+            self.steps += len(losses) - (not isfinite(losses[-1]))
+        return losses
 
     def train_step_workers(
         self,
@@ -156,6 +185,10 @@ class SuperNet:
             raise NonFiniteLossError(self.steps + 1, loss, learning_rate)
         self.steps += 1
         return loss
+
+    def multiply_adds(self, child: ChildLike) -> int:
+        """Return the multiply-adds of the child's dense layers, for the outputs of one row."""
+        return self._resolve(child).multiply_adds
 
     # -- evaluation ------------------------------------------------------------------------------
 
@@ -323,7 +356,7 @@ def _check_rows(rows: Rows) -> Rows:
 
 
 def _check_learning_rate(learning_rate: float) -> float:
-    if not 0.0 <= learning_rate <= float(np.finfo(np.float32).max):
+    if not 0.0 <= learning_rate <= MAX_FLOAT32:
         raise TabNASError(f"learning_rate must be at least 0 and finite, got {learning_rate}")
     return float(learning_rate)
 

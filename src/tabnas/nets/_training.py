@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import repeat
 from math import inf, isfinite
 from typing import Any
 
@@ -16,6 +17,7 @@ from tabnas.nets._averaging import WeightAverage
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array, TrainingRows
 from tabnas.nets._schedules import Constant, Cosine, Schedule
+from tabnas.nets._stretches import collect_stretch, count_steps
 from tabnas.nets._supernet import ChildLike, SuperNet
 from tabnas.states import check_keys, read_counts, read_floats, subtree
 
@@ -153,12 +155,12 @@ class Trainer:
         """Train to the end, from the current step, and load the best weights.
 
         `on_epoch` is called after every epoch, while the network has the weights that were
-        validated, `on_step` before every step; they may raise.
+        validated, `on_step` every some milliseconds, between two steps; they may raise.
         """
         while not self.is_finished:
             if on_step is not None:
                 on_step()
-            self._train_step()
+            self._train_stretch()
             if self.step % self._batches.steps_per_epoch == 0:
                 with self._evaluated_weights():
                     self._end_epoch()
@@ -170,15 +172,28 @@ class Trainer:
             self.net.load_weights(self._average.weights())
         return self.result
 
-    def _train_step(self) -> None:
-        batch = self._batches.at(self.step)
-        learning_rate = self.settings.schedule(step=self.step, steps=self.steps)
-        weight = batch.weight
-        if weight > 0:  # else there is no loss, and no gradient
-            (rows,) = batch.rows
-            loss = self.net.train_step(self.child, batch.examples, rows, learning_rate)
+    def _train_stretch(self) -> None:
+        """Take the next steps, up to where anything else is due."""
+        work = self.settings.batch_size * self.net.multiply_adds(self.child)
+        count = min(count_steps(repeat(work)), self._batches.steps_ahead(self.step))
+        if self._average is not None:
+            count = min(count, self._average.steps_ahead(self.step))
+        end, steps = self.step + count, self.steps
+        stretch = collect_stretch(self._batches, self.step, count)
+        rates = [self.settings.schedule(step=step, steps=steps) for step in stretch.steps]
+        losses: list[float] = []
+        if rates:
+            children = [self.child] * len(rates)
+            losses = self.net.train_steps(children, stretch.examples, stretch.rows, rates)
+        for step, weight, loss in zip(stretch.steps, stretch.weights, losses, strict=False):
+            self.step = step
+            if not isfinite(loss):
+                learning_rate = self.settings.schedule(step=step, steps=steps)
+                raise NonFiniteLossError(self.net.steps + 1, loss, learning_rate)
             self._total += weight * loss
-        self.step += 1
+            self.step += 1
+        if len(losses) == len(rates):
+            self.step = end  # also past steps without weight
         if self._average is not None:
             self._average.update(self.step)
 

@@ -76,6 +76,11 @@ class WindowedBatches:
         parts = (order[begin : begin + self._batch_size] for order in self._order)
         return Batch(self._examples, tuple(part for part in parts if len(part)))
 
+    def steps_ahead(self, step: int) -> int:
+        """Return how many steps are left in the window of a step, this one included."""
+        index = step % self.steps_per_epoch
+        return self._ends[int(np.searchsorted(self._ends, index, side="right"))] - index
+
     def _enter_window(self, epoch: int, window: int) -> None:
         if self._current is None or len(self._ends) > 1:
             self._examples = self._read(epoch, window)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import ceil
+from math import ceil, isfinite
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Batch, Examples, NonFiniteLossError, SuperNet, TrainingRows
+from tabnas.nets import (
+    Examples,
+    NonFiniteLossError,
+    SuperNet,
+    TrainingRows,
+    collect_stretch,
+    count_steps,
+)
 from tabnas.search._child_samplers import CHILD_SAMPLERS
 from tabnas.search._history import History
 from tabnas.search._policy_search import PolicySearch, StepRecord
@@ -144,27 +151,62 @@ class Search(PolicySearch):
             self.progress, self.controller.policy, count * workers, self._streams["children"]
         ).reshape(count, workers, -1)
         losses: list[float] = []
-        for children in sampled:
-            learning_rate = self.settings.schedule(step=self.step, steps=self.steps)
-            batch = self._batches.at(self.step)
-            self.step += 1
-            if not batch.weight > 0:
-                continue  # rows without weight have no gradient
-            try:
-                losses.append(self._train_step(children, batch, learning_rate))
-                self.history.skipped_in_a_row = 0
-            except NonFiniteLossError:  # the weights did not change
-                self.history.count_skipped_step()
-                _check_divergence(self.history, self.steps, learning_rate)
+        end = self.step + count
+        while self.step < end:
+            children = sampled[self.step - end :]
+            if workers == 1:
+                losses += self._train_stretch(children[:, 0].tolist())
+            else:
+                losses += self._train_workers(children[0])
         return sum(losses) / len(losses) if losses else None
 
-    def _train_step(self, children: IntArray, batch: Batch, learning_rate: float) -> float:
-        """Make one weight step with children x, each on its own rows; return their mean loss."""
-        if len(children) == 1:
-            return self.net.train_step(children[0], batch.examples, batch.rows[0], learning_rate)
-        some = list(children[: len(batch.rows)])
-        losses = self.net.train_step_workers(some, batch.examples, list(batch.rows), learning_rate)
-        return sum(losses) / len(losses)
+    def _train_stretch(self, children: list[list[int]]) -> list[float]:
+        """Make weight steps of some of the children, in turn, up to one that cannot be taken.
+
+        Return the losses of those taken.
+        """
+        work = (self.settings.batch_size * self.net.multiply_adds(child) for child in children)
+        count = min(count_steps(work), self._batches.steps_ahead(self.step))
+        begin, end = self.step, self.step + count
+        stretch = collect_stretch(self._batches, begin, count)
+        rates = [self.settings.schedule(step=step, steps=self.steps) for step in stretch.steps]
+        losses: list[float] = []
+        if rates:
+            chosen = [children[step - begin] for step in stretch.steps]
+            losses = self.net.train_steps(chosen, stretch.examples, stretch.rows, rates)
+        for step, loss, learning_rate in zip(stretch.steps, losses, rates, strict=False):
+            self.step = step + 1
+            self._count_step(isfinite(loss), learning_rate)
+        if len(losses) == len(rates):
+            self.step = end  # also past rows without weight, which have no gradient
+        return [loss for loss in losses if isfinite(loss)]
+
+    def _train_workers(self, children: IntArray) -> list[float]:
+        """Make one weight step with several children, each on its own rows.
+
+        Return their mean loss, or nothing if the step was not taken.
+        """
+        learning_rate = self.settings.schedule(step=self.step, steps=self.steps)
+        batch = self._batches.at(self.step)
+        self.step += 1
+        if not batch.weight > 0:
+            return []  # rows without weight have no gradient
+        some, rows = list(children[: len(batch.rows)]), list(batch.rows)
+        try:
+            losses = self.net.train_step_workers(some, batch.examples, rows, learning_rate)
+        except NonFiniteLossError:  # the weights did not change
+            self._count_step(False, learning_rate)
+            return []
+        self._count_step(True, learning_rate)
+        return [sum(losses) / len(losses)]
+
+    def _count_step(self, is_taken: bool, learning_rate: float) -> None:
+        """Count a step that was skipped; raise an error if there are too many."""
+        if is_taken:
+            self.history.skipped_in_a_row = 0
+        else:
+            self.history.count_skipped_step()
+            _check_divergence(self.history, self.steps, learning_rate)
 
 
 def _check_divergence(history: History, steps: int, learning_rate: float) -> None:

@@ -20,6 +20,7 @@ from tabnas.nets import (
     Loss,
     NonFiniteLossError,
     Optimizer,
+    Rows,
     SuperNet,
     Task,
     mix_targets,
@@ -121,6 +122,7 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
         check_steps(networks, optimizer, make_examples(make_task(Loss.SOFTMAX)))
     for examples in make_soft_examples().values():
         check_steps(networks, OPTIMIZERS[-1], examples)
+    check_stretches(networks)
     check_states(networks)
     check_weight_buffers(networks)
     without_numeric_embeddings = replace(networks, dimensions=())
@@ -222,6 +224,40 @@ def check_steps(networks: NetworkFactory, optimizer: Optimizer, examples: Exampl
     assert_identical(
         ours.state_dict(), again.state_dict(), "the same steps must give the same bits"
     )
+
+
+def check_stretches(networks: NetworkFactory) -> None:
+    """Check that steps in one call are those of one call each, up to one that is not finite."""
+    task = make_task(Loss.SQUARED_ERROR)
+    examples, rng = make_examples(task), np.random.default_rng(0)
+    target = np.array(examples.target)
+    target[-1] = 1e25
+    bad = Examples(task, numeric=examples.numeric, categorical=examples.categorical, target=target)
+    together, single = (networks.build(task) for _ in range(2))
+    rows: list[Rows] = [
+        slice(3, 9),
+        *(rng.integers(ROWS - 1, size=1 + i) for i in range(5)),
+        slice(0, 7),
+    ]
+    children = [networks.children[-i] for i in range(len(rows))]
+    rates = [0.01 / (1 + i) for i in range(len(rows))]
+    steps = list(zip(children, rows, rates, strict=True))
+    losses: list[float] = []
+    while len(losses) < len(steps):
+        losses += together.train_steps(
+            children[len(losses) :], bad, rows[len(losses) :], rates[len(losses) :]
+        )
+    expected = [single.train_step(child, bad, batch, rate) for child, batch, rate in steps]
+    assert losses == expected, "steps in one call must have the losses of single steps"
+    what = "steps in one call must give the bits of single steps"
+    assert_identical(together.state_dict(), single.state_dict(), what)
+    losses = together.train_steps(
+        children[:1] * 2, bad, [slice(ROWS - 1, ROWS), slice(4)], [0.1] * 2
+    )
+    assert len(losses) == 1, "a step that is not finite must be the last of its call"
+    assert not np.isfinite(losses[0]), "a step that is not finite must have such a loss"
+    what = "a step that is not finite must be the last of its call"
+    assert_identical(together.state_dict(), single.state_dict(), what)
 
 
 def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> None:

@@ -67,11 +67,22 @@ class ReferenceEngine:
 
     # -- training --------------------------------------------------------------------------------
 
-    def train_step(
-        self, child: Child, examples: Examples, rows: Rows, learning_rate: float
-    ) -> float:
-        """Train one child for a step; return the loss before it. If not finite, change nothing."""
-        return self.train_step_workers([child], examples, [rows], learning_rate)[0]
+    def train_steps(
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        learning_rates: Sequence[float],
+    ) -> list[float]:
+        """Take one step after another; return their losses, up to the first that is not finite."""
+        for batch in rows:  # all before the first step, so that an error changes nothing
+            _row_numbers(examples, batch, weighted=True)
+        losses: list[float] = []
+        for child, batch, learning_rate in zip(children, rows, learning_rates, strict=True):
+            losses += self.train_step_workers([child], examples, [batch], learning_rate)
+            if not isfinite(losses[-1]):
+                break
+        return losses
 
     def train_step_workers(
         self,

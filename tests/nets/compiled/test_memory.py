@@ -21,8 +21,9 @@ from tabnas.nets import (
     TopClasses,
     top_classes,
 )
-from tabnas.nets.compiled import _engine
+from tabnas.nets.compiled import _engine, _helper_threads
 from tabnas.space import Architecture, SearchSpace
+from tabnas.threads import limit_threads
 from tests.problems import spaces, valid_choices
 
 GUARD = 4_096  # bytes checked before and after every buffer
@@ -99,6 +100,7 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
     st.integers(1, 40),
     st.integers(0, 1_000),
     st.sampled_from(["", "probabilities", "top classes"]),
+    st.sampled_from([1, 2, 5]),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nothing_is_written_outside_the_buffers(
@@ -109,10 +111,14 @@ def test_nothing_is_written_outside_the_buffers(
     batch: int,
     seed: int,
     soft: str,
+    threads: int,
 ) -> None:
+    monkeypatch.setattr(_engine, "WORK_PER_THREAD", 1)
+    monkeypatch.setattr(_engine, "WORK_PER_POLL", 1e-9)  # waits for all helpers
+    monkeypatch.setattr(_helper_threads, "MIN_CORE_SHARE", 0.0)  # also on a busy machine
     space, task = problem
     rng = np.random.default_rng(seed)
-    examples = _examples(task, rng, rows=60, soft=soft)
+    examples = make_examples(task, rng, rows=60, soft=soft)
     guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
     net = SuperNet(space, task, optimizer=optimizer, workers=workers)
@@ -120,16 +126,18 @@ def test_nothing_is_written_outside_the_buffers(
     for _ in range(6):
         chosen = [children[k] for k in rng.integers(len(children), size=workers)]
         rows = [rng.integers(60, size=batch) for _ in chosen]
-        net.train_step(chosen[0], examples, rows[0], 0.01)
-        net.train_step(chosen[0], examples, slice(0, batch), 0.01)
-        net.train_step_workers(chosen, examples, rows, 0.01)
-        net.loss(chosen[-1], examples, rows[-1])
-        net.logits(chosen[-1], examples)
-        net.gradients(chosen[-1], examples, rows[-1])
+        with limit_threads(threads):
+            net.train_steps(chosen, examples, rows, [0.01] * workers)
+            net.train_step(chosen[0], examples, slice(0, batch), 0.01)
+            net.train_step_workers(chosen, examples, rows, 0.01)
+            net.loss(chosen[-1], examples, rows[-1])
+            net.loss(chosen[-1], examples, rng.integers(60, size=1_100))
+            net.logits(chosen[-1], examples)
+            net.gradients(chosen[-1], examples, rows[-1])
         assert guarded.is_intact()
 
 
-def _examples(task: Task, rng: np.random.Generator, rows: int, soft: str = "") -> Examples:
+def make_examples(task: Task, rng: np.random.Generator, rows: int, soft: str = "") -> Examples:
     target: Any = {
         "logistic": rng.integers(2, size=rows),
         "softmax": rng.integers(task.outputs, size=rows),
@@ -189,7 +197,7 @@ def test_strides_that_do_not_grow_with_the_width(
     guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
     net = SuperNet(SearchSpace([widths], inputs=inputs.width, outputs=outputs), task)
-    examples = _examples(task, np.random.default_rng(0), rows=512)
+    examples = make_examples(task, np.random.default_rng(0), rows=512)
     child = Architecture.parse(architecture)
     net.train_step(child, examples, slice(0, 512), 0.01)
     net.loss(child, examples)
@@ -199,7 +207,7 @@ def test_strides_that_do_not_grow_with_the_width(
 def test_buffers_are_valid_after_a_failed_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
     task = Task(inputs=Inputs(numeric=3), loss="squared_error")
     net = SuperNet.standalone("4", task)
-    examples = _examples(task, np.random.default_rng(0), rows=60)
+    examples = make_examples(task, np.random.default_rng(0), rows=60)
 
     class NoMemory(GuardedNumpy):
         def zeros(self, shape: Any, dtype: Any = np.float64) -> np.ndarray:

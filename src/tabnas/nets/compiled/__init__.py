@@ -1,4 +1,4 @@
-"""The compiled engine: Numba kernels, one call per training step. Imports Numba."""
+"""The compiled engine: Numba kernels, one call for a stretch of training steps. Imports Numba."""
 
 from __future__ import annotations
 

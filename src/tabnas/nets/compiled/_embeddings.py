@@ -27,16 +27,20 @@ from tabnas.types import IntArray
 
 @njit_helper
 def gather(
-    embeddings: IntArray, tables: Float32Array, batch: Batch, x: int, stride: int, ids: Int32Array
-) -> None:
+    embeddings: IntArray, tables: Float32Array, batch: Batch, first: int, end: int, x: int,
+    stride: int, ids: Int32Array,
+) -> bool:  # fmt: skip
     """Fill x [count, inputs] at an address, and ids [embeddings, rows] with the categories.
+
+    Only rows from `first` to `end` of the batch are filled. Return whether all their categories
+    exist; if not, the rest is left out.
 
     Embeddings are copied in full vectors from left to right: the next embedding overwrites what
     one writes beyond its own units, and the last needs space for a vector at the end of the row.
     """
     numeric, rows, start = batch.numeric, batch.rows, batch.start
     vectors_end = numeric.shape[1] // LANES * VECTOR_BYTES
-    for i in range(batch.n_rows):
+    for i in range(first, end):
         begin = address(numeric) + row_of(rows, start, i) * numeric.strides[0]
         out = x + i * stride * FLOAT_BYTES
         for at in range(0, vectors_end, VECTOR_BYTES):
@@ -47,16 +51,17 @@ def gather(
         table = address(tables) + embeddings[c, EMBEDDING_TABLE] * FLOAT_BYTES
         category_bytes = embeddings[c, EMBEDDING_STRIDE] * FLOAT_BYTES
         size = embeddings[c, EMBEDDING_DIMENSION] * FLOAT_BYTES
-        out = x + embeddings[c, EMBEDDING_INPUT] * FLOAT_BYTES
-        for i in range(batch.n_rows):
+        out = x + (first * stride + embeddings[c, EMBEDDING_INPUT]) * FLOAT_BYTES
+        for i in range(first, end):
             category = batch.categorical[row_of(rows, start, i), c]
             if category < 0 or category >= embeddings[c, EMBEDDING_CATEGORIES]:
-                raise ValueError("category out of range")
+                return False
             ids[c, i] = category
             begin = table + category * category_bytes
             for at in range(0, size, VECTOR_BYTES):
                 store(load(begin + at), out + at)
             out += stride * FLOAT_BYTES
+    return True
 
 
 @njit_inline

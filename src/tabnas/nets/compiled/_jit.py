@@ -38,6 +38,15 @@ def njit_helper(function: Function) -> Function:
     return compiled
 
 
+def njit_in_order(function: Function) -> Function:
+    """Compile a function that only kernels call, with sums in the order in which they are written.
+
+    Otherwise a compiler may add in vectors, in an order that depends on what surrounds the loop.
+    """
+    compiled: Function = _njit(**OPTIONS | {"fastmath": FASTMATH - {"reassoc"}})(function)
+    return compiled
+
+
 def njit_inline(function: Function) -> Function:
     """Compile a small function into every function that calls it.
 

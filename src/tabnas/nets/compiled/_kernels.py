@@ -1,4 +1,4 @@
-"""The functions that Python calls, one call per step: everything hot happens in here.
+"""The functions that Python calls: everything hot happens in here.
 
 Python passes the arrays one by one. In named tuples, Numba's dispatcher would take 2.4 microseconds
 longer, and a small step takes only some tens. Inside, named tuples cost nothing measurable.
@@ -7,17 +7,13 @@ longer, and a small step takes only some tens. Inside, named tuples cost nothing
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from tabnas.nets._engine import MAX_GRADIENT_NORM
 from tabnas.nets._examples import Float32Array, Int32Array
-from tabnas.nets.compiled._event_counters import count_event, poll
 from tabnas.nets.compiled._fields import (
-    SIZE_LAYERS,
     SIZE_LOSS,
     SIZE_OUTPUTS,
     Batch,
@@ -27,106 +23,83 @@ from tabnas.nets.compiled._fields import (
     WorkerSpace,
     Workspace,
 )
-from tabnas.nets.compiled._forward_backward import (
-    LOGITS,
-    OFFSETS_OF_LAYER,
-    OTHER_OFFSETS,
-    backward,
-    forward,
-    partition_workspace,
-    prepare_inputs,
+from tabnas.nets.compiled._forward_backward import forward, partition_workspace, prepare_inputs
+from tabnas.nets.compiled._gradients import (
+    BAD_CLASS,
+    BAD_ROWS,
+    NO_WEIGHT,
+    compute_gradient,
+    logits_of,
+    new_offsets,
+    rows_exist,
+    take_batch,
 )
-from tabnas.nets.compiled._jit import kernel, njit_helper, njit_inline
-from tabnas.nets.compiled._losses import loss_and_grad, total_weight
-from tabnas.nets.compiled._norms import squared_norm
+from tabnas.nets.compiled._jit import address, kernel
+from tabnas.nets.compiled._losses import (
+    add_up,
+    are_finite,
+    labels_exist,
+    losses_and_grads,
+    total_weight,
+)
 from tabnas.nets.compiled._strides import stride_of
+from tabnas.nets.compiled._teams import (
+    Team,
+    agree,
+    announce,
+    arrive,
+    chunks_are_offered,
+    count_event,
+    dismiss,
+    finish_chunk,
+    next_step,
+    offer_chunks,
+    poll,
+    take_chunk,
+    wait_for_chunks,
+    wait_for_members,
+)
 from tabnas.nets.compiled._update import (
+    count_steps,
     update_dense,
     update_embeddings,
     update_numeric_embeddings,
 )
 from tabnas.nets.compiled._vectors import real
-from tabnas.types import IntArray
+from tabnas.types import FloatArray, IntArray
 
 # the types of the kernels' arguments
-_INTS, _INTS2 = types.int64[::1], types.int64[:, ::1]
+_INTS, _INTS2, _INTS3 = types.int64[::1], types.int64[:, ::1], types.int64[:, :, ::1]
 _IDS, _IDS2, _IDS3 = types.int32[::1], types.int32[:, ::1], types.int32[:, :, ::1]
 _REALS, _REALS2, _REALS3 = (
     types.float32[::1], types.float32[:, ::1], types.float32[:, :, ::1],
 )  # fmt: skip
+_DOUBLES, _DOUBLES2 = types.float64[::1], types.float64[:, ::1]
 _NETWORK = (_INTS, _INTS2, _INTS, _INTS, _INTS2, _INTS2, _INTS, _REALS2, _REALS2, _REALS2)
 _OPTIMIZER = (_REALS, _REALS2, _INTS, _INTS, _IDS)
+_CELLS = (_INTS, _INTS, types.int64)
 _WORKSPACE = (_REALS2, _REALS2, _IDS3, _REALS3)
 _EXAMPLES = (_REALS2, _IDS2, _IDS2, _REALS2, _REALS)
-_ROWS = (_INTS, types.int64, types.int64)
 
 # Rows that an evaluation takes through the network at a time. The number is constant, since the
 # order in which losses are added must not depend on earlier calls.
 CHUNK_ROWS = 512
 
 
-@njit_inline
-def _check_rows(batch: Batch) -> None:
-    low, high = batch.start, batch.start + batch.n_rows - 1
-    if batch.rows.size > 0:
-        low, high = batch.rows.min(), batch.rows.max()
-    if low < 0 or high >= batch.numeric.shape[0] or batch.n_rows < 1:
-        raise IndexError("rows out of range")
-
-
-@njit_inline
-def _new_offsets(spec: NetworkSpec) -> IntArray:
-    return np.empty(OFFSETS_OF_LAYER * spec.sizes[SIZE_LAYERS] + OTHER_OFFSETS, np.int64)
-
-
-@njit_inline
-def _logits(spec: NetworkSpec, offsets: IntArray, buffer: Float32Array, count: int) -> Float32Array:
-    """Return the logits [count, at least outputs] that `forward` has left in the buffer."""
-    stride = stride_of(spec.sizes[SIZE_OUTPUTS])
-    start = offsets[OFFSETS_OF_LAYER * spec.sizes[SIZE_LAYERS] + LOGITS]
-    return buffer[start : start + count * stride].reshape(count, stride)
-
-
-@njit_helper
-def _compute_gradient(network: Network, child: IntArray, space: WorkerSpace, batch: Batch) -> float:
-    """Return the loss of a child, infinite if its gradient exploded, and fill in the gradient.
-
-    The backward pass is left out if the loss is not finite.
-    """
-    spec = network.spec
-    _check_rows(batch)
-    weight_sum = total_weight(batch)
-    if not weight_sum > 0.0:
-        raise ZeroDivisionError("weights sum to 0")
-    offsets = _new_offsets(spec)
-    partition_workspace(spec, child, batch.n_rows, offsets)
-    x, x_stride = prepare_inputs(network, child, batch, offsets, space.buffer, space.ids)
-    logits = forward(network, child, x, x_stride, batch.n_rows, offsets, space.buffer)
-    loss = loss_and_grad(
-        spec.sizes[SIZE_LOSS], _logits(spec, offsets, space.buffer, batch.n_rows), batch,
-        spec.sizes[SIZE_OUTPUTS], weight_sum,
-    )  # fmt: skip
-    if isfinite(loss):
-        backward(network, child, x, x_stride, logits, batch.n_rows, offsets, space)
-        if not squared_norm(spec, child, space, batch.n_rows) < MAX_GRADIENT_NORM**2:
-            return inf
-    return loss
-
-
 class Kernels(NamedTuple):
     """The compiled functions; few, because each compiles all it calls again."""
 
-    train: Callable[..., float]
-    evaluate: Callable[..., float]
-    count_and_poll: Callable[..., None]
+    train: Callable[..., int]
+    evaluate: Callable[..., int]
+    poll_calls: Callable[..., None]
 
 
 def _build() -> Kernels:
     """Compile the kernels, or load what an earlier process has compiled."""
 
     @kernel(
-        types.float64, *_NETWORK, *_OPTIMIZER, *_WORKSPACE, *_EXAMPLES, _INTS2, types.int64, _INTS,
-        _INTS, *_ROWS, types.float64,
+        types.int64, *_NETWORK, *_OPTIMIZER, *_WORKSPACE, *_EXAMPLES, _INTS3, _INTS, _INTS3,
+        _DOUBLES, _DOUBLES2, types.int64, *_CELLS,
     )  # fmt: skip
     def train(
         sizes: IntArray, layers: IntArray, widths: IntArray, heads: IntArray, embeddings: IntArray,
@@ -138,41 +111,95 @@ def _build() -> Kernels:
         embedding_grad: Float32Array,
         numeric: Float32Array, categorical: Int32Array, labels: Int32Array, values: Float32Array,
         weight: Float32Array,
-        children: IntArray, worker: int, counts: IntArray, event_counters: IntArray,
-        rows: IntArray, start: int, count: int, learning_rate: float,
-    ) -> float:  # fmt: skip
-        """Take one step of the only child, or do a worker's part of one step of several children.
+        children: IntArray, rows: IntArray, spans: IntArray, learning_rates: FloatArray,
+        losses: FloatArray, updates: int, calls: IntArray, cells: IntArray, helper: int,
+    ) -> int:  # fmt: skip
+        """Take steps of one or several children each, up to one with a loss that is not finite.
 
-        With worker >= 0: forward and backward pass of that worker's child; its gradient goes to its
-        own buffer, the loss is returned. With counts (rows per worker): the update by the average
-        gradient; after a loss that is not finite, which also stands for an exploded gradient,
-        nothing moves. With event counters, worker 0 counts that it has released Python's lock.
+        children [steps, workers, units], losses [steps, workers]. spans [2, steps, workers]: where
+        the rows of a batch begin, and how many there are. They are listed in `rows`; if it is
+        empty, the beginning is the number of the first row, and the others follow it. Without
+        updates, the steps are not taken, and only the gradients computed.
+
+        With cells, several threads make the same call: the first with helper = 0, others with 1
+        or more (see `_teams`). The first counts it in `calls` when it has released Python's lock.
+
+        Return for how many steps there are losses. A step with a bad batch has none; if it is the
+        first, return what is wrong with it.
         """
-        if event_counters.size > 0 and worker == 0:
-            count_event(event_counters, 0)
         spec = NetworkSpec(
             sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots
         )
         network = Network(spec, parameters, tables)
-        loss = 0.0
-        if worker >= 0:
-            space = WorkerSpace(
-                buffer[worker], gradients[worker], ids[worker], embedding_grad[worker]
-            )
-            batch = Batch(numeric, categorical, labels, values, weight, rows, start, count)
-            loss = _compute_gradient(network, children[worker], space, batch)
-        if counts.size > 0 and isfinite(loss):
-            optimizer = OptimizerArrays(settings, corrections, steps, row_steps, slots)
-            lr = real(learning_rate)
-            update_dense(network, optimizer, gradients, children, lr)
-            if knot_columns.shape[0] > 0:
-                update_numeric_embeddings(network, optimizer, gradients, children, lr)
-            if embeddings.shape[0] > 0:
-                workspace = Workspace(buffer, gradients, ids, embedding_grad)
-                update_embeddings(network, optimizer, workspace, counts, lr)
-        return loss
+        optimizer = OptimizerArrays(settings, corrections, steps, row_steps, slots)
+        workspace = Workspace(buffer, gradients, ids, embedding_grad)
+        examples = Batch(numeric, categorical, labels, values, weight, rows, 0, 0)
+        workers = children.shape[1]
+        offsets = new_offsets(spec)
+        fans = np.empty((workers, 2), np.int64)
+        column_corrections = np.empty((2, stride_of(widths.max())), np.float32)
+        member, size, step = 0, 1, -1
+        if cells.size > 0:
+            if helper > 0:
+                member = arrive(cells)
+            else:
+                count_event(calls)
+        outcome = learning_rates.size
+        while True:
+            if member > 0:
+                step, size = next_step(cells, member, step)
+                if step < 0:
+                    return 0
+            else:
+                step += 1
+                if step == learning_rates.size:
+                    break
+                if cells.size > 0:
+                    size = announce(cells, step)
+            team = Team(address(cells), member, size)
+            # all compute the gradient of a single child together, else one that of each child
+            gradient_team = team if workers == 1 else Team(team.cells, 0, 1)
+            problem = 0
+            first, every = (0, 1) if workers == 1 else (member, size)
+            for worker in range(first, workers, every):
+                space = WorkerSpace(
+                    buffer[worker], gradients[worker], ids[worker], embedding_grad[worker]
+                )
+                batch = take_batch(examples, spans[0, step, worker], spans[1, step, worker])
+                found, loss = compute_gradient(
+                    gradient_team, network, children[step, worker], space, batch, offsets
+                )
+                problem = min(problem, found)
+                losses[step, worker] = loss  # all members have the same
+            if workers > 1:
+                problem = agree(team, problem)
+            if problem < 0:
+                outcome = step if step > 0 else problem
+                break
+            if not are_finite(losses[step]):
+                outcome = step + 1
+                break
+            if updates > 0:
+                lr = real(learning_rates[step])
+                update_dense(
+                    team, network, optimizer, gradients, children[step], lr, fans,
+                    column_corrections,
+                )  # fmt: skip
+                if knot_columns.shape[0] > 0 and member == size - 1:
+                    update_numeric_embeddings(network, optimizer, gradients, children[step], lr)
+                if embeddings.shape[0] > 0:
+                    update_embeddings(team, network, optimizer, workspace, spans[1, step], lr)
+                wait_for_members(team)
+                if member == 0:
+                    count_steps(network, optimizer, children[step], fans)
+        if member == 0 and cells.size > 0:
+            dismiss(cells)
+        return outcome
 
-    @kernel(types.float64, *_NETWORK, _REALS2, _IDS3, *_EXAMPLES, _INTS, *_ROWS, _REALS2)
+    @kernel(
+        types.int64, *_NETWORK, _REALS, _IDS2, *_EXAMPLES, _INTS, _INTS, types.int64, types.int64,
+        _REALS2, _DOUBLES, *_CELLS,
+    )  # fmt: skip
     def evaluate(
         sizes: IntArray, layers: IntArray, widths: IntArray, heads: IntArray, embeddings: IntArray,
         knot_columns: IntArray, dimensions: IntArray, knots: Float32Array,
@@ -180,50 +207,79 @@ def _build() -> Kernels:
         numeric: Float32Array, categorical: Int32Array, labels: Int32Array, values: Float32Array,
         weight: Float32Array,
         child: IntArray, rows: IntArray, start: int, count: int, out: Float32Array,
-    ) -> float:  # fmt: skip
-        """Return the weighted mean loss of any number of rows, or fill `out` with their logits.
+        losses: FloatArray, calls: IntArray, cells: IntArray, helper: int,
+    ) -> int:  # fmt: skip
+        """Fill `out` with the logits of any number of rows, or `losses` if `out` is empty.
 
-        An empty `out` asks for the loss. The rows go through the network in chunks that fit the
-        workspace.
+        The rows go through the network in chunks that fit the workspace. Each adds its part to the
+        weighted mean loss, `losses` [chunks]. Return what is wrong with the rows, or 0.
+
+        With cells, several threads make the same call, as for `train`, each with a buffer and ids
+        of its own; each takes chunks that no other has taken.
         """
         spec = NetworkSpec(
             sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots
         )
         network = Network(spec, parameters, tables)
         batch = Batch(numeric, categorical, labels, values, weight, rows, start, count)
-        _check_rows(batch)
-        wants_logits = out.size > 0
+        if not rows_exist(batch):
+            return BAD_ROWS
+        wants_logits, outputs = out.size > 0, sizes[SIZE_OUTPUTS]
         weight_sum = 1.0 if wants_logits else total_weight(batch)
         if not weight_sum > 0.0:
-            raise ZeroDivisionError("weights sum to 0")
-        offsets = _new_offsets(spec)
-        loss = 0.0
-        for begin in range(0, count, CHUNK_ROWS):
-            size = min(CHUNK_ROWS, count - begin)
-            chunk = Batch(
-                numeric, categorical, labels, values, weight, rows[begin : begin + size],
-                start + begin, size,
+            return NO_WEIGHT
+        chunks = (count + CHUNK_ROWS - 1) // CHUNK_ROWS
+        if cells.size > 0:
+            if helper == 0:
+                count_event(calls)
+                offer_chunks(cells)
+            elif not chunks_are_offered(cells):
+                return 0
+        offsets = new_offsets(spec)
+        # for a constant 0, Numba would compile all functions that take it a second time
+        zero: Any = np.int64(0)
+        problem, chunk = 0, -1
+        while True:
+            chunk = take_chunk(cells) if cells.size > 0 else chunk + 1
+            if chunk >= chunks:
+                break
+            begin = chunk * CHUNK_ROWS
+            first, end = zero, min(CHUNK_ROWS, count - begin)
+            part = Batch(
+                numeric, categorical, labels, values, weight, rows[begin : begin + end],
+                start + begin, end,
             )  # fmt: skip
-            partition_workspace(spec, child, size, offsets)
-            x, x_stride = prepare_inputs(network, child, chunk, offsets, buffer[0], ids[0])
-            forward(network, child, x, x_stride, size, offsets, buffer[0])
-            z = _logits(spec, offsets, buffer[0], size)
-            if wants_logits:
-                for i in range(size):
-                    for j in range(out.shape[1]):
-                        out[begin + i, j] = z[i, j]
+            partition_workspace(spec, child, end, offsets)
+            x, x_stride, valid = prepare_inputs(
+                network, child, part, first, end, offsets, buffer, ids
+            )
+            if not valid or not (wants_logits or labels_exist(part, first, end, outputs)):
+                problem = BAD_CLASS
             else:
-                loss += loss_and_grad(sizes[SIZE_LOSS], z, chunk, sizes[SIZE_OUTPUTS], weight_sum)
-        return loss
+                forward(network, child, x, x_stride, first, end, offsets, buffer)
+                z = logits_of(spec, offsets, buffer, end)
+                if wants_logits:
+                    for i in range(end):
+                        for j in range(outputs):
+                            out[begin + i, j] = z[i, j]
+                else:
+                    row_losses = buffer[:end]
+                    losses_and_grads(
+                        sizes[SIZE_LOSS], z, part, first, end, outputs, weight_sum, row_losses
+                    )
+                    losses[chunk] = add_up(row_losses)
+            if cells.size > 0:
+                finish_chunk(cells, problem)
+        if cells.size > 0 and helper == 0:
+            return wait_for_chunks(cells, chunks)
+        return problem
 
-    @kernel(types.void, _INTS, types.int64, types.int64, types.int64)
-    def count_and_poll(event_counters: IntArray, index: int, other: int, seen: int) -> None:
-        """Count an event (unless index is -1), then wait for one of another thread."""
-        if index >= 0:
-            count_event(event_counters, index)
-        poll(event_counters, other, seen)
+    @kernel(types.void, _INTS, types.int64)
+    def poll_calls(calls: IntArray, seen: int) -> None:
+        """Wait for a call of a kernel with helpers, for a while."""
+        poll(calls, seen)
 
-    return Kernels(train, evaluate, count_and_poll)
+    return Kernels(train, evaluate, poll_calls)
 
 
 KERNELS = _build()

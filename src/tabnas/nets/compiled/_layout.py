@@ -39,7 +39,12 @@ from tabnas.nets.compiled._fields import (
     NetworkSpec,
 )
 from tabnas.nets.compiled._losses import LOGISTIC, SOFTMAX, SQUARED_ERROR
-from tabnas.nets.compiled._strides import round_up_to_lanes, row_stride
+from tabnas.nets.compiled._strides import (
+    max_row_stride,
+    round_up_to_lanes,
+    row_stride,
+    size_of_positions,
+)
 from tabnas.nets.compiled._vectors import LANES
 from tabnas.types import IntArray
 
@@ -95,6 +100,25 @@ def build_layout(shape: SuperNetShape) -> Layout:
         dimensions, knots,
     )  # fmt: skip
     return Layout(spec, size, steps, table_size, categories)
+
+
+def buffer_size(shape: SuperNetShape, rows: int) -> int:
+    """Return how many numbers the arrays of a step on so many rows take, for any child.
+
+    See `partition_workspace`. A narrower child may have a larger stride than the widest.
+    """
+    inputs = shape.task.inputs
+    width = shape.space.input_width(shape.dimensions[-1])
+    hidden = [max_row_stride(layer.fan_out) for layer in shape.hidden_layers]
+    ends = max_row_stride(width + LANES) + max_row_stride(shape.task.outputs)
+    per_row = 1 + sum(2 * stride + 1 for stride in hidden) + ends + max(hidden, default=0)
+    transposed = max(
+        (layer.fan_out + LANES) * max_row_stride(layer.fan_in) for layer in shape.dense_layers
+    )
+    fans = [layer.fan_in for layer in shape.dense_layers]
+    squares = sum(-(-count // LANES) for count in (*fans, rows))
+    columns = len(inputs.embedded) if shape.knots else 0
+    return rows * per_row + size_of_positions(columns, rows) + squares + transposed
 
 
 def _sizes(shape: SuperNetShape) -> IntArray:

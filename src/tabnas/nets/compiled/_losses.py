@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, log1p
+from math import exp, isfinite, log, log1p
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numba import types
 
 from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._fields import Batch
-from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
+from tabnas.nets.compiled._jit import address, njit_helper, njit_in_order, njit_inline
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, ONE, ZERO, intrinsic, prefetch, real
-from tabnas.types import IntArray
+from tabnas.types import FloatArray, IntArray
 
 LOGISTIC, SOFTMAX, SQUARED_ERROR = 0, 1, 2
 
@@ -135,13 +135,6 @@ def _prefetch_row(array: Any, row: int) -> None:
         prefetch(start + offset)
 
 
-@njit_inline
-def _check_labels(labels: Int32Array, row: int, classes: int) -> None:
-    for k in range(labels.shape[1]):
-        if labels[row, k] < 0 or labels[row, k] >= classes:
-            raise ValueError("label out of range")
-
-
 @njit_helper
 def _logistic(z: Float32Array, i: int, target: float, share: float) -> Any:
     """Return log(1 + exp z) - target z of a row; z becomes share * (sigmoid(z) - target)."""
@@ -184,35 +177,62 @@ def total_weight(batch: Batch) -> float:
     return total
 
 
-@njit_helper
-def loss_and_grad(
-    kind: int, z: Float32Array, batch: Batch, outputs: int, weight_sum: float
-) -> float:
-    """Return the sum over rows of weight * loss / weight_sum.
+@njit_inline
+def labels_exist(batch: Batch, first: int, end: int, classes: int) -> bool:
+    """Return whether the labels of rows `first` to `end` of the batch are those of classes."""
+    for i in range(first, end if batch.labels.size > 0 else first):
+        row = row_of(batch.rows, batch.start, i)
+        for k in range(batch.labels.shape[1]):
+            if batch.labels[row, k] < 0 or batch.labels[row, k] >= classes:
+                return False
+    return True
 
-    The logits z [count, outputs] become its gradient.
+
+@njit_helper
+def losses_and_grads(
+    kind: int, z: Float32Array, batch: Batch, first: int, end: int, outputs: int,
+    weight_sum: float, losses: Float32Array,
+) -> None:  # fmt: skip
+    """Fill in weight * loss / weight_sum of rows `first` to `end` of the batch.
+
+    Their labels must exist. Their logits z [count, outputs] become the gradient of the sum.
     """
     labels, values, weight = batch.labels, batch.values, batch.weight
-    total = 0.0
     is_soft = kind == SOFTMAX and values.size > 0
-    for i in range(batch.n_rows):
-        if is_soft and i + ROWS_AHEAD < batch.n_rows:
+    for i in range(first, end):
+        if is_soft and i + ROWS_AHEAD < end:
             ahead = row_of(batch.rows, batch.start, i + ROWS_AHEAD)
             _prefetch_row(labels, ahead)
             _prefetch_row(values, ahead)
         row = row_of(batch.rows, batch.start, i)
         share = real((weight[row] if weight.size > 0 else ONE) / weight_sum)
         if kind == SOFTMAX:
-            _check_labels(labels, row, outputs)
             if labels.size == 0:
-                loss = float(_softmax_soft(z, i, values, row, share, outputs))
+                loss = _softmax_soft(z, i, values, row, share, outputs)
             elif values.size == 0:
-                loss = float(_softmax(z, i, labels[row, 0], share, outputs))
+                loss = _softmax(z, i, labels[row, 0], share, outputs)
             else:
-                loss = float(_softmax_top(z, i, labels, values, row, share, outputs))
+                loss = _softmax_top(z, i, labels, values, row, share, outputs)
         elif kind == LOGISTIC:
-            loss = float(_logistic(z, i, values[row, 0], share))
+            loss = _logistic(z, i, values[row, 0], share)
         else:
-            loss = float(_squared_error(z, i, values, row, share))
-        total += share * loss
+            loss = _squared_error(z, i, values, row, share)
+        losses[i] = share * loss
+
+
+@njit_inline
+def are_finite(losses: FloatArray) -> bool:
+    """Return whether all losses are finite."""
+    finite = True
+    for loss in losses:
+        finite = finite and isfinite(loss)
+    return finite
+
+
+@njit_in_order
+def add_up(losses: Float32Array) -> float:
+    """Return the sum in float64, from the first to the last."""
+    total = 0.0
+    for loss in losses:
+        total += loss
     return total

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tabnas.nets._examples import Float32Array
+from tabnas.nets.compiled._children import depth_of
 from tabnas.nets.compiled._fields import (
     LAYER_BIAS,
-    LAYER_STRIDE,
-    LAYER_WEIGHT,
     SIZE_LAYERS,
-    SIZE_NUMERIC,
     SIZE_OUTPUTS,
     NetworkSpec,
-    WorkerSpace,
 )
-from tabnas.nets.compiled._forward_backward import depth_of
-from tabnas.nets.compiled._jit import address, njit_helper
+from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
 from tabnas.nets.compiled._vectors import (
     FLOAT_BYTES,
     LANES,
@@ -23,9 +20,11 @@ from tabnas.nets.compiled._vectors import (
     ZERO,
     first_lanes,
     load,
+    load_number,
     multiply_add,
     reduce_add,
     splat,
+    store_number,
 )
 from tabnas.types import IntArray
 
@@ -49,12 +48,38 @@ def _sum_squares(start: int, rows: int, stride: int, width: int) -> Any:
     return reduce_add(sums)
 
 
+@njit_inline
+def blocks_of(rows: int) -> int:
+    """Return how many blocks of LANES rows there are."""
+    return (rows + LANES - 1) // LANES
+
+
 @njit_helper
-def squared_norm(spec: NetworkSpec, child: IntArray, space: WorkerSpace, count: int) -> float:
-    """Return the squared norm of a child's gradient; not finite if it overflows."""
-    g = address(space.gradients)
+def sum_squares_by_block(
+    start: int, first: int, end: int, stride: int, width: int, squares: int
+) -> None:
+    """Fill in the sums of the squares of each block of LANES rows of [rows, width].
+
+    Only those from row `first`, a multiple of LANES, to row `end`.
+    """
+    for row in range(first, end, LANES):
+        total = _sum_squares(
+            start + row * stride * FLOAT_BYTES, min(LANES, end - row), stride, width
+        )
+        store_number(total, squares + row // LANES * FLOAT_BYTES)
+
+
+@njit_helper
+def squared_norm(
+    spec: NetworkSpec, child: IntArray, gradients: Float32Array, squares: int, blocks: int
+) -> float:
+    """Return the squared norm of a child's gradient; not finite if it overflows.
+
+    The sums of all blocks of the weights, and of the gradient of the embeddings, are at the address
+    `squares`. Sums by block do not depend on the threads that have computed them.
+    """
+    g = address(gradients)
     depth = depth_of(child)
-    fan_in = child[0]
     result = 0.0
     for layer in range(depth + 1):
         index = layer if layer < depth else spec.heads[depth]
@@ -62,11 +87,6 @@ def squared_norm(spec: NetworkSpec, child: IntArray, space: WorkerSpace, count: 
         for vector in range(3 if index < spec.sizes[SIZE_LAYERS] else 1):
             start = g + spec.layers[index, LAYER_BIAS + vector] * FLOAT_BYTES
             result += _sum_squares(start, 1, 0, width)
-        start = g + spec.layers[index, LAYER_WEIGHT] * FLOAT_BYTES
-        result += _sum_squares(start, fan_in, spec.layers[index, LAYER_STRIDE], width)
-        fan_in = width
-    embedded = child[0] - spec.sizes[SIZE_NUMERIC]
-    if embedded > 0:
-        start, stride = address(space.embedding_grad), space.embedding_grad.shape[1]
-        result += _sum_squares(start, count, stride, embedded)
+    for block in range(blocks):
+        result += load_number(squares + block * FLOAT_BYTES)
     return result

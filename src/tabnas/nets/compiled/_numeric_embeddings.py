@@ -67,21 +67,21 @@ def _locate(spec: NetworkSpec, column: int, position: int) -> None:
 
 @njit_helper
 def embed_numbers(
-    spec: NetworkSpec, parameters: Float32Array, count: int, dimension: int, x: int, stride: int,
-    positions: int,
+    spec: NetworkSpec, parameters: Float32Array, first: int, end: int, dimension: int, x: int,
+    stride: int, positions: int,
 ) -> None:  # fmt: skip
-    """Write numeric embeddings to the ends of the rows of x [count, inputs].
+    """Write numeric embeddings to the ends of rows `first` to `end` of x [count, inputs].
 
-    Where the values lie between the knots is left at the address `positions`, in blocks of eight
-    rows: [blocks, columns, 2, 8], first the fractions of the way from one knot to the next, then
-    the knots before the values.
+    `first` is a multiple of eight. Where the values lie between the knots is left at the address
+    `positions`, in blocks of eight rows: [blocks, columns, 2, 8], first the fractions of the way
+    from one knot to the next, then the knots before the values.
     """
     columns = spec.knot_columns.shape[0]
     table = address(parameters) + spec.sizes[SIZE_TABLE] * FLOAT_BYTES
     table_stride = spec.sizes[SIZE_TABLE_STRIDE] * FLOAT_BYTES
     row_bytes = stride * FLOAT_BYTES
-    for begin in range(0, count, LANES):
-        rows = min(LANES, count - begin)
+    for begin in range(first, end, LANES):
+        rows = min(LANES, end - begin)
         block = positions + begin * columns * 2 * FLOAT_BYTES
         for c in range(columns):
             value = x + begin * row_bytes + spec.knot_columns[c, KNOT_COLUMN] * FLOAT_BYTES
@@ -108,28 +108,33 @@ def embed_numbers(
 
 @njit_helper
 def sum_by_knot(
-    spec: NetworkSpec, dimension: int, count: int, positions: int, space: WorkerSpace
-) -> None:
+    spec: NetworkSpec, dimension: int, count: int, positions: int, first: int, end: int,
+    space: WorkerSpace,
+) -> None:  # fmt: skip
     """Fill the gradient of the numeric embeddings, and mark the knots that a value has read.
 
-    One row after another: the next value then belongs to another column, and its sums do not wait
-    for those of the one before.
+    Only those of the embedded columns from `first` to `end`. One row after another: the next value
+    then belongs to another column, and its sums do not wait for those of the one before.
     """
     columns = spec.knot_columns.shape[0]
     stride = spec.sizes[SIZE_TABLE_STRIDE]
     start = spec.sizes[SIZE_TABLE]
-    end = start + spec.dimensions[-1] * stride
-    space.gradients[start : start + dimension * stride] = ZERO
-    space.gradients[end : end + stride] = ZERO
+    marked = start + spec.dimensions[-1] * stride
+    if first < end:
+        last = spec.knot_columns[end - 1]
+        begin, stop = spec.knot_columns[first, KNOT_FIRST], last[KNOT_FIRST] + last[KNOT_NUMBER]
+        for row in range(start, start + dimension * stride, stride):
+            space.gradients[row + begin : row + stop] = ZERO
+        space.gradients[marked + begin : marked + stop] = ZERO
     table = address(space.gradients) + start * FLOAT_BYTES
-    marks = address(space.gradients) + end * FLOAT_BYTES
+    marks = address(space.gradients) + marked * FLOAT_BYTES
     unit = spec.sizes[SIZE_INPUTS] - spec.sizes[SIZE_NUMERIC]
     grads = address(space.embedding_grad) + unit * FLOAT_BYTES
     for i in range(count):
         lane = i % LANES
-        position = positions + ((i - lane) * columns * 2 + lane) * FLOAT_BYTES
+        position = positions + (((i - lane) * columns + first * LANES) * 2 + lane) * FLOAT_BYTES
         row = grads + i * space.embedding_grad.strides[0]
-        for c in range(columns):
+        for c in range(first, end):
             fraction = load_number(position)
             knot = spec.knot_columns[c, KNOT_FIRST] + int(load_number(position + VECTOR_BYTES))
             at = knot * FLOAT_BYTES

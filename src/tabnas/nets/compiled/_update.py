@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tabnas.nets._examples import Float32Array
+from tabnas.nets.compiled._children import depth_of
 from tabnas.nets.compiled._embeddings import sum_by_category
 from tabnas.nets.compiled._fields import (
     EMBEDDING_DIMENSION,
@@ -33,12 +34,11 @@ from tabnas.nets.compiled._fields import (
     OptimizerArrays,
     Workspace,
 )
-from tabnas.nets.compiled._forward_backward import depth_of
 from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
 from tabnas.nets.compiled._numeric_embeddings import dimension_of
 from tabnas.nets.compiled._optimizers import adam, adam_row, momentum, sgd, update_marked
-from tabnas.nets.compiled._strides import stride_of
-from tabnas.nets.compiled._vectors import FLOAT_BYTES, ONE, ZERO, real
+from tabnas.nets.compiled._teams import Team, share
+from tabnas.nets.compiled._vectors import FLOAT_BYTES, LANES, ONE, ZERO, real
 from tabnas.types import IntArray
 
 
@@ -110,12 +110,22 @@ def _update_block(
     )  # fmt: skip
 
 
+@njit_inline
+def _used_columns(fans: IntArray, row: int) -> int:
+    """Return how many columns of a row any child uses."""
+    columns = 0
+    for worker in range(fans.shape[0]):
+        if fans[worker, 0] > row:
+            columns = max(columns, fans[worker, 1])
+    return columns
+
+
 @njit_helper
-def _count_steps(
+def _look_up_corrections(
     spec: NetworkSpec, index: int, in_bin: int, columns: int, optimizer: OptimizerArrays,
     corrections: Float32Array,
 ) -> None:  # fmt: skip
-    """Count the step of the first `columns` columns of one bin of rows; look up corrections."""
+    """Fill in the corrections of the first `columns` columns of one bin of rows, for this step."""
     steps, table = optimizer.steps, optimizer.corrections
     layer = spec.layers[index]
     first = layer[LAYER_STEPS] + in_bin * layer[LAYER_OUT_COUNT]
@@ -124,8 +134,7 @@ def _count_steps(
         width = spec.widths[layer[LAYER_OUT_WIDTHS] + out_bin]
         if width > columns:
             return
-        steps[first + out_bin] += 1
-        n = min(steps[first + out_bin], table.shape[1] - 1)
+        n = min(steps[first + out_bin] + 1, table.shape[1] - 1)
         for column in range(j, width):
             corrections[0, column] = table[0, n]
             corrections[1, column] = table[1, n]
@@ -133,50 +142,73 @@ def _count_steps(
 
 
 @njit_helper
+def count_steps(
+    network: Network, optimizer: OptimizerArrays, children: IntArray, fans: IntArray
+) -> None:
+    """Count the step of every block of the dense layers that a child uses, if that is needed."""
+    spec = network.spec
+    if network.parameters.shape[0] < 3:
+        return
+    for index in range(spec.layers.shape[0]):
+        if not _fill_fans(spec, children, index, fans):
+            continue
+        layer = spec.layers[index]
+        for in_bin in range(layer[LAYER_IN_COUNT]):
+            columns = _used_columns(fans, spec.widths[layer[LAYER_IN_WIDTHS] + in_bin] - 1)
+            first = layer[LAYER_STEPS] + in_bin * layer[LAYER_OUT_COUNT]
+            for out_bin in range(layer[LAYER_OUT_COUNT]):
+                if spec.widths[layer[LAYER_OUT_WIDTHS] + out_bin] <= columns:
+                    optimizer.steps[first + out_bin] += 1
+
+
+@njit_helper
 def update_dense(
-    network: Network, optimizer: OptimizerArrays, gradients: Float32Array, children: IntArray,
-    lr: float,
+    team: Team, network: Network, optimizer: OptimizerArrays, gradients: Float32Array,
+    children: IntArray, lr: float, fans: IntArray, corrections: Float32Array,
 ) -> None:  # fmt: skip
-    """Update every dense layer. Its rows fall into bins: the same children use all rows of one."""
+    """Update every dense layer. Its rows fall into bins: the same children use all rows of one.
+
+    Members of a team update some rows each. The steps are not counted, since all read the counts.
+    fans [workers, 2] and corrections [2, largest width] are memory to work in.
+    """
     spec, parameters, settings = network.spec, network.parameters, optimizer.settings
-    fans = np.empty((children.shape[0], 2), np.int64)
-    corrections = np.empty((2, stride_of(spec.widths.max())), np.float32)
     workers = children.shape[0]
-    share = ONE / real(workers)
+    factor = ONE / real(workers)
     decay = ONE - lr * settings[WEIGHT_DECAY]
     base = address(gradients)
     for index in range(spec.layers.shape[0]):
         if not _fill_fans(spec, children, index, fans):
             continue
         layer = spec.layers[index]
-        row = 0
+        own_begin, own_end = share(team, fans[:, 0].max(), LANES)
+        bin_end = 0
         for in_bin in range(layer[LAYER_IN_COUNT]):
-            end = spec.widths[layer[LAYER_IN_WIDTHS] + in_bin]
-            columns = 0
-            for worker in range(workers):
-                if fans[worker, 0] >= end:
-                    columns = max(columns, fans[worker, 1])
+            bin_begin, bin_end = bin_end, spec.widths[layer[LAYER_IN_WIDTHS] + in_bin]
+            row, end = max(bin_begin, own_begin), min(bin_end, own_end)
+            is_first = in_bin == 0 and team.member == 0
+            columns = _used_columns(fans, bin_end - 1)
             if columns == 0:
                 break
+            if row >= end and not is_first:
+                continue
             if parameters.shape[0] == 3:
-                _count_steps(spec, index, in_bin, columns, optimizer, corrections)
-            vectors = (3 if index < spec.sizes[SIZE_LAYERS] else 1) if in_bin == 0 else 0
+                _look_up_corrections(spec, index, in_bin, columns, optimizer, corrections)
+            vectors = (3 if index < spec.sizes[SIZE_LAYERS] else 1) if is_first else 0
             for vector in range(vectors):
                 start = layer[LAYER_BIAS + vector]
                 if workers > 1:
                     _reduce_gradients(gradients, start, 0, 0, 1, columns, fans)
                 _update_block(
                     parameters, start, 1, columns, columns, base + start * FLOAT_BYTES, lr, ONE,
-                    share, settings, corrections,
+                    factor, settings, corrections,
                 )  # fmt: skip
             start, stride = layer[LAYER_WEIGHT] + row * layer[LAYER_STRIDE], layer[LAYER_STRIDE]
             if workers > 1:
                 _reduce_gradients(gradients, start, stride, row, end - row, columns, fans)
             _update_block(
                 parameters, start, end - row, stride, columns, base + start * FLOAT_BYTES, lr,
-                decay, share, settings, corrections,
+                decay, factor, settings, corrections,
             )  # fmt: skip
-            row = end
 
 
 @njit_helper
@@ -221,7 +253,7 @@ def update_numeric_embeddings(
     knots, stride = spec.sizes[SIZE_KNOTS], spec.sizes[SIZE_TABLE_STRIDE]
     marks = np.empty(stride, np.float32)
     corrections = np.ones((2, stride), np.float32)
-    share = ONE / real(children.shape[0])
+    factor = ONE / real(children.shape[0])
     row = 0
     for bin_ in range(spec.dimensions.size):
         end = spec.dimensions[bin_]
@@ -240,7 +272,7 @@ def update_numeric_embeddings(
             w = address(parameters) + start * FLOAT_BYTES
             update_marked(
                 w, parameters.strides[0], parameters.shape[0] - 1,
-                address(gradients) + start * FLOAT_BYTES, address(marks), stride, lr, share,
+                address(gradients) + start * FLOAT_BYTES, address(marks), stride, lr, factor,
                 optimizer.settings, address(corrections), corrections.strides[0],
             )  # fmt: skip
         row = end
@@ -248,15 +280,20 @@ def update_numeric_embeddings(
 
 @njit_helper
 def update_embeddings(
-    network: Network, optimizer: OptimizerArrays, workspace: Workspace, counts: IntArray, lr: float
-) -> None:
-    """Update the rows of the embeddings that occur in the batches, and no others."""
+    team: Team, network: Network, optimizer: OptimizerArrays, workspace: Workspace,
+    counts: IntArray, lr: float,
+) -> None:  # fmt: skip
+    """Update the rows of the embeddings that occur in the batches, and no others.
+
+    Members of a team update some embeddings each.
+    """
     spec, tables = network.spec, network.tables
     steps, settings, table = optimizer.row_steps, optimizer.settings, optimizer.corrections
-    share = ONE / real(counts.size)
+    factor = ONE / real(counts.size)
+    begin, end = share(team, spec.embeddings.shape[0], 1)
     touched = np.empty(counts.size * workspace.ids.shape[2], np.int32)
     sums = np.empty((touched.size, spec.embeddings[:, EMBEDDING_STRIDE].max()), np.float32)
-    for c in range(spec.embeddings.shape[0]):
+    for c in range(begin, end):
         dimension = spec.embeddings[c, EMBEDDING_DIMENSION]
         first_row = spec.embeddings[c, EMBEDDING_FIRST_ROW]
         unit = spec.embeddings[c, EMBEDDING_INPUT] - spec.sizes[SIZE_NUMERIC]
@@ -276,8 +313,8 @@ def update_embeddings(
                 steps[row] += 1
                 n = min(steps[row], table.shape[1] - 1)
                 v = m + tables.strides[0]
-                adam_row(w, m, v, g, dimension, lr, share, settings, table[0, n], table[1, n])
+                adam_row(w, m, v, g, dimension, lr, factor, settings, table[0, n], table[1, n])
             elif tables.shape[0] == 2:
-                momentum(w, m, g, 1, 1, dimension, lr, ONE, share, settings)
+                momentum(w, m, g, 1, 1, dimension, lr, ONE, factor, settings)
             else:
-                sgd(w, g, 1, 1, dimension, lr, ONE, share)
+                sgd(w, g, 1, 1, dimension, lr, ONE, factor)

@@ -60,10 +60,27 @@ class TorchEngine:
 
     # -- training --------------------------------------------------------------------------------
 
-    def train_step(
-        self, child: Child, examples: Examples, rows: Rows, learning_rate: float
+    def train_steps(
+        self,
+        children: Sequence[Child],
+        examples: Examples,
+        rows: Sequence[Rows],
+        learning_rates: Sequence[float],
+    ) -> list[float]:
+        """Take one step after another; return their losses, up to the first that is not finite."""
+        for batch in rows:  # all before the first step, so that an error changes nothing
+            _check_weight(examples, batch)
+        losses: list[float] = []
+        for step in zip(children, rows, learning_rates, strict=True):
+            losses.append(self._train_step(examples, *step))
+            if not isfinite(losses[-1]):
+                break
+        return losses
+
+    def _train_step(
+        self, examples: Examples, child: Child, rows: Rows, learning_rate: float
     ) -> float:
-        """Take one step of one child and return the loss before it; see `Engine`."""
+        """Take one step of one child and return the loss before it."""
         if self._group is None:
             return self.train_step_workers([child], examples, [rows], learning_rate)[0]
         parts, shares = _split_batch(examples, rows, self._group.size)
