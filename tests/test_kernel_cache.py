@@ -20,6 +20,7 @@ from llvmlite.binding import Linkage
 from tabnas import kernel_cache, numba_internals
 from tabnas.kernel_cache import cache_on_disk
 from tabnas.nets.compiled._kernels import KERNELS
+from tests.processes import import_path
 
 NAME = "made_kernels"
 SOURCE = """
@@ -321,6 +322,35 @@ def test_a_zipped_package_keeps_its_kernels_in_the_users_folder(
         said, errors = process(tmp_path / "package.zip", tmp_path / "user").communicate()
         assert (said, errors) == (f"42 {hits}\n", "")
     assert list(kernels(places)) == ["user"]
+
+
+MADE_ARRAY = """
+import numpy as np
+from tabnas.kernel_cache import cached_njit
+
+@cached_njit
+def count(x):
+    return np.full(3, x).cumsum() if x else np.zeros(0, np.int64)
+"""
+CALL_IN_A_PROCESS = f"""
+import sys
+from {NAME} import count
+print(count(2).tolist(), sum(count.stats.cache_hits.values()), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_to_load_a_kernel_is_not_to_import_the_compiler(places: dict[str, Path]) -> None:
+    """The code calls functions of Numba, whose modules would be most of a compiler."""
+    source = places["beside"].parent
+    (source / f"{NAME}.py").write_text(MADE_ARRAY)
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", CALL_IN_A_PROCESS],
+            env=import_path(source), capture_output=True, text=True, check=True,
+        ).stdout
+        for _ in range(2)
+    ]  # fmt: skip
+    assert said == ["[2, 4, 6] 0 True\n", "[2, 4, 6] 1 False\n"]
 
 
 def test_a_kernel_calls_its_own_copies_of_functions() -> None:

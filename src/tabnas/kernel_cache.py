@@ -43,7 +43,8 @@ MAGIC = b"tabnas kernel 1\n"
 HEADER_BYTES = len(MAGIC) + 32 + 32  # two digests: of sources and versions, and of the code
 SUFFIX = ".kernel"
 NEWEST_TESTED_NUMBA = (0, 68)
-METHOD = "isolated"  # part of the cache key: code compiled by another method is not used
+# part of the cache key: code that was compiled or saved by another method is not used
+METHOD = "isolated, with constants"
 
 logger = logging.getLogger("tabnas")
 

@@ -14,6 +14,7 @@ from typing import Any
 import numba
 from llvmlite.binding import Linkage
 from numba.core import caching, codegen, compiler, serialize
+from numba.core.runtime.nrt import rtsys
 
 logger = logging.getLogger("tabnas")
 
@@ -22,6 +23,7 @@ _serialize: Any = serialize
 _result: Any = compiler.CompileResult
 _library: Any = codegen.JITCodeLibrary
 _compiler: Any = compiler.Compiler
+_runtime: Any = rtsys
 
 
 class IsolatedLibrary(_library):  # type: ignore[misc]
@@ -67,17 +69,25 @@ class OverloadCache(caching.NullCache):
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the code for a signature, or None."""
-        target.refresh()
         payload = self._load(_signature_key(signature, target.codegen()))
+        if payload is None:
+            return None
         try:
-            return payload and _result._rebuild(target, *_serialize.loads(payload))
+            # Numba's own cache would refresh the target: import all that compiling needs, which
+            # takes longer than to load the kernels. Machine code needs only the runtime.
+            _runtime.initialize(target)
+            return _result._rebuild(target, *_serialize.loads(payload))
         except Exception as error:  # compiling again is always safe
             logger.warning("a kernel cannot be loaded (%s), so it is compiled again", error)
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Save the code for a signature."""
-        self._save(_signature_key(signature, result.codegen), _serialize.dumps(result._reduce()))
+        *parts, environments = result._reduce()
+        # Compiled code reads an environment only for its constants. To load those of Numba's own
+        # functions, which have none, would import most of what compiling needs.
+        parts.append(tuple(e for e in environments if e.consts))
+        self._save(_signature_key(signature, result.codegen), _serialize.dumps(tuple(parts)))
 
 
 def _signature_key(signature: Any, codegen: Any) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pyarrow as pa
@@ -135,6 +136,39 @@ def test_pieces_do_not_change_written_files(
 
 
 @pytest.mark.usefixtures("in_pieces")
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.feather"])
+def test_threads_do_not_change_written_files_and_scores(
+    name: str, ending: str, finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, model = str(write_as(here / name, messy_columns())), str(finished / "classes")
+    written, scores = [], []
+    for threads in ("1", "2", "5"):
+        out = here / f"{threads}.{ending}"
+        assert run(["predict", model, path, "--out", str(out), "--threads", threads]) == 0
+        written.append(out.read_bytes())
+        capsys.readouterr()
+        assert run(["evaluate", model, path, "--json", "--threads", threads]) == 0
+        scores.append(capsys.readouterr().out)
+    assert written[0] == written[1] == written[2]
+    assert scores[0] == scores[1] == scores[2]
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_one_thread_is_one_thread(
+    finished: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(thread: Thread) -> None:
+        raise AssertionError(f"a thread was started: {thread.name}")
+
+    monkeypatch.setattr(Thread, "start", refuse)
+    model, rows = str(finished / "classes"), str(finished / "good.csv")
+    assert run(["predict", model, rows, "--out", "a.csv", "--threads", "1"]) == 0
+    assert run(["evaluate", model, rows, "--threads", "1"]) == 0
+    assert pa.cpu_count() == 1
+
+
+@pytest.mark.usefixtures("in_pieces")
 def test_every_line_of_a_single_column_is_predicted(here: Path) -> None:
     rows = 40
     rng = np.random.default_rng(0)
@@ -215,7 +249,8 @@ def test_an_interruption_prints_that_predictions_are_missing(
     finished: Path, interrupting: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     interrupting(KeyboardInterrupt())
-    assert run(["predict", str(finished / "classes"), str(finished / "good.csv")]) == 130
+    asked = ["predict", str(finished / "classes"), str(finished / "good.csv"), "--threads", "1"]
+    assert run(asked) == 130
     said = capsys.readouterr()
     assert said.err == "tabnas: interrupted before all predictions were written\n"
     assert len(said.out.splitlines()) == 1 + 3 * PIECE

@@ -171,4 +171,5 @@ def test_real_files_read_in_blocks_have_the_same_values(
     pieces = pa.concat_tables(piece.arrow for piece in table.iter_batches(1_000))
     monkeypatch.undo()
     assert _arrow_files.MIN_LARGE_BYTES == _spool.MIN_LARGE_BYTES
-    assert pieces.equals(read_table(path).arrow)
+    expected = read_table(path).arrow
+    assert pieces.cast(expected.schema).equals(expected)  # texts came as dictionaries

@@ -9,6 +9,7 @@ import pytest
 from tabnas import TabNASError
 from tabnas.cli._main import run
 from tabnas.data import list_datasets, load_dataset
+from tabnas.data.datasets import _scikit_learn
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,14 @@ def test_installed_datasets(name: str, rows: int, columns: int) -> None:
     dataset = load_dataset(name)
     assert (len(dataset.table), len(dataset.table.names)) == (rows, columns)
     assert dataset.target in dataset.table.names
+
+
+def test_digits_are_read_as_scikit_learn_loads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = load_dataset("digits")
+    monkeypatch.setattr(_scikit_learn, "_find_file", lambda name: None)
+    loaded = load_dataset("digits")
+    assert read.table.arrow.equals(loaded.table.arrow)
+    assert read.target == loaded.target
 
 
 def test_datasets_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

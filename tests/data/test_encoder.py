@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from tabnas import TabNASError
-from tabnas.data import DataWarning, Kind, Table, TableEncoder, infer_kind
+from tabnas.data import DataWarning, EncodedTable, Kind, Table, TableEncoder, _table, infer_kind
+from tabnas.threads import limit_threads
 
 
 def fit_encoder(columns: dict[str, object], **options: object) -> TableEncoder:
@@ -303,3 +304,33 @@ def test_columns_of_arrays_are_matched_by_position() -> None:
     assert encoder.encode(Table.from_data(np.zeros((4, 2)))).numeric.shape == (4, 2)
     with pytest.raises(TabNASError, match="2 columns of the training table, got 3"):
         encoder.encode(Table.from_data(np.zeros((4, 3))))
+
+
+@pytest.mark.filterwarnings("ignore::tabnas.data.DataWarning")
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads_change_no_bits(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_table, "MIN_SHARED_ROWS", 1)
+    rng = np.random.default_rng(0)
+    columns = {f"x{k}": rng.normal(size=500) for k in range(7)}
+    columns |= {f"c{k}": rng.choice(["a", "b", "1,5", ""], 500) for k in range(7)}
+    table = Table.from_data(columns | {"same": np.zeros(500)})
+    rows = rng.permutation(500)[:300]
+
+    def fit_and_encode(count: int) -> tuple[TableEncoder, EncodedTable]:
+        with limit_threads(count):
+            encoder = TableEncoder.fit(table, rows=rows)
+            return encoder, encoder.encode(table)
+
+    one, several = fit_and_encode(1), fit_and_encode(threads)
+    assert one[0].to_dict() == several[0].to_dict()
+    assert one[0].notes == several[0].notes
+    np.testing.assert_array_equal(one[1].numeric, several[1].numeric)
+    np.testing.assert_array_equal(one[1].categorical, several[1].categorical)
+
+
+def test_of_several_wrong_columns_the_first_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_table, "MIN_SHARED_ROWS", 1)
+    encoder = TableEncoder.fit(Table.from_data({name: [1, 2, 3] for name in "abcdef"}))
+    wrong = {name: [1, 2, "?" if name < "c" else "x"] for name in "abcdef"}
+    with limit_threads(4), pytest.raises(TabNASError, match="'c' must hold numbers, but row 3"):
+        encoder.encode(Table.from_data(wrong))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,19 +19,47 @@ from tabnas.formatting import sanitize
 from tabnas.model import Model
 
 
-def predict_pieces(model: Model, table: Table) -> Iterator[pa.Table]:
-    """Yield the predicted labels and probabilities, or values, of some rows at a time."""
+@dataclass(frozen=True)
+class OutputFormat:
+    """How predictions are written: what threads prepare, and what is left for the writer."""
+
+    prepare: Callable[[pa.Table], Any]
+    open_writer: Callable[[BinaryIO, pa.Schema], Any]
+    write: Callable[[Any, Any], object]  # the writer, and a table as it was prepared
+
+
+class Piece(NamedTuple):
+    """The predictions of some rows."""
+
+    table: pa.Table
+    prepared: Any
+
+
+def predict_pieces(
+    model: Model, table: Table, output: OutputFormat, *, printable: bool = False
+) -> Iterator[Piece]:
+    """Yield the predicted labels and probabilities, or values, of some rows at a time.
+
+    With `printable`, names and texts have no control characters.
+    """
     names = column_names(model.target.name, model.classes)
-    outputs = model.predict_raw_chunks(table)
-    # a table without rows still has columns of predictions
-    no_rows = np.empty((0, model.target.outputs), np.float32)
-    for raw in chain([next(outputs, no_rows)], outputs):
+    labels = pa.array(np.array(model.classes)) if model.classes else None
+
+    def make_piece(raw: Any) -> Piece:
         answers = model.decode(raw)
-        if not model.classes:
-            yield pa.table([answers], names)
-            continue
-        labels = model.target.decode(answers.argmax(axis=1))  # type: ignore[attr-defined]
-        yield pa.table([labels, *answers.T], names)
+        if labels is None:
+            columns = [answers]
+        else:
+            # Arrow would copy other arrays under Python's global lock
+            probabilities = np.ascontiguousarray(answers.T)
+            columns = [labels.take(pa.array(answers.argmax(axis=1))), *probabilities]
+        piece = pa.table(columns, names)
+        piece = sanitize_table(piece) if printable else piece
+        return Piece(piece, output.prepare(piece))
+
+    if not len(table):  # there are columns of predictions nevertheless
+        yield make_piece(model.predict_raw(table))
+    yield from model.map_outputs(make_piece, table)
 
 
 def column_names(target: str, classes: Sequence[object]) -> list[str]:
@@ -56,19 +85,24 @@ def check_output(path: Path, source: Path) -> None:
     """Refuse a path that predictions cannot be written to, before any work is done."""
     if path.is_dir():
         raise TabNASError(f"--out must be a file, but {str(path)!r} is a folder; name a file")
-    if path.suffix.lower() not in WRITERS:
-        raise TabNASError(f"--out must end in one of {', '.join(WRITERS)}, got {path.name!r}")
+    if path.suffix.lower() not in FORMATS:
+        raise TabNASError(f"--out must end in one of {', '.join(FORMATS)}, got {path.name!r}")
     if path.exists() and source.exists() and path.samefile(source):
         raise TabNASError(
             f"--out must differ from the file of rows, got {str(path)!r} for both; name another"
         )
 
 
-def write_predictions(pieces: Iterator[pa.Table], path: Path) -> None:
+def find_format(path: Path | None) -> OutputFormat:
+    """Return the format of a file by its suffix, and that of standard output for None."""
+    return FORMATS[".csv" if path is None else path.suffix.lower()]
+
+
+def write_predictions(pieces: Iterator[Piece], path: Path) -> None:
     """Write predictions in the format of the suffix; the file appears only when complete."""
     try:
         with _create_folder(path.parent), atomic_file(path, sync=False) as file:
-            _write(WRITERS[path.suffix.lower()], file, pieces)
+            print_predictions(pieces, file, find_format(path))
     except OSError as error:
         raise TabNASError(
             f"{str(path)!r} cannot be written ({error.strerror or error}); name another with --out"
@@ -89,16 +123,19 @@ def _create_folder(folder: Path) -> Iterator[None]:
         raise
 
 
-def print_predictions(pieces: Iterator[pa.Table], out: BinaryIO) -> None:
-    """Print predictions as CSV, without control characters if `out` is a terminal.
+def print_predictions(pieces: Iterator[Piece], out: BinaryIO, output: OutputFormat) -> None:
+    """Write predictions to an open file, one piece after another."""
+    first = next(pieces)
+    with output.open_writer(out, first.table.schema) as writer:
+        for piece in chain([first], pieces):
+            output.write(writer, piece.prepared)
 
-    Names and labels come from a table of unknown origin, and a terminal would obey them.
+
+def sanitize_table(piece: pa.Table) -> pa.Table:
+    """Return the table with names and texts that are safe to print.
+
+    They come from a table of unknown origin, and a terminal would obey control characters.
     """
-    _write(WRITERS[".csv"], out, map(_sanitize_table, pieces) if out.isatty() else pieces)
-
-
-def _sanitize_table(piece: pa.Table) -> pa.Table:
-    """Return the table with names and texts that are safe to print."""
     columns = [
         pa.chunked_array([[sanitize(text) for text in column.to_pylist()]], pa.string())
         if pa.types.is_string(column.type)
@@ -108,20 +145,20 @@ def _sanitize_table(piece: pa.Table) -> pa.Table:
     return pa.table(columns, [sanitize(name) for name in piece.column_names])
 
 
-def _write(open_writer: Callable[[BinaryIO, pa.Schema], Any], sink: BinaryIO, pieces: Any) -> None:
-    first = next(pieces)
-    with open_writer(sink, first.schema) as writer:
-        for piece in chain([first], pieces):
-            writer.write_table(piece)
-
-
-def _csv_writer(delimiter: str) -> Callable[[BinaryIO, pa.Schema], Any]:
-    def open_writer(sink: BinaryIO, schema: pa.Schema) -> Any:
+def _csv_format(delimiter: str) -> OutputFormat:
+    def format_rows(piece: pa.Table, *, header: bool = False) -> Any:
         from pyarrow import csv
 
-        return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=delimiter))
+        text = pa.BufferOutputStream()
+        csv.write_csv(piece, text, csv.WriteOptions(include_header=header, delimiter=delimiter))
+        return text.getvalue()
 
-    return open_writer
+    @contextmanager
+    def open_writer(sink: BinaryIO, schema: pa.Schema) -> Iterator[BinaryIO]:
+        sink.write(format_rows(schema.empty_table(), header=True))
+        yield sink
+
+    return OutputFormat(format_rows, open_writer, lambda sink, text: sink.write(text))
 
 
 def _parquet_writer(sink: BinaryIO, schema: pa.Schema) -> Any:
@@ -137,9 +174,15 @@ def _feather_writer(sink: BinaryIO, schema: pa.Schema) -> Any:
     return pa.ipc.new_file(sink, schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
 
 
-WRITERS: dict[str, Callable[[BinaryIO, pa.Schema], Any]] = {
-    ".csv": _csv_writer(","),
-    ".tsv": _csv_writer("\t"),
-    ".parquet": _parquet_writer,
-    ".feather": _feather_writer,
+def _table_format(open_writer: Callable[[BinaryIO, pa.Schema], Any]) -> OutputFormat:
+    return OutputFormat(
+        lambda piece: piece, open_writer, lambda writer, piece: writer.write_table(piece)
+    )
+
+
+FORMATS: dict[str, OutputFormat] = {
+    ".csv": _csv_format(","),
+    ".tsv": _csv_format("\t"),
+    ".parquet": _table_format(_parquet_writer),
+    ".feather": _table_format(_feather_writer),
 }

@@ -6,14 +6,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabnas.cli.options._completion import TABLE_SUFFIXES, read_column_names
 from tabnas.errors import TabNASError, find_nearest
 from tabnas.formatting import shorten
+from tabnas.threads import get_threads
 
 if TYPE_CHECKING:
     from tabnas.data import Table
@@ -29,16 +29,32 @@ LOCAL_SOURCES = ("scikit-learn", "folder")
 
 
 def configure_arrow() -> None:
-    """Prepare Arrow so that no Ctrl-C is lost while it reads a table.
+    """Prepare Arrow so that it loses no Ctrl-C while it reads a table, and no time.
 
-    Arrow's own signal handlers miss a Ctrl-C that comes as they end. Arrow also imports pandas
-    while it reads, and ignores exceptions of that import, so pandas is imported before.
+    It works with as many threads as tabnas does.
+
+    Arrow's own signal handlers miss a Ctrl-C that comes as they end. Arrow also imports pandas when
+    it converts its first values, which takes longer than most tables take to read, and ignores
+    exceptions of that import. Commands read no frames, so Arrow is shown that there is no pandas.
     """
     import pyarrow as pa
 
     pa.enable_signal_handlers(False)
-    with suppress(ImportError):
-        import_module("pandas")
+    pa.set_cpu_count(get_threads())
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _NoPandas:
+    """A finder of modules that finds no pandas, and leaves all others to the next finder."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
 
 
 @contextmanager

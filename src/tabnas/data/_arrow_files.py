@@ -14,6 +14,7 @@ from pyarrow import feather, parquet
 
 from tabnas.data._table import Table
 from tabnas.errors import TabNASError
+from tabnas.threads import get_threads
 
 MIN_LARGE_BYTES = 64 << 20
 """Bytes in memory from which on a table is read column by column or in batches when it is used."""
@@ -35,7 +36,7 @@ def read_parquet(path: Path) -> Table:
     size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
     if not is_large(size, meta.num_rows, len(file.schema_arrow)):
         with source:
-            return validate_table(file.read())
+            return validate_table(file.read(use_threads=get_threads() > 1))
     return lazy_parquet(source, path.name)
 
 
@@ -47,15 +48,19 @@ def is_large(size: int, rows: int, columns: int) -> bool:
 def lazy_parquet(source: Any, title: str, convert: Mapping[str, Convert] = NOTHING) -> Table:
     """Return the table of an open Parquet file, of which nothing is in memory.
 
-    Errors call the file `title`; the columns of `convert` come converted.
+    Errors call the file `title`; the columns of `convert` come converted. In batches, texts come as
+    dictionaries, as most files store them: they are read and encoded in half the time.
     """
     metadata = parquet.read_metadata(source)
     schema = metadata.schema.to_arrow_schema()
     names = [name for name in schema.names if not PANDAS_INDEX.fullmatch(name)]
+    texts = [
+        c.name for c in schema if pa.types.is_string(c.type) or pa.types.is_large_string(c.type)
+    ]
 
-    def open_reader() -> Any:
+    def open_reader(**options: Any) -> Any:
         """Open a reader for one reading: a reader has one cache, which another reading replaces."""
-        return parquet.ParquetFile(source, metadata=metadata, buffer_size=BUFFER)
+        return parquet.ParquetFile(source, metadata=metadata, buffer_size=BUFFER, **options)
 
     def converted(read: Any, wanted: Sequence[str]) -> pa.Table:
         read.validate(full=True)
@@ -67,16 +72,19 @@ def lazy_parquet(source: Any, title: str, convert: Mapping[str, Convert] = NOTHI
     def load(number: int) -> pa.ChunkedArray:
         name = names[number]
         with _translate_errors(f"the column {name!r} of {title!r}"):
-            return converted(open_reader().read(columns=[name]), [name]).column(0)
+            read = open_reader().read(columns=[name], use_threads=get_threads() > 1)
+            return converted(read, [name]).column(0)
 
     def scan(numbers: Sequence[int], rows: int) -> Iterator[pa.Table]:
         wanted = [names[number] for number in numbers]
 
         def tables() -> Iterator[pa.Table]:
-            reader = open_reader()
+            reader = open_reader(read_dictionary=texts)
             # a group at a time: Arrow keeps the buffers of all groups that are asked for at once
             for group in range(metadata.num_row_groups):
-                for batch in reader.iter_batches(rows, row_groups=[group], columns=wanted):
+                for batch in reader.iter_batches(
+                    rows, row_groups=[group], columns=wanted, use_threads=get_threads() > 1
+                ):
                     yield converted(pa.Table.from_batches([batch]), wanted)
 
         with _translate_errors(repr(title)):
@@ -89,14 +97,14 @@ def read_feather(path: Path) -> Table:
     """Return the table of a Feather file, which stays open if it is large."""
     with path.open("rb") as start:
         if start.read(len(IPC)) != IPC:
-            return validate_table(feather.read_table(path, memory_map=True))
+            return validate_table(_read_feather(path))
     source = pa.OSFile(str(path))
     with pa.ipc.open_file(source) as file:
         schema = file.schema
     rows = sum(batch.num_rows for batch in _read_batches(source, [0])) if len(schema) else 0
     if not is_large(path.stat().st_size, rows, len(schema)):
         with source:
-            return validate_table(feather.read_table(path, memory_map=True))
+            return validate_table(_read_feather(path))
     positions = [i for i, name in enumerate(schema.names) if not PANDAS_INDEX.fullmatch(name)]
 
     def tables(places: Sequence[int]) -> Iterator[pa.Table]:
@@ -115,9 +123,13 @@ def read_feather(path: Path) -> Table:
     return Table.lazy([schema.names[i] for i in positions], rows, load, scan=scan)
 
 
+def _read_feather(path: Path) -> Any:
+    return feather.read_table(path, memory_map=True, use_threads=get_threads() > 1)
+
+
 def _read_batches(source: Any, places: Sequence[int]) -> Iterator[Any]:
     """Yield the batches of a Feather file, with the columns at some positions of its schema."""
-    options = pa.ipc.IpcReadOptions(included_fields=list(places))
+    options = pa.ipc.IpcReadOptions(included_fields=list(places), use_threads=get_threads() > 1)
     with pa.ipc.open_file(source, options=options) as file:
         for number in range(file.num_record_batches):
             yield file.get_batch(number)

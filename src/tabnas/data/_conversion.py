@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,8 @@ def to_arrow(name: str, values: Any) -> Any:
         raise TabNASError(f"the column {name!r} must hold values, got {type(values).__name__}")
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(values.data, mask=np.ma.getmaskarray(values))
+    if type(values).__module__.split(".")[0] == "pandas":
+        _let_arrow_know_pandas()
     kind = str(getattr(values, "dtype", ""))
     if kind.startswith("complex"):
         raise TabNASError(
@@ -113,6 +116,12 @@ def to_arrow(name: str, values: Any) -> Any:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return pa.array([_as_text(value) for value in values], pa.string())
+
+
+@cache
+def _let_arrow_know_pandas() -> None:
+    """Let Arrow import pandas even if it found none before, as the command line lets it."""
+    pa.nulls(0).to_pandas()
 
 
 def _as_text(value: Any) -> str | None:

@@ -10,7 +10,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data._kinds import Kind, describe_identifier, infer_schema, looks_like_identifier
+from tabnas.data._kinds import (
+    ColumnSchema,
+    Kind,
+    describe_identifier,
+    infer_schema,
+    looks_like_identifier,
+)
 from tabnas.data._table import Table
 from tabnas.data._values import is_text, rename_rows
 from tabnas.data.columns import (
@@ -101,36 +107,23 @@ class TableEncoder:
         n_rows = len(table) if rows is None else len(rows)
         if n_rows < 2:
             raise TabNASError(f"learning takes at least two rows, got {n_rows}")
-        columns: list[FittedColumn] = []
-        constant = []
-        notes: list[str] = []
-        for name in table:
-            if name in ignored:
-                continue
-            column = table.column(name, rows)
+
+        def fit_column(name: str, column: Any) -> tuple[FittedColumn | None, list[str]]:
             with rename_rows(rows):
                 schema = infer_schema(name, column, table.decimals_for(column), forced.get(name))
-                kind = schema.kind
-                notes += schema.notes
-                if name not in forced and looks_like_identifier(column, kind):
+                notes = list(schema.notes)
+                if name not in forced and looks_like_identifier(column, schema.kind):
                     notes.append(describe_identifier(name))
-                if kind is Kind.CONSTANT:
-                    constant.append(name)
-                elif kind is Kind.NUMERIC:
-                    columns.append(
-                        NumericColumn.fit(
-                            name, column, scaling=scaling, number_format=schema.number_format
-                        )
-                    )
-                elif kind is Kind.BOOLEAN:
-                    columns.append(BooleanColumn.fit(name, column))
-                elif kind is Kind.DATETIME:
-                    columns.append(DatetimeColumn.fit(name, column))
-                elif kind is Kind.HASHED:
-                    columns.append(HashedColumn.fit(name, column))
-                else:
-                    fitted = CategoricalColumn.fit(name, column, min_count=min_count)
-                    columns.append(fitted.with_max_categories(max_categories))
+                fitted = _fit_column(name, column, schema, scaling=scaling, min_count=min_count)
+            if isinstance(fitted, CategoricalColumn):
+                fitted = fitted.with_max_categories(max_categories)
+            return fitted, notes
+
+        names = [name for name in table if name not in ignored]
+        fitted = dict(zip(names, table.map_columns(fit_column, names, rows), strict=True))
+        columns = [column for column, _ in fitted.values() if column is not None]
+        constant = [name for name, (column, _) in fitted.items() if column is None]
+        notes = [note for _, column_notes in fitted.values() for note in column_notes]
         if not columns:
             raise TabNASError(
                 "at least one column must differ between rows, but all are constant or "
@@ -197,23 +190,27 @@ class TableEncoder:
     def encode(self, table: Table, rows: IntArray | None = None) -> EncodedTable:
         """Encode the rows of a table that has the training table's columns, in any order.
 
-        Takes all rows or those with the numbers `rows`, and copies one column at a time.
+        Takes all rows or those with the numbers `rows`, and copies a few columns at a time.
         """
         table = self.match_columns(table)
         length = len(table) if rows is None else len(rows)
         numeric = np.empty((length, len(self.features)), np.float32)
         categorical = np.empty((length, len(self.categories)), np.int32)
-        at_numeric, at_category = 0, 0
+        widths = np.array([[len(c.features), bool(c.categories)] for c in self.columns])
+        ends = dict(
+            zip((c.name for c in self.columns), widths.cumsum(axis=0).tolist(), strict=True)
+        )
+        by_name = {column.name: column for column in self.columns}
         nothing = np.empty(0, np.int32)
-        for column in self.columns:
-            width = len(column.features)
-            codes = categorical[:, at_category] if column.categories else nothing
-            here = numeric[:, at_numeric : at_numeric + width]
-            values = table.column(column.name, rows)
+
+        def encode_column(name: str, values: Any) -> None:
+            column, (at_numeric, at_category) = by_name[name], ends[name]
+            codes = categorical[:, at_category - 1] if column.categories else nothing
+            here = numeric[:, at_numeric - len(column.features) : at_numeric]
             with rename_rows(rows):
                 self.with_table_decimal(table, column, values).encode(values, here, codes)
-            at_numeric += width
-            at_category += bool(column.categories)
+
+        table.map_columns(encode_column, by_name, rows)
         return EncodedTable(numeric, categorical)
 
     @staticmethod
@@ -290,6 +287,25 @@ class _EncoderState:
     ignored: DistinctTexts
     names: DistinctTexts
     named: bool
+
+
+def _fit_column(
+    name: str, column: Any, schema: ColumnSchema, *, scaling: Scaling, min_count: int
+) -> FittedColumn | None:
+    """Fit the encoder of a column; None if all its rows are the same."""
+    match schema.kind:
+        case Kind.CONSTANT:
+            return None
+        case Kind.NUMERIC:
+            number_format = schema.number_format
+            return NumericColumn.fit(name, column, scaling=scaling, number_format=number_format)
+        case Kind.BOOLEAN:
+            return BooleanColumn.fit(name, column)
+        case Kind.DATETIME:
+            return DatetimeColumn.fit(name, column)
+        case Kind.HASHED:
+            return HashedColumn.fit(name, column)
+    return CategoricalColumn.fit(name, column, min_count=min_count)
 
 
 def _as_kind(name: str, kind: Kind | str) -> Kind:

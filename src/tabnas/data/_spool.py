@@ -76,7 +76,14 @@ class Spool:
         with self._writing():
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="tabnas-")
-                self._writer = parquet.ParquetWriter(self._path, self._schema, compression="lz4")
+                texts = [c.name for c in self._schema if pa.types.is_string(c.type)]
+                self._writer = parquet.ParquetWriter(
+                    self._path,
+                    self._schema,
+                    compression="lz4",
+                    use_dictionary=texts,  # numbers repeat less
+                    write_statistics=False,  # nobody looks for rows by value
+                )
             if self._waiting:
                 rows = pa.Table.from_batches(self._waiting, self._schema)
                 self._writer.write_table(rows, row_group_size=max(len(rows), 1))

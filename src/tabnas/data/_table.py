@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,11 +16,16 @@ from tabnas.data import _conversion as conversion
 from tabnas.data._number_text import DEFAULT_DECIMALS, DecimalContext, DecimalMarkDetector
 from tabnas.data._values import check_column_type, is_numeric, is_text, to_texts
 from tabnas.errors import TabNASError, did_you_mean
+from tabnas.threads import claim_cores, release_cores, stream_in_threads
 from tabnas.types import IntArray
 
 T = TypeVar("T")
+MAX_COLUMNS = 4  # of a table that are in memory at a time
+MIN_SHARED_ROWS = 1 << 14  # of columns that are worth more than one thread
 Scan = Callable[[Sequence[int], int], Iterator[pa.Table]]
 """Reads columns, given by number, in tables of that many rows, from the first row to the last."""
+
+_decimals_lock = RLock()  # of several threads that encode columns, one looks for the mark
 
 
 class Table:
@@ -182,24 +189,48 @@ class Table:
         )
         return column if rows is None else _take(name, column, rows)
 
+    def map_columns(
+        self,
+        function: Callable[[str, pa.ChunkedArray], T],
+        names: Iterable[str],
+        rows: IntArray | None = None,
+    ) -> list[T]:
+        """Return the function of each of some columns, and of its name; idle cores take some.
+
+        Each thread loads one column at a time, all of it or the rows with these numbers.
+        """
+        names = list(names)
+        length = len(self) if rows is None else len(rows)
+        at_once = min(len(names), MAX_COLUMNS) if length >= MIN_SHARED_ROWS else 1
+        return list(
+            stream_in_threads(
+                lambda name: function(name, self.column(name, rows)), names, count=at_once
+            )
+        )
+
     @property
     def decimals(self) -> DecimalContext:
         """What the file or frame of the table shows of its decimal mark."""
-        if self._decimals is None:
-            origin = self._origin
-            self._decimals = self._find_decimals() if origin is None else origin.decimals
-        return self._decimals
+        with _decimals_lock:
+            if self._decimals is None:
+                origin = self._origin
+                self._decimals = self._find_decimals() if origin is None else origin.decimals
+            return self._decimals
 
     def decimals_for(self, column: pa.ChunkedArray) -> DecimalContext:
         """Return the decimal mark for texts, and for all columns of CSV files."""
         return self.decimals if self._is_separated or is_text(column) else DEFAULT_DECIMALS
 
     def _find_decimals(self) -> DecimalContext:
+        def find_texts(_: str, column: pa.ChunkedArray) -> Any:
+            if not is_text(column) or pa.types.is_dictionary(column.type):
+                return None
+            return to_texts(conversion.as_chunks(column.unique()))
+
         detector = DecimalMarkDetector()
-        for name in self:
-            column = self.column(name)
-            if is_text(column) and not pa.types.is_dictionary(column.type):
-                detector.add(name, to_texts(column))
+        for name, texts in zip(self, self.map_columns(find_texts, self), strict=True):
+            if texts is not None:
+                detector.add(name, texts)
         return DecimalContext(detector.mark)
 
     @property
@@ -208,9 +239,13 @@ class Table:
 
         These are texts and, if the decimal mark is a comma, numbers: 1.234 may be 1,234 there.
         """
-        columns = {name: self.column(name) for name in self}
         commas = self._is_separated and self.decimals.mark == ","
-        return [n for n, c in columns.items() if is_text(c) or (commas and is_numeric(c.type))]
+
+        def is_written(_: str, column: pa.ChunkedArray) -> bool:
+            return is_text(column) or (commas and is_numeric(column.type))
+
+        found = self.map_columns(is_written, self)
+        return [name for name, is_one in zip(self, found, strict=True) if is_one]
 
     def drop(self, names: Sequence[str]) -> Table:
         """Return the table without some columns."""
@@ -259,13 +294,20 @@ def set_decimal_mark(table: Table, decimal: str | None) -> Table:
     return table if decimal is None else table.with_decimals(DecimalContext(decimal))
 
 
-def read_ahead(pieces: Iterator[T]) -> Iterator[T]:
-    """Yield the same items, each computed in another thread while the previous one is used."""
-    with ThreadPoolExecutor(1, thread_name_prefix="tabnas-pieces") as pool:
-        coming = pool.submit(next, pieces, None)
-        while (piece := coming.result()) is not None:
-            coming = pool.submit(next, pieces, None)
+def read_ahead(pieces: Iterator[T], *, depth: int = 1) -> Iterator[T]:
+    """Yield the same items; if a core is idle, it computes `depth` of them ahead."""
+    if not claim_cores(1):
+        yield from pieces
+        return
+    pool = ThreadPoolExecutor(1, thread_name_prefix="tabnas-pieces")
+    coming = deque(pool.submit(next, pieces, None) for _ in range(depth))
+    try:
+        while (piece := coming.popleft().result()) is not None:
+            coming.append(pool.submit(next, pieces, None))
             yield piece
+    finally:
+        pool.shutdown(cancel_futures=True)
+        release_cores(1)
 
 
 def _take(name: str, column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:

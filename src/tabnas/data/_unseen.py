@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
 from tabnas.data._encoder import EncodedTable, TableEncoder
@@ -32,11 +34,14 @@ class UnseenCategories:
         }
         self._counts = np.zeros(len(coded), np.int64)
         self._rows = 0
+        self._lock = Lock()  # several threads may encode
 
     def add(self, encoded: EncodedTable) -> None:
         """Add encoded rows."""
-        self._counts += (encoded.categorical == 0).sum(axis=0)
-        self._rows += len(encoded)
+        counts = (encoded.categorical == 0).sum(axis=0)
+        with self._lock:
+            self._counts += counts
+            self._rows += len(encoded)
 
     def notes(self) -> tuple[str, ...]:
         """Return notes about the columns of which nearly all values are unseen."""

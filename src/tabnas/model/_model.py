@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,10 @@ from tabnas.model._task import Float32Array, make_examples, network_task
 from tabnas.model._weights import check_weights, weight_shapes
 from tabnas.nets import SGD, SuperNet, Task
 from tabnas.space import Architecture
+from tabnas.threads import stream_in_threads
 from tabnas.types import FloatArray
+
+Result = TypeVar("Result")
 
 MAX_CHUNK_ROWS = 1 << 16
 """Rows are read, encoded and predicted in chunks, so that memory does not grow with the table."""
@@ -135,29 +138,53 @@ class Model:
         self, table: Any, *, unseen: UnseenCategories | None = None
     ) -> Iterator[Float32Array]:
         """Yield the rows of `predict_raw` in chunks, for tables and outputs larger than memory."""
-        start = 0
+        return self.map_outputs(lambda raw: raw, table, unseen=unseen)
+
+    def map_outputs(
+        self,
+        function: Callable[[Float32Array], Result],
+        table: Any,
+        *,
+        unseen: UnseenCategories | None = None,
+    ) -> Iterator[Result]:
+        """Yield the function of each chunk of `predict_raw`, in order.
+
+        Idle cores compute some chunks ahead, and the function with them.
+        """
         counter = UnseenCategories(self.encoder) if unseen is None else unseen
-        for chunk in self.iter_chunks(Table.from_data(table)):
+
+        def predict(start: int, chunk: Table) -> Result:
             with rename_rows(np.arange(start, start + len(chunk))):
                 encoded = self.encoder.encode(chunk)
                 raw = self._forward(encoded)
             counter.add(encoded)
-            yield raw
-            start += len(chunk)
+            return function(raw)
+
+        yield from self.map_chunks(predict, Table.from_data(table))
         if unseen is None:
             for note in counter.notes():
                 warnings.warn(note, DataWarning, stacklevel=2)
 
-    def iter_chunks(self, table: Table, *extra: str) -> Iterator[Table]:
-        """Yield chunks of rows with the columns that the model needs and the columns `extra`."""
+    def map_chunks(
+        self, function: Callable[[int, Table], Result], table: Table, *extra: str
+    ) -> Iterator[Result]:
+        """Yield the function of each chunk of rows, in order; idle cores compute some ahead.
+
+        The function takes the number of a chunk's first row, and the chunk: the columns that the
+        model needs, and the columns `extra`.
+        """
         if table.named and self.encoder.named:
-            self.encoder.match_columns(
-                table
-            )  # a missing column raises an error with the nearest name
+            # a missing column raises an error with the nearest name
+            self.encoder.match_columns(table)
             names = {column.name for column in self.encoder.columns}
             names |= {table.resolve_name(name) for name in extra}
             table = table.select([name for name in table if name in names])
-        return table.iter_batches(chunk_rows(len(table.names)))
+        rows = chunk_rows(max(len(table.names), self.target.outputs))
+        return stream_in_threads(
+            lambda numbered: function(rows * numbered[0], numbered[1]),
+            enumerate(table.iter_batches(rows)),
+            count=-(-len(table) // rows),
+        )
 
     def predict(self, table: Any) -> NDArray[Any]:
         """Return the labels, or values in the units of the target, [rows]."""
@@ -203,9 +230,9 @@ class Model:
     ) -> None:
         """Write the converted outputs of the network into `out`, chunk by chunk."""
         start = 0
-        for raw in self.predict_raw_chunks(table, unseen=unseen):
-            out[start : start + len(raw)] = convert(raw)
-            start += len(raw)
+        for values in self.map_outputs(convert, table, unseen=unseen):
+            out[start : start + len(values)] = values
+            start += len(values)
 
     def _forward(self, encoded: EncodedTable) -> Float32Array:
         raw = self._net.logits(self.architecture, make_examples(self.task, encoded))
@@ -234,7 +261,7 @@ class Model:
 
 
 def chunk_rows(columns: int) -> int:
-    """Return the number of rows of a chunk of a table with `columns` columns."""
+    """Return the number of rows of a chunk, of which `columns` columns are read or predicted."""
     return min(MAX_CHUNK_ROWS, max(MIN_CHUNK_ROWS, MAX_CHUNK_CELLS // max(columns, 1)))
 
 

@@ -62,17 +62,20 @@ class TreeInputs:
         table = self.encoder.match_columns(table)
         length = len(table) if rows is None else len(rows)
         matrix = np.empty((length, len(self.is_category)), np.float32)
-        first = 0
-        for column in self.encoder.columns:
-            values = table.column(column.name, rows)
+        by_name = {column.name: column for column in self.encoder.columns}
+        first = {name: place for place, name in reversed([*enumerate(self.columns)])}
+
+        def encode_column(name: str, values: Any) -> None:
+            column = by_name[name]
             if column.categories:
                 codes = np.empty(length, np.int32)
                 column.encode(values, np.empty((length, 0), np.float32), codes)
                 inputs = _from_codes(column, codes)
             else:
                 inputs = _from_numbers(column, values, length)
-            matrix[:, first : first + inputs.shape[1]] = inputs
-            first += inputs.shape[1]
+            matrix[:, first[name] : first[name] + inputs.shape[1]] = inputs
+
+        table.map_columns(encode_column, by_name, rows)
         return matrix
 
     def from_encoded(self, encoded: EncodedTable) -> Float32Array:

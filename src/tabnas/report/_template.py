@@ -6,10 +6,12 @@ from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 STYLE, SCRIPT = "page.css", "page.js"
 
@@ -37,6 +39,9 @@ def digest(text: str) -> str:
 
 @cache
 def _environment() -> Environment:
+    # slow to import, and the page comes last in a run
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     return Environment(
         loader=PackageLoader("tabnas.report", "page"),
         autoescape=True,

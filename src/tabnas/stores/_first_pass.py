@@ -153,12 +153,16 @@ class Summarizer:
         keys = draw_sampling_keys(self.job.settings.seed, first, count)[rows]
         selected = self._sampler.select(keys)
         table = Table(chunk.table.arrow.filter(pa.array(in_training)))
-        values = {}
+        accumulators = {accumulator.name: accumulator for accumulator in self._accumulators}
+
+        def update(name: str, column: Any) -> Any:
+            seen = accumulators[name].update(column)
+            sampled = accumulators[name].sampled is not None
+            return seen.take(pa.array(selected)) if sampled else None
+
         with source.locate_errors(row, rows):
-            for accumulator in self._accumulators:
-                seen = accumulator.update(table.column(accumulator.name))
-                if accumulator.sampled is not None:
-                    values[accumulator.name] = seen.take(pa.array(selected))
+            seen = table.map_columns(update, accumulators)
+        values = {n: v for n, v in zip(accumulators, seen, strict=True) if v is not None}
         self._sampler.add(keys[selected], first + rows[selected], pa.table(values))
         self._parts += np.bincount(parts[labelled], minlength=len(PARTS))
         self._rows += count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
@@ -24,10 +25,12 @@ from tabnas.stores._document import read_document, write_document
 from tabnas.stores._first_pass import CountCallback, EncodingJob
 from tabnas.stores._readers import Chunk, Piece, read_chunks
 from tabnas.stores._split import PARTS
+from tabnas.threads import stream_in_threads
 from tabnas.types import BoolArray
 
 PIECE_DOCUMENT = "piece.json"
 ARRAYS = ("numeric", "categorical", "target")
+MAX_CHUNKS = 4  # that are encoded at a time: each takes several hundredths of the memory
 TEMPORARY_NAME = re.compile(r"\.\d{6,}\.[0-9a-f]{8}")
 """The name of a piece's folder until it is complete."""
 
@@ -121,19 +124,24 @@ def _write_arrays(
             for array in ARRAYS
         }
         chunks = read_chunks(job.layout.reader, source, start=piece.start, stop=piece.stop)
-        for chunk in chunks:
-            count = len(chunk.table)
-            parts = job.assign_parts(source, piece.first + seen, count)
-            with source.locate_errors(piece.row + seen):
+
+        def encode(numbered: tuple[int, Chunk]) -> tuple[Chunk, list[tuple[NDArray[Any], ...]]]:
+            """Return the arrays of each part of the rows."""
+            first, chunk = numbered
+            parts = job.assign_parts(source, piece.first + first, len(chunk.table))
+            with source.locate_errors(piece.row + first):
                 labelled, arrays = _encode_chunk(encoder, target, chunk, job.layout.na_values)
             parts = parts[labelled]
-            for number, part in enumerate(PARTS):
-                here = parts == number
-                rows[number] += int(here.sum())
+            selections = [parts == number for number in range(len(PARTS))]
+            return chunk, [tuple(values[here] for values in arrays) for here in selections]
+
+        for chunk, encoded in stream_in_threads(encode, _number_rows(chunks), count=MAX_CHUNKS):
+            for number, (part, arrays) in enumerate(zip(PARTS, encoded, strict=True)):
+                rows[number] += len(arrays[-1])
                 for array, values in zip(ARRAYS, arrays, strict=True):
-                    files[part, array].write(values[here])
-            seen += count
-            count_chunk(count, chunk.bytes)
+                    files[part, array].write(values)
+            seen += len(chunk.table)
+            count_chunk(len(chunk.table), chunk.bytes)
         written = {file.path.name: file.finish() for file in files.values()}
     if seen != piece.rows:
         raise TabNASError(
@@ -142,6 +150,14 @@ def _write_arrays(
         )
     train, validation, test = rows
     return WrittenPiece(rows=(train, validation, test), files=written)
+
+
+def _number_rows(chunks: Iterable[Chunk]) -> Iterator[tuple[int, Chunk]]:
+    """Yield the chunks, each with the number of its first row."""
+    first = 0
+    for chunk in chunks:
+        yield first, chunk
+        first += len(chunk.table)
 
 
 def _encode_chunk(

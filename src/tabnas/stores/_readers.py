@@ -14,9 +14,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tabnas.data import Table
-from tabnas.data.lowlevel import PANDAS_INDEX, read_ahead, translate_read_errors
+from tabnas.data.lowlevel import PANDAS_INDEX, translate_read_errors
 from tabnas.errors import TabNASError
 from tabnas.stores._sources import Source
+from tabnas.threads import get_threads
 
 PIECE_BYTES = 256 << 20
 """Bytes of a source that make a piece, about: an interruption loses the work of two at most."""
@@ -57,7 +58,7 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Yield the chunks of a file from one offset to another, without empty ones."""
     with translate_read_errors(source.path):
-        for chunk in read_ahead(reader.chunks(source, start, stop)):
+        for chunk in reader.chunks(source, start, stop):
             if len(chunk.table):
                 yield chunk
 
@@ -79,7 +80,10 @@ class ParquetReader:
                 group = file.metadata.row_group(number)
                 rows = _rows_per_chunk(self.size, group.total_byte_size, group.num_rows)
                 left = group.num_rows
-                for batch in file.iter_batches(rows, row_groups=[number], columns=wanted):
+                batches = file.iter_batches(
+                    rows, row_groups=[number], columns=wanted, use_threads=get_threads() > 1
+                )
+                for batch in batches:
                     left -= batch.num_rows
                     size = round(source.size * batch.num_rows / file.metadata.num_rows)
                     yield Chunk(_to_table(batch, wanted), size, None if left else number + 1)
@@ -96,7 +100,8 @@ class FeatherReader:
     def chunks(self, source: Source, start: int, stop: int | None) -> Iterator[Chunk]:
         """Yield the rows from one record batch to another."""
         path = source.copy or source.path
-        with pa.OSFile(str(path)) as opened, pa.ipc.open_file(opened) as file:
+        options = pa.ipc.IpcReadOptions(use_threads=get_threads() > 1)
+        with pa.OSFile(str(path)) as opened, pa.ipc.open_file(opened, options=options) as file:
             check_columns(source, self.names, column_names(file.schema))
             count = file.num_record_batches
             for number in range(start, count if stop is None else stop):

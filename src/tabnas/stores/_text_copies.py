@@ -22,12 +22,14 @@ from tabnas.data.lowlevel import (
     CsvFormat,
     find_csv_format,
     open_batches,
+    read_ahead,
     read_typed,
     read_with_larger_blocks,
 )
 from tabnas.files import atomic_file, remove_temporaries
 from tabnas.stores._progress import Meter
 from tabnas.stores._sources import Source
+from tabnas.threads import get_threads
 
 FOLDER = "text_copies"
 PARSE_BYTES = 1 << 20  # that are parsed at a time; Arrow holds some dozens of such buffers
@@ -111,10 +113,10 @@ def _write(
         )
         schema = pa.schema([schema.field(name) for name in names])
         file = stack.enter_context(atomic_file(path))
-        lz4 = pa.ipc.IpcWriteOptions(compression="lz4")
+        lz4 = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=get_threads() > 1)
         writer = stack.enter_context(pa.ipc.new_file(file, schema, options=lz4))
         written = 0.0
-        for batch in _combine(batches, schema, chunk):
+        for batch in read_ahead(_combine(batches, schema, chunk)):
             writer.write_batch(batch)
             meter.add(batch.num_rows, round(source.size * share) - round(source.size * written))
             written = share

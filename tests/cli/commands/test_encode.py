@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from tabnas.cli._main import USAGE_ERROR, run
-from tabnas.stores import find_encode_command, open_store
+from tabnas.data import _table, read_table
+from tabnas.stores import _readers, _settings, find_encode_command, open_store
 from tests import processes
 from tests.cli.conftest import make_columns, write_csv
 
@@ -61,6 +63,26 @@ def test_json_is_the_only_output(table: Path, capsys: pytest.CaptureFixture[str]
     assert facts["rows_read"] == sum(facts["rows"].values()) == ROWS
     assert run([*arguments, "--quiet"]) == 0  # which is there already
     assert said(capsys) == ("", "")
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.parquet"])
+def test_threads_do_not_change_the_files_of_a_store(
+    name: str, table: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_settings, "MAX_CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(_readers, "MIN_ROWS", 10)
+    monkeypatch.setattr(_table, "MIN_SHARED_ROWS", 1)
+    parquet.write_table(read_table(table).arrow, here / "train.parquet", row_group_size=50)
+    files = []
+    for threads in ("1", "2", "5"):
+        out = here / threads
+        asked = ["encode", name, "--target", "kind", "--hashed", "house", "--quiet"]
+        assert run([*asked, "--threads", threads, "--out", str(out)]) == 0
+        arrays = (path for path in sorted(out.rglob("*")) if path.suffix not in ("", ".json"))
+        files.append({str(path.relative_to(out)): path.read_bytes() for path in arrays})
+        files[-1]["digest"] = open_store(out).digest.encode()
+    assert len(files[0]) > 9
+    assert files[0] == files[1] == files[2]
 
 
 def test_files_and_shares(table: Path, here: Path) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from tabnas.cli._errors import INTERRUPTED, TERMINATED, CommandExitError
 from tabnas.cli._ranks import check_single_process
+from tabnas.cli._tables import configure_arrow
 from tabnas.cli.display._formatting import make_console
 from tabnas.cli.display._progress import encoding_progress
 from tabnas.cli.display._store_summary import (
@@ -36,6 +37,7 @@ from tabnas.cli.options._settings import SETTINGS, make_option
 from tabnas.cli.options._shared import COLUMNS, GIGABYTE, ROWS, WORK
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
+from tabnas.threads import limit_threads
 
 MAX_COMMAND_LENGTH = 2_000
 
@@ -141,6 +143,7 @@ def encode(
             rich_help_panel=WORK,
         ),
     ] = None,
+    threads: options.Threads = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -187,7 +190,12 @@ def encode(
 
     shares, files_of = _parse_parts(validation, test)
     console = make_console(stderr=True)
-    with report_interruption(console, out), encoding_progress(console, quiet=silent) as on_progress:
+    with (
+        limit_threads(threads),
+        report_interruption(console, out),
+        encoding_progress(console, quiet=silent) as on_progress,
+    ):
+        configure_arrow()
         store = encode_store(
             files,
             out,

@@ -12,15 +12,17 @@ import typer
 from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import configure_arrow, input_path
 from tabnas.cli.display._formatting import make_console
-from tabnas.cli.options._shared import FinishedRun, Json
+from tabnas.cli.options._shared import FinishedRun, Json, Threads
 from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
 from tabnas.formatting import format_count
+from tabnas.threads import limit_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tabnas.cli.display._progress import RowProgress
+    from tabnas.data import Table
     from tabnas.model import Model
 
 
@@ -34,6 +36,7 @@ def evaluate(
             metavar="FILE",
         ),
     ],
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Score a model on rows with a known target, with 95 % intervals.
@@ -41,8 +44,8 @@ def evaluate(
     Use rows that the model was not trained on: on training rows, scores are too good. Rows without
     a target are left out.
 
-    The file can be larger than memory: at most 65,536 rows are read at a time. Only targets and
-    predictions are held in memory.
+    The file can be larger than memory: a thread reads at most 65,536 rows at a time. Only targets
+    and predictions are held in memory.
 
     For example:
 
@@ -59,9 +62,9 @@ def evaluate(
     from tabnas.model import score
     from tabnas.runs import load_run_model
 
-    configure_arrow()
-    model = load_run_model(check_finished(run))
-    with input_path(file) as file, row_progress("evaluating") as progress:
+    with limit_threads(threads), input_path(file) as file, row_progress("evaluating") as progress:
+        configure_arrow()
+        model = load_run_model(check_finished(run))
         y, prediction = _predict_file(model, file, progress)
         pa.default_memory_pool().release_unused()  # memory of reading, which scoring can use
         scores = score(model.target, y, prediction)
@@ -95,21 +98,25 @@ def _predict_file(
     y = np.empty(len(table), np.int32 if model.classes else np.float64)
     shape = (len(table), len(model.classes)) if model.classes else len(table)
     prediction = np.empty(shape)
-    read = count = 0
     unseen = UnseenCategories(model.encoder)
-    for piece in model.iter_chunks(table, target.name):
-        progress.on_rows(read, len(table))
+
+    def predict(start: int, piece: Table) -> tuple[int, NDArray[Any], NDArray[Any]]:
         answers = piece.column(target.name)
         present = find_labelled_rows(answers, target)
         mark = piece.decimals.mark if is_text(answers) else None
-        here = slice(count, count + len(present))
         rows = piece if len(present) == len(piece) else piece.take(present)
-        with rename_rows(read + present):
-            y[here] = target.encode(rows.column(target.name), mark)
+        with rename_rows(start + present):
+            encoded = target.encode(rows.column(target.name), mark)
             raw = model.predict_raw(rows.drop([target.name]), unseen=unseen)
-            prediction[here] = model.decode(raw)
-        read, count = read + len(piece), here.stop
-    progress.on_rows(read, len(table))
+        return start + len(piece), encoded, model.decode(raw)
+
+    count = 0
+    progress.on_rows(0, len(table))
+    for read, answers, answered in model.map_chunks(predict, table, target.name):
+        here = slice(count, count + len(answers))
+        y[here], prediction[here] = answers, answered
+        count = here.stop
+        progress.on_rows(read, len(table))
     if not count:
         raise TabNASError(
             f"{file.name!r} must have rows with a target, but {target.name!r} is missing in all "

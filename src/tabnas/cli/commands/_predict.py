@@ -13,12 +13,12 @@ import typer
 from tabnas.cli._errors import INTERRUPTED, CommandExitError
 from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import DASH, configure_arrow, input_path
-from tabnas.cli.options._shared import FinishedRun
+from tabnas.cli.options._shared import FinishedRun, Threads
 from tabnas.formatting import shorten
+from tabnas.threads import limit_threads
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from tabnas.cli._predictions import Piece
     from tabnas.cli.display._progress import RowProgress
 
 
@@ -41,6 +41,7 @@ def predict(
             metavar="FILE",
         ),
     ] = None,
+    threads: Threads = None,
 ) -> None:
     """Predict the target of new rows.
 
@@ -50,9 +51,9 @@ def predict(
     Columns are found by name, in any order, and extra columns are ignored. Missing values and new
     categories are allowed.
 
-    The file can be larger than memory: at most 65,536 rows are read at a time. With --out, the file
-    appears when it is complete; on standard output, lines appear one after another. On a terminal,
-    control characters in names and labels are replaced.
+    The file can be larger than memory: a thread reads at most 65,536 rows at a time. With --out,
+    the file appears when it is complete; on standard output, lines appear one after another. On a
+    terminal, control characters in names and labels are replaced.
 
     For example:
 
@@ -68,6 +69,7 @@ def predict(
     """
     from tabnas.cli._predictions import (
         check_output,
+        find_format,
         predict_pieces,
         print_predictions,
         write_predictions,
@@ -76,37 +78,38 @@ def predict(
     from tabnas.data import read_table
     from tabnas.runs import load_run_model
 
-    configure_arrow()
     if str(out) == DASH:
         out = None
     if out is not None:
         check_output(out, file)
-    model = load_run_model(check_finished(run))
     # without --out, bars would mix with the predictions on the terminal
-    with row_progress("predicting", hidden=out is None) as progress:
+    with limit_threads(threads), row_progress("predicting", hidden=out is None) as progress:
+        configure_arrow()
+        model = load_run_model(check_finished(run))
         with input_path(file) as rows:
             table = read_table(
                 rows, text=model.text_columns, empty=True, on_progress=progress.on_read
             )
-        pieces = _count_rows(predict_pieces(model, table), len(table), progress)
+        output = find_format(out)
         if out is not None:
-            write_predictions(pieces, out)
+            pieces = predict_pieces(model, table, output)
+            write_predictions(_count_rows(pieces, len(table), progress), out)
         else:
+            stdout = sys.stdout.buffer
+            pieces = predict_pieces(model, table, output, printable=stdout.isatty())
             with _report_interruption():
-                print_predictions(pieces, sys.stdout.buffer)
+                print_predictions(pieces, stdout, output)
     if out is not None:
         typer.echo(f"{len(table):,} predictions written to {shorten(out)}", err=True)
 
 
-def _count_rows(
-    pieces: Iterator[pa.Table], total: int, progress: RowProgress
-) -> Iterator[pa.Table]:
+def _count_rows(pieces: Iterator[Piece], total: int, progress: RowProgress) -> Iterator[Piece]:
     """Yield the pieces, and count each as done when the next is requested."""
     rows = 0
     for piece in pieces:
         progress.on_rows(rows, total)
         yield piece
-        rows += piece.num_rows
+        rows += piece.table.num_rows
     progress.on_rows(rows, total)
 
 

@@ -170,7 +170,8 @@ UnlabelledRows = Annotated[
     Path | None,
     typer.Option(
         help="A file of rows without a target. A teacher answers them, and networks learn from its "
-        "answers if that helps by the validation rows.",
+        "answers if that helps by the validation rows. With --teacher-columns, the file must have "
+        "these columns.",
         metavar="FILE",
         rich_help_panel=ROWS,
     ),
@@ -196,6 +197,16 @@ CheckpointSeconds = Annotated[
         help="Seconds between checkpoints.",
         metavar="N",
         parser=greater_than(0.0, parse_seconds),
+        rich_help_panel=WORK,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        help="Threads to work with. Results do not depend on it.",
+        metavar="N",
+        parser=at_least(1, parse_int),
+        show_default="all cores that the machine allows",
         rich_help_panel=WORK,
     ),
 ]

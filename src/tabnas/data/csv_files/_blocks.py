@@ -12,6 +12,7 @@ from pyarrow import csv
 
 from tabnas.data.csv_files._format import CsvFormat, is_zipped, translate_read_errors
 from tabnas.data.csv_files._text_check import TextCheck
+from tabnas.threads import get_threads
 
 MAX_RECORD_BYTES = 1 << 28
 HEADER_TOO_LONG = "Could not skip"  # Arrow's error if the header does not end in the block
@@ -41,6 +42,7 @@ def open_batches(
             size = max(path.stat().st_size, 1)
             file = stack.enter_context(pa.OSFile(str(path)))
             text = stack.enter_context(_unzip(path, file))
+            options = {"use_threads": get_threads() > 1} | options
             reader = stack.enter_context(
                 csv.open_csv(text, **csv_format.options(only=only, **options))
             )

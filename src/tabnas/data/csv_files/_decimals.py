@@ -18,7 +18,8 @@ def detect_decimal_marks(detector: DecimalMarkDetector, rows: Any, names: Iterab
     """Look for decimal marks in some rows of the columns that may still be numbers."""
     for name in names:
         if detector.may_be_numeric(name):
-            detector.add(name, to_texts(as_chunks(rows.column(name))))
+            # most values are there more than once
+            detector.add(name, to_texts(as_chunks(rows.column(name).unique())))
 
 
 def make_decimal_context(

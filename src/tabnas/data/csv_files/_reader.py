@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tabnas.data._number_text import DecimalMarkDetector
 from tabnas.data._spool import Spool
-from tabnas.data._table import Table
+from tabnas.data._table import Table, read_ahead
 from tabnas.data.csv_files._blocks import FractionCallback, open_batches, read_with_larger_blocks
 from tabnas.data.csv_files._decimals import (
     detect_decimal_marks,
@@ -25,6 +25,7 @@ from tabnas.data.csv_files._types import read_typed
 
 SAMPLE_BYTES = 16 << 20  # types are inferred from these; more of them need fewer second readings
 BLOCK_BYTES = 1 << 20  # bytes that are parsed at a time; Arrow holds some dozens of such blocks
+BLOCKS_AHEAD = 16  # that are parsed while earlier ones are written to a temporary file
 
 
 def read_csv(
@@ -98,15 +99,22 @@ def _read_blocks(
     exact: Collection[str],
     decimal: str | None,
     csv_format: CsvFormat,
+    *,
+    block_size: int,
     **options: Any,
 ) -> Table:
+    # blocks for long records take much memory
+    depth = BLOCKS_AHEAD if block_size == BLOCK_BYTES else 1
     with (
-        open_batches(path, csv_format, on_progress, **options) as (schema, batches),
+        open_batches(path, csv_format, on_progress, block_size=block_size, **options) as (
+            schema,
+            batches,
+        ),
         Spool(path, schema) as spool,
     ):
         decimals = DecimalMarkDetector()
         text_columns = [column.name for column in schema if column.type == pa.string()]
-        for batch in batches:
+        for batch in read_ahead(batches, depth=depth):
             detect_decimal_marks(decimals, batch, text_columns)
             spool.add(batch)
         mark = decimal or decimals.mark

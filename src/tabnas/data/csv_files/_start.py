@@ -17,7 +17,9 @@ from tabnas.data.csv_files._blocks import needs_larger_block, read_with_larger_b
 from tabnas.data.csv_files._format import CsvFormat, is_zipped, open_file
 from tabnas.data.csv_files._text_check import TextCheck
 
-LEADING_ZERO_CELL = re.compile(rb"[,;\t|\"\r\n] *[+-]?0[0-9]")
+# a pattern that begins with a letter is found ten times as fast as one that ends with it
+LEADING_ZERO_CELL = re.compile(rb"0[0-9](?<=[,;\t|\"\r\n +-]..)")
+"""Matches whatever has leading zeros, and parts of dates."""
 
 
 @dataclass(frozen=True)
