@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.runs import RunSettings
+from tabnas.runs.checkpoints._file import read_checkpoint
 from tests.processes import start, started, wait_until_gone
 from tests.runs.helpers import make_started_run, write_table
 
@@ -35,6 +37,7 @@ SETTINGS = RunSettings(
     candidates=1,
     teacher="none",
 )
+TAUGHT = RunSettings.from_dict(SETTINGS.to_dict() | {"teacher": "network"})
 PLAN = {"search_epochs": 10, "epochs": 1, "candidates": 1}
 
 NURSERY = """
@@ -146,6 +149,14 @@ def whole(place: Path) -> dict[str, Any]:
     return result(folder)
 
 
+@pytest.fixture(scope="module")
+def taught(place: Path) -> dict[str, Any]:
+    """The result of one process, whose network has a teacher."""
+    folder = make_started_run(place / "taught", place / "t.parquet", TAUGHT, PLAN)
+    assert run(["resume", str(folder), "--quiet"]) == 0
+    return result(folder)
+
+
 def result(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / "result.json").read_text())
     return found
@@ -160,6 +171,31 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     )
     assert names[0] == names[1]
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-3)
+
+
+def assert_same_teacher(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Its answers are those of the compiled engine, so they have the same bits."""
+    assert found["teacher"]["models"] == expected["teacher"]["models"]
+    shares = [[one["teacher_share"] for one in facts["candidates"]] for facts in (found, expected)]
+    assert shares[0] == shares[1]
+    assert set(shares[0]) == {0.0, 0.4, 0.7}
+    assert_same(found, expected)
+
+
+def wait_for_step(folder: Path, step: str) -> None:
+    """Wait until a checkpoint has a finished step."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        assert time.monotonic() < end, f"the step {step!r} is in no checkpoint"
+        with suppress(OSError):  # a file that another has replaced
+            if step in read_finished_steps(folder):
+                return
+        time.sleep(0.01)
+
+
+def read_finished_steps(folder: Path) -> list[str]:
+    checkpoint = read_checkpoint(folder / "checkpoint")
+    return [] if checkpoint is None else list(checkpoint[0]["done"])
 
 
 def wait_for(path: Path, pattern: str) -> None:
@@ -178,6 +214,29 @@ def test_ranks_find_what_one_process_finds(
     assert_same(result(folder), whole)
     for rank in range(3):
         assert company.said(rank) == company.said(rank, 1) == ""
+
+
+def test_ranks_with_a_teacher_find_what_one_process_finds(
+    company: Company, taught: dict[str, Any], place: Path
+) -> None:
+    folder = make_started_run(place / "taught in two", place / "t.parquet", TAUGHT, PLAN)
+    assert company.run(*[["resume", folder.name, "--quiet"]] * 2) == [0, 0]
+    assert_same_teacher(result(folder), taught)
+
+
+@pytest.mark.parametrize("step", ["teacher network without fold 2", "teacher"])
+def test_a_rank_that_dies_during_or_after_the_teacher(
+    step: str, company: Company, taught: dict[str, Any], place: Path
+) -> None:
+    folder = make_started_run(place / step.replace(" ", "-"), place / "t.parquet", TAUGHT, PLAN)
+    _, second = company.begin(*[["resume", folder.name, "--checkpoint-seconds", "1e-9"]] * 2)
+    wait_for_step(folder, step)
+    os.kill(second, signal.SIGKILL)
+    assert company.ended() == [LOST, -signal.SIGKILL]
+    assert f"continue with: torchrun ... -m tabnas resume {folder.name}" in company.said(0)
+    assert ("teacher" in read_finished_steps(folder)) == (step == "teacher")
+    assert company.run(*[["resume", folder.name, "--quiet"]] * 2) == [0, 0]
+    assert_same_teacher(result(folder), taught)
 
 
 def test_the_compiled_engine_finds_the_same(whole: dict[str, Any], place: Path) -> None:

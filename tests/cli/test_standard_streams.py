@@ -13,7 +13,13 @@ import pyarrow as pa
 import pytest
 
 from tabnas.cli._main import USAGE_ERROR, run
-from tabnas.cli._predictions import column_names, print_predictions
+from tabnas.cli._predictions import (
+    Piece,
+    column_names,
+    find_format,
+    print_predictions,
+    sanitize_table,
+)
 from tabnas.runs import RunCheckpoint
 from tests.cli.commands.test_search import run_refused
 from tests.cli.conftest import BRIEF, ROWS, make_columns, write_csv
@@ -164,8 +170,9 @@ def test_a_terminal_gets_no_control_characters_and_a_pipe_the_exact_data() -> No
     label, name = "a\x1b]0;x\x07b", "probability of a\x1b[2J"
     piece = pa.table({"kind": [label, "c"], name: [0.25, 0.5]})
     seen, piped = Terminal(), io.BytesIO()
-    print_predictions(iter([piece]), seen)
-    print_predictions(iter([piece]), piped)
+    output = find_format(None)
+    for out, table in ((seen, sanitize_table(piece)), (piped, piece)):
+        print_predictions(iter([Piece(table, output.prepare(table))]), out, output)
     assert not {0x1B, 0x07} & set(seen.getvalue())
     assert len(seen.getvalue().splitlines()) == 3
     assert b"0.25" in seen.getvalue()

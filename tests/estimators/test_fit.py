@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from tabnas.data import ClassTarget, DataWarning, Shares, Table
 from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor, _base
-from tabnas.estimators._run_settings import make_run_settings
+from tabnas.estimators._run_settings import resolve_n_jobs
 from tabnas.runs import LabelledTable, RunCheckpoint, RunSettings, plan_run
+from tabnas.threads import available_threads, get_threads
 from tests.estimators.conftest import SMALL
 
 # -- what is learned -------------------------------------------------------------------------------
@@ -163,11 +163,28 @@ def test_random_states_are_sampled_from(birds: Any) -> None:
     assert isinstance(fitted(None).result_.seed, int)
 
 
-def test_workers_follow_n_jobs() -> None:
-    cores = os.cpu_count() or 1
-    expected = {None: 1, 1: 1, 3: 3, -1: cores, -2: max(1, cores - 1), -1_000: 1}
-    for n_jobs, workers in expected.items():
-        assert make_run_settings(TabNASClassifier(n_jobs=n_jobs), {}).workers == workers
+def test_threads_follow_n_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    cores = available_threads()
+    expected = {None: None, 1: 1, 3: 3, -1: cores, -2: max(1, cores - 1), -1_000: 1}
+    assert {n_jobs: resolve_n_jobs(n_jobs) for n_jobs in expected} == expected
+    seen: list[int] = []
+    plan_run = _base.plan_run
+
+    def record_threads(*arguments: object, **options: object) -> object:
+        seen.append(get_threads())
+        return plan_run(*arguments, **options)
+
+    monkeypatch.setattr(_base, "plan_run", record_threads)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    models = [
+        TabNASClassifier(max_parameters=100, candidates=1, n_jobs=n_jobs, random_state=0)
+        .fit(x, x[:, 0] > 0)
+        .model_
+        for n_jobs in (1, 3)
+    ]
+    assert seen == [1, 3]
+    assert same(*models)
 
 
 def test_with_refit_all_rows_are_learned_from() -> None:

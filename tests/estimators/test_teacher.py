@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,41 @@ def test_a_pipeline_does_its_own_preprocessing() -> None:
     assert model.name == "Pipeline (LogisticRegression)"
     assert model.out_of_fold_loss < np.log(2)
     assert {candidate.teacher_share for candidate in classifier.candidates_} == {0.0, 0.4, 0.7}
+
+
+def test_a_pipeline_reads_rows_without_a_target_as_they_are_passed() -> None:
+    frame, y = make_frame(120)
+    columns = make_column_transformer((OneHotEncoder(), ["b"]), (StandardScaler(), ["a"]))
+    teacher = make_pipeline(columns, LogisticRegression())
+    classifier = fit(teacher, frame[:80], y[:80], unlabelled=frame[80:])
+    assert any(candidate.uses_unlabelled for candidate in classifier.candidates_)
+    note = "40 rows without a value of 'y', the target: networks may learn"
+    assert any(text.startswith(note) for text in classifier.result_.notes)
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_each_row_without_a_target_gets_its_own_answer(is_frozen: bool) -> None:
+    """Also if rows of X are left out, since their weight is zero."""
+    rng = np.random.default_rng(1)
+    features, more = rng.normal(size=(90, 2)), rng.normal(size=(40, 2))
+    y = 2 + features @ [1.0, 3.0]
+    weight = np.arange(90) % 3
+    answered: list[np.ndarray] = []
+
+    class Recorder(Ridge):
+        def predict(self, X: Any) -> Any:  # noqa: N803
+            answered.append(X)
+            return super().predict(X)
+
+    teacher = Recorder().fit(features, y)
+    with pytest.warns(UserWarning, match="used as it is") if is_frozen else nullcontext():
+        regressor = TabNASRegressor(
+            **OWN, teacher=FrozenEstimator(teacher) if is_frozen else Recorder()
+        ).fit(features, y, sample_weight=weight, unlabelled=more)
+    assert any(candidate.uses_unlabelled for candidate in regressor.candidates_)
+    of_more = answered[1::2]
+    assert len(of_more) == (1 if is_frozen else 15)
+    assert all(np.array_equal(rows, more) for rows in of_more)
 
 
 @pytest.mark.parametrize("name", ["trees", "network", "none"])

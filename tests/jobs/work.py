@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tabnas.errors import TabNASError
+from tabnas.threads import get_threads
 
 VICTIM = 0
 """The job whose first worker waits to be killed."""
@@ -81,7 +82,7 @@ def raise_unpicklable(job: int) -> int:
 
 
 def describe(job: str) -> object:
-    """Return the number of threads of each linear algebra library, or an array.
+    """Return the number of threads of tabnas and each linear algebra library, or an array.
 
     The array is large enough for Ray to keep it in shared memory.
     """
@@ -89,5 +90,5 @@ def describe(job: str) -> object:
 
     array = np.ones((400, 400))
     product = array @ array  # libraries start their threads when they are used
-    counts = [library["num_threads"] for library in threadpool_info()]
+    counts = [get_threads(), *(library["num_threads"] for library in threadpool_info())]
     return counts if job == "threads" else product

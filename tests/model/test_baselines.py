@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +20,7 @@ from tabnas.model import (
     score,
     trivial_prediction,
 )
+from tabnas.threads import limit_threads
 from tests.model.conftest import Fitted
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -171,3 +174,39 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert boosted.predictions[0].shape == (200, 2)
     assert (boosted.predictions[0].argmax(axis=1) == y).mean() > 0.9
     np.testing.assert_array_equal(boosted.predictions[0], again.predictions[0])
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "mixed"])
+def test_trees_do_not_depend_on_the_number_of_threads(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_baselines, "MIN_ROWS_FOR_THREADS", 10)
+    fitted = request.getfixturevalue(name)
+    rows = make_tree_rows(fitted, slice(None))
+    is_category = make_tree_inputs(fitted).is_category
+
+    def predict(threads: int) -> np.ndarray:
+        with limit_threads(threads):
+            trees = fit_boosted_trees(fitted.model.target, is_category, rows, [rows.inputs])
+        return trees.predictions[0]
+
+    one, *others = (predict(threads) for threads in (1, 2, 5))
+    for other in others:
+        assert np.array_equal(one, other)
+
+
+def test_trees_in_threads_leave_the_filters_of_warnings_as_they_were(iris: Fitted) -> None:
+    """Binning resets them for a while, so a second one at the same time would see none."""
+    rows = make_tree_rows(iris, slice(None))
+    before = list(warnings.filters)
+
+    def fit(seed: int) -> float:
+        is_category = make_tree_inputs(iris).is_category
+        options = {"seed": seed, "max_iterations": 3}
+        fitted = fit_boosted_trees(iris.model.target, is_category, rows, [], **options)
+        return fitted.seconds
+
+    with ThreadPoolExecutor(4) as pool, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(pool.map(fit, range(24)))) == 24
+    assert list(warnings.filters) == before

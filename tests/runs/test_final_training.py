@@ -12,6 +12,7 @@ from tabnas.nets import TrainingRows
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._final_training import FinalModel, make_final_trainer, train_final_model
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs.candidates._training import Candidate
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
@@ -39,7 +40,9 @@ def make_candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate
 
 
 def train(run: PlannedRun, chosen: Candidate) -> FinalModel:
-    return train_final_model(run, [chosen], lambda progress: None, RunCheckpoint(), {})
+    checkpoint = RunCheckpoint()
+    pool = TaskPool(checkpoint)
+    return train_final_model(run, [chosen], lambda progress: None, checkpoint, pool)
 
 
 def train_on(run: PlannedRun, rows: TrainingRows) -> Mapping[str, np.ndarray]:

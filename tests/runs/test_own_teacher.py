@@ -22,6 +22,9 @@ from tabnas.runs import (
     plan_tradeoff,
     run_in_folder,
 )
+from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
+from tabnas.runs._tasks import TaskPool
+from tabnas.runs._teacher_step import teacher_step
 from tabnas.teachers import EstimatorTeacher
 from tests.runs.helpers import LIMITS, SHORT, collect_bits, make_table
 
@@ -58,6 +61,43 @@ def make_answered_table(rows: int) -> Table:
 def plan_with_column(rows: int, **options: Any) -> PlannedRun:
     data = LabelledTable.from_table(make_answered_table(rows), "kind")
     return plan_run(data, make_settings(teacher_columns=["p"], **options), saved_plan=SHORT)
+
+
+# rows without a target: of the table, and of another
+
+HIDDEN = np.arange(5, 95, 9)
+OTHERS = 70
+
+
+def hide(table: Table) -> Table:
+    kinds = np.array(table.column("kind").to_pylist(), dtype=object)
+    kinds[HIDDEN] = None
+    return Table(table.arrow.drop_columns(["kind"]).append_column("kind", pa.array(kinds)))
+
+
+def plan_unlabelled_with_column(rows: int, **options: Any) -> PlannedRun:
+    data = LabelledTable.from_table(hide(make_answered_table(rows)), "kind")
+    other = make_table(OTHERS, seed=1).drop(["value", "kind"]).arrow
+    answers = np.random.default_rng(3).uniform(size=OTHERS)
+    data = data.with_unlabelled(Table(other.append_column("p", pa.array(answers))))
+    return plan_run(data, make_settings(teacher_columns=["p"], **options), saved_plan=SHORT)
+
+
+def plan_unlabelled_with_estimator(rows: int, estimator: Any = None) -> PlannedRun:
+    table, other = make_table(rows).drop(["value"]), make_table(OTHERS, seed=1)
+    teacher = EstimatorTeacher(
+        estimator or DecisionTreeClassifier(max_depth=4), take_features(table), take_features(other)
+    )
+    data = LabelledTable.from_table(hide(table), "kind")
+    data = data.with_unlabelled(other.drop(["value", "kind"]))
+    return plan_run(data, make_settings(teacher="own"), teacher=teacher, saved_plan=SHORT)
+
+
+def get_answers(run: PlannedRun) -> Answers:
+    checkpoint = RunCheckpoint()
+    answers, _ = teacher_step(run, lambda progress: None, checkpoint, TaskPool(checkpoint))
+    assert answers is not None
+    return answers
 
 
 @pytest.mark.parametrize("rows", [300, LARGE], ids=["cross-validated", "validation rows"])
@@ -127,6 +167,72 @@ def test_a_frozen_estimator_warns_and_answers_at_once() -> None:
     assert finished.teacher.models[0].name == "DecisionTreeClassifier"
 
 
+@pytest.mark.parametrize("rows", [300, LARGE], ids=["cross-validated", "validation rows"])
+def test_estimators_answer_rows_without_a_target_by_the_mean_of_their_fits(rows: int) -> None:
+    fitted: list[Any] = []
+
+    class Recorder(DecisionTreeClassifier):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
+            fitted.append(super().fit(X, y))
+            return self
+
+    run = plan_unlabelled_with_estimator(rows, Recorder(max_depth=4))
+    answers = get_answers(run)
+    features = np.concatenate(
+        [
+            take_features(make_table(rows))[HIDDEN],
+            take_features(make_table(OTHERS, seed=1)),
+        ]
+    )
+    predicted = np.stack([tree.predict_proba(features)[:, 1] for tree in fitted])
+    assert answers.unlabelled.shape == (len(HIDDEN) + OTHERS, 1)
+    np.testing.assert_allclose(answers.unlabelled[:, 0], predicted[:5].mean(axis=0), rtol=1e-5)
+    assert len(answers.folds) == run.data.folds
+    pairs = [(a, b) for a in range(5) for b in range(a + 1, 5)]  # of the fits after the first five
+    for fold, part in enumerate(answers.folds):
+        fits = [5 + k for k, pair in enumerate(pairs) if fold in pair]
+        of_fold = part[len(run.data.train_and_validation) :, 0]
+        np.testing.assert_allclose(of_fold, predicted[fits].mean(axis=0), rtol=1e-5)
+
+
+def test_a_frozen_estimator_answers_rows_without_a_target() -> None:
+    table = make_table(300)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    tree.fit(take_features(table), table.column("kind").to_pylist())
+    with pytest.warns(UserWarning, match="was used as it is"):
+        run = plan_unlabelled_with_estimator(300, FrozenEstimator(tree))
+    answers = get_answers(run)
+    own, other = (tree.predict_proba(take_features(t)) for t in (table, make_table(OTHERS, seed=1)))
+    expected = np.concatenate([own[HIDDEN], other])[:, 1:]
+    assert np.array_equal(answers.unlabelled, expected.astype(np.float32))
+    n = len(run.data.train_and_validation)
+    for fold in answers.folds:
+        assert np.array_equal(fold[n:], answers.unlabelled)
+    assert np.array_equal(answers.development, own[run.data.row_numbers[:n], 1:].astype(np.float32))
+
+
+def test_columns_answer_rows_without_a_target() -> None:
+    run = plan_unlabelled_with_column(300)
+    answers = get_answers(run)
+    own = make_answered_table(300).column("p").to_numpy()[HIDDEN]
+    expected = np.concatenate([own, np.random.default_rng(3).uniform(size=OTHERS)])
+    assert np.array_equal(answers.unlabelled[:, 0], expected.astype(np.float32))
+    n = len(run.data.train_and_validation)
+    assert all(np.array_equal(fold[n:], answers.unlabelled) for fold in answers.folds)
+    ratio = 1 + len(run.data.unlabelled) / n
+    assert run.plan.teacher.rows_ratio == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize("plan", [plan_unlabelled_with_column, plan_unlabelled_with_estimator])
+def test_validation_decides_whether_a_network_learns_from_them(plan: Any) -> None:
+    finished = plan(300).execute()
+    lessons = {candidate.lesson for candidate in finished.candidates}
+    assert Lesson(0.7, uses_unlabelled=True) in lessons
+    assert LABELS_ONLY in lessons
+    assert finished.teacher.uses_unlabelled == finished.chosen.lesson.uses_unlabelled
+    assert any(note.startswith("80 rows without a value of 'kind'") for note in finished.notes)
+
+
 def test_weights_that_the_estimator_does_not_take_are_noted() -> None:
     class NoWeights(DecisionTreeClassifier):
         def fit(self, X: Any, y: Any) -> Any:  # noqa: N803
@@ -178,6 +284,8 @@ class StopsAfterTeacher(RunCheckpoint):
         (plan_with_column, "teacher"),
         (plan_with_estimator, "teacher"),
         (plan_with_estimator, "teacher DecisionTreeClassifier without fold 2"),
+        (plan_unlabelled_with_column, "teacher"),
+        (plan_unlabelled_with_estimator, "teacher DecisionTreeClassifier without fold 2"),
     ],
 )
 def test_a_resumed_run_ends_with_the_same_bits(plan: Any, step: str, tmp_path: Path) -> None:
@@ -226,6 +334,21 @@ def test_a_teacher_is_given_once() -> None:
     fresh = LabelledTable.from_table(make_table(50, seed=5).drop(["value"]), data.target)
     with pytest.raises(TabNASError, match="must have all rows in one table"):
         plan_run(data, make_settings(teacher="own"), teacher=teacher, test=fresh)
+
+
+def test_the_teacher_and_the_table_have_the_same_rows_without_a_target() -> None:
+    table = make_table(300)
+    data = LabelledTable.from_table(table.drop(["value"]), "kind")
+    more = data.with_unlabelled(make_table(50, seed=1).drop(["value"]))
+    tree, features = DecisionTreeClassifier(), take_features(table)
+    settings = make_settings(teacher="own")
+    with pytest.raises(TabNASError, match="but only the table has some; pass them to Estimator"):
+        plan_run(more, settings, teacher=EstimatorTeacher(tree, features))
+    with pytest.raises(TabNASError, match="but only the teacher has some; pass them to Estimator"):
+        plan_run(data, settings, teacher=EstimatorTeacher(tree, features, features))
+    run = plan_run(more, settings, teacher=EstimatorTeacher(tree, features, features[:20]))
+    with pytest.raises(TabNASError, match="DecisionTreeClassifier failed to read rows of unlabell"):
+        get_answers(run)
 
 
 @pytest.mark.parametrize(

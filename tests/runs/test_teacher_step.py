@@ -14,11 +14,13 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.runs import (
     LabelledTable,
     PlannedRun,
+    Ranks,
     RunCheckpoint,
     RunSettings,
     plan_run,
     plan_tradeoff,
 )
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher
@@ -49,7 +51,8 @@ def change_labels(run: PlannedRun, rows: np.ndarray) -> PlannedRun:
 
 
 def get_answers(run: PlannedRun, checkpoint: RunCheckpoint | None = None):
-    answers, teachers = teacher_step(run, lambda progress: None, checkpoint or RunCheckpoint())
+    checkpoint = checkpoint or RunCheckpoint()
+    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, TaskPool(checkpoint))
     assert answers is not None
     return answers, teachers
 
@@ -110,11 +113,11 @@ def test_a_resumed_step_does_not_repeat_fits(
     expected, _ = get_answers(run)
     fit_predict, fits = BoostedTreesTeacher.fit_predict, []
 
-    def stop_at_the_third(self, rows, train, answered, *, seed):
-        fits.append(len(train))
+    def stop_at_the_third(self, *arguments, **options):
+        fits.append(1)
         if len(fits) == 3:
             raise KeyboardInterrupt
-        return fit_predict(self, rows, train, answered, seed=seed)
+        return fit_predict(self, *arguments, **options)
 
     monkeypatch.setattr(BoostedTreesTeacher, "fit_predict", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
@@ -133,10 +136,50 @@ def test_a_teacher_that_diverges_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(NetworkTeacher, "fit_predict", diverge)
     run = plan(teacher="network")
-    assert teacher_step(run, lambda progress: None, RunCheckpoint()) == (None, ())
+    checkpoint = RunCheckpoint()
+    pool = TaskPool(checkpoint)
+    assert teacher_step(run, lambda progress: None, checkpoint, pool) == (None, ())
     both = replace(run.plan.teacher, teachers=("trees", "network"))
     _, teachers = get_answers(replace(run, plan=replace(run.plan, teacher=both)))
     assert [model.name for model in teachers] == ["trees"]
+
+
+class SecondRank(Ranks):
+    """The second of two processes, with what the first has sent it."""
+
+    rank, size = 1, 2
+
+    def __init__(self, *, first_diverges: bool) -> None:
+        self.first_diverges = first_diverges
+
+    def broadcast(self, value, arrays=None):
+        if self.first_diverges:
+            return {"finished": False}, {}
+        return {"finished": True}, {"answers": np.full((self.answered, 1), 0.25, np.float32)}
+
+
+@pytest.mark.parametrize("first_diverges", [False, True])
+def test_all_processes_have_the_answers_of_the_first(
+    first_diverges: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if a training diverges in one of them only, as it may on another machine."""
+    ranks = SecondRank(first_diverges=first_diverges)
+
+    def fit_predict(self, rows, train, answered, **options: object) -> np.ndarray:
+        ranks.answered = len(answered)
+        if not first_diverges:
+            raise NonFiniteLossError(1, float("inf"), 0.1)
+        return np.full((len(answered), 1), 0.75, np.float32)
+
+    monkeypatch.setattr(NetworkTeacher, "fit_predict", fit_predict)
+    run = replace(plan(teacher="network"), ranks=ranks)
+    checkpoint = RunCheckpoint()
+    pool = TaskPool(checkpoint, threads=1)
+    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, pool)
+    assert (answers is None) == first_diverges
+    if answers is not None:
+        assert (answers.development == 0.25).all()
+        assert len(teachers) == 1
 
 
 def test_folds_follow_groups_and_time() -> None:

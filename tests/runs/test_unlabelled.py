@@ -12,6 +12,7 @@ from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs import (
     LabelledTable,
+    PlannedRun,
     RunCheckpoint,
     RunSettings,
     RunStopped,
@@ -21,6 +22,7 @@ from tabnas.runs import (
 )
 from tabnas.runs import _teacher_step as step
 from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs.candidates._train_candidates import list_lessons
 from tests.runs.helpers import LIMITS, SHORT, StopsAt, collect_bits, make_table
 
@@ -62,6 +64,11 @@ class QuickTeacher(CountingTeacher):
         return 1 / (1 + np.exp(-total))
 
 
+def get_answers(run: PlannedRun):
+    checkpoint = RunCheckpoint()
+    return step.teacher_step(run, lambda progress: None, checkpoint, TaskPool(checkpoint))
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step, "_make_teacher", lambda name, run: QuickTeacher())
@@ -70,7 +77,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("rows", [300, 3_900], ids=["folds", "validation"])
 def test_the_teacher_answers_by_the_mean_of_its_fits(counting: None, rows: int) -> None:
     run = plan_run(make_data(rows), SETTINGS, saved_plan=SHORT)
-    answers, _ = step.teacher_step(run, lambda progress: None, RunCheckpoint())
+    answers, _ = get_answers(run)
     assert answers is not None
     assert answers.unlabelled.shape == (N, 1)
     np.testing.assert_allclose(answers.unlabelled, np.mean([1, 2, 3, 4, 5]) / 32, rtol=1e-6)
@@ -85,7 +92,7 @@ def test_the_teacher_answers_by_the_mean_of_its_fits(counting: None, rows: int) 
 
 def test_networks_learn_from_answers_where_there_is_no_label(counting: None) -> None:
     run = plan_run(make_data(), SETTINGS, saved_plan=SHORT)
-    answers, _ = step.teacher_step(run, lambda progress: None, RunCheckpoint())
+    answers, _ = get_answers(run)
     lesson = Lesson(0.7, uses_unlabelled=True)
     data = run.data
     n = len(data.train_and_validation)
@@ -116,7 +123,7 @@ def test_one_candidate_more_learns_from_them(quick: None) -> None:
 def test_without_such_rows_there_is_no_lesson_on_them(counting: None) -> None:
     data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
     run = plan_run(data, SETTINGS, saved_plan=SHORT)
-    answers, _ = step.teacher_step(run, lambda progress: None, RunCheckpoint())
+    answers, _ = get_answers(run)
     assert not any(lesson.uses_unlabelled for lesson in list_lessons(replace(run, answers=answers)))
 
 

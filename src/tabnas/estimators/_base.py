@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from tabnas.data import Table
 from tabnas.estimators._features import categorical_kinds, check_features
 from tabnas.estimators._progress_logger import ProgressLogger
-from tabnas.estimators._run_settings import limit_names, make_run_settings
+from tabnas.estimators._run_settings import limit_names, make_run_settings, resolve_n_jobs
 from tabnas.model import Model, save_model
 from tabnas.runs import LabelledTable, build_run_result, load_run_model, plan_run, run_in_folder
 from tabnas.teachers import EstimatorTeacher
+from tabnas.threads import limit_threads
 
 if TYPE_CHECKING:
     from tabnas.export import ExportResult
@@ -30,7 +31,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Find the best architecture within the limits, train it, and set all attributes.
 
-        `features` is X as the user has passed it.
+        `features` and `unlabelled` are tables as the user has passed them.
         """
         if unlabelled is not None:
             data = data.with_unlabelled(check_features(self, unlabelled, reset=False))
@@ -39,21 +40,22 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         settings = make_run_settings(self, kinds)
         teacher = None
         if not isinstance(self.teacher, str):
-            teacher = EstimatorTeacher(self.teacher, features)
+            teacher = EstimatorTeacher(self.teacher, features, unlabelled)
             teacher.check(data.target)
-        if run_dir is None:
-            run = plan_run(data, settings, teacher=teacher, on_progress=logger)
-            logger.on_start(run)
-            finished = run.execute(logger)
-        else:
-            finished = run_in_folder(
-                run_dir,
-                data,
-                settings,
-                on_progress=logger,
-                on_plan=logger.on_start,
-                teacher=teacher,
-            )
+        with limit_threads(resolve_n_jobs(self.n_jobs)):
+            if run_dir is None:
+                run = plan_run(data, settings, teacher=teacher, on_progress=logger)
+                logger.on_start(run)
+                finished = run.execute(logger)
+            else:
+                finished = run_in_folder(
+                    run_dir,
+                    data,
+                    settings,
+                    on_progress=logger,
+                    on_plan=logger.on_start,
+                    teacher=teacher,
+                )
         logger.on_end(finished)
         self._set_model(finished.model)
         feasible = finished.plan.feasible

@@ -39,8 +39,7 @@ class ProgressLogger:
         costs = feasible.budget.costs(feasible.space, finished.model.architecture)
         used = ", ".join(f"{costs[name]:,} of {upper:,} {name}" for name, upper in limits.items())
         self._log(
-            f"found: {finished.model.architecture}, {used}, "
-            f"in {sum(finished.phase_seconds.values()):.1f} seconds"
+            f"found: {finished.model.architecture}, {used}, in {finished.total_seconds:.1f} seconds"
         )
 
     def _log(self, line: str) -> None:

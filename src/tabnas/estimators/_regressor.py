@@ -84,8 +84,8 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         Whether the chosen network is trained again on all rows, including the validation rows,
         for the best number of epochs. Up to 3,000 rows it always is.
     n_jobs : int or None, default=None
-        How many architectures are trained in parallel in a step of the search, which affects the
-        result; None means 1, -1 all cores. On busy cores, more than one is slower.
+        The number of threads, which does not affect the result; None and -1 mean all cores that
+        the machine allows, -2 all but one.
     random_state : int, RandomState or None, default=None
         An integer makes `fit` reproducible bit for bit.
     verbose : int, default=0
@@ -198,8 +198,8 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
             an integer.
         unlabelled : table of shape (n_rows, n_features) or None, default=None
             More rows, whose target is not known. A teacher answers them, and the network learns
-            from its answers if that helps by the validation rows. A `Pipeline` does not transform
-            them.
+            from its answers if that helps by the validation rows. An estimator as the teacher reads
+            them as they are, so pass the type of X. A `Pipeline` does not transform them.
 
         Returns
         -------

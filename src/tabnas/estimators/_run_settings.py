@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from inspect import signature
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from tabnas.errors import TabNASError, check_int
 from tabnas.settings import RunSettings, Shares, get_settings
+from tabnas.threads import available_threads
 
 
 def limit_names(kind: type) -> list[str]:
@@ -49,7 +49,6 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
         kinds=kinds,
         baselines=False,
         seed=resolve_seed(estimator.random_state),
-        workers=resolve_n_jobs(estimator.n_jobs),
     )
 
 
@@ -64,14 +63,14 @@ def resolve_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Return the number of workers: 1 for None, all cores for -1, one fewer for -2, and so on.
+def resolve_n_jobs(n_jobs: int | None) -> int | None:
+    """Return the number of threads: None for all that the machine allows, one fewer for -2, ...
 
     >>> resolve_n_jobs(None), resolve_n_jobs(3)
-    (1, 3)
+    (None, 3)
     """
     if n_jobs is None:
-        return 1
+        return None
     if isinstance(n_jobs, int | np.integer) and n_jobs < 0:
-        return max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+        return max(1, available_threads() + 1 + int(n_jobs))
     return check_int("n_jobs", n_jobs, minimum=1)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tabnas.blas import single_threaded_blas
 from tabnas.errors import TabNASError
+from tabnas.threads import limit_threads
 
 Function = Callable[[Any], Any]
 _JOB_LOCK = Lock()
@@ -36,7 +37,11 @@ def run_job(name: str, sender_version: str, fetch_function: Callable[[], bytes],
                 _loaded.clear()
                 _loaded[name] = pickle.loads(fetch_function())
             # there is a worker for each core, so each has one thread
-            with single_threaded_blas(), threadpool_limits(1, user_api="openmp"):
+            with (
+                single_threaded_blas(),
+                threadpool_limits(1, user_api="openmp"),
+                limit_threads(1),
+            ):
                 result = _loaded[name](job)
             return pickle.dumps((result, None))
         except Exception as error:

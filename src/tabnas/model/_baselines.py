@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +17,7 @@ from tabnas.errors import TabNASError, check_int
 from tabnas.model._tree_inputs import TreeMatrix
 from tabnas.model._weighted_metrics import check_sample_weight, power_of_two_unit
 from tabnas.streams import stream
+from tabnas.threads import claim_cores, get_threads, release_cores
 from tabnas.types import FloatArray, IntArray
 
 MIN_ROWS_FOR_THREADS = 50_000
@@ -23,6 +25,7 @@ MAX_TREE_ROWS = 250_000
 """Of larger tables a random sample is used, because scikit-learn copies its inputs to float64."""
 MAX_VALIDATION_ROWS = 50_000
 CHUNK_ROWS = 1 << 16  # rows predicted at a time
+_BINNING_LOCK = Lock()
 
 
 def trivial_prediction(
@@ -75,13 +78,13 @@ def fit_boosted_trees(
     validation: TreeRows | None = None,
     seed: int = 0,
     max_iterations: int = 100,
-    threads: int | None = None,
 ) -> BoostedTrees:
     """Fit scikit-learn's histogram gradient boosting, and predict every part.
 
     By default all settings are scikit-learn's, so it shows what is possible without tuning. It
     stops early on the validation rows if scikit-learn supports that (1.7 or newer), else it grows
-    all trees. Of more than 250,000 rows it uses a random sample of that size.
+    all trees. Of more than 250,000 rows it uses a random sample of that size. From 50,000 rows on,
+    idle cores help; the trees are the same. Several threads may fit trees at the same time.
 
     Parameters
     ----------
@@ -99,8 +102,6 @@ def fit_boosted_trees(
         Determines the sample and the trees.
     max_iterations : int
         The maximal number of iterations of boosting.
-    threads : int, optional
-        The number of threads; trees of another number may differ in their last bits.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
@@ -116,7 +117,7 @@ def fit_boosted_trees(
         constant = tuple(trivial_prediction(target, y, None, len(part)) for part in parts)
         return BoostedTrees(predictions=constant, rows=len(y), seconds=0.0, trees=0, nodes=0)
     stopping = _early_stopping(kind, target, y, validation, rng)
-    trees = kind(
+    trees = _with_locked_binning(kind)(
         random_state=seed,
         max_iter=max_iterations,
         early_stopping=bool(stopping),
@@ -124,12 +125,15 @@ def fit_boosted_trees(
     )
     matrix = _matrix(train.inputs, sample)
     start = perf_counter()
-    if threads is None and len(matrix) < MIN_ROWS_FOR_THREADS:
-        threads = 1  # on few rows, threads wait longer than they work
-    with threadpool_limits(threads, user_api="openmp"):
-        trees.fit(matrix, target.scale_values(y), sample_weight=weight, **stopping)
-        seconds = perf_counter() - start
-        predictions = tuple(_predict(trees, target, part) for part in parts)
+    # on few rows, threads wait longer than they work
+    helpers = claim_cores(get_threads() - 1) if len(matrix) >= MIN_ROWS_FOR_THREADS else 0
+    try:
+        with threadpool_limits(1 + helpers, user_api="openmp"):
+            trees.fit(matrix, target.scale_values(y), sample_weight=weight, **stopping)
+            seconds = perf_counter() - start
+            predictions = tuple(_predict(trees, target, part) for part in parts)
+    finally:
+        release_cores(helpers)
     return BoostedTrees(
         predictions=predictions,
         rows=len(matrix),
@@ -137,6 +141,19 @@ def fit_boosted_trees(
         trees=trees.n_iter_ * trees.n_trees_per_iteration_,
         nodes=_count_nodes(trees),
     )
+
+
+def _with_locked_binning(kind: Any) -> Any:
+    """Return a subclass of which one instance at a time bins its inputs.
+
+    While scikit-learn bins, it changes the filters of warnings, which all threads share.
+    """
+
+    def bin_data(self: Any, *arguments: Any, **options: Any) -> Any:
+        with _BINNING_LOCK:
+            return kind._bin_data(self, *arguments, **options)
+
+    return type(kind.__name__, (kind,), {"_bin_data": bin_data})
 
 
 def _count_nodes(trees: Any) -> int | None:

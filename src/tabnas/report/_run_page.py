@@ -188,6 +188,8 @@ def work_table(result: RunResult) -> Table:
     epochs = format_count(plan.search_epochs, "epoch")
     versions = [f"{name} {version}" for name, version in result.versions.items()]
     spent = [f"{name} {format_duration(t)}" for name, t in result.phase_seconds.items()]
+    if result.total_seconds is not None:
+        spent.append(f"in all {format_duration(result.total_seconds)}")
     rows = [
         ["Rows", str(result.rows)],
         *([["Input layer", format_input_layer(plan)]] if plan.dimensions else []),

@@ -114,6 +114,8 @@ def work_table(result: TradeoffResult) -> Table:
     """Return the table of the work that was done, and the time it took."""
     versions = [f"{name} {version}" for name, version in result.versions.items()]
     spent = [f"{name} {format_duration(t)}" for name, t in result.phase_seconds.items()]
+    if result.total_seconds is not None:
+        spent.append(f"in all {format_duration(result.total_seconds)}")
     rows = [
         ["Rows", str(result.rows)],
         ["Chosen by", result.chosen_by],

@@ -25,6 +25,7 @@ from tabnas.results._numeric_curves import (
 )
 from tabnas.results._run import (
     RESULT_FORMAT,
+    TOTAL,
     BoostedTreesSummary,
     CandidateResult,
     LimitEffect,
@@ -59,6 +60,7 @@ __all__ = [
     "MAX_CURVE_KNOTS",
     "RESULT_FORMAT",
     "TEACHER",
+    "TOTAL",
     "TRADEOFF_FORMAT",
     "WITHOUT_TEACHER",
     "BoostedTreesSummary",

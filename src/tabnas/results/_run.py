@@ -38,6 +38,8 @@ NETWORK = "network"
 """The name of the network's score."""
 MEASURED_PREFIX = "measured "
 """Latencies of the finished model are among the timings, under this prefix."""
+TOTAL = "total"
+"""The name of the total time among the timings."""
 
 
 @dataclass(frozen=True)
@@ -260,8 +262,17 @@ class RunResult:
 
     @property
     def phase_seconds(self) -> dict[str, float]:
-        """The seconds that each phase took."""
-        return {n: t for n, t in self.timings.items() if not n.startswith(MEASURED_PREFIX)}
+        """The seconds that the tasks of each phase took; some work side by side."""
+        return {
+            name: seconds
+            for name, seconds in self.timings.items()
+            if name != TOTAL and not name.startswith(MEASURED_PREFIX)
+        }
+
+    @property
+    def total_seconds(self) -> float | None:
+        """The seconds from start to end, or None if nothing has measured them."""
+        return self.timings.get(TOTAL)
 
     @property
     def measured_latencies(self) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from tabnas.decoding import Bounds, Count, MaxLength, Probability, decode
 from tabnas.results._fields import MAX_NUMBER, Name, Real, Width, check_format
-from tabnas.results._run import MEASURED_PREFIX, RowCounts, TargetSummary
+from tabnas.results._run import MEASURED_PREFIX, TOTAL, RowCounts, TargetSummary
 from tabnas.results._scores import CostUse, Score, Scores
 from tabnas.results._teacher import TeacherModel
 from tabnas.space import Architecture
@@ -115,8 +115,17 @@ class TradeoffResult:
 
     @property
     def phase_seconds(self) -> dict[str, float]:
-        """The seconds that each phase took."""
-        return {n: t for n, t in self.timings.items() if not n.startswith(MEASURED_PREFIX)}
+        """The seconds that the tasks of each phase took; some work side by side."""
+        return {
+            name: seconds
+            for name, seconds in self.timings.items()
+            if name != TOTAL and not name.startswith(MEASURED_PREFIX)
+        }
+
+    @property
+    def total_seconds(self) -> float | None:
+        """The seconds from start to end, or None if nothing has measured them."""
+        return self.timings.get(TOTAL)
 
     def input_width(self, architecture: Architecture) -> int:
         """Return the number of inputs of a network, with its numeric embeddings."""

@@ -13,12 +13,12 @@ from tabnas.model import Model, apply_temperature
 from tabnas.nets import NonFiniteLossError, Trainer, TrainingRows
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import (
+    PhaseProgress,
     Progress,
     ProgressCallback,
-    make_fraction_callback,
     make_training_callback,
-    measure_seconds,
 )
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs.candidates._training import (
     Candidate,
     Weights,
@@ -52,12 +52,12 @@ def train_final_model(
     ranked: Sequence[Candidate],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    seconds: dict[str, float],
+    pool: TaskPool,
 ) -> FinalModel:
     """Return the model of the best candidate whose file meets the latency limits when measured."""
     latency = run.plan.latency
     if latency is None:
-        return _train(run, ranked, 0, on_progress, checkpoint, seconds)
+        return _train(run, ranked, 0, on_progress, checkpoint, pool)
     check = LatencyCheck(run.plan, latency)
     recorded = _load_latencies(checkpoint, ranked, check)
     measured: dict[str, Latencies] = dict(recorded)
@@ -67,12 +67,12 @@ def train_final_model(
     for index, candidate in enumerate(ranked):
         name = str(candidate.architecture)
         if name not in measured or not check.violations(measured[name]):
-            final = _train(run, ranked, index, on_progress, checkpoint, seconds)
+            final = _train(run, ranked, index, on_progress, checkpoint, pool)
             if name not in measured and not latency.is_local:
                 return replace(final, notes=(*notes, _note_unmeasured(latency), *final.notes))
             if name not in measured:
                 on_progress(Progress("measuring", 0.0, note=name))
-                with measure_seconds(seconds, "measuring"):
+                with pool.measure("measuring"):
                     (measured[name],) = check.measure([final.model])
                 checkpoint.record(LATENCY_STEP, {**recorded, **measured})
                 checkpoint.save()  # a resumed run must not measure again and decide otherwise
@@ -125,18 +125,18 @@ def _train(
     index: int,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    seconds: dict[str, float],
+    pool: TaskPool,
 ) -> FinalModel:
     """Train a candidate for the last time: for evaluation, then on all rows if wanted."""
     data, chosen, notes = run.data, ranked[index], []
-    with measure_seconds(seconds, "final training"):
+    with pool.measure("final training"):
         evaluated = chosen.weights
         if evaluated is None:
             evaluated = _train_for_evaluation(run, chosen, index, on_progress, checkpoint)
         evaluated = final = apply_temperature(evaluated, chosen.temperature)
     trained_on_all = bool(run.plan.folds) and data.test is None
     if run.settings.refit and not trained_on_all:
-        with measure_seconds(seconds, "refit"):
+        with pool.measure("refit"):
             try:
                 rows: TrainingRows = data.all_rows.examples
                 if run.answers is not None:
@@ -193,7 +193,8 @@ def _train_on(
     if name not in checkpoint:
         trainer = make_final_trainer(chosen, rows, run.plan)
         checkpoint.start_or_restore(name, trainer)
-        on_fraction = make_fraction_callback(phase, 0, 1, str(chosen.architecture), on_progress)
+        progress = PhaseProgress(phase, on_progress, total=1.0)
+        on_fraction = progress.add_task(str(chosen.architecture))
         trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.save_if_due))
         on_fraction(1.0)
         checkpoint.record(name, {}, trainer.net.weights())

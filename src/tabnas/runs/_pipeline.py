@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any
@@ -26,8 +27,9 @@ from tabnas.nets import warm_up_engine
 from tabnas.results import Diagnostics, LimitEffect, Snapshot, TeacherSummary
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
-from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
+from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate
@@ -42,7 +44,7 @@ from tabnas.runs.evaluation._teacher_scores import score_teacher
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
 from tabnas.runs.plan._shared_plan import share_plan
-from tabnas.runs.plan._teacher_plan import name_own_teacher
+from tabnas.runs.plan._teacher_plan import check_own_teacher, name_own_teacher
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
@@ -71,13 +73,23 @@ class FinishedRun:
     notes: tuple[str, ...]  # for the user
     trained_on_all_rows: bool  # whether the model was trained on every row
     snapshots: tuple[Snapshot, ...]
-    phase_seconds: dict[str, float]  # by phase
+    phase_seconds: dict[str, float]  # of the tasks of each phase, which may work side by side
+    total_seconds: float
     measured_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
 
     @property
     def chosen(self) -> Candidate:
         """The candidate that became the model."""
         return self.candidates[0]
+
+    def add_preparation(self, seconds: float) -> FinishedRun:
+        """Return the run with the time that went by before it was executed."""
+        before = self.phase_seconds.get("preparation", 0.0)
+        return replace(
+            self,
+            phase_seconds={**self.phase_seconds, "preparation": before + seconds},
+            total_seconds=self.total_seconds + seconds,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,29 +125,44 @@ class PlannedRun(RunContext):
     ) -> FinishedRun:
         """Search, train and evaluate; with a checkpoint's folder, stoppable at any moment."""
         checkpoint = checkpoint or RunCheckpoint(ranks=self.ranks)
-        seconds = {"preparation": self.preparation_seconds}
-        with checkpoint.handle_signals():
-            with measure_seconds(seconds, "preparation"):
+        with checkpoint.handle_signals(), make_pool(self, checkpoint) as pool:
+            on_progress = pool.serialize(on_progress)
+            with pool.measure("preparation"):
                 warm_up_engine(self.plan.engine)
-            with measure_seconds(seconds, "search"):
-                search = search_step(self, on_progress, checkpoint)
-            with measure_seconds(seconds, "teacher"):
-                answers, teachers = teacher_step(self, on_progress, checkpoint)
-            taught = replace(self, answers=answers, teachers=teachers)
-            return train_and_evaluate(taught, search, on_progress, checkpoint, seconds)
+            # Python's global lock is needed by a search most, and by the import of scikit-learn for
+            # the first trees: beside them, networks of the teacher come first
+            search = pool.start(
+                "search",
+                partial(search_step, self, on_progress, checkpoint),
+                in_background=pool.threads > 1,
+            )
+            if self.plan.latency is not None:
+                search.result()  # it measures networks, and nothing may work beside it
+            get_references = start_references(self, on_progress, checkpoint, pool)
+            answers, teachers = teacher_step(self, on_progress, checkpoint, pool)
+            run = replace(self, answers=answers, teachers=teachers)
+            finished = train_and_evaluate(
+                run, search.result(), on_progress, checkpoint, pool, get_references
+            )
+        return finished.add_preparation(self.preparation_seconds)
 
     def assist(self, checkpoint: RunCheckpoint) -> None:
         """Execute the run up to the model, as a process that is not the first."""
 
         def ignore(progress: Progress) -> None: ...
 
-        with checkpoint.handle_signals():
+        with checkpoint.handle_signals(), make_pool(self, checkpoint) as pool:
             search = search_step(self, ignore, checkpoint)
-            answers, teachers = teacher_step(self, ignore, checkpoint)
+            answers, teachers = teacher_step(self, ignore, checkpoint, pool)
             run = replace(self, answers=answers, teachers=teachers)
-            candidates = train_candidates(run, search.architectures, ignore, checkpoint)
+            candidates = train_candidates(run, search.architectures, ignore, checkpoint, pool)
             order, _ = rank_candidates(run, candidates)
-            train_final_model(run, [candidates[k] for k in order], ignore, checkpoint, {})
+            train_final_model(run, [candidates[k] for k in order], ignore, checkpoint, pool)
+
+
+def make_pool(run: RunContext, checkpoint: RunCheckpoint) -> TaskPool:
+    """Return a pool for the tasks of a run; several processes take the same steps in turn."""
+    return TaskPool(checkpoint, threads=1 if run.ranks.size > 1 else None)
 
 
 def plan_run(
@@ -169,7 +196,7 @@ def plan_run(
         plans for all.
     """
     start = perf_counter()
-    check_own_teacher(settings, teacher)
+    check_own_teacher(settings, teacher, data)
     prepared = prepare_data(data, settings, validation=validation, test=test, ranks=ranks)
     metric = choose_metric(settings, prepared)
 
@@ -200,23 +227,6 @@ def plan_run(
     return run
 
 
-def check_own_teacher(settings: RunSettings, teacher: EstimatorTeacher | None) -> None:
-    """Raise an error unless the settings ask for the user's own teacher and it is given once."""
-    if settings.teacher == "own" and teacher is None and not settings.teacher_columns:
-        raise TabNASError(
-            "the teacher 'own' must be given, got none; name the columns of its answers with "
-            "--teacher-columns, or pass an estimator in Python"
-        )
-    if teacher is not None and settings.teacher != "own":
-        raise TabNASError(
-            f"the setting teacher must be 'own' for {teacher.name}, got {settings.teacher!r}"
-        )
-    if teacher is not None and settings.teacher_columns:
-        raise TabNASError(
-            "the teacher must be an estimator or columns of answers, got both; leave one out"
-        )
-
-
 def plan_own_teacher(plan: Plan, teacher: EstimatorTeacher, data: PreparedData) -> Plan:
     """Return the plan with the user's own teacher; raise an error if it cannot teach."""
     teacher.check(data.target)
@@ -241,35 +251,52 @@ def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
     return metric
 
 
+def start_references(
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: TaskPool
+) -> Callable[[], References]:
+    """Start the reference models, which need nothing but the table, for threads that are idle.
+
+    Return a function that waits for them. If latency is measured, nothing may work beside that:
+    then they start when the function is called.
+    """
+
+    def score() -> References:
+        with checkpoint.interruptible():
+            return score_references(run, on_progress)
+
+    if run.plan.latency is None:
+        return pool.start("comparison", score, in_background=True).result
+    return cache(lambda: pool.start("comparison", score).result())
+
+
 def train_and_evaluate(
     run: RunContext,
     search: SearchResult,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    seconds: dict[str, float],
+    pool: TaskPool,
+    get_references: Callable[[], References],
     *,
     earlier: Sequence[tuple[Candidate, float]] = (),
-    references: References | None = None,
 ) -> FinishedRun:
     """Train the candidates, choose the best, train the final model and evaluate it.
 
     Parameters
     ----------
+    get_references
+        Waits for the scores of the reference models and returns them.
     earlier
         Candidates that are trained already, with their one-shot losses.
-    references
-        The scores of the reference models, if they are known already.
     """
     data = run.data
-    with measure_seconds(seconds, "candidates"):
-        candidates = train_candidates(run, search.architectures, on_progress, checkpoint)
+    candidates = train_candidates(run, search.architectures, on_progress, checkpoint, pool)
     one_shot_losses = dict(zip(search.architectures, search.one_shot, strict=True))
     one_shot = [one_shot_losses[candidate.architecture] for candidate in candidates]
     candidates += [candidate for candidate, _ in earlier]
     one_shot += [loss for _, loss in earlier]
     order, notes = rank_candidates(run, candidates)
     ranked = [candidates[k] for k in order]
-    final = train_final_model(run, ranked, on_progress, checkpoint, seconds)
+    final = train_final_model(run, ranked, on_progress, checkpoint, pool)
     order.insert(0, order.pop(final.index))
     chosen, weights = candidates[order[0]], final.evaluated_weights
     notes += [*data.notes, *run.plan.notes, *search.notes, *final.notes]
@@ -283,13 +310,15 @@ def train_and_evaluate(
             "classes were balanced in training, so probabilities are those of equally frequent "
             "classes, not of the classes of the table"
         )
+    references = get_references()
     with checkpoint.interruptible():
-        with measure_seconds(seconds, "comparison"):
-            references = references or score_references(run, on_progress)
-            scores, score_notes = score_test_rows(run, weights, chosen, references)
+        scoring = pool.start("comparison", partial(score_test_rows, run, weights, chosen))
+        diagnosis = pool.start("diagnosis", partial(diagnose_network, run, weights, chosen))
+        with pool.measure("comparison"):
             teacher_scores, teacher, teacher_notes = score_teacher(run, chosen, candidates)
-        with measure_seconds(seconds, "diagnosis"):
-            diagnostics, diagnostic_notes = diagnose_network(run, weights, chosen)
+        scores, score_notes = scoring.result()
+        diagnostics, diagnostic_notes = diagnosis.result()
+    phase_seconds, total_seconds = pool.take_seconds()
     return FinishedRun(
         model=final.model,
         settings=run.settings,
@@ -299,13 +328,14 @@ def train_and_evaluate(
         candidates=tuple(candidates[k] for k in order),
         one_shot=tuple(one_shot[k] for k in order),
         limit_effects=search.effects,
-        scores=scores | teacher_scores,
+        scores=scores | references.scores | teacher_scores,
         teacher=teacher,
         boosted=references.boosted,
         diagnostics=diagnostics,
-        notes=(*notes, *score_notes, *teacher_notes, *diagnostic_notes),
+        notes=(*notes, *score_notes, *references.notes, *teacher_notes, *diagnostic_notes),
         trained_on_all_rows=final.trained_on_all,
         snapshots=search.snapshots,
-        phase_seconds=seconds,
+        phase_seconds=phase_seconds,
+        total_seconds=total_seconds,
         measured_us=final.measured_us,
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 from time import perf_counter
 from typing import Literal
 
@@ -13,7 +13,15 @@ from tabnas.nets import Trainer
 from tabnas.results import Snapshot
 
 Phase = Literal[
-    "measuring", "search", "teacher", "candidates", "final training", "comparison", "refit"
+    "preparation",
+    "measuring",
+    "search",
+    "teacher",
+    "candidates",
+    "final training",
+    "refit",
+    "comparison",
+    "diagnosis",
 ]
 UPDATE_SECONDS = 0.1
 """The time between two updates of a phase."""
@@ -55,16 +63,37 @@ def make_training_callback(
     return callback
 
 
-def make_fraction_callback(
-    phase: Phase, index: int, total: int, note: str, on_progress: ProgressCallback
-) -> Callable[[float], None]:
-    """Return a callback that reports the fraction of task `index` as progress of the phase."""
-    return lambda done: on_progress(Progress(phase, (index + done) / total, note=note))
+class PhaseProgress:
+    """The progress of a phase whose tasks may work side by side.
 
+    >>> phase = PhaseProgress("teacher", lambda progress: print(progress.done), total=4.0)
+    >>> first, second = phase.add_task("first", 3.0), phase.add_task("second")
+    >>> first(0.5), second(1.0)
+    0.375
+    0.625
+    (None, None)
+    """
 
-@contextmanager
-def measure_seconds(seconds: dict[str, float], phase: str) -> Iterator[None]:
-    """Add the time of the block to `seconds[phase]`."""
-    start = perf_counter()
-    yield
-    seconds[phase] = seconds.get(phase, 0.0) + perf_counter() - start
+    def __init__(self, phase: Phase, on_progress: ProgressCallback, *, total: float) -> None:
+        self._phase = phase
+        self._on_progress = on_progress
+        self._total = total  # of the sizes of all tasks that are expected
+        self._done: list[float] = []
+        self._lock = Lock()
+
+    def add_task(self, note: str, size: float = 1.0) -> Callable[[float], None]:
+        """Return a callback for the progress of a task, from 0 to 1."""
+        number = len(self._done)
+        self._done.append(0.0)
+
+        def on_fraction(done: float) -> None:
+            with self._lock:
+                self._done[number] = size * done
+                fraction = min(1.0, sum(self._done) / self._total)
+            self._on_progress(Progress(self._phase, fraction, note=note))
+
+        return on_fraction
+
+    def finish(self) -> None:
+        """Report that the phase is done."""
+        self._on_progress(Progress(self._phase, 1.0))

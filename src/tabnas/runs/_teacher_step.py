@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.results import TeacherModel
 from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
-from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs._progress import PhaseProgress, Progress, ProgressCallback
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._teacher_plan import TeacherPlan, teacher_task
 from tabnas.runs.prepare._folds import assign_development_folds, assign_training_folds
@@ -42,11 +44,11 @@ Float32Array = NDArray[np.float32]
 
 
 def teacher_step(
-    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: TaskPool
 ) -> tuple[Answers | None, tuple[TeacherModel, ...]]:
     """Train the teachers of the plan, out of fold, and return their answers and shares.
 
-    A resumed run continues after the last fit that is finished.
+    Fits work side by side. A resumed run repeats those that were not finished.
     """
     plan = run.plan.teacher
     if not plan.teachers:
@@ -54,7 +56,7 @@ def teacher_step(
     if STEP not in checkpoint:
         rows = make_teacher_rows(run.data)
         if plan.is_fitted:
-            _fit_and_record(run, rows, on_progress, checkpoint)
+            _fit_and_record(run, rows, on_progress, checkpoint, pool)
         else:
             _record_ready_answers(run, rows, on_progress, checkpoint)
         checkpoint.save()
@@ -62,12 +64,16 @@ def teacher_step(
 
 
 def _fit_and_record(
-    run: RunContext, rows: TeacherRows, on_progress: ProgressCallback, checkpoint: StepCheckpoint
+    run: RunContext,
+    rows: TeacherRows,
+    on_progress: ProgressCallback,
+    checkpoint: StepCheckpoint,
+    pool: TaskPool,
 ) -> None:
     """Record the blended answers of teachers that are fitted out of fold."""
     folds = _assign_folds(run, run.plan.teacher)
     fits = make_fits(folds, nested=run.plan.teacher.nested)
-    models = _fit_all(run, rows, fits, on_progress, checkpoint)
+    models = _fit_all(run, rows, fits, on_progress, checkpoint, pool)
     arrays, teachers = _combine(run.data, rows, fits, folds, models)
     checkpoint.record(STEP, teachers, arrays)
     for name in models:
@@ -83,7 +89,8 @@ def _record_ready_answers(
     on_progress(Progress("teacher", 0.0, note=name))
     if run.own_teacher is None:
         assert data.given_answers is not None
-        answers = np.concatenate([data.given_answers.development, data.given_answers.test])
+        given = data.given_answers
+        answers = np.concatenate([given.development, given.test, given.unlabelled])
     else:
         everything = np.arange(len(rows))
         with checkpoint.interruptible():
@@ -113,6 +120,10 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
     groups = unlimited.groups
     if groups is not None and len(groups) < len(development):
         groups = None  # of the table, whose rows are not those for validation
+    row_numbers, other_numbers = data.row_numbers, None
+    if row_numbers is not None and data.unlabelled_numbers is not None:
+        own_numbers, other_numbers = data.unlabelled_numbers
+        row_numbers = np.concatenate([row_numbers, own_numbers])
     return TeacherRows(
         encoder=unlimited.encoder,
         target=unlimited.target,
@@ -124,7 +135,8 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
         y=development.y,
         weight=development.training_weight,
         groups=groups,
-        row_numbers=data.row_numbers,
+        row_numbers=row_numbers,
+        other_numbers=other_numbers,
     )
 
 
@@ -142,28 +154,42 @@ def _fit_all(
     fits: Sequence[Fit],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
+    pool: TaskPool,
 ) -> dict[str, list[Float32Array]]:
     """Return the answers of all fits of each teacher; one that diverges is left out."""
     plan = run.plan.teacher
     teachers = {name: _make_teacher(name, run) for name in plan.teachers}
-    answers: dict[str, list[Float32Array]] = {}
     seconds = {name: plan.fit_seconds.get(name) or 1.0 for name in teachers}
-    total, done = len(fits) * sum(seconds.values()), 0.0
-    for name, teacher in teachers.items():
-        answers[name] = []
-        for number, fit in enumerate(fits, start=1):
-            note = f"{teacher.name} {number} of {len(fits)}"
-            on_progress(Progress("teacher", done / total, note=note))
+    phase = PhaseProgress("teacher", on_progress, total=len(fits) * sum(seconds.values()))
+    started: dict[str, list[Callable[[], None]]] = {name: [] for name in teachers}
+    # different teachers side by side: trees need Python's global lock more than networks do
+    for number, fit in enumerate(fits, start=1):
+        for name, teacher in teachers.items():
             step = _step_name(name, fit)
-            if step not in checkpoint:
-                _run_fit(teacher, step, rows, fit, run, checkpoint)
-            done += seconds[name]
-            if not checkpoint.result(step)["finished"]:
-                del answers[name]
-                break
-            with reject_malformed():
-                answers[name].append(_read_answers(checkpoint, step, "answers", rows, fit))
-    on_progress(Progress("teacher", 1.0))
+            note = f"{teacher.name} {number} of {len(fits)}"
+            on_fraction = phase.add_task(note, seconds[name])
+            if step in checkpoint:
+                on_fraction(1.0)
+                continue
+            call = partial(_run_fit, teacher, step, rows, fit, run, on_fraction, checkpoint)
+            if run.own_teacher is None:
+                started[name].append(pool.start("teacher", call).result)
+            else:  # the user's estimator may use all cores, and has to be in the first thread
+                with pool.measure("teacher"):
+                    call()
+    for name in teachers:
+        for wait in started[name]:
+            wait()
+    phase.finish()
+    answers: dict[str, list[Float32Array]] = {}
+    for name in teachers:
+        steps = [_step_name(name, fit) for fit in fits]
+        with reject_malformed():
+            if all(checkpoint.result(step)["finished"] for step in steps):
+                answers[name] = [
+                    _read_answers(checkpoint, step, "answers", rows, fit)
+                    for step, fit in zip(steps, fits, strict=True)
+                ]
     return answers
 
 
@@ -173,19 +199,30 @@ def _run_fit(
     rows: TeacherRows,
     fit: Fit,
     run: RunContext,
+    on_fraction: Callable[[float], None],
     checkpoint: StepCheckpoint,
 ) -> None:
     """Run one fit and record its answers; it has no state, so it can be stopped at once."""
+    on_fraction(0.0)
     is_single = run.ranks.size == 1
+    on_step = checkpoint.save_if_due if is_single else _do_nothing
+    finished: dict[str, Float32Array] = {}
     try:
         with checkpoint.interruptible() if is_single else nullcontext():
-            answers = teacher.fit_predict(rows, fit.train, fit.answered, seed=run.settings.seed)
+            finished["answers"] = teacher.fit_predict(
+                rows, fit.train, fit.answered, seed=run.settings.seed, on_step=on_step
+            )
     except NonFiniteLossError:
-        checkpoint.record(step, {"finished": False})
-    else:
-        # equal bits in all processes, on whatever machine they are
-        _, shared = run.ranks.broadcast(None, {"answers": answers})
-        checkpoint.record(step, {"finished": True}, shared)
+        pass
+    # those of the first process, so that all have equal bits on whatever machine they are
+    result, arrays = run.ranks.broadcast({"finished": bool(finished)}, finished)
+    checkpoint.record(step, result, arrays)
+    on_fraction(1.0)
+    if not is_single:
+        checkpoint.save_if_due()
+
+
+def _do_nothing() -> None: ...
 
 
 def _make_teacher(name: str, run: RunContext) -> Teacher:

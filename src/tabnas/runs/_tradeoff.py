@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,12 +18,13 @@ from tabnas.runs._context import RunContext
 from tabnas.runs._pipeline import (
     FinishedRun,
     PlannedRun,
-    check_own_teacher,
     choose_metric,
     plan_own_teacher,
+    start_references,
     train_and_evaluate,
 )
-from tabnas.runs._progress import Progress, ProgressCallback, measure_seconds
+from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import train_candidates
@@ -33,10 +35,10 @@ from tabnas.runs.checkpoints._run_checkpoint import (
     StepCheckpoint,
     reject_malformed,
 )
-from tabnas.runs.evaluation._scores import score_references
 from tabnas.runs.plan._default_plan import default_candidates
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
+from tabnas.runs.plan._teacher_plan import check_own_teacher
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_unlimited
@@ -113,8 +115,11 @@ class PlannedTradeoff:
         """
         checkpoint, job_config = checkpoint or RunCheckpoint(), job_config or JobConfig()
         check_cluster(job_config)  # now, and not after the search
-        with checkpoint.handle_signals():
-            return _execute(self, on_progress, checkpoint, job_config)
+        with checkpoint.handle_signals(), TaskPool(checkpoint) as pool:
+            first, *others = _execute(
+                self, pool.serialize(on_progress), checkpoint, pool, job_config
+            )
+        return (first.add_preparation(self.preparation_seconds), *others)
 
 
 def plan_tradeoff(
@@ -138,7 +143,7 @@ def plan_tradeoff(
     `plan_run`.
     """
     start = perf_counter()
-    check_own_teacher(settings, teacher)
+    check_own_teacher(settings, teacher, data)
     ascending = _check_limits(limits, cost)
     if settings.time is not None:
         raise TabNASError("time must not be set for a trade-off; leave it out")
@@ -235,39 +240,42 @@ def _execute(
     tradeoff: PlannedTradeoff,
     on_progress: ProgressCallback,
     checkpoint: RunCheckpoint,
+    pool: TaskPool,
     job_config: JobConfig,
 ) -> tuple[FinishedRun, ...]:
-    shared_seconds = {"preparation": tradeoff.preparation_seconds}
-    with measure_seconds(shared_seconds, "preparation"):
+    with pool.measure("preparation"):
         warm_up_engine(tradeoff.runs[0].plan.engine)
-    with measure_seconds(shared_seconds, "search"):
-        searches = [
-            search
-            for number, group in enumerate(tradeoff.groups)
-            for search in _drop_repeated(
-                _search_group(
-                    group, on_progress, ScopedCheckpoint(checkpoint, f"group {number + 1}")
-                )
-            )
-        ]
-    with measure_seconds(shared_seconds, "teacher"):  # one for all limits
-        answers, teachers = teacher_step(tradeoff.runs[-1], on_progress, checkpoint)
+    groups = [
+        pool.start(
+            "search",
+            partial(
+                _search_group,
+                group,
+                on_progress,
+                ScopedCheckpoint(checkpoint, f"group {number + 1}"),
+            ),
+        )
+        for number, group in enumerate(tradeoff.groups)
+    ]
+    if tradeoff.runs[0].plan.latency is not None:
+        for group in groups:
+            group.result()  # it measures networks, and nothing may work beside it
+    get_references = start_references(tradeoff.runs[-1], on_progress, checkpoint, pool)
+    # one teacher for all limits
+    answers, teachers = teacher_step(tradeoff.runs[-1], on_progress, checkpoint, pool)
+    searches = [search for group in groups for search in _drop_repeated(group.result())]
     runs = [replace(run, answers=answers, teachers=teachers) for run in tradeoff.runs]
     scopes = [ScopedCheckpoint(checkpoint, f"limit {limit}") for limit in tradeoff.limits]
     if not job_config.in_process:
-        with measure_seconds(shared_seconds, "candidates"):
+        with pool.measure("candidates"):
             train_in_parallel(runs, searches, scopes, checkpoint, on_progress, job_config)
-    with measure_seconds(shared_seconds, "comparison"):
-        references = score_references(tradeoff.runs[-1], on_progress)
     finished_runs: list[FinishedRun] = []
     for limit, planned, search, scope in zip(tradeoff.limits, runs, searches, scopes, strict=True):
         run: RunContext = planned
         on_limit_progress = _prefix_notes(on_progress, f"limit {limit:,}: ")
-        seconds = {} if finished_runs else dict(shared_seconds)
         earlier = _carry_over(finished_runs[-1]) if finished_runs else []
         if finished_runs and finished_runs[-1].data is not run.data:
-            with measure_seconds(seconds, "candidates"):
-                candidates = train_candidates(run, search.architectures, on_limit_progress, scope)
+            candidates = train_candidates(run, search.architectures, on_limit_progress, scope, pool)
             if min(candidate.loss for candidate in candidates) <= finished_runs[-1].chosen.loss:
                 earlier = []
             else:  # wider embeddings did not pay
@@ -275,13 +283,7 @@ def _execute(
                 search = search.without(search.architectures)
         finished_runs.append(
             train_and_evaluate(
-                run,
-                search,
-                on_limit_progress,
-                scope,
-                seconds,
-                earlier=earlier,
-                references=references,
+                run, search, on_limit_progress, scope, pool, get_references, earlier=earlier
             )
         )
     return tuple(finished_runs)

@@ -15,6 +15,7 @@ from tabnas.data import ClassTarget, NumberTarget, Target
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._teacher import StepCallback, do_nothing
 from tabnas.types import FloatArray, IntArray
 
 MAX_SUM_ERROR = 1e-3  # of the probabilities of a row
@@ -34,10 +35,13 @@ class EstimatorTeacher:
         A classifier with `predict_proba`, or a regressor.
     features
         X: a frame or an array with the rows of the table, in its order and without the target.
+    unlabelled
+        The rows of `LabelledTable.with_unlabelled`, if any, of the same type as X.
     """
 
     estimator: Any
     features: Any
+    unlabelled: Any = None
 
     @property
     def name(self) -> str:
@@ -109,27 +113,43 @@ class EstimatorTeacher:
         answered: IntArray,
         *,
         seed: int,
+        on_step: StepCallback = do_nothing,
     ) -> NDArray[np.float32]:
         """Fit a clone on the rows `train` and answer the rows `answered`; see `Teacher`.
 
         Random states that are None are set by the seed.
         """
         fitted = self.estimator if self.is_frozen else self._fit(rows, train, seed)
-        features = self._take(rows, answered)
+        assert rows.row_numbers is not None
+        answers = np.empty((len(answered), rows.task.outputs), np.float32)
+        is_in_table = answered < len(rows.row_numbers)
+        numbers = rows.row_numbers[answered[is_in_table]]
+        features = self._take("X", self.features, numbers)
+        answers[is_in_table] = self._predict(fitted, rows, features, len(numbers))
+        if not is_in_table.all():
+            assert rows.other_numbers is not None
+            numbers = rows.other_numbers[answered[~is_in_table] - len(rows.row_numbers)]
+            features = self._take("unlabelled", self.unlabelled, numbers)
+            answers[~is_in_table] = self._predict(fitted, rows, features, len(numbers))
+        return answers
+
+    def _predict(
+        self, fitted: Any, rows: TeacherRows, features: Any, count: int
+    ) -> NDArray[np.float32]:
+        """Return the checked answers of a fitted estimator to `count` rows."""
         if isinstance(rows.target, NumberTarget):
             with self._name_errors("predict"):
                 values = np.asarray(fitted.predict(features), np.float64)
-            if values.shape not in ((len(answered),), (len(answered), 1)):
-                self._refuse(f"one number for each of {len(answered):,} rows", f"{values.shape}")
+            if values.shape not in ((count,), (count, 1)):
+                self._refuse(f"one number for each of {count:,} rows", f"{values.shape}")
             if not np.isfinite(values).all():
                 self._refuse("finite numbers", f"{values[~np.isfinite(values)][0]}")
-            scaled = rows.target.scale_values(values.reshape(-1, 1))
-            return np.ascontiguousarray(scaled, np.float32)
+            return np.asarray(rows.target.scale_values(values.reshape(-1, 1)), np.float32)
         assert isinstance(rows.target, ClassTarget)
         with self._name_errors("predict_proba"):
             probabilities = np.asarray(fitted.predict_proba(features), np.float64)
-        matched = self._match_classes(fitted, rows.target, probabilities, len(answered))
-        return np.ascontiguousarray(matched[:, -rows.task.outputs :], np.float32)
+        matched = self._match_classes(fitted, rows.target, probabilities, count)
+        return np.asarray(matched[:, -rows.task.outputs :], np.float32)
 
     def _fit(self, rows: TeacherRows, train: IntArray, seed: int) -> Any:
         """Return a clone that has learned from these rows."""
@@ -147,7 +167,8 @@ class EstimatorTeacher:
         weight = {}
         if rows.weight is not None and self.takes_weights:
             weight = {self._weight_parameter: np.asarray(rows.weight[train], np.float64)}
-        features = self._take(rows, train)
+        assert rows.row_numbers is not None
+        features = self._take("X", self.features, rows.row_numbers[train])
         with self._name_errors("fit"):
             estimator.set_params(**unset)
             estimator.fit(features, y, **weight)
@@ -180,16 +201,14 @@ class EstimatorTeacher:
         matched[:, [positions[label] for label in classes]] = probabilities.clip(0, 1) / sums
         return matched
 
-    def _take(self, rows: TeacherRows, numbers: IntArray) -> Any:
-        """Return rows of X as the user has passed it."""
+    def _take(self, name: str, features: Any, numbers: IntArray) -> Any:
+        """Return rows of a table as the user has passed it."""
         from sklearn.utils import _safe_indexing
 
-        assert rows.row_numbers is not None
-        features = self.features
         if not hasattr(features, "__getitem__"):  # an array by `__array__`, say
             features = np.asarray(features)
-        with self._name_errors("read rows of X"):
-            return _safe_indexing(features, rows.row_numbers[numbers])
+        with self._name_errors(f"read rows of {name}"):
+            return _safe_indexing(features, numbers)
 
     @property
     def _weight_parameter(self) -> str:

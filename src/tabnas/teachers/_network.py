@@ -21,6 +21,7 @@ from tabnas.nets import (
 )
 from tabnas.space import Architecture
 from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._teacher import StepCallback, do_nothing
 from tabnas.types import IntArray
 
 # Wide enough to know more than a network within a tight limit, quick enough for a fit a fold.
@@ -48,6 +49,7 @@ class NetworkTeacher:
         answered: IntArray,
         *,
         seed: int,
+        on_step: StepCallback = do_nothing,
     ) -> NDArray[np.float32]:
         """Fit the rows `train` and answer the rows `answered`; see `Teacher`.
 
@@ -59,7 +61,7 @@ class NetworkTeacher:
         net = SuperNet.standalone(architecture, rows.task, optimizer=OPTIMIZER, seed=seed)
         settings = network_settings(len(fitted), seed)
         validation = rows.examples(stopping, with_target=True)
-        Trainer(net, architecture, examples, settings, validation).run()
+        Trainer(net, architecture, examples, settings, validation).run(on_step=on_step)
         answers = np.empty((len(answered), rows.task.outputs), np.float32)
         for start in range(0, len(answered), CHUNK_ROWS):
             part = slice(start, start + CHUNK_ROWS)

@@ -32,7 +32,8 @@ class TeacherRows:
     y: NDArray[Any]  # of the rows with a target: class indices, or values in the target's units
     weight: FloatArray | None = None  # of the same rows, in training
     groups: IntArray | None = None  # of the same rows; no split separates the rows of a group
-    row_numbers: IntArray | None = None  # of all rows, in the table of the user
+    row_numbers: IntArray | None = None  # of the rows in the table of the user, where it is known
+    other_numbers: IntArray | None = None  # of the rows after these, in another table of the user
 
     def __len__(self) -> int:
         return len(self.encoded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -9,6 +10,12 @@ from numpy.typing import NDArray
 
 from tabnas.teachers._rows import TeacherRows
 from tabnas.types import IntArray
+
+StepCallback = Callable[[], None]
+
+
+def do_nothing() -> None:
+    """Do nothing before a step."""
 
 
 class Teacher(Protocol):
@@ -25,9 +32,11 @@ class Teacher(Protocol):
         answered: IntArray,
         *,
         seed: int,
+        on_step: StepCallback = ...,
     ) -> NDArray[np.float32]:
         """Fit the rows `train` and return answers to the rows `answered`, [rows, outputs].
 
         Answers are probabilities (of the second class, if there are two), or values as scaled for
-        training: what a network of the task would be trained towards.
+        training: what a network of the task would be trained towards. A teacher that is trained in
+        steps calls `on_step` before each; it raises an error to stop the training.
         """

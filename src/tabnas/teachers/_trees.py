@@ -11,6 +11,7 @@ from tabnas.data import ClassTarget, EncodedTable
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, fit_boosted_trees
 from tabnas.nets import Loss
 from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._teacher import StepCallback, do_nothing
 from tabnas.types import IntArray
 
 MAX_ITERATIONS = 150
@@ -41,6 +42,7 @@ class BoostedTreesTeacher:
         answered: IntArray,
         *,
         seed: int,
+        on_step: StepCallback = do_nothing,
     ) -> NDArray[np.float32]:
         """Fit the rows `train` and answer the rows `answered`; see `Teacher`."""
         inputs = TreeInputs(rows.encoder)
@@ -64,7 +66,6 @@ class BoostedTreesTeacher:
             validation=labelled(stopping),
             seed=seed,
             max_iterations=max_iterations(rows.task.outputs),
-            threads=1,  # the same bits on every machine
         )
         (answers,) = trees.predictions
         if not isinstance(rows.target, ClassTarget):

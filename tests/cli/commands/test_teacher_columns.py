@@ -74,3 +74,29 @@ def test_stores_have_no_answers(answered: Path, capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert run(["search", "store", *LIMIT, *BRIEF, "--teacher-column", "p_low"]) == 2
     assert "teacher_columns must be columns of a table, but a store" in capsys.readouterr().err
+
+
+def write_more(answers: bool) -> None:
+    columns = make_columns(30)
+    del columns["kind"]
+    if answers:
+        columns |= {"p_high": ["0.4"] * 30, "p_low": ["0.6"] * 30}
+    write_csv(Path("more.csv"), columns)
+
+
+def test_rows_without_a_target_have_answers_too(answered: Path) -> None:
+    write_more(answers=True)
+    arguments = ["search", "rows.csv", *SEARCH, *LIMIT, "--teacher-columns", "p_high,p_low"]
+    assert run([*arguments, "--unlabelled", "more.csv", "--out", "run"]) == 0
+    result = json.loads(Path("run/result.json").read_text())
+    assert any(candidate["uses_unlabelled"] for candidate in result["candidates"])
+
+
+def test_rows_without_a_target_must_have_answers(
+    answered: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_more(answers=False)
+    arguments = ["search", "rows.csv", *SEARCH, *LIMIT, "--teacher-columns", "p_high,p_low"]
+    assert run([*arguments, "--unlabelled", "more.csv", "--out", "run"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "lacks 'p_high', 'p_low'; add the teacher's answers to these rows" in said

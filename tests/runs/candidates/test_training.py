@@ -17,6 +17,7 @@ from tabnas.runs.candidates._training import (
     CrossValidation,
     Trial,
     make_candidate_training,
+    make_trainer,
     split_folds,
 )
 from tabnas.runs.plan._plan import Plan
@@ -43,7 +44,7 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
     training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS[metric], None)
     candidate = training.run()
     development = prepared.train_and_validation
-    outputs = training.state_dict()["outputs"][candidate.stop_after - 1]
+    outputs = training._outputs[candidate.stop_after - 1]
     training_weight = development.examples.weight
     assert not np.allclose(training_weight, development.weight)  # classes are balanced
     assert candidate.temperature == fit_temperature(outputs, development.y, training_weight)
@@ -60,7 +61,7 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
 
 def nested_predictions(training: CrossValidation, prepared: PreparedData, plan: Plan) -> np.ndarray:
     """Predict each fold with the epoch and the temperature chosen on the other folds."""
-    all_outputs, rows = training.state_dict()["outputs"], prepared.train_and_validation
+    all_outputs, rows = training._outputs, prepared.train_and_validation
     nested = np.empty_like(all_outputs[0])
     for inside, outside in split_folds(prepared, plan):
         y, weight = rows.y[inside], rows.examples.weight[inside]
@@ -83,14 +84,11 @@ def test_no_row_is_scored_by_an_epoch_that_it_has_chosen() -> None:
         LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), SETTINGS
     )
     plan = make_plan(prepared, SETTINGS)
-    plan = replace(plan, training=replace(plan.training, epochs=1))
+    plan = replace(plan, training=replace(plan.training, epochs=400))
     training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS["log_loss"], None)
-    training.run()
-    training.plan = replace(plan, training=replace(plan.training, epochs=400))
     rng = np.random.default_rng(0)
-    training._outputs = rng.normal(scale=3.0, size=(400, 48, 1)).astype(np.float32)
-    training._trainer.training = replace(plan.training, epochs=1)
-    candidate = training.run()
+    set_outputs(training, rng.normal(scale=3.0, size=(400, 48, 1)))
+    candidate = training.evaluate()
     chosen = training._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
     seen = primary_loss("log_loss", prepared.target, prepared.train_and_validation.y,
                         prepared.target_prediction(chosen))  # fmt: skip
@@ -108,19 +106,29 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
     prepared = prepare_data(replace(data, weight=weight), settings)
     plan = make_plan(prepared, settings)
     plan = replace(plan, training=replace(plan.training, epochs=3))
-    training = make_candidate_training(
-        Trial(Architecture((4,))), prepared, plan, default_metric(prepared.target.task)
-    )
-    training.run()
+    metric = default_metric(prepared.target.task)
+    training = CrossValidation(Trial(Architecture((4,))), prepared, plan, metric, None)
     heavy = prepared.train_and_validation.weight > 1
     error = np.where(heavy, [[1.0], [0.5], [0.0]], [[0.0], [2.0], [0.0]])  # after each epoch
     error[2, np.nonzero(heavy)[0][::5]] = 2.0  # a few large errors are worse than many small ones
     values = prepared.train_and_validation.examples.values[:, 0]
     answers = (2 * values - 1) * (3 - error) if target == "kind" else values + error
-    outputs = answers[:, :, None].astype(np.float32)
-    finished_state = training.state_dict() | {"outputs": outputs}
-    training.load_state_dict(finished_state)
-    assert training.run().stop_after == 2
+    set_outputs(training, answers[:, :, None])
+    assert training.evaluate().stop_after == 2
+
+
+def set_outputs(training: CrossValidation, outputs: np.ndarray) -> None:
+    """Replace the outputs of the folds, [epochs, rows, outputs]."""
+    for part, (_, held_out) in zip(training.parts, training._folds, strict=True):
+        part.epoch_outputs = outputs[:, held_out].astype(np.float32)
+
+
+def test_folds_without_a_finite_epoch_have_diverged() -> None:
+    prepared = prepare_data(make_weighted_rows(), SETTINGS)
+    plan = make_plan(prepared, SETTINGS)
+    training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS["log_loss"], None)
+    set_outputs(training, np.full((plan.training.epochs, 48, 1), np.nan))
+    assert training.evaluate().loss == np.inf
 
 
 def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +141,7 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
         Trial(Architecture((16,))), prepared, plan, METRICS["log_loss"]
     )
     candidate = training.run()
-    losses = training.state_dict()["validation_losses"]
+    losses = training.parts[0].state_dict()["validation_losses"]
     assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # later epochs overfit
     net = SuperNet.standalone(candidate.architecture, prepared.task)
     net.load_weights(candidate.weights)
@@ -186,14 +194,17 @@ def test_folds_and_final_training_average_weights() -> None:
     assert plan.training.averaging > 0
     training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS["log_loss"], None)
     candidate = training.run()
-    *_, (_, held_out) = split_folds(prepared, plan)
-    examples = prepared.train_and_validation.take(held_out).examples
-    net = training._trainer.net
-    outputs = training.state_dict()["outputs"][-1, held_out]
-    np.testing.assert_array_equal(net.logits(Architecture((4,)), examples), outputs)
+    *_, (train, held_out) = split_folds(prepared, plan)
+    rows = prepared.train_and_validation
+    trainer = make_trainer(Architecture((4,)), rows.take(train).examples, plan, plan.training)
+    trainer.run()
+    outputs = training.parts[-1].epoch_outputs[-1]
+    np.testing.assert_array_equal(
+        trainer.net.logits(Architecture((4,)), rows.take(held_out).examples), outputs
+    )
     final = make_final_trainer(candidate, prepared.train_and_validation.examples, plan)
     assert final.settings.averaging == plan.training.averaging
     off = replace(plan, training=replace(plan.training, averaging=0.0))
     without = CrossValidation(Trial(Architecture((4,))), prepared, off, METRICS["log_loss"], None)
     without.run()
-    assert (without.state_dict()["outputs"][-1, held_out] != outputs).all()
+    assert (without.parts[-1].epoch_outputs[-1] != outputs).all()

@@ -138,8 +138,6 @@ def test_forged_weights_are_refused(run, finished_checkpoint, tmp_path: Path) ->
         (2, "stream/other", np.zeros(6, np.uint64)),
         (2, "snapshots", np.frombuffer(b"[{}]", np.uint8)),
         (2, "snapshots", np.frombuffer(b"[" * 5_000, np.uint8)),
-        (20, "fold", np.array(99)),
-        (20, "fold", np.array(-1)),
         (20, "outputs", np.zeros((1, 1, 1), np.float32)),
         (20, "trainer/step", np.array(10**9)),
         (20, "trainer/total", np.array(np.inf)),
@@ -153,7 +151,8 @@ def test_forged_states_are_refused(step: int, name: str, value: Any, run, tmp_pa
     with pytest.raises(RunStopped):
         run.execute(checkpoint=StopsAt(tmp_path, run, step))
     content, arrays, _ = read_checkpoint(tmp_path)
-    name = f"running/{name}"
+    (running,) = content["running"]
+    name = f"running/{running}/{name}"
     if value is None:  # negative if the bits are read as a signed number
         value = np.full(arrays[name].shape, 2**64 - 10**12, np.uint64)
     write_checkpoint(tmp_path, content, arrays | {name: value})
@@ -163,7 +162,13 @@ def test_forged_states_are_refused(step: int, name: str, value: Any, run, tmp_pa
 
 @pytest.mark.parametrize(
     "content",
-    [{}, {"identity": {}, "done": [], "running": None}, {"identity": [], "done": {}, "running": 1}],
+    [
+        {},
+        {"identity": {}, "done": [], "running": []},
+        {"identity": [], "done": {}, "running": []},
+        {"identity": {}, "done": {}, "running": "search"},
+        {"identity": {}, "done": {}, "running": [1]},
+    ],
 )
 def test_checkpoints_without_the_expected_content_are_refused(
     content: dict, tmp_path: Path

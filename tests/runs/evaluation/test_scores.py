@@ -12,7 +12,7 @@ from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows, fit_boosted_trees, score, trivial_prediction
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_rows
 from tabnas.runs.candidates._training import Candidate, Trial
-from tabnas.runs.evaluation._scores import References, score_references, score_test_rows
+from tabnas.runs.evaluation._scores import score_references, score_test_rows
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
 
@@ -113,7 +113,7 @@ def test_the_score_of_the_network_is_weighted() -> None:
         "head.0.weight": np.full((width, 1), 0.3, np.float32),
         "head.0.bias": np.zeros(1, np.float32),
     }
-    scores, notes = score_test_rows(run, tables | head, chosen, References())
+    scores, notes = score_test_rows(run, tables | head, chosen)
     logits = 0.3 * (test.encoded.numeric.sum(axis=1) + width - test.encoded.numeric.shape[1])
     chance = 1 / (1 + np.exp(-logits.astype(np.float64)))
     prediction = np.stack([1 - chance, chance], axis=1)

@@ -148,8 +148,8 @@ def test_the_estimated_time_counts_every_training(
     search = 2.5 * 0.01 * batches * plan.search.epochs
     training = 1.25 * 0.01 * batches * plan.training.epochs
     # on a small table three simpler ones, all in five folds each, the chosen one, and the refit
-    # with a teacher, another share of it, labels alone, and the best by labels alone
-    tried = candidates + 3 * taught
+    # with a teacher, another share of it, and labels alone
+    tried = candidates + 2 * taught
     trainings = (tried + 3) * 5 + 1 + 1 if plan.folds else tried + 1
     assert plan.estimated_seconds == pytest.approx(
         {

@@ -50,9 +50,12 @@ def prepare(
     table: Table | None = None,
     test: Table | None = None,
     validation: Table | None = None,
+    unlabelled: Table | None = None,
     **options: Any,
 ) -> PreparedData:
     data = LabelledTable.from_table(table or with_columns(), target)
+    if unlabelled is not None:
+        data = data.with_unlabelled(unlabelled)
     others = [name for name in COLUMNS if name not in columns]
     settings = RunSettings(
         limits=LIMITS, baselines=False, teacher_columns=columns, drop=others, **options
@@ -171,3 +174,158 @@ def test_sure_answers_that_are_sometimes_wrong_are_taken() -> None:
     flipped = np.where(np.arange(ROWS) % 8 == 0, ~right, right).astype(float)
     data = prepare("kind", "p_low", table=with_columns(p_low=flipped))
     assert set(np.unique(data.given_answers.development)) == {0.0, 1.0}
+
+
+# -- rows without a target -------------------------------------------------------------------------
+
+EVERY_THIRD = np.arange(0, ROWS, 3)
+
+
+def hide(target: str, rows: np.ndarray = EVERY_THIRD, **changes: Any) -> Table:
+    """Return the table with answers, and no target in these rows."""
+    columns = {name: with_columns(**changes).column(name).to_pylist() for name in with_columns()}
+    for row in rows.tolist():
+        columns[target][row] = None
+    return Table.from_data(columns)
+
+
+def find_rows(data: PreparedData, table: Table) -> list[int]:
+    """Return the number of each row without a target in this table, by its encoded values."""
+    everything = data.encoder.encode(table).numeric
+    return [int((everything == row).all(axis=1).argmax()) for row in data.unlabelled.numeric]
+
+
+@pytest.mark.parametrize(
+    ("target", "columns"),
+    [
+        ("kind", ("p_low",)),
+        ("kind", ("p_high", "p_low")),
+        ("colour", ("p_blue", "p_green", "p_red")),
+        ("value", ("guess",)),
+    ],
+)
+def test_rows_of_the_table_without_a_target_have_answers(
+    target: str, columns: tuple[str, ...]
+) -> None:
+    data = prepare(target, *columns, table=hide(target))
+    answers = data.given_answers.unlabelled
+    expected = np.stack([COLUMNS[name][EVERY_THIRD] for name in columns], axis=1)
+    if target == "value":
+        expected = data.target.scale_values(expected)
+    assert answers.shape == (len(EVERY_THIRD), data.task.outputs)
+    assert np.allclose(answers, expected[:, -data.task.outputs :])
+    assert answers.dtype == np.float32
+    assert find_rows(data, with_columns()) == EVERY_THIRD.tolist()
+
+
+def test_the_answers_are_those_of_the_rows_that_the_seed_chooses() -> None:
+    other = make_table(500, seed=9)
+    of_other = RNG.uniform(size=500)
+    answered = Table(other.arrow.append_column("p_low", pa.array(of_other)))
+    data = prepare("kind", "p_low", table=hide("kind"), unlabelled=answered)
+    own, others = data.unlabelled_numbers
+    assert len(own) + len(others) == len(data.unlabelled) == data.train_rows
+    assert 0 < len(own) < len(EVERY_THIRD)
+    expected = np.concatenate([COLUMNS["p_low"][own], of_other[others]])
+    assert np.array_equal(data.given_answers.unlabelled[:, 0], expected.astype(np.float32))
+    both = Table(pa.concat_tables([make_table(ROWS).arrow, other.arrow]))
+    assert find_rows(data, both) == [*own, *(ROWS + others)]
+    trees = RunSettings(limits=LIMITS, baselines=False, drop=[*COLUMNS], teacher="trees")
+    table = LabelledTable.from_table(hide("kind"), "kind").with_unlabelled(other)
+    same = prepare_data(table, trees).unlabelled
+    assert np.array_equal(data.unlabelled.numeric, same.numeric)
+
+
+def test_rows_of_the_table_without_target_and_answer_are_left_out() -> None:
+    some = COLUMNS["p_low"].astype(object)
+    some[EVERY_THIRD[:5]] = None
+    data = prepare("kind", "p_low", table=hide("kind", p_low=some))
+    assert find_rows(data, with_columns()) == EVERY_THIRD[5:].tolist()
+    assert len(data.given_answers.unlabelled) == len(EVERY_THIRD) - 5
+    left_out = "5 rows without a value of 'kind', the target, left out: the teacher columns have no"
+    assert any(note.startswith(left_out) for note in data.notes)
+    some[EVERY_THIRD] = None
+    data = prepare("kind", "p_low", table=hide("kind", p_low=some))
+    assert data.unlabelled is None
+    assert data.given_answers.unlabelled.shape == (0, 1)
+
+
+def test_answers_to_rows_of_the_table_that_cannot_be_encoded_are_left_out_too() -> None:
+    sizes = [f"{value:.3f}" for value in make_table(ROWS).column("size").to_pylist()]
+    sizes[EVERY_THIRD[-1]] = "Total"
+    columns = {name: hide("kind").column(name).to_pylist() for name in with_columns()}
+    other = Table(make_table(10, seed=9).arrow.append_column("p_low", pa.array([0.25] * 10)))
+    table = Table.from_data({**columns, "size": sizes})
+    data = prepare("kind", "p_low", table=table, unlabelled=other)
+    assert len(data.unlabelled) == 10
+    assert np.array_equal(data.given_answers.unlabelled, np.full((10, 1), 0.25, np.float32))
+    assert any("67 rows without a value of 'kind'" in note for note in data.notes)
+
+
+def test_the_digest_has_the_answers_to_rows_without_a_target() -> None:
+    changed = COLUMNS["p_low"].copy()
+    changed[EVERY_THIRD[0]] = 0.5
+    tables = [hide("kind"), hide("kind"), hide("kind", p_low=changed)]
+    one, again, other = (prepare("kind", "p_low", table=table).digest() for table in tables)
+    assert one == again != other
+
+
+def test_answers_of_another_table_may_have_another_decimal_mark() -> None:
+    def write(values: np.ndarray, mark: str) -> list[str]:
+        return [f"{value:.2f}".replace(".", mark) for value in values]
+
+    columns = {name: make_table(40, 9).column(name).to_pylist() for name in make_table(0)}
+    answers = RNG.uniform(size=40)
+    other = Table.from_data({**columns, "guess": write(100 + answers, ",")})
+    data = prepare(
+        "value",
+        "guess",
+        table=with_columns(guess=write(COLUMNS["guess"], ".")),
+        unlabelled=other.drop(["value"]),
+    )
+    given = data.target.unscale_values(data.given_answers.unlabelled[:, 0])
+    assert np.allclose(given, np.round(100 + answers, 2), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("columns", "changes", "message"),
+    [
+        (
+            ("p_high", "p_low"),
+            {"p_low": None},
+            "must have all teacher columns, .* lacks 'p_low'; a",
+        ),
+        (
+            ("p_high", "p_low"),
+            {"p_high": None, "p_low": None},
+            "lacks 'p_high', 'p_low'; add the teacher's answers to these rows, or leave the rows",
+        ),
+        (("p_low",), {"p_low": [None, *[0.5] * 39]}, "answer in every row, but 1 of 40 are missi"),
+        (("p_low",), {"p_low": [1.2] * 40}, "must hold numbers from 0 to 1, but 40 of 40"),
+        (("p_high", "p_low"), {"p_high": [0.7] * 40}, "must add up to 1 in every row, but in 40"),
+        (("p_low",), {"p_low": ["0.5", "half"] * 20}, "row 2 is 'half'"),
+    ],
+)
+def test_another_table_must_have_right_answers(
+    columns: tuple[str, ...], changes: dict[str, Any], message: str
+) -> None:
+    answers = {"p_high": [0.5] * 40, "p_low": [0.5] * 40} | changes
+    arrow = make_table(40, seed=9).arrow
+    for name, values in answers.items():
+        if values is not None:
+            arrow = arrow.append_column(name, pa.array(values))
+    with pytest.raises(TabNASError, match=f"^in the rows without a target, .*{message}"):
+        prepare("kind", *columns, unlabelled=Table(arrow))
+
+
+def test_wrong_answers_to_rows_of_the_table_are_refused() -> None:
+    wrong = COLUMNS["p_low"].copy()
+    wrong[EVERY_THIRD[4]] = 7
+    with pytest.raises(TabNASError, match=r"^in the rows without a target, .* 0 to 1, but 1 of 67"):
+        prepare("kind", "p_low", table=hide("kind", p_low=wrong))
+    texts = [f"{value:.3f}" for value in COLUMNS["p_low"]]
+    texts[EVERY_THIRD[4]] = "yes"
+    with pytest.raises(
+        TabNASError, match=r"^in the rows without a target, .* row 13 is 'yes'; .* empty$"
+    ):
+        prepare("kind", "p_low", table=hide("kind", p_low=texts))

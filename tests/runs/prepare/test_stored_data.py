@@ -168,7 +168,10 @@ def test_balanced_classes_weigh_the_same(store: Store) -> None:
     assert prepared.stored.total_weight == pytest.approx(sum(weights), rel=1e-4)
 
 
-def test_a_training_can_be_resumed_in_the_middle_of_a_window(store: Store) -> None:
+def test_a_training_can_be_resumed_in_the_middle_of_a_window(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tabnas.nets._stretches.MAX_STEPS", 1)
     rows = prepare_store(store, memory=small_memory(store)).stored
     architecture = Architecture((8,))
 

@@ -18,10 +18,12 @@ from tabnas.cli.options._shared import (
     Json,
     Processes,
     Quiet,
+    Threads,
     make_job_config,
 )
 from tabnas.errors import TabNASError
 from tabnas.formatting import sanitize
+from tabnas.threads import limit_threads
 
 if TYPE_CHECKING:
     from tabnas.cli._execution import OutputOptions
@@ -38,6 +40,7 @@ def resume(
             autocompletion=completion.list_stopped_runs,
         ),
     ],
+    threads: Threads = None,
     checkpoint_seconds: CheckpointSeconds = 60.0,
     processes: Processes = None,
     backend: Backend = "local",
@@ -51,8 +54,8 @@ def resume(
     tabnas must not have changed; everything else is in the folder. The command reads the table that
     config.toml names, and writes only inside the folder.
 
-    Settings of the run stay as they were, including events for TensorBoard. The number of processes
-    is not one of them, so give it again for a trade-off.
+    Settings of the run stay as they were, including events for TensorBoard. The numbers of threads
+    and processes are not among them, so give them again.
 
     If the run is finished, its result is printed. Files that were missing at the end are written
     first.
@@ -71,7 +74,7 @@ def resume(
         warnings.simplefilter("ignore")  # for the rest of the process
     job_config = make_job_config(processes, backend, address)
     output = OutputOptions(checkpoint_seconds=checkpoint_seconds, quiet=quiet, as_json=as_json)
-    with join_ranks() as ranks:
+    with limit_threads(threads), join_ranks() as ranks:
         if ranks.is_first:
             _resume(run, output, job_config, ranks)
         else:

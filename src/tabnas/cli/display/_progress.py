@@ -16,6 +16,7 @@ from tabnas.cli.display._formatting import make_console
 from tabnas.formatting import format_fixed_percent, shorten
 
 if TYPE_CHECKING:
+    from tabnas.results import Snapshot
     from tabnas.runs import Progress as RunProgress
     from tabnas.runs import ProgressCallback
     from tabnas.stores import EncodingProgress
@@ -81,14 +82,17 @@ class _RunBars:
         self._live.__exit__(None, None, None)
 
     def _add(self, phase: str) -> None:
-        for task in self._tasks.values():
-            self._bars.update(task, total=1.0, completed=1.0, share="100 %")
+        if phase != "reading":
+            self._finish("reading")
         total = None if phase in UNMEASURED_PHASES else 1.0  # without a total the bar pulses
         self._tasks[phase] = self._bars.add_task(phase, total=total, share="", note="")
 
     def _update(self, progress: RunProgress) -> None:
         if progress.phase not in self._tasks:
             self._add(progress.phase)
+        if progress.done >= 1.0:
+            self._finish(progress.phase)
+            return
         is_unmeasured = progress.phase in UNMEASURED_PHASES
         share = "" if is_unmeasured else format_fixed_percent(progress.done)
         self._bars.update(
@@ -97,13 +101,16 @@ class _RunBars:
             share=share,
             note=_format_pace(progress),
         )
-        self._line.plain = self._format_snapshot(progress)
+        if progress.snapshot is not None:
+            self._line.plain = self._format_snapshot(progress.snapshot)
 
-    def _format_snapshot(self, progress: RunProgress) -> str:
+    def _finish(self, phase: str) -> None:
+        self._bars.update(self._tasks[phase], total=1.0, completed=1.0, share="100 %", note="")
+        if phase == "search":
+            self._line.plain = ""
+
+    def _format_snapshot(self, now: Snapshot) -> str:
         """Format quality, P(V), entropy, the most likely architecture and its cost."""
-        now = progress.snapshot
-        if now is None:
-            return ""
         quality = "" if now.quality is None else f"quality {now.quality:.3f}  "
         return (
             f"{quality}P(V) {now.feasible_probability:.2f}  entropy {now.entropy:.1f}  "

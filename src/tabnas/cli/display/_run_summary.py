@@ -26,8 +26,15 @@ from tabnas.formatting import (
 )
 from tabnas.report import summarize_teacher
 from tabnas.results import WITHOUT_TEACHER, CostUse, RunResult, Scores
-from tabnas.runs import Plan, PlannedRun, PlannedTradeoff, estimate_network_bytes
+from tabnas.runs import (
+    Plan,
+    PlannedRun,
+    PlannedTradeoff,
+    estimate_network_bytes,
+    estimate_speedup,
+)
 from tabnas.space import SearchSpace
+from tabnas.threads import get_threads
 
 MAX_NOTE_LENGTH = 500
 MAX_ARCHITECTURE_LENGTH = 200
@@ -73,6 +80,7 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "folds": plan.folds,
         "teacher": _describe_teacher(plan),
         "seconds": {name: round(value, 1) for name, value in plan.estimated_seconds.items()},
+        "threads": get_threads(),
     }
 
 
@@ -151,7 +159,7 @@ def print_planned(console: Console, facts: dict[str, Any]) -> None:
     how = f"{facts['folds']}-fold cross-validation" if facts["folds"] else "on validation rows"
     table.add_row("teacher", _format_planned_teacher(facts["teacher"]))
     table.add_row("candidates", f"{facts['candidates']}, {facts['epochs']} epochs each, {how}")
-    table.add_row("time", _format_estimate(facts["seconds"]))
+    table.add_row("time", _format_estimate(facts["seconds"], facts["threads"]))
     console.print(table)
 
 
@@ -184,10 +192,12 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
         console.print(safe_text(f"note: {note}", max_length=MAX_NOTE_LENGTH))
     seconds = result.phase_seconds
     teacher = f"teacher {format_duration(seconds.get('teacher', 0.0))}, " if result.teacher else ""
+    total = result.total_seconds
     console.print(
         f"searched in {format_duration(seconds.get('search', 0.0))}, {teacher}"
         f"{format_count(len(result.candidates), 'candidate')} trained in "
         f"{format_duration(seconds.get('candidates', 0.0))}"
+        + ("" if total is None else f"; {format_duration(total)} in all")
     )
     folder = shorten(folder, 200)
     files = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
@@ -319,8 +329,11 @@ def _join_candidates(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= 8 else f"{names[0]}, {names[1]}, … {names[-1]}"
 
 
-def _format_estimate(seconds: dict[str, float]) -> str:
-    """Format how long a run will take, and how much of it the comparison will take."""
+def _format_estimate(seconds: dict[str, float], threads: int) -> str:
+    """Format how long a run will take, and how much of the work the comparison is."""
     total, trees = sum(seconds.values()), seconds["comparison"]
     share = f", of which {format_duration(trees)} to compare with boosted trees" if trees else ""
-    return f"about {format_duration(total)}{share}"
+    if threads == 1:
+        return f"about {format_duration(total)}{share}"
+    wall = format_duration(total / estimate_speedup(threads))
+    return f"about {wall} on {threads} threads: {format_duration(total)} of work{share}"

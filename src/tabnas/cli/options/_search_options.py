@@ -27,6 +27,7 @@ from tabnas.cli.options._parsers import (
 from tabnas.cli.options._settings import SETTINGS, get_type, make_option
 from tabnas.errors import TabNASError
 from tabnas.settings import RunSettings, Setting, Shares
+from tabnas.threads import limit_threads
 
 if TYPE_CHECKING:
     from tabnas.cli._execution import OutputOptions
@@ -56,6 +57,7 @@ class SearchOptions:
     unlabelled: options.UnlabelledRows = None
     time_column: options.TimeColumn = None
     group_column: options.GroupColumn = None
+    threads: options.Threads = None
     checkpoint_seconds: options.CheckpointSeconds = 60.0
     dry_run: options.DryRun = False
     quiet: options.Quiet = False
@@ -158,7 +160,8 @@ def with_search_options(
                 settings={setting.name: values.pop(setting.name) for setting in settings},
                 **{option.name: values.pop(option.name) for option in shared},
             )
-            command(search_options, **values)  # type: ignore[call-arg]
+            with limit_threads(search_options.threads):
+                command(search_options, **values)  # type: ignore[call-arg]
 
         declared = [_make_parameter(setting) for setting in settings]
         general = [option for option in declared if _panel_index(option) == 0]

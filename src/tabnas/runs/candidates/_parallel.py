@@ -41,7 +41,7 @@ def train_in_parallel(
     """Train the candidates of every limit, and record them in the checkpoint of that limit.
 
     Later steps find all candidates there, as if they had been trained one by one. With a teacher,
-    the first candidate of each limit decides how the others learn, so there are two rounds.
+    there are two rounds: the best of the first learns the other lessons in the second.
     """
     trials = [
         first_trials(run, search.architectures) for run, search in zip(runs, searches, strict=True)
@@ -49,9 +49,9 @@ def train_in_parallel(
     _train_round(runs, trials, scopes, checkpoint, on_progress, job_config)
     if runs[0].answers is None:
         return
-    for run, search, its_trials, scope in zip(runs, searches, trials, scopes, strict=True):
+    for run, its_trials, scope in zip(runs, trials, scopes, strict=True):
         trained = list(load_candidates(its_trials, run.plan, scope).values())
-        its_trials += following_trials(run, search.architectures, trained)
+        its_trials += following_trials(run, trained)
     _train_round(runs, trials, scopes, checkpoint, on_progress, job_config)
 
 

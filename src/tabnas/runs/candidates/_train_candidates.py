@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isnan
 
 import numpy as np
@@ -14,10 +15,13 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.results import describe_lesson
 from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs._context import RunContext
-from tabnas.runs._progress import ProgressCallback, make_fraction_callback
+from tabnas.runs._progress import PhaseProgress, ProgressCallback
+from tabnas.runs._tasks import TaskPool
+from tabnas.runs.candidates._fold_tasks import FoldTasks
 from tabnas.runs.candidates._training import (
     Candidate,
     CandidateTraining,
+    CrossValidation,
     FractionCallback,
     StepCallback,
     Trial,
@@ -49,32 +53,49 @@ def train_candidates(
     architectures: Sequence[Architecture],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
+    pool: TaskPool,
 ) -> list[Candidate]:
-    """Train every architecture stand-alone.
+    """Train every architecture stand-alone, and the best of them with every lesson.
 
-    With a teacher, the first is trained with each lesson: two shares of the answers, and labels
-    alone. The others learn the lesson that was best for it. If the best of all was taught, it is
-    trained by labels alone, too, which shows what the teacher is worth.
+    With a teacher, architectures are compared by how they learn the first lesson: mostly the
+    teacher's answers. Then the best learns the others: fewer answers, and labels alone, which shows
+    what the teacher is worth. Both rounds work side by side.
 
     Only the best candidate keeps its weights, and the same architecture by labels alone.
     """
-    trials = first_trials(run, architectures)
-    candidates = _train_trials(run, trials, [], len(architectures), on_progress, checkpoint)
-    more = following_trials(run, architectures, candidates)
-    candidates = _train_trials(run, more, candidates, len(architectures), on_progress, checkpoint)
-    last = last_trials(run, candidates)
-    return _train_trials(run, last, candidates, len(architectures), on_progress, checkpoint)
+    total = len(architectures) + len(list_lessons(run)) - 1
+    phase = PhaseProgress("candidates", on_progress, total=total)
+
+    def train_round(trials: Sequence[Trial], trained: Sequence[Candidate] = ()) -> list[Candidate]:
+        candidates = list(trained)
+        started = [
+            _start_trial(run, trial, candidate_step(k), phase, checkpoint, pool)
+            for k, trial in enumerate(trials, start=len(candidates))
+        ]
+        for get_candidate in started:
+            candidates.append(get_candidate())
+            for number in find_worse(dict(enumerate(candidates))):
+                candidates[number] = replace(candidates[number], weights=None)
+                checkpoint.forget_arrays(candidate_step(number))
+        return candidates
+
+    first = train_round(first_trials(run, architectures))
+    candidates = train_round(following_trials(run, first), first)
+    phase.finish()
+    return candidates
 
 
 def first_trials(run: RunContext, architectures: Sequence[Architecture]) -> list[Trial]:
-    """Return the trials that do not depend on the results of others."""
-    if run.answers is None:
-        return [Trial(architecture) for architecture in architectures]
-    return [
-        Trial(architecture, lesson)
-        for architecture in architectures[:1]
-        for lesson in list_lessons(run)
-    ]
+    """Return the trials of the first round: every architecture with the first lesson."""
+    return [Trial(architecture, list_lessons(run)[0]) for architecture in architectures]
+
+
+def following_trials(run: RunContext, candidates: Sequence[Candidate]) -> list[Trial]:
+    """Return the trials of the second round: the best architecture with the other lessons."""
+    if not candidates:
+        return []
+    best = min(candidates, key=lambda candidate: candidate.loss).architecture
+    return [Trial(best, lesson) for lesson in list_lessons(run)[1:]]
 
 
 def list_lessons(run: RunContext) -> tuple[Lesson, ...]:
@@ -87,56 +108,39 @@ def list_lessons(run: RunContext) -> tuple[Lesson, ...]:
     return (*taught, LABELS_ONLY)
 
 
-def following_trials(
-    run: RunContext, architectures: Sequence[Architecture], candidates: Sequence[Candidate]
-) -> list[Trial]:
-    """Return the trials of the other architectures, in the way that was better for the first."""
-    if run.answers is None or not candidates:
-        return []
-    first = candidates[: len(list_lessons(run))]
-    better = min(first, key=lambda candidate: candidate.loss).lesson
-    return [Trial(architecture, better) for architecture in architectures[1:]]
-
-
-def last_trials(run: RunContext, candidates: Sequence[Candidate]) -> list[Trial]:
-    """Return the best architecture by labels alone, unless it was trained so."""
-    if run.answers is None or not candidates:
-        return []
-    best = min(candidates, key=lambda candidate: candidate.loss).architecture
-    known = {candidate.lesson for candidate in candidates if candidate.architecture == best}
-    return [] if LABELS_ONLY in known else [Trial(best)]
-
-
-def _train_trials(
+def _start_trial(
     run: RunContext,
-    trials: Sequence[Trial],
-    trained: Sequence[Candidate],
-    expected: int,
-    on_progress: ProgressCallback,
+    trial: Trial,
+    step: str,
+    phase: PhaseProgress,
     checkpoint: StepCheckpoint,
-) -> list[Candidate]:
-    """Return the trained candidates and those of more trials."""
-    candidates = list(trained)
-    total = expected + len(list_lessons(run)) - (run.answers is None)
-    for k, trial in enumerate(trials, start=len(candidates)):
-        name = candidate_step(k)
-        is_recorded = name in checkpoint
-        if is_recorded:
-            candidate = _load_candidate(trial, name, run.plan, checkpoint)
-        else:
-            training = make_candidate_training(trial, run.data, run.plan, run.metric, run.answers)
-            checkpoint.start_or_restore(name, training)
-            on_fraction = make_fraction_callback(
-                "candidates", k, total, describe_trial(trial, run), on_progress
-            )
-            candidate = run_training(training, on_fraction, checkpoint.save_if_due)
-        candidates.append(candidate)
-        if not is_recorded:
-            record_candidate(name, candidate, checkpoint)
-        for number in find_worse(dict(enumerate(candidates))):
-            candidates[number] = replace(candidates[number], weights=None)
-            checkpoint.forget_arrays(candidate_step(number))
-    return candidates
+    pool: TaskPool,
+) -> Callable[[], Candidate]:
+    """Start the training of a candidate; return a function that waits for it."""
+    on_fraction = phase.add_task(describe_trial(trial, run))
+    if step in checkpoint:
+        on_fraction(1.0)
+        return partial(_load_candidate, trial, step, run.plan, checkpoint)
+    training = make_candidate_training(trial, run.data, run.plan, run.metric, run.answers)
+    if isinstance(training, CrossValidation):
+        folds = FoldTasks(training, step, on_fraction, checkpoint, pool)
+
+        def wait() -> Candidate:
+            candidate = folds.wait()
+            record_candidate(step, candidate, checkpoint)
+            folds.forget()
+            return candidate
+
+        return wait
+
+    def train() -> Candidate:
+        (part,) = training.parts
+        checkpoint.start_or_restore(step, part)
+        candidate = run_training(training, on_fraction, checkpoint.save_if_due)
+        record_candidate(step, candidate, checkpoint)
+        return candidate
+
+    return pool.start("candidates", train).result
 
 
 def find_worse(candidates: Mapping[int, Candidate]) -> list[int]:

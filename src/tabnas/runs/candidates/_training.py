@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -16,7 +17,6 @@ from tabnas.data import ClassTarget
 from tabnas.model import Metric, fit_temperature, primary_loss, smoothed_log_loss
 from tabnas.nets import (
     Examples,
-    NonFiniteLossError,
     SuperNet,
     Trainer,
     TrainingResult,
@@ -30,7 +30,7 @@ from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
-from tabnas.states import read_counts, read_floats, subtree
+from tabnas.states import read_floats, subtree
 from tabnas.types import FloatArray, IntArray
 
 Weights = Mapping[str, NDArray[np.float32]]
@@ -74,7 +74,10 @@ class Candidate:
 
 
 class CandidateTraining(ABC):
-    """The training and the evaluation of one candidate; it can be stopped and resumed."""
+    """The training and the evaluation of one candidate.
+
+    It has one or more parts, which can be trained side by side, stopped and resumed.
+    """
 
     def __init__(
         self,
@@ -85,27 +88,46 @@ class CandidateTraining(ABC):
         answers: Answers | None,
     ) -> None:
         self.trial = trial
-        self.architecture = trial.architecture
         self.data = data
         self.plan = plan
         self.metric = metric
         self.answers = answers
-        self._prepare()
+        self.parts = self._make_parts()
 
-    @abstractmethod
-    def _prepare(self) -> None:
-        """Make the first training, before its first step."""
-
-    @abstractmethod
     def run(
         self,
         on_fraction: FractionCallback = lambda done: None,
         on_step: StepCallback = lambda: None,
     ) -> Candidate:
-        """Train to the end from the current state; call `on_step` before every step.
+        """Train all parts, one after the other, and evaluate; call `on_step` before every step.
 
         Raises a `NonFiniteLossError` if the training diverges.
         """
+        for number, part in enumerate(self.parts):
+            done = partial(_scale_fraction, on_fraction, number, len(self.parts))
+            part.run(done, on_step)
+        return self.evaluate()
+
+    @abstractmethod
+    def _make_parts(self) -> Sequence[TrainingPart]:
+        """Return the parts, before their first step."""
+
+    @abstractmethod
+    def evaluate(self) -> Candidate:
+        """Return the candidate, once all parts are trained."""
+
+    def _make_candidate(
+        self, *, loss: float, stop_after: int, temperature: float, weights: Weights | None
+    ) -> Candidate:
+        return Candidate(
+            architecture=self.trial.architecture,
+            lesson=self.trial.lesson,
+            loss=loss,
+            stop_after=stop_after,
+            temperature=temperature,
+            seconds=sum(part.seconds for part in self.parts),
+            weights=weights,
+        )
 
     def _temperature(self, outputs: NDArray[np.float32], rows: EncodedRows) -> float:
         """Return the temperature that calibrates the outputs; 1 for regression."""
@@ -119,13 +141,9 @@ class CandidateTraining(ABC):
         prediction = self.data.target_prediction(outputs)
         return primary_loss(self.metric, self.data.target, rows.y, prediction, rows.weight)
 
-    @abstractmethod
-    def state_dict(self) -> Mapping[str, NDArray[Any]]:
-        """Return the state as arrays."""
 
-    @abstractmethod
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore a state of the same candidate."""
+def _scale_fraction(on_fraction: FractionCallback, part: int, parts: int, done: float) -> None:
+    on_fraction((part + done) / parts)
 
 
 def make_candidate_training(
@@ -140,44 +158,100 @@ def make_candidate_training(
     return kind(trial, data, plan, metric, answers)
 
 
+class TrainingPart:
+    """One training of a candidate, and the outputs of its network that are evaluated."""
+
+    def __init__(self, make_trainer: Callable[[], Trainer], evaluated: EncodedRows) -> None:
+        self._make_trainer = make_trainer
+        self._evaluated = evaluated
+        self._trainer: Trainer | None = None
+        self.seconds = 0.0
+
+    @property
+    def trainer(self) -> Trainer:
+        """The training; it is made when it is needed first, since it takes memory."""
+        if self._trainer is None:
+            self._trainer = self._make_trainer()
+        return self._trainer
+
+    def run(self, on_fraction: FractionCallback, on_step: StepCallback) -> None:
+        """Train to the end, from the current state."""
+        began = perf_counter()
+        self._train(make_training_callback(self.trainer, on_fraction, on_step))
+        on_fraction(1.0)
+        self.seconds += perf_counter() - began
+
+    def _train(self, on_step: StepCallback) -> None:
+        self.trainer.run(on_step=on_step)
+
+    def outputs(self) -> NDArray[np.float32]:
+        """Return the outputs of the network for the evaluated rows."""
+        return self.trainer.net.logits(self.trainer.child, self._evaluated.examples)
+
+    def state_dict(self) -> Mapping[str, NDArray[Any]]:
+        """Return the state as arrays."""
+        return self.trainer.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Restore a state of the same part."""
+        self.trainer.load_state_dict(state)
+
+
 class HoldoutTraining(CandidateTraining):
     """Train on the training rows, evaluate on the validation rows."""
 
-    def _prepare(self) -> None:
+    def _make_parts(self) -> Sequence[TrainingPart]:
+        return (TrainingPart(self._make_trainer, self.data.validation),)
+
+    def _make_trainer(self) -> Trainer:
         data, plan = self.data, self.plan
         training: TrainingRows = data.train.examples
         if self.answers is not None:
             training = self.answers.training_rows(data, self.trial.lesson)
         validation = data.validation.examples
-        self._trainer = make_trainer(self.architecture, training, plan, plan.training, validation)
+        return make_trainer(self.trial.architecture, training, plan, plan.training, validation)
 
-    def run(
-        self,
-        on_fraction: FractionCallback = lambda done: None,
-        on_step: StepCallback = lambda: None,
-    ) -> Candidate:
-        began = perf_counter()
-        result = self._trainer.run(
-            on_step=make_training_callback(self._trainer, on_fraction, on_step)
-        )
-        on_fraction(1.0)
-        outputs = self._trainer.net.logits(self.architecture, self.data.validation.examples)
-        temperature = self._temperature(outputs, self.data.validation)
-        return Candidate(
-            architecture=self.architecture,
-            lesson=self.trial.lesson,
-            loss=self._loss(outputs / np.float32(temperature), self.data.validation),
-            stop_after=result.best_epoch,
+    def evaluate(self) -> Candidate:
+        (part,), rows = self.parts, self.data.validation
+        outputs = part.outputs()
+        temperature = self._temperature(outputs, rows)
+        return self._make_candidate(
+            loss=self._loss(outputs / np.float32(temperature), rows),
+            stop_after=part.trainer.result.best_epoch,
             temperature=temperature,
-            seconds=perf_counter() - began,
-            weights=self._trainer.net.weights(),
+            weights=part.trainer.net.weights(),
         )
+
+
+class FoldTraining(TrainingPart):
+    """The training without one fold, and the outputs for its rows after every epoch."""
+
+    def __init__(
+        self, make_trainer: Callable[[], Trainer], held_out: EncodedRows, shape: tuple[int, ...]
+    ) -> None:
+        super().__init__(make_trainer, held_out)
+        self.epoch_outputs = np.zeros(shape, np.float32)  # [epochs, rows, outputs]
+
+    def _train(self, on_step: StepCallback) -> None:
+        def on_epoch(result: TrainingResult) -> None:
+            self.epoch_outputs[result.epochs - 1] = self.outputs()
+
+        self.trainer.run(on_epoch, on_step)
+        self._trainer = None  # its network saw a part of the rows, and nothing needs it any more
 
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
-        return self._trainer.state_dict()
+        trainer = {f"trainer/{name}": value for name, value in super().state_dict().items()}
+        return trainer | {"outputs": self.epoch_outputs.copy()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._trainer.load_state_dict(state)
+        self.load_outputs(state)
+        super().load_state_dict(subtree(state, "trainer"))
+
+    def load_outputs(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Restore the outputs of a training."""
+        self.epoch_outputs = read_floats(
+            arrays, "outputs", self.epoch_outputs.shape, finite=False, dtype=np.float32
+        )
 
 
 class CrossValidation(CandidateTraining):
@@ -188,55 +262,43 @@ class CrossValidation(CandidateTraining):
     temperature that the other folds choose.
     """
 
-    def _prepare(self) -> None:
+    parts: Sequence[FoldTraining]
+
+    def _make_parts(self) -> Sequence[FoldTraining]:
         data, plan = self.data, self.plan
         self._folds = list(split_folds(data, plan))
-        shape = (plan.training.epochs, len(data.train_and_validation), data.task.outputs)
-        self._outputs = np.zeros(shape, np.float32)  # of the held-out rows
-        self._begin(0)
+        return tuple(
+            FoldTraining(
+                partial(self._make_trainer, fold, train),
+                data.train_and_validation.take(held_out),
+                (plan.training.epochs, len(held_out), data.task.outputs),
+            )
+            for fold, (train, held_out) in enumerate(self._folds)
+        )
 
-    def _begin(self, fold: int) -> None:
-        self._fold = fold
-        train, held_out = self._folds[fold]
-        self._held_out = self.data.train_and_validation.take(held_out).examples
+    def _make_trainer(self, fold: int, train: IntArray) -> Trainer:
         training: TrainingRows = self.data.train_and_validation.take(train).examples
         if self.answers is not None:
             training = self.answers.fold_rows(self.data, self.trial.lesson, fold, train)
-        self._trainer = make_trainer(self.architecture, training, self.plan, self.plan.training)
+        return make_trainer(self.trial.architecture, training, self.plan, self.plan.training)
 
-    def run(
-        self,
-        on_fraction: FractionCallback = lambda done: None,
-        on_step: StepCallback = lambda: None,
-    ) -> Candidate:
-        began, epochs = perf_counter(), self.plan.training.epochs
-
-        def on_epoch(result: TrainingResult) -> None:
-            logits = self._trainer.net.logits(self.architecture, self._held_out)
-            self._outputs[result.epochs - 1, self._folds[self._fold][1]] = logits
-            on_fraction((self._fold + result.epochs / epochs) / len(self._folds))
-
-        while True:
-            self._trainer.run(on_epoch, on_step)
-            if self._fold + 1 == len(self._folds):
-                break
-            self._begin(self._fold + 1)
+    def evaluate(self) -> Candidate:
+        rows, epochs = self.data.train_and_validation, self.plan.training.epochs
+        self._outputs = np.zeros((epochs, len(rows), self.data.task.outputs), np.float32)
+        for part, (_, held_out) in zip(self.parts, self._folds, strict=True):
+            self._outputs[:, held_out] = part.epoch_outputs
         errors = np.stack([self._errors(epoch) for epoch in range(epochs)])
-        all_rows = np.arange(len(self.data.train_and_validation))
-        stop_after, temperature = self._choose(errors, all_rows)
+        if not np.isfinite(errors).any():
+            return Candidate.diverged(self.trial)
+        stop_after, temperature = self._choose(errors, np.arange(len(rows)))
         calibrated = np.empty_like(self._outputs[0])
         for train, held_out in self._folds:
             epoch, fold_temperature = self._choose(errors, train)
             calibrated[held_out] = self._outputs[epoch - 1, held_out] / np.float32(fold_temperature)
-        return Candidate(
-            architecture=self.architecture,
-            lesson=self.trial.lesson,
-            loss=self._loss(
-                calibrated, self.data.train_and_validation
-            ),  # a single fold may lack a class
+        return self._make_candidate(
+            loss=self._loss(calibrated, rows),  # a single fold may lack a class
             stop_after=stop_after,
             temperature=temperature,
-            seconds=perf_counter() - began,
             weights=None,
         )
 
@@ -245,10 +307,6 @@ class CrossValidation(CandidateTraining):
         held_out = self.data.train_and_validation.take(rows)
         losses = np.average(errors[:, rows], axis=1, weights=held_out.training_weight)
         best = int(np.argmin(losses))
-        if not np.isfinite(losses[best]):
-            raise NonFiniteLossError(
-                self._trainer.step, inf, self.plan.training.schedule.learning_rate
-            )
         return best + 1, self._temperature(self._outputs[best, rows], held_out)
 
     def _errors(self, epoch: int) -> FloatArray:
@@ -260,17 +318,6 @@ class CrossValidation(CandidateTraining):
             return smoothed_log_loss(self.data.target_prediction(outputs), rows.y)
         errors = (outputs[:, 0].astype(np.float64) - rows.examples.values[:, 0]) ** 2
         return np.asarray(errors)
-
-    def state_dict(self) -> Mapping[str, NDArray[Any]]:
-        trainer = {f"trainer/{name}": value for name, value in self._trainer.state_dict().items()}
-        return trainer | {"fold": np.array(self._fold), "outputs": self._outputs}
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._begin(int(read_counts(state, "fold", maximum=len(self._folds) - 1)))
-        self._outputs = read_floats(
-            state, "outputs", self._outputs.shape, finite=False, dtype=np.float32
-        )
-        self._trainer.load_state_dict(subtree(state, "trainer"))
 
 
 def split_folds(data: PreparedData, plan: TrainingPlan) -> Iterator[tuple[IntArray, IntArray]]:

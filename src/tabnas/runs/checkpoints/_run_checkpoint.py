@@ -1,4 +1,4 @@
-"""The checkpoint of a run: results of finished steps, and the state of the current one."""
+"""The checkpoint of a run: results of finished steps, and the states of those at work."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import RLock
 from time import monotonic
 from types import FrameType
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -62,11 +63,13 @@ class StepCheckpoint(Protocol):
 
 
 class RunCheckpoint:
-    """Keeps the results of finished steps and the state of the current one, and saves both.
+    """Keeps the results of finished steps and the states of running ones, and saves all.
 
-    A run is a sequence of named steps. `record` stores the result of a finished step, as JSON and
-    arrays; a resumed run finds it and does not repeat the step. During a step, `on_step` saves
-    the checkpoint when it is due, or when the process has received a signal to stop.
+    A run is made of named steps. `record` stores the result of a finished step, as JSON and
+    arrays; a resumed run finds it and does not repeat the step. Several steps may run side by side,
+    each in a thread of its own. A step calls `save_if_due` whenever its state is consistent. If a
+    checkpoint is due, it leaves a copy of its state there and goes on; the last one to do so writes
+    the file.
 
     Parameters
     ----------
@@ -96,9 +99,14 @@ class RunCheckpoint:
         self._identity = dict(identity or {})
         self._results: dict[str, Any] = {}
         self._arrays: Arrays = {}
-        self._running: tuple[str, Resumable] | None = None
-        self._unfinished: tuple[str, Arrays] | None = None  # the step that an earlier run left
+        self._lock = RLock()
+        self._thread = threading.local()  # its `step` is the one that runs in a thread
+        self._running: dict[str, Resumable] = {}
+        self._states: dict[str, Arrays] = {}  # copies that running steps have left to be saved
+        self._is_saving = False  # whether running steps are asked for their states
+        self._unfinished: dict[str, Arrays] = {}  # steps that an earlier process left
         self._signal = 0  # the signal to stop that the process has received
+        self._is_cancelled = False
         self._can_interrupt = False  # whether nothing would be lost by stopping now
         self._last = monotonic()
         self.note = ""
@@ -116,61 +124,102 @@ class RunCheckpoint:
 
     def arrays(self, name: str) -> Arrays:
         """Return the arrays of a step."""
-        return subtree(self._arrays, name)
+        with self._lock:
+            return subtree(self._arrays, name)
 
     def record(
         self, name: str, result: Any, arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> None:
         """Store the result of a step, which is finished: values or dataclasses fit for JSON."""
-        self._results[name] = to_builtins(result)
-        self._arrays |= {f"{name}/{key}": array for key, array in (arrays or {}).items()}
-        self._running = None
+        with self._lock:
+            if self._is_cancelled:
+                raise StepCancelledError
+            self._results[name] = to_builtins(result)
+            self._arrays |= {f"{name}/{key}": array for key, array in (arrays or {}).items()}
+            self._running.pop(name, None)
+            self._states.pop(name, None)
+            self._write_if_complete()
 
     def forget_arrays(self, name: str) -> None:
         """Remove the arrays of a step."""
-        for key in [key for key in self._arrays if key.startswith(f"{name}/")]:
-            del self._arrays[key]
+        with self._lock:
+            for key in [key for key in self._arrays if key.startswith(f"{name}/")]:
+                del self._arrays[key]
 
-    # -- the current step --------------------------------------------------------------------------
+    # -- running steps -----------------------------------------------------------------------------
 
     def start_or_restore(self, name: str, work: Resumable) -> None:
         """Begin a step, from the state that an earlier process has saved of it if there is one."""
-        if self._unfinished is not None and self._unfinished[0] == name:
+        with self._lock:
+            state = self._unfinished.pop(name, None)
+        if state is not None:
             with reject_malformed():
-                work.load_state_dict(self._unfinished[1])
-            self._unfinished = None
-        self._running = (name, work)
+                work.load_state_dict(state)
+        with self._lock:
+            self._running[name] = work
+            self._thread.step = name
 
     def save_if_due(self) -> None:
-        """Save the checkpoint if it is due; after a signal to stop, save and stop.
+        """Save the checkpoint if it is due; after a signal to stop, stop the step.
 
         Steps call this often, at moments when their state is consistent.
         """
+        if self._is_cancelled:
+            self._suspend()
+            raise StepCancelledError
         stop = self._signal
         if self._ranks.size > 1:
             self._steps += 1
             stop = self._ranks.all_reduce_max(stop) if self._steps % SIGNAL_CHECK_STEPS == 0 else 0
         if stop:
-            self._save_and_stop(stop)
-        if self._folder is not None and monotonic() - self._last >= self._every:
+            self._suspend()
+            self.save()
+            # wait for the first: if others exit, it may be killed while it writes
+            self._ranks.broadcast(None)
+            raise RunStopped(stop)
+        if self._is_saving or (
+            self._folder is not None and monotonic() - self._last >= self._every
+        ):
             self.save()
 
-    def _save_and_stop(self, number: int) -> NoReturn:
-        self.save()
-        # wait for the first: if others exit, it may be killed while it writes
-        self._ranks.broadcast(None)
-        raise RunStopped(number)
+    def _suspend(self) -> None:
+        """Keep the state of the step that runs in this thread; it does not run any more."""
+        step = getattr(self._thread, "step", None)
+        with self._lock:
+            if step in self._running:
+                self._unfinished[step] = dict(self._running.pop(step).state_dict())
+                self._states.pop(step, None)
 
     def save(self) -> None:
-        """Save the checkpoint now."""
+        """Save the checkpoint, as soon as every step that runs beside the caller's allows it."""
         if self._folder is None:
             return
-        running = None if self._running is None else self._running[0]
-        values = {"identity": self._identity, "done": self._results, "running": running}
+        step = getattr(self._thread, "step", None)
+        with self._lock:
+            if self._is_cancelled:
+                raise StepCancelledError
+            self._is_saving = True
+            if step in self._running and step not in self._states:
+                assert step is not None
+                self._states[step] = dict(self._running[step].state_dict())
+            self._write_if_complete()
+
+    def _write_if_complete(self) -> None:
+        """Write the file if it is asked for and every running step has left its state."""
+        if not self._is_saving or not self._running.keys() <= self._states.keys():
+            return
+        states = self._unfinished | self._states
+        values = {"identity": self._identity, "done": self._results, "running": sorted(states)}
         arrays = {f"done/{name}": array for name, array in self._arrays.items()}
-        if self._running is not None:
-            state = self._running[1].state_dict()
-            arrays |= {f"running/{name}": array for name, array in state.items()}
+        for step, state in states.items():
+            arrays |= {f"running/{step}/{name}": array for name, array in state.items()}
+        self._write(values, arrays)
+        self._last = monotonic()
+        self._is_saving = False
+        self._states.clear()
+
+    def _write(self, values: Mapping[str, Any], arrays: Arrays) -> None:
+        assert self._folder is not None
         try:
             write_checkpoint(self._folder, values, arrays)
         except OSError as error:
@@ -183,7 +232,6 @@ class RunCheckpoint:
                 f"no checkpoint can be written to {str(self._folder)!r} "
                 f"({error.strerror or error}); {remedy}"
             ) from None
-        self._last = monotonic()
 
     def _restore(self) -> None:
         """Read the checkpoint of an earlier process; the first rank reads it for all."""
@@ -195,23 +243,48 @@ class RunCheckpoint:
         with reject_malformed():
             identity, done, running = (values[name] for name in ("identity", "done", "running"))
             plain = all(isinstance(value, str | int) for value in identity.values())
-            if not plain or not isinstance(done, dict) or not isinstance(running, str | None):
-                raise TabNASError("it does not hold finished steps and a current one")
+            named = isinstance(running, list) and all(isinstance(step, str) for step in running)
+            if not plain or not isinstance(done, dict) or not named:
+                raise TabNASError("it does not hold finished and running steps")
         check_identity(identity, self._identity)
         self._results = done
         self._arrays = subtree(arrays, "done")
-        if running is not None:
-            self._unfinished = (running, subtree(arrays, "running"))
+        states = subtree(arrays, "running")
+        self._unfinished = {step: subtree(states, step) for step in running}
 
-    # -- signals -----------------------------------------------------------------------------------
+    # -- the end of steps --------------------------------------------------------------------------
+
+    @property
+    def stop_signal(self) -> int:
+        """The signal to stop that the process has received, or 0."""
+        return self._signal
+
+    @property
+    def has_running_steps(self) -> bool:
+        """Whether a step with a state is at work."""
+        return bool(self._running)
+
+    def cancel(self) -> None:
+        """End every running step at its next call, by a `StepCancelledError`.
+
+        Nothing is recorded or saved any more: whatever still runs is left behind.
+        """
+        with self._lock:
+            self._is_cancelled = True
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Save the checkpoint, then let signals interrupt the block at once: it has no state."""
-        if self._signal:  # not `on_step`: the other ranks have finished
-            self.save()
-            raise RunStopped(self._signal)
+        """Save the checkpoint, then let signals interrupt the block at once: it has no state.
+
+        Signals cannot interrupt other threads than the first. There the block runs to its end, and
+        nothing is saved.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         self.save()
+        if self._signal:  # not `save_if_due`: the other ranks have finished
+            raise RunStopped(self._signal)
         self._can_interrupt = True
         try:
             yield
@@ -220,7 +293,7 @@ class RunCheckpoint:
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Within the block, defer Ctrl-C and SIGTERM to the next `on_step`.
+        """Within the block, defer Ctrl-C and SIGTERM to the next `save_if_due`.
 
         A second Ctrl-C stops at once, unless there are several processes: their launcher ends those
         that take too long. If SIGINT was ignored when the process started, as it is in the
@@ -292,6 +365,10 @@ class ScopedCheckpoint:
 
     def interruptible(self) -> AbstractContextManager[None]:
         return self._checkpoint.interruptible()
+
+
+class StepCancelledError(Exception):
+    """A step was ended because another has failed."""
 
 
 class RunStopped(KeyboardInterrupt):

@@ -70,9 +70,9 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
 
 
 def score_test_rows(
-    run: RunContext, weights: Weights, chosen: Candidate, references: References
+    run: RunContext, weights: Weights, chosen: Candidate
 ) -> tuple[dict[str, Scores], list[str]]:
-    """Return the scores of the network and the references on the test rows, and notes."""
+    """Return the scores of the network on the test rows, by its name, and notes."""
     scores: dict[str, Scores] = {}
     notes: list[str] = []
     test = run.data.test
@@ -83,7 +83,7 @@ def score_test_rows(
             return run.data.target_prediction(net.logits(chosen.architecture, test.examples))
 
         add_score(run, test, "network", predict, scores, notes)
-    return scores | references.scores, [*notes, *references.notes]
+    return scores, notes
 
 
 def add_score(

@@ -8,6 +8,7 @@ from math import isfinite
 
 from tabnas.data import ClassTarget
 from tabnas.results import (
+    TOTAL,
     BoostedTreesSummary,
     CandidateResult,
     CostUse,
@@ -67,6 +68,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         seed=finished.settings.seed,
         versions=versions(),
         timings={name: round(value, 3) for name, value in finished.phase_seconds.items()}
+        | {TOTAL: round(finished.total_seconds, 3)}
         | {f"measured {name}": round(value, 3) for name, value in finished.measured_us.items()},
     )
 

@@ -79,6 +79,7 @@ class StatusFile:
         self._folder = folder
         self._on_progress = on_progress
         self._last = -WRITE_SECONDS
+        self._phases: set[str] = set()  # that have begun; some work side by side
         now, earlier = time(), _read_earlier(folder)
         self._curve = [] if earlier is None else earlier.curve
         self._snapshot = None if earlier is None else earlier.snapshot
@@ -107,8 +108,9 @@ class StatusFile:
             self._snapshot = progress.snapshot
             self._extend(progress.snapshot)
         moment = monotonic()
-        if moment - self._last < WRITE_SECONDS and progress.phase == self._status.phase:
+        if moment - self._last < WRITE_SECONDS and progress.phase in self._phases:
             return
+        self._phases.add(progress.phase)
         self._last = moment
         self._status = replace(
             self._status,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tabnas.pareto import is_pareto_optimal
-from tabnas.results import WITHOUT_TEACHER, TradeoffModel, TradeoffResult
+from tabnas.results import TOTAL, WITHOUT_TEACHER, TradeoffModel, TradeoffResult
 from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._result import (
@@ -75,6 +75,7 @@ def build_tradeoff_result(
             name: round(sum(finished.phase_seconds.get(name, 0.0) for finished in finished_runs), 3)
             for name in first.phase_seconds
         }
+        | {TOTAL: round(sum(finished.total_seconds for finished in finished_runs), 3)}
         | {
             f"measured {name}, {folder_name(limit)}": round(us, 3)
             for limit, finished in zip(tradeoff.limits, finished_runs, strict=True)

@@ -25,7 +25,7 @@ SIMPLER_CANDIDATES = 3
 """Simpler networks that small tables train, at most: see `search/_selection.py`."""
 
 # How much longer a phase takes than only its training steps; measured on five tables.
-TEACHER_TRAININGS = 3
+TEACHER_TRAININGS = 2
 """Trainings, besides those of the candidates, that find out how much a teacher helps."""
 SEARCH_OVERHEAD = 2.5  # children above the limit, and evaluations on validation rows
 VALIDATION_OVERHEAD = 1.25  # the validation loss after each epoch
@@ -105,7 +105,7 @@ class Plan(TrainingPlan):
 
     @property
     def estimated_seconds(self) -> dict[str, float]:
-        """An estimate of the time of each phase, without reading and compilation.
+        """An estimate of the time of each phase on one thread, without reading and compilation.
 
         If there are rows without a target, all candidates may learn from them.
         """

@@ -12,9 +12,11 @@ from tabnas.feasible import FeasibleSet
 from tabnas.model import MAX_TREE_ROWS, network_task
 from tabnas.nets import Task
 from tabnas.runs.plan._timing import TREE_CELL_SECONDS, TREE_SECONDS
+from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
 from tabnas.space import COSTS, Budget
+from tabnas.stores import Store
 from tabnas.teachers import EstimatorTeacher, max_iterations, network_architecture, network_settings
 
 TeacherName = Literal["trees", "network"]
@@ -96,11 +98,13 @@ def plan_teacher(
             raise TabNASError(f"there can be no teacher: {problem}; leave out --teacher")
         left_out = "" if data.unlabelled is None else "; rows without a target were left out"
         return replace(none, notes=(f"there was no teacher: {problem}{left_out}",))
+    more = 0 if data.unlabelled is None else len(data.unlabelled)
+    some = replace(none, rows_ratio=1.0 + more / rows)
     if settings.teacher == "own":
         given = data.given_answers
         if given is None:  # an estimator, which takes nobody knows how long
-            return replace(none, teachers=("own",))
-        return replace(none, teachers=(given.name,), is_fitted=False, notes=(GIVEN_NOTE,))
+            return replace(some, teachers=("own",))
+        return replace(some, teachers=(given.name,), is_fitted=False, notes=(GIVEN_NOTE,))
     fit_seconds = {
         "trees": _trees_seconds(data, rows),
         "network": _network_seconds(data, rows),
@@ -113,8 +117,33 @@ def plan_teacher(
         student = rows * epochs * (parameters * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
         if none.fits * fit_seconds["trees"] > MAX_TREES_RATIO * trainings * student:
             teachers = tuple(name for name in teachers if name != "trees")
-    more = 0 if data.unlabelled is None else len(data.unlabelled)
-    return replace(none, teachers=teachers, fit_seconds=fit_seconds, rows_ratio=1.0 + more / rows)
+    return replace(some, teachers=teachers, fit_seconds=fit_seconds)
+
+
+def check_own_teacher(
+    settings: RunSettings, teacher: EstimatorTeacher | None, data: LabelledTable | Store
+) -> None:
+    """Raise an error unless the settings ask for the user's own teacher and it is given once."""
+    if settings.teacher == "own" and teacher is None and not settings.teacher_columns:
+        raise TabNASError(
+            "the teacher 'own' must be given, got none; name the columns of its answers with "
+            "--teacher-columns, or pass an estimator in Python"
+        )
+    if teacher is not None and settings.teacher != "own":
+        raise TabNASError(
+            f"the setting teacher must be 'own' for {teacher.name}, got {settings.teacher!r}"
+        )
+    if teacher is not None and settings.teacher_columns:
+        raise TabNASError(
+            "the teacher must be an estimator or columns of answers, got both; leave one out"
+        )
+    has_unlabelled = isinstance(data, LabelledTable) and data.unlabelled is not None
+    if teacher is not None and has_unlabelled != (teacher.unlabelled is not None):
+        raise TabNASError(
+            f"the teacher {teacher.name} and the table must have the same rows without a target, "
+            f"but only {'the table' if has_unlabelled else 'the teacher'} has some; pass them to "
+            "EstimatorTeacher(estimator, X, unlabelled) and to LabelledTable.with_unlabelled"
+        )
 
 
 def name_own_teacher(

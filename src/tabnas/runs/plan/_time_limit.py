@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from tabnas.runs.plan._default_plan import make_default_plan
 from tabnas.runs.plan._plan import MAX_EPOCHS, Plan
+from tabnas.runs.plan._timing import estimate_speedup
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
+from tabnas.threads import get_threads
 
 MAX_EPOCH_FACTOR = 4.0
 """More time makes trainings longer, up to this factor and 500 epochs; then there are more
@@ -34,7 +36,7 @@ def leave_out_teachers(plan: Plan, settings: RunSettings) -> Plan:
         return plan
     everyone = plan.teacher
     options = [everyone, everyone.without({"trees"}), everyone.without(everyone.teachers)]
-    longest = MAX_TEACHER_SHARE * settings.time
+    longest = MAX_TEACHER_SHARE * settings.time * estimate_speedup(get_threads())
     return replace(plan, teacher=next(one for one in options if one.seconds <= longest))
 
 
@@ -76,8 +78,9 @@ def _epoch_factor(plan: Plan, seconds: float) -> float:
     The comparison and the teacher take what they take, but leave at least half the time to the
     rest.
     """
+    work = seconds * estimate_speedup(get_threads())
     fixed = plan.comparison_seconds + plan.teacher.seconds
-    left = max(seconds - fixed, seconds / 2)
+    left = max(work - fixed, work / 2)
     return left / (sum(plan.estimated_seconds.values()) - fixed)
 
 

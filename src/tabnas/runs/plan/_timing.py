@@ -18,6 +18,19 @@ TIMING_SECONDS = 0.15
 TREES = 100  # for each output
 TREE_SECONDS, TREE_CELL_SECONDS = 4e-3, 6e-9
 
+SERIAL_SHARE = 0.3
+"""The share of a run's work that one thread does while others wait. It is a cautious guess, since a
+time limit should hold: benchmarks/cores.py measures runs."""
+
+
+def estimate_speedup(threads: int) -> float:
+    """Return how many times the work of one thread a run does in the same time: Amdahl's law.
+
+    >>> [round(estimate_speedup(threads), 1) for threads in (1, 2, 16)]
+    [1.0, 1.5, 2.9]
+    """
+    return 1 / (SERIAL_SHARE + (1 - SERIAL_SHARE) / threads)
+
 
 def time_step(
     data: PreparedData, feasible: FeasibleSet, batch_size: int, optimizer: Optimizer, engine: str

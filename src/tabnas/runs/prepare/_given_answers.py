@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget, NumberTarget, Split, Table, Target
-from tabnas.data.lowlevel import fit_number_format, to_numbers
+from tabnas.data.lowlevel import NumberFormat, RowError, fit_number_format, is_text, to_numbers
 from tabnas.errors import TabNASError
-from tabnas.runs.prepare._labelled_table import LabelledTable
+from tabnas.runs.prepare._labelled_table import PLACE, LabelledTable, name_unlabelled
 from tabnas.types import FloatArray, IntArray
 
 Float32Array = NDArray[np.float32]
@@ -29,6 +29,7 @@ class GivenAnswers:
     development: Float32Array  # [training and validation rows, outputs]
     test: Float32Array  # [test rows, outputs]
     answers_test: bool  # False if the test rows lack the columns; their answers are then the labels
+    unlabelled: Float32Array  # [rows without a target, outputs]
 
     @property
     def name(self) -> str:
@@ -44,25 +45,54 @@ def read_given_answers(
     *,
     validation: LabelledTable | None,
     test: LabelledTable | None,
+    unlabelled: tuple[IntArray, IntArray],
 ) -> GivenAnswers:
     """Read and check the answers in some columns of the table.
 
     They must be better than a constant on the training rows. The user's own validation and test
     rows may lack the columns: then validation rows are learned from by their labels alone, and the
-    teacher is not scored on the test rows.
+    teacher is not scored on the test rows. Rows without a target must have them: `unlabelled` are
+    those of the table, and those of another.
     """
     columns = tuple(data.features.resolve_name(name) for name in columns)
     _check_count(columns, target)
     rows = np.concatenate([split.train, split.validation])
-    development = _read(columns, target, data, rows)
+    development = _read(columns, target, data.features, rows)
     _check_better_than_constant(columns, target, data.take(split.train), development)
     if validation is not None:
         answers, _ = _read_provided("validation", columns, target, validation)
         development = np.concatenate([development, answers])
     if test is not None:
-        return GivenAnswers(columns, development, *_read_provided("test", columns, target, test))
-    test_answers = _read(columns, target, data, split.test)
-    return GivenAnswers(columns, development, test_answers, answers_test=True)
+        test_answers, answers_test = _read_provided("test", columns, target, test)
+    else:
+        test_answers, answers_test = _read(columns, target, data.features, split.test), True
+    unlabelled_answers = [
+        _read_unlabelled(columns, target, data, table, rows)
+        for table, rows in zip((data.without_target, data.unlabelled), unlabelled, strict=True)
+        if table is not None
+    ]
+    return GivenAnswers(
+        columns=columns,
+        development=development,
+        test=test_answers,
+        answers_test=answers_test,
+        unlabelled=np.concatenate([development[:0], *unlabelled_answers]),
+    )
+
+
+def find_answered_rows(columns: Sequence[str], data: LabelledTable) -> IntArray:
+    """Return which rows of the table without a target have an answer in every column."""
+    table = data.without_target
+    assert table is not None
+    answered = np.ones(len(table), bool)
+    for name in columns:
+        number_format = _fit_format(name, table, like=data.features)
+        try:
+            answered &= ~np.isnan(to_numbers(name, table.column(name), number_format))
+        except RowError as error:
+            error = error.remap(data.numbers_without_target)
+            raise TabNASError(f"{PLACE}, {error}") from None
+    return np.nonzero(answered)[0]
 
 
 def _check_count(columns: Sequence[str], target: Target) -> None:
@@ -95,14 +125,34 @@ def _read_provided(
         raise TabNASError(
             f"the {part} rows must have all teacher columns or none, but they lack {missing[0]!r}"
         )
-    return _read(columns, target, provided, np.arange(len(provided))), True
+    return _read(columns, target, provided.features, np.arange(len(provided))), True
+
+
+def _read_unlabelled(
+    columns: Sequence[str], target: Target, data: LabelledTable, table: Table, rows: IntArray
+) -> Float32Array:
+    """Return the answers to rows without a target, read as those to rows with one."""
+    missing = [name for name in columns if name not in table]
+    with name_unlabelled():
+        if missing:
+            raise TabNASError(
+                "the table must have all teacher columns, but it lacks "
+                f"{', '.join(map(repr, missing))}; add the teacher's answers to these rows, or "
+                "leave the rows out"
+            )
+        return _read(columns, target, table, rows, like=data.features)
 
 
 def _read(
-    columns: Sequence[str], target: Target, data: LabelledTable, rows: IntArray
+    columns: Sequence[str],
+    target: Target,
+    table: Table,
+    rows: IntArray,
+    *,
+    like: Table | None = None,
 ) -> Float32Array:
     """Return the answers to these rows, [rows, outputs]: probabilities, or scaled values."""
-    values = np.stack([_read_numbers(name, data.features, rows) for name in columns], axis=1)
+    values = np.stack([_read_numbers(name, table, rows, like) for name in columns], axis=1)
     if isinstance(target, NumberTarget):
         return np.asarray(target.scale_values(values), np.float32)
     assert isinstance(target, ClassTarget)
@@ -128,17 +178,28 @@ def _read(
     return np.asarray((values / sums)[:, -target.outputs :], np.float32)
 
 
-def _read_numbers(name: str, table: Table, rows: IntArray) -> FloatArray:
-    column = table.column(name)
-    number_format, _ = fit_number_format(name, column, table.decimals_for(column))
-    values = to_numbers(name, column, number_format)[rows]
+def _read_numbers(name: str, table: Table, rows: IntArray, like: Table | None) -> FloatArray:
+    number_format = _fit_format(name, table, like=like or table)
+    values = to_numbers(name, table.column(name), number_format)[rows]
     missing = int(np.isnan(values).sum())
     if missing:
         raise TabNASError(
-            f"the teacher column {name!r} must have a value in every row with a target, but "
+            f"the teacher column {name!r} must have an answer in every row, but "
             f"{missing:,} of {len(rows):,} are missing; fill them in, or leave these rows out"
         )
     return values
+
+
+def _fit_format(name: str, table: Table, *, like: Table) -> NumberFormat:
+    """Return how the numbers of a column are written: as in the table `like`.
+
+    The decimal mark may be another, as in columns of features.
+    """
+    column = like.column(name)
+    number_format, _ = fit_number_format(name, column, like.decimals_for(column))
+    if table is not like and is_text(table.column(name)) and table.decimals.mark:
+        return replace(number_format, decimal=table.decimals.mark)
+    return number_format
 
 
 def _answer_by_labels(target: Target, data: LabelledTable) -> Float32Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,9 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import NumberTarget, Table, Target, find_labelled_rows, fit_target
-from tabnas.data.lowlevel import DecimalContext, describe_labels, fit_number_format, is_text
+from tabnas.data.lowlevel import (
+    DecimalContext,
+    RowError,
+    describe_labels,
+    fit_number_format,
+    is_text,
+    set_decimal_mark,
+)
 from tabnas.errors import TabNASError
 from tabnas.types import FloatArray, IntArray
+
+PLACE = "in the rows without a target"
+"""How errors about them begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +40,16 @@ class LabelledTable:
     row_numbers: IntArray = field(default=None, kw_only=True)  # type: ignore[arg-type]
     """[rows], the number of each row in the table of the user, where others may lack a target or
     weight; by default from 0."""
+    numbers_without_target: IntArray = field(default=None, kw_only=True)  # type: ignore[arg-type]
+    """The same of the rows `without_target`; by default, they follow the others."""
 
     def __post_init__(self) -> None:
         if self.row_numbers is None:
             object.__setattr__(self, "row_numbers", np.arange(len(self.y)))
+        if self.numbers_without_target is None:
+            count = 0 if self.without_target is None else len(self.without_target)
+            numbers = np.arange(len(self.y), len(self.y) + count)
+            object.__setattr__(self, "numbers_without_target", numbers)
 
     @classmethod
     def from_table(cls, table: Table, target: str | Target, *, task: Any = None) -> LabelledTable:
@@ -44,9 +62,9 @@ class LabelledTable:
         fitted = None if isinstance(target, str) else target
         decimals = table.decimals_for(column)
         present = find_labelled_rows(column, fitted)
-        without_target = None
+        without_target, missing = None, np.arange(0)
         if len(present) < len(table):
-            missing = np.setdiff1d(np.arange(len(table)), present, assume_unique=True)
+            missing = np.delete(np.arange(len(table)), present)
             without_target = table.take(missing).drop([name])
             column, table = column.take(present), table.take(present)
         if isinstance(target, str):
@@ -63,6 +81,7 @@ class LabelledTable:
             without_target=without_target,
             notes=notes,
             row_numbers=present,
+            numbers_without_target=missing,
         )
 
     def with_unlabelled(self, table: Table) -> LabelledTable:
@@ -74,6 +93,16 @@ class LabelledTable:
             return replace(self, unlabelled=table)
         note = f"the column {name!r} of the rows without a target was ignored"
         return replace(self, unlabelled=table.drop([name]), notes=(*self.notes, note))
+
+    def set_decimal_mark(self, decimal: str | None) -> LabelledTable:
+        """Return the same with the decimal mark that the user has given, if any."""
+        own, other = self.without_target, self.unlabelled
+        return replace(
+            self,
+            features=set_decimal_mark(self.features, decimal),
+            without_target=None if own is None else set_decimal_mark(own, decimal),
+            unlabelled=None if other is None else set_decimal_mark(other, decimal),
+        )
 
     def drop_zero_weights(self) -> LabelledTable:
         """Return the rows whose weight is not zero in float32, the precision of training."""
@@ -97,6 +126,17 @@ class LabelledTable:
 
     def __len__(self) -> int:
         return len(self.y)
+
+
+@contextmanager
+def name_unlabelled() -> Iterator[None]:
+    """Let errors say that they are about rows without a target."""
+    try:
+        yield
+    except RowError as error:
+        raise RowError(f"{PLACE}, {error.before}", error.row, error.after) from None
+    except TabNASError as error:
+        raise TabNASError(f"{PLACE}, {error}") from None
 
 
 def _notes(target: Target, column: Any, decimals: DecimalContext) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from tabnas.data import (
     to_group_ids,
     to_times,
 )
-from tabnas.data.lowlevel import RowError, set_decimal_mark
+from tabnas.data.lowlevel import RowError
 from tabnas.errors import TabNASError
 from tabnas.model import network_task
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
@@ -100,15 +100,11 @@ def prepare_table(
     user's own `validation` and `test` rows replace the shares of the table; they are refused if
     nearly all of them are rows of the table.
     """
-    data = data.drop_zero_weights()
-    if settings.decimal is not None:
-        data = replace(data, features=set_decimal_mark(data.features, settings.decimal))
-    if data.unlabelled is not None and settings.teacher in ("none", "own"):
-        teacher = "your own" if settings.teacher == "own" else "none"
+    data = data.drop_zero_weights().set_decimal_mark(settings.decimal)
+    if data.unlabelled is not None and settings.teacher == "none":
         raise TabNASError(
-            "rows of another table without a target must have a teacher which answers them: auto, "
-            f"trees or network, but the teacher is {teacher}; choose another, or leave these rows "
-            "out"
+            "rows of another table without a target must have a teacher which answers them, but "
+            "the teacher is none; choose one, or leave these rows out"
         )
     validation = None if validation is None else _check_same_target("validation", validation, data)
     test = None if test is None else _check_same_target("test", test, data)
@@ -137,10 +133,10 @@ def prepare_table(
     if provided["validation"] is not None:
         development = concatenate(development, provided["validation"])
     with suggest_categorical():
-        unlabelled, unlabelled_notes = encode_unlabelled(data, encoder, settings, len(split.train))
-    notes += unlabelled_notes
-    if unlabelled is not None:
-        notes += note_unseen_categories(encoder, unlabelled, "unlabelled")
+        unlabelled = encode_unlabelled(data, encoder, settings, len(split.train))
+    notes += unlabelled.notes
+    if unlabelled.encoded is not None:
+        notes += note_unseen_categories(encoder, unlabelled.encoded, "unlabelled")
     groups = None
     if settings.split == "group" and settings.split_column is not None:
         rows_of_table = np.concatenate([split.train, split.validation])
@@ -160,7 +156,7 @@ def prepare_table(
         folds=_count_folds(settings, development, groups, has_validation=validation is not None),
         groups=groups,
         times=times,
-        unlabelled=unlabelled,
+        unlabelled=unlabelled.encoded,
         latency_rows=_sample(data.features, encoder, fitted.rows)
         if settings.limits.keys() & MEASURED_COSTS
         else None,
@@ -175,6 +171,7 @@ def prepare_table(
         row_numbers=None
         if validation is not None or test is not None
         else data.row_numbers[np.concatenate([split.train, split.validation, split.test])],
+        unlabelled_numbers=(data.numbers_without_target[unlabelled.own], unlabelled.other),
         given_answers=read_given_answers(
             settings.teacher_columns,
             fitted.target,
@@ -182,6 +179,7 @@ def prepare_table(
             split,
             validation=validation,
             test=test,
+            unlabelled=(unlabelled.own, unlabelled.other),
         )
         if settings.teacher_columns
         else None,

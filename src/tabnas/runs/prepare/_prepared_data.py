@@ -68,6 +68,9 @@ class PreparedData:
     row_numbers: IntArray | None = None
     """[training, validation and test rows], their numbers in the table of the user; None if they
     are of several tables."""
+    unlabelled_numbers: tuple[IntArray, IntArray] | None = None
+    """The numbers of rows without a target: first of those in the same table, then of those in
+    another; None if rows are in a store."""
     given_answers: GivenAnswers | None = None  # of the user's own teacher, if columns hold them
 
     @property
@@ -152,7 +155,8 @@ class PreparedData:
                 digest.update(np.ascontiguousarray(array).data)
         digest.update(str(self.train_rows).encode())
         if self.given_answers is not None:
-            for answers in (self.given_answers.development, self.given_answers.test):
+            given = self.given_answers
+            for answers in (given.development, given.test, given.unlabelled):
                 digest.update(np.ascontiguousarray(answers).data)
         return digest.hexdigest()[:16]
 

@@ -1,0 +1,241 @@
+"""Tasks of a run that work side by side, each in a thread."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
+from threading import Condition, Thread, get_ident
+from time import monotonic, perf_counter
+from types import TracebackType
+from typing import Any, Generic, TypeVar, cast
+
+from tabnas.runs._progress import Phase, Progress, ProgressCallback
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, RunStopped
+from tabnas.threads import claim_cores, get_threads, release_cores
+
+POLL_SECONDS = 0.05
+"""How often a waiting pool looks for signals and reports progress."""
+CANCEL_SECONDS = 10.0
+"""How long a pool that has failed waits for its tasks to end; a task may not notice at all."""
+SWITCH_SECONDS = 0.0005
+"""How long Python code may keep the global lock from a task whose kernel has returned. A kernel
+trains for some milliseconds at a time, so Python's default of 5 ms would double its time beside a
+task that never releases the lock, like an import."""
+
+Result = TypeVar("Result")
+
+
+class Task(Generic[Result]):
+    """A function call whose result is there once it is done; see `TaskPool.start`."""
+
+    def __init__(self, pool: TaskPool, phase: Phase, call: Callable[[], Result]) -> None:
+        self._pool = pool
+        self._phase = phase
+        self._call = call
+        self._result: Result | None = None
+        self.error: BaseException | None = None
+        self.is_done = False
+
+    def result(self) -> Result:
+        """Wait for the task and return its result."""
+        self._pool.wait(self)
+        return cast(Result, self._result)
+
+    def run(self) -> None:
+        """Call the function in this thread."""
+        try:
+            with self._pool.measure(self._phase):
+                self._result = self._call()
+        except BaseException as error:
+            self.error = error
+        self.is_done = True
+
+
+class TaskPool:
+    """Runs tasks side by side, one in each thread.
+
+    The thread that makes the pool starts tasks and waits for their results. Meanwhile it handles
+    signals and reports the progress of all. Tasks may not wait for each other. With one thread,
+    every task runs when it is started, and one in the background when its result is needed.
+
+    After a signal to stop, tasks end at their next `checkpoint.save_if_due`, the checkpoint is
+    saved and `RunStopped` is raised. If a task fails, its error is raised at once and the others
+    end likewise. A task that never calls `save_if_due` has no state to lose; its thread is left
+    behind and ends with the process.
+
+    Parameters
+    ----------
+    checkpoint
+        The checkpoint that the tasks report to.
+    threads
+        The number of tasks at a time; by default, that of the process.
+    """
+
+    def __init__(self, checkpoint: RunCheckpoint, *, threads: int | None = None) -> None:
+        self._checkpoint = checkpoint
+        self.threads = threads or get_threads()
+        self._owner = get_ident()
+        self._changed = Condition()
+        self._waiting: deque[Task[Any]] = deque()
+        self._waiting_in_background: deque[Task[Any]] = deque()
+        self._active = 0  # threads at work
+        self._owner_waits = False
+        self._failed: Task[Any] | None = None
+        self._reports: deque[tuple[ProgressCallback, Progress]] = deque()
+        self._seconds: dict[str, float] = {}
+        self._began = perf_counter()
+
+    def __enter__(self) -> TaskPool:
+        self._switch_interval = sys.getswitchinterval()
+        if self.threads > 1:
+            sys.setswitchinterval(min(SWITCH_SECONDS, self._switch_interval))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        sys.setswitchinterval(self._switch_interval)
+        if kind is not None and self._active:
+            self._checkpoint.cancel()
+            self._drop_waiting()
+            self._wait_for_steps(CANCEL_SECONDS)
+
+    def start(
+        self, phase: Phase, call: Callable[[], Result], *, in_background: bool = False
+    ) -> Task[Result]:
+        """Start a task, as soon as a thread is free.
+
+        One in the background starts when nothing else can: no other task is waiting, and the thread
+        that made the pool waits itself.
+        """
+        task = Task(self, phase, call)
+        if self.threads == 1:
+            if not in_background:
+                task.run()
+                self._raise_error_of(task)
+            return task
+        with self._changed:
+            (self._waiting_in_background if in_background else self._waiting).append(task)
+            if not in_background:
+                self._start_thread()
+        return task
+
+    def _start_thread(self) -> None:
+        """Start a thread, unless there are enough."""
+        if self._active < self.threads:
+            self._count_active(+1)
+            Thread(target=partial(copy_context().run, self._work), daemon=True).start()
+
+    def _count_active(self, change: int) -> None:
+        """Change the number of threads at work, and claim a core for each but one.
+
+        That one has the core of the thread that waits.
+        """
+        before = max(0, self._active - 1)
+        self._active += change
+        more = max(0, self._active - 1) - before
+        if more > 0:
+            claim_cores(more, force=True)
+        else:
+            release_cores(-more)
+
+    def wait(self, task: Task[Any]) -> None:
+        """Wait until a task is done; raise its error, or that of another which fails before."""
+        if self.threads == 1 and not task.is_done:
+            task.run()
+        self._owner_waits = True
+        with self._changed:
+            for _ in self._waiting_in_background:
+                self._start_thread()
+        while not task.is_done and self._failed is None:
+            with self._changed:
+                self._changed.wait(POLL_SECONDS)
+            self._report()
+            if self._checkpoint.stop_signal:
+                self._stop()
+        self._owner_waits = False
+        self._report()
+        self._raise_error_of(self._failed or task)
+
+    @contextmanager
+    def measure(self, phase: Phase) -> Iterator[None]:
+        """Add the time of the block to that of its phase."""
+        start = perf_counter()
+        yield
+        with self._changed:
+            self._seconds[phase] = self._seconds.get(phase, 0.0) + perf_counter() - start
+
+    def take_seconds(self) -> tuple[dict[str, float], float]:
+        """Return how long the tasks of each phase took, and all together, since the last call.
+
+        Tasks that work side by side take longer in sum than all together.
+        """
+        now = perf_counter()
+        seconds, total = self._seconds, now - self._began
+        self._seconds, self._began = {}, now
+        return seconds, total
+
+    def serialize(self, on_progress: ProgressCallback) -> ProgressCallback:
+        """Return a callback for tasks; the thread that waits passes their reports on."""
+
+        def report(progress: Progress) -> None:
+            if get_ident() == self._owner:
+                self._report()
+                on_progress(progress)
+            else:
+                self._reports.append((on_progress, progress))
+
+        return report
+
+    def _work(self) -> None:
+        """Run tasks until none is waiting."""
+        while True:
+            with self._changed:
+                if self._waiting:
+                    task = self._waiting.popleft()
+                elif self._waiting_in_background and self._owner_waits:
+                    task = self._waiting_in_background.popleft()
+                else:
+                    self._count_active(-1)
+                    self._changed.notify_all()
+                    break
+            task.run()
+            with self._changed:
+                if task.error is not None and self._failed is None:
+                    self._failed = task
+                self._changed.notify_all()
+
+    def _report(self) -> None:
+        while self._reports:
+            on_progress, progress = self._reports.popleft()
+            on_progress(progress)
+
+    def _stop(self) -> None:
+        self._drop_waiting()
+        self._wait_for_steps()
+        self._checkpoint.save()
+        self._checkpoint.cancel()
+        raise RunStopped(self._checkpoint.stop_signal)
+
+    def _drop_waiting(self) -> None:
+        with self._changed:
+            self._waiting.clear()
+            self._waiting_in_background.clear()
+
+    def _wait_for_steps(self, seconds: float = float("inf")) -> None:
+        """Wait until every step that has a state has ended."""
+        end = monotonic() + seconds
+        while self._checkpoint.has_running_steps and monotonic() < end:
+            with self._changed:
+                self._changed.wait(POLL_SECONDS)
+
+    def _raise_error_of(self, task: Task[Any]) -> None:
+        if task.error is not None:
+            raise task.error

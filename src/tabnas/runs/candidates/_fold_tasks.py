@@ -1,0 +1,85 @@
+"""The folds of a candidate as tasks: steps of the checkpoint that work side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tabnas.decoding import decode
+from tabnas.nets import NonFiniteLossError
+from tabnas.runs._tasks import TaskPool
+from tabnas.runs.candidates._training import Candidate, CrossValidation, FractionCallback
+from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
+
+
+@dataclass(frozen=True)
+class FoldRecord:
+    """What a checkpoint holds of a fold, in addition to the outputs for its rows."""
+
+    seconds: float
+    has_diverged: bool = False
+
+
+class FoldTasks:
+    """Trains the folds of a cross-validation that a checkpoint does not have yet."""
+
+    def __init__(
+        self,
+        training: CrossValidation,
+        step: str,
+        on_fraction: FractionCallback,
+        checkpoint: StepCheckpoint,
+        pool: TaskPool,
+    ) -> None:
+        self._training = training
+        self._steps = [f"{step} fold {fold + 1}" for fold in range(len(training.parts))]
+        self._on_fraction = on_fraction
+        self._done = [0.0] * len(self._steps)
+        self._checkpoint = checkpoint
+        self._tasks = [
+            pool.start("candidates", self._make_call(fold))
+            for fold, fold_step in enumerate(self._steps)
+            if fold_step not in checkpoint
+        ]
+
+    def wait(self) -> Candidate:
+        """Wait for all folds and return the candidate."""
+        for task in self._tasks:
+            task.result()
+        has_diverged = [self._load(fold) for fold in range(len(self._steps))]
+        if any(has_diverged):
+            return Candidate.diverged(self._training.trial)
+        return self._training.evaluate()
+
+    def forget(self) -> None:
+        """Remove the outputs from the checkpoint, once the candidate is recorded."""
+        for step in self._steps:
+            self._checkpoint.forget_arrays(step)
+
+    def _make_call(self, fold: int) -> Callable[[], None]:
+        def train() -> None:
+            part, step = self._training.parts[fold], self._steps[fold]
+            self._checkpoint.start_or_restore(step, part)
+            try:
+                part.run(on_fraction, self._checkpoint.save_if_due)
+            except NonFiniteLossError:
+                self._checkpoint.record(step, FoldRecord(0.0, has_diverged=True))
+            else:
+                outputs = {"outputs": part.epoch_outputs}
+                self._checkpoint.record(step, FoldRecord(part.seconds), outputs)
+
+        def on_fraction(done: float) -> None:
+            self._done[fold] = done
+            self._on_fraction(sum(self._done) / len(self._done))
+
+        return train
+
+    def _load(self, fold: int) -> bool:
+        """Read the outputs of a fold; return whether it has diverged."""
+        part, step = self._training.parts[fold], self._steps[fold]
+        with reject_malformed():
+            record = decode(FoldRecord, self._checkpoint.result(step), source=step)
+            if not record.has_diverged:
+                part.load_outputs(self._checkpoint.arrays(step))
+        part.seconds = record.seconds
+        return record.has_diverged

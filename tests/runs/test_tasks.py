@@ -1,0 +1,273 @@
+"""Tasks of a run side by side: results, errors, signals, and the same bits as one by one."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from time import sleep
+
+import numpy as np
+import pytest
+
+from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped
+from tabnas.runs._tasks import TaskPool
+from tabnas.runs.checkpoints._run_checkpoint import StepCancelledError
+from tabnas.threads import claim_cores, limit_threads, release_cores
+from tests.runs.helpers import StopsAt, collect_bits, make_shop_tradeoff, plan_short_run
+
+SECONDS = 20.0  # after which a test that waits has failed
+
+
+class Counter:
+    """Work that counts its steps until it is told to end."""
+
+    def __init__(self, checkpoint: RunCheckpoint, name: str) -> None:
+        self.checkpoint, self.name = checkpoint, name
+        self.steps = 0
+        self.has_begun = threading.Event()
+
+    def __call__(self) -> None:
+        self.checkpoint.start_or_restore(self.name, self)
+        for _ in range(int(SECONDS / 0.001)):
+            self.checkpoint.save_if_due()
+            self.steps += 1
+            self.has_begun.set()
+            sleep(0.001)
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        return {"steps": np.array(self.steps)}
+
+    def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
+        self.steps = int(state["steps"])
+
+
+def wait_for(condition: Callable[[], bool]) -> bool:
+    for _ in range(int(SECONDS / 0.01)):
+        if condition():
+            return True
+        sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_results_are_those_of_their_tasks(threads: int) -> None:
+    with TaskPool(RunCheckpoint(), threads=threads) as pool:
+        tasks = [pool.start("search", lambda k=k: k * k) for k in range(20)]
+        assert [task.result() for task in tasks] == [k * k for k in range(20)]
+    assert claim_cores(0) == 0
+
+
+def test_as_many_tasks_as_threads_work_at_a_time() -> None:
+    barrier = threading.Barrier(3, timeout=SECONDS)
+    with limit_threads(4), TaskPool(RunCheckpoint(), threads=3) as pool:
+        tasks = [pool.start("search", barrier.wait) for _ in range(3)]
+        assert sorted(task.result() for task in tasks) == [0, 1, 2]
+        gate = threading.Event()
+        first, second = (pool.start("search", gate.wait) for _ in range(2))
+        assert claim_cores(9) == 2, "two of four threads are at work"
+        release_cores(2)
+        gate.set()
+        assert first.result()
+        assert second.result()
+        assert wait_for(lambda: pool._active == 0)
+        assert claim_cores(9) == 3
+        release_cores(3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tasks_in_the_background_come_last(threads: int) -> None:
+    order: list[str] = []
+    gate = threading.Event()
+    with TaskPool(RunCheckpoint(), threads=threads) as pool:
+        if threads > 1:  # all threads are busy until everything is started
+            for _ in range(threads):
+                pool.start("search", gate.wait)
+        background = pool.start("comparison", lambda: order.append("last"), in_background=True)
+        tasks = [pool.start("search", lambda: order.append("first")) for _ in range(3)]
+        gate.set()
+        for task in tasks:
+            task.result()
+        background.result()
+        background.result()
+    assert order[:3] == ["first"] * 3 if threads == 1 else order.count("first") == 3
+    assert order.count("last") == 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_error_of_a_task_is_raised_and_others_are_cancelled(threads: int) -> None:
+    checkpoint = RunCheckpoint()
+    counter = Counter(checkpoint, "long")
+
+    def fail() -> None:
+        if threads > 1:
+            counter.has_begun.wait(SECONDS)
+        raise ZeroDivisionError
+
+    def run() -> None:
+        with TaskPool(checkpoint, threads=threads) as pool:
+            long = pool.start("search", counter) if threads > 1 else None
+            failing = pool.start("candidates", fail)
+            (long or failing).result()  # whoever is waited for
+
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert not checkpoint.has_running_steps
+    if threads > 1:
+        steps = counter.steps
+        sleep(0.05)
+        assert counter.steps == steps
+        with pytest.raises(StepCancelledError):
+            checkpoint.save_if_due()
+
+
+def test_progress_reaches_the_thread_that_waits() -> None:
+    seen: list[tuple[str, int]] = []
+
+    def observe(progress: Progress) -> None:
+        seen.append((progress.note, threading.get_ident()))
+
+    with TaskPool(RunCheckpoint(), threads=2) as pool:
+        report = pool.serialize(observe)
+        tasks = [
+            pool.start("search", lambda k=k: report(Progress("search", 0.5, note=str(k))))
+            for k in range(10)
+        ]
+        for task in tasks:
+            task.result()
+        report(Progress("search", 1.0, note="end"))
+    assert sorted(note for note, _ in seen) == sorted([*map(str, range(10)), "end"])
+    assert seen[-1][0] == "end"
+    assert {thread for _, thread in seen} == {threading.get_ident()}
+
+
+def test_seconds_are_those_of_the_work() -> None:
+    with TaskPool(RunCheckpoint(), threads=2) as pool:
+        tasks = [pool.start("teacher", lambda: sleep(0.1)) for _ in range(4)]
+        for task in tasks:
+            task.result()
+        phases, total = pool.take_seconds()
+        assert phases["teacher"] >= 0.4
+        assert total < phases["teacher"]
+        assert pool.take_seconds()[0] == {}
+
+
+def test_a_signal_stops_all_tasks_and_saves_their_states(tmp_path: Path) -> None:
+    checkpoint = RunCheckpoint(tmp_path)
+    counters = [Counter(checkpoint, name) for name in ("first", "second")]
+    stateless = threading.Event()
+
+    def send_signal() -> None:
+        for counter in counters:
+            counter.has_begun.wait(SECONDS)
+        checkpoint._signal = signal.SIGTERM
+        stateless.wait(SECONDS)  # it never looks at the checkpoint, and is left behind
+
+    def run() -> None:
+        with TaskPool(checkpoint, threads=3) as pool:
+            tasks = [pool.start("candidates", counter) for counter in counters]
+            pool.start("comparison", send_signal)
+            tasks[0].result()
+
+    with pytest.raises(RunStopped) as stopped:
+        run()
+    stateless.set()
+    assert stopped.value.signal == signal.SIGTERM
+    resumed = RunCheckpoint(tmp_path)
+    for counter in counters:
+        again = Counter(resumed, counter.name)
+        resumed.start_or_restore(counter.name, again)
+        assert again.steps == counter.steps > 0
+
+
+def test_a_periodic_checkpoint_holds_the_states_of_all_tasks(tmp_path: Path) -> None:
+    checkpoint = RunCheckpoint(tmp_path, every=0.02)
+    counters = [Counter(checkpoint, name) for name in ("first", "second", "third")]
+
+    def read_states() -> list[int]:
+        again = [Counter(checkpoint, counter.name) for counter in counters]
+        saved = RunCheckpoint(tmp_path)
+        for counter in again:
+            saved.start_or_restore(counter.name, counter)
+        return [counter.steps for counter in again]
+
+    def run() -> None:
+        with TaskPool(checkpoint, threads=3) as pool:
+            for counter in counters:
+                pool.start("candidates", counter)
+            assert wait_for(lambda: min(read_states()) > 0)
+            before = read_states()
+            assert wait_for(lambda: min(np.subtract(read_states(), before)) > 0), "saved again"
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run()
+
+
+def test_a_finished_task_does_not_hold_up_a_checkpoint(tmp_path: Path) -> None:
+    """One task is asked for its state and ends instead."""
+    checkpoint = RunCheckpoint(tmp_path, every=1e9)
+    quick, slow = Counter(checkpoint, "quick"), Counter(checkpoint, "slow")
+    checkpoint.start_or_restore("quick", quick)
+
+    def save_slow() -> None:
+        checkpoint.start_or_restore("slow", slow)
+        checkpoint.save()
+
+    thread = threading.Thread(target=save_slow)
+    thread.start()
+    thread.join()
+    assert not list(tmp_path.iterdir()), "quick has not left its state yet"
+    checkpoint.record("quick", {"is": "done"})
+    saved = RunCheckpoint(tmp_path)
+    assert saved.result("quick") == {"is": "done"}
+    assert list(saved._unfinished) == ["slow"]
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=[300, 4_000], ids=["folds", "validation"])
+def run(request: pytest.FixtureRequest) -> PlannedRun:
+    return plan_short_run(request.param, candidates=3, baselines=True, teacher="trees")
+
+
+@pytest.fixture(scope="module")
+def expected(run: PlannedRun) -> dict[str, object]:
+    return collect_bits(run.execute())
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_bits_do_not_depend_on_the_number_of_threads(
+    run: PlannedRun, expected: dict[str, object], threads: int
+) -> None:
+    with limit_threads(threads):
+        finished = run.execute()
+    assert collect_bits(finished) == expected
+    assert finished.total_seconds < sum(finished.phase_seconds.values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stopped_run_is_resumed_with_another_number_of_threads(
+    run: PlannedRun, expected: dict[str, object], seed: int, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(seed)
+    finished, stops = None, 0
+    while finished is None and stops < 100:
+        with limit_threads(int(rng.integers(1, 4))):
+            checkpoint = StopsAt(tmp_path, run, int(rng.integers(2, 60)))
+            try:
+                finished = run.execute(checkpoint=checkpoint)
+            except RunStopped:
+                stops += 1
+    assert finished is not None
+    assert stops > 1
+    assert collect_bits(finished) == expected
+
+
+def test_the_limits_of_a_tradeoff_work_side_by_side() -> None:
+    tradeoff = make_shop_tradeoff(teacher="trees")
+    one_by_one = [collect_bits(finished) for finished in tradeoff.execute()]
+    with limit_threads(3):
+        assert [collect_bits(finished) for finished in tradeoff.execute()] == one_by_one
