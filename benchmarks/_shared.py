@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.data import Table, read_table
+from tabnas.data import Table, load_dataset, read_table
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable
 
@@ -61,13 +61,20 @@ def measure_pairs(
             left = [kind for kind in kinds if (table, seed, kind) not in done]
             if not left:
                 continue
-            target, _ = tables[table]
-            data = LabelledTable.from_table(read_table(options.data / f"{table}.parquet"), target)
+            data = load_labelled(options, table, tables[table][0])
             for kind in left:
                 rows.append(execute(table, data, seed, kind))
                 print(json.dumps(rows[-1]), flush=True)
-            facts = collect_provenance(f"python benchmarks/{name}.py --data ... --out results")
+            data_option = "" if getattr(options, "data", None) is None else "--data ... "
+            facts = collect_provenance(f"python benchmarks/{name}.py {data_option}--out results")
             write_results(options.out, name, facts | {"rows": rows}, report(facts, rows))
+
+
+def load_labelled(options: Namespace, table: str, target: str) -> LabelledTable:
+    """Read a table of the folder, or a dataset by its name if no folder is given."""
+    if getattr(options, "data", None) is None:
+        return LabelledTable.from_table(load_dataset(table).table, target)
+    return LabelledTable.from_table(read_table(options.data / f"{table}.parquet"), target)
 
 
 def pair_by_seed(rows: list[Row], table: str, kinds: Collection[str]) -> list[dict[str, Row]]:

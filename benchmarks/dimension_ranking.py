@@ -20,7 +20,7 @@ from tables import TABLES
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.candidates._train_candidates import run_training
-from tabnas.runs.candidates._training import make_candidate_training
+from tabnas.runs.candidates._training import Trial, make_candidate_training
 from tabnas.search import Search
 from tabnas.search._selection import (
     build_candidate_pool,
@@ -63,7 +63,7 @@ def execute(name: str, data: LabelledTable, seed: int) -> list[dict[str, object]
     }  # fmt: skip
     rows = []
     for network in chosen:
-        training = make_candidate_training(network, prepared, plan, run.metric)
+        training = make_candidate_training(Trial(network), prepared, plan, run.metric)
         candidate = run_training(training)
         rows.append(
             {

@@ -21,6 +21,7 @@ from _shared import make_parser, sample_table, write_results
 from tabnas import PAPER_WIDTHS
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
+from tabnas.runs.candidates._training import Trial
 from tabnas.search import Search, select
 
 TABLES = {  # target; limits: of the default space, for 5 % and for 50 % of the paper's widths
@@ -49,10 +50,10 @@ def measured(run, seed: int) -> dict[str, float]:
     chosen = select(search, plan.candidates)
     searched = perf_counter()
     plan = replace(plan, training=replace(plan.training, seed=seed))
-    first = make_candidate_training(chosen[0], prepared, plan, run.metric).run()
+    first = make_candidate_training(Trial(chosen[0]), prepared, plan, run.metric).run()
     alone = perf_counter() - searched
     for other in chosen[1:]:
-        make_candidate_training(other, prepared, plan, run.metric).run()
+        make_candidate_training(Trial(other), prepared, plan, run.metric).run()
     return {
         "search": searched - began,
         "training": alone,

@@ -26,6 +26,7 @@ from tabnas.model import primary_loss
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._train_candidates import TEACHER_SHARES, run_training
 from tabnas.runs.candidates._training import Trial, make_candidate_training
@@ -168,8 +169,9 @@ def prepare(folder, name: str, seed: int, labelled: float) -> Experiment:
 
     def ignore(progress) -> None: ...
 
-    architectures = search_step(run, ignore, RunCheckpoint()).architectures
-    answers, teachers = teacher_step(run, ignore, RunCheckpoint())
+    checkpoint = RunCheckpoint()
+    architectures = search_step(run, ignore, checkpoint).architectures
+    answers, teachers = teacher_step(run, ignore, checkpoint, TaskPool(checkpoint))
     return Experiment(replace(run, answers=answers, teachers=teachers), architectures, pools)
 
 

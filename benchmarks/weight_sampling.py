@@ -21,6 +21,7 @@ from _shared import make_parser, sample_table
 
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
+from tabnas.runs.candidates._training import Trial
 from tabnas.search import SELECTIONS, Search, select
 
 TABLES = {  # target, limit on parameters
@@ -74,7 +75,8 @@ class Alone:
         """Loss and seconds of one training."""
         plan = replace(self.run.plan, training=replace(self.run.plan.training, seed=seed))
         began = perf_counter()
-        tried = make_candidate_training(architecture, self.run.data, plan, self.run.metric).run()
+        trial = Trial(architecture)
+        tried = make_candidate_training(trial, self.run.data, plan, self.run.metric).run()
         return [tried.loss, perf_counter() - began]
 
 
