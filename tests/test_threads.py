@@ -20,7 +20,6 @@ from tabnas.threads import (
     claim_cores,
     get_threads,
     limit_threads,
-    map_in_threads,
     release_cores,
     stream_in_threads,
 )
@@ -72,20 +71,9 @@ def test_cores_are_granted_while_they_are_idle() -> None:
 
 
 @pytest.mark.usefixtures("four_cores")
-def test_threads_of_a_map_have_the_limit_of_their_caller() -> None:
+def test_threads_of_a_stream_have_the_limit_of_their_caller() -> None:
     with limit_threads(3):
-        assert map_in_threads(lambda item: get_threads(), range(8)) == [3] * 8
-
-
-@pytest.mark.usefixtures("four_cores")
-@pytest.mark.parametrize("count", [1, 4])
-def test_a_map_keeps_the_order_and_releases_its_cores(count: int) -> None:
-    with limit_threads(count):
-        assert map_in_threads(lambda x: x * x, range(50)) == [x * x for x in range(50)]
-        with pytest.raises(ZeroDivisionError):
-            map_in_threads(lambda x: 1 / x, [1, 0, 2])
-    assert claim_cores(9) == 3
-    release_cores(3)
+        assert list(stream_in_threads(lambda item: get_threads(), range(8))) == [3] * 8
 
 
 @pytest.mark.usefixtures("four_cores")

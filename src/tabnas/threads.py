@@ -113,37 +113,15 @@ def release_cores(count: int) -> None:
         _claimed -= count
 
 
-def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Return the function of every item, in order; idle cores compute some of them.
-
-    The first error is raised, as by a loop. The function must release Python's global lock for most
-    of its time, else threads only wait for each other.
-
-    >>> map_in_threads(abs, [-1, 2, -3])
-    [1, 2, 3]
-    """
-    items = list(items)
-    helpers = claim_cores(len(items) - 1)
-    if not helpers:
-        return [function(item) for item in items]
-    limit = _limit.get()
-    try:
-        with ThreadPoolExecutor(
-            helpers + 1, "tabnas-map", initializer=_limit.set, initargs=(limit,)
-        ) as pool:
-            return list(pool.map(function, items))
-    finally:
-        release_cores(helpers)
-
-
 def stream_in_threads(
     function: Callable[[Item], Result], pieces: Iterable[Item], *, count: int = MAX_PIECES
 ) -> Iterator[Result]:
     """Yield the function of every piece, in order; idle cores compute some of them ahead.
 
-    Unlike `map_in_threads`, it holds a few pieces at a time, for what is larger than memory. The
-    threads take the pieces by turns, so that reading them may be slow, too. An error is raised in
-    the place of its piece. At most `count` threads work, which may be the number of pieces.
+    It holds a few pieces at a time, for what is larger than memory. The threads take the pieces by
+    turns, so that reading them may be slow, too. An error is raised in the place of its piece. At
+    most `count` threads work, which may be the number of pieces. The function should release
+    Python's global lock for most of its time, else threads only wait for each other.
 
     >>> list(stream_in_threads(abs, iter([-1, 2, -3])))
     [1, 2, 3]

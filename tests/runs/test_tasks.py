@@ -6,12 +6,12 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
 
-from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped
+from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped, _tasks
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs.checkpoints._run_checkpoint import StepCancelledError
 from tabnas.threads import claim_cores, limit_threads, release_cores
@@ -120,6 +120,30 @@ def test_the_error_of_a_task_is_raised_and_others_are_cancelled(threads: int) ->
         assert counter.steps == steps
         with pytest.raises(StepCancelledError):
             checkpoint.save_if_due()
+
+
+def test_nobody_waits_for_the_state_of_a_task_that_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_tasks, "CANCEL_SECONDS", 5 * SECONDS)
+    checkpoint = RunCheckpoint(tmp_path)
+    other, failing = Counter(checkpoint, "other"), Counter(checkpoint, "failing")
+
+    def fail() -> None:
+        checkpoint.start_or_restore("failing", failing)
+        other.has_begun.wait(SECONDS)
+        raise ZeroDivisionError
+
+    def run() -> None:
+        with TaskPool(checkpoint, threads=2) as pool:
+            pool.start("candidates", other)
+            pool.start("search", fail).result()
+
+    began = monotonic()
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert monotonic() - began < SECONDS
+    assert not checkpoint.has_running_steps
 
 
 def test_progress_reaches_the_thread_that_waits() -> None:

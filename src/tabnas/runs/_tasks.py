@@ -207,6 +207,8 @@ class TaskPool:
                     self._changed.notify_all()
                     break
             task.run()
+            if task.error is not None:
+                self._checkpoint.abandon()
             with self._changed:
                 if task.error is not None and self._failed is None:
                     self._failed = task

@@ -59,7 +59,7 @@ def train_candidates(
 
     With a teacher, architectures are compared by how they learn the first lesson: mostly the
     teacher's answers. Then the best learns the others: fewer answers, and labels alone, which shows
-    what the teacher is worth. Both rounds work side by side.
+    what the teacher is worth. The trainings of a round work side by side.
 
     Only the best candidate keeps its weights, and the same architecture by labels alone.
     """

@@ -190,6 +190,11 @@ class RunCheckpoint:
                 self._unfinished[step] = dict(self._running.pop(step).state_dict())
                 self._states.pop(step, None)
 
+    def abandon(self) -> None:
+        """Forget the step that runs in this thread: it has failed, and nobody may wait for it."""
+        with self._lock:
+            self._running.pop(getattr(self._thread, "step", ""), None)
+
     def save(self) -> None:
         """Save the checkpoint, as soon as every step that runs beside the caller's allows it."""
         if self._folder is None:
