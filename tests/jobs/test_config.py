@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-
 import pytest
-from joblib.externals.loky import ProcessPoolExecutor
 
 from tabnas import TabNASError
 from tabnas.jobs import JobConfig
@@ -34,15 +29,3 @@ def test_invalid_settings_are_refused(arguments: dict[str, object], message: str
 def test_a_cluster_runs_jobs_even_one_at_a_time() -> None:
     assert JobConfig(processes=1).in_process
     assert not JobConfig(processes=1, backend="dask").in_process
-
-
-def test_a_joblib_without_loky_leaves_it_to_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "joblib.externals.loky", None)
-    monkeypatch.setitem(sys.modules, "loky", None)
-    monkeypatch.delitem(sys.modules, "tabnas.jobs._local", raising=False)
-    with pytest.raises(TabNASError, match="install it with pip install loky"):
-        import_module("tabnas.jobs._local")
-    package = ModuleType("loky")
-    package.ProcessPoolExecutor = ProcessPoolExecutor  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "loky", package)
-    assert import_module("tabnas.jobs._local").ProcessPoolExecutor is ProcessPoolExecutor

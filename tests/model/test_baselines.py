@@ -20,6 +20,7 @@ from tabnas.model import (
     score,
     trivial_prediction,
 )
+from tabnas.processes import use_processes
 from tabnas.threads import limit_threads
 from tests.model.conftest import Fitted
 
@@ -193,6 +194,28 @@ def test_trees_do_not_depend_on_the_number_of_threads(
     one, *others = (predict(threads) for threads in (1, 2, 5))
     for other in others:
         assert np.array_equal(one, other)
+
+
+def test_trees_of_another_process_are_the_same(mixed: Fitted) -> None:
+    rows, is_category = make_tree_rows(mixed, slice(None)), make_tree_inputs(mixed).is_category
+    target, parts = mixed.model.target, [rows.inputs]
+    expected = fit_boosted_trees(target, is_category, rows, parts, validation=rows, seed=3)
+    with use_processes():
+        trees = fit_boosted_trees(target, is_category, rows, parts, validation=rows, seed=3)
+    assert (trees.rows, trees.trees, trees.nodes) == (expected.rows, expected.trees, expected.nodes)
+    assert np.array_equal(trees.predictions[0], expected.predictions[0])
+
+
+def test_large_tables_are_not_copied_to_another_process(
+    iris: Fitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = make_tree_rows(iris, slice(None))
+    is_category = make_tree_inputs(iris).is_category
+    monkeypatch.setattr(_baselines, "call_in_process", lambda *arguments: pytest.fail("copied"))
+    monkeypatch.setattr(_baselines, "MAX_PROCESS_CELLS", 2 * rows.inputs[:].size - 1)
+    fit_boosted_trees(iris.model.target, is_category, rows, [rows.inputs], max_iterations=1)
+    with pytest.raises(pytest.fail.Exception, match="copied"):
+        fit_boosted_trees(iris.model.target, is_category, rows, [], max_iterations=1)
 
 
 def test_trees_in_threads_leave_the_filters_of_warnings_as_they_were(iris: Fitted) -> None:

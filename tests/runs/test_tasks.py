@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic, sleep
 
 import numpy as np
 import pytest
 
+from tabnas.processes import use_processes
 from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped, _tasks
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs.checkpoints._run_checkpoint import StepCancelledError
@@ -250,6 +251,13 @@ def test_a_finished_task_does_not_hold_up_a_checkpoint(tmp_path: Path) -> None:
 
 
 # -- runs ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", autouse=True)
+def processes() -> Iterator[None]:
+    """Start processes once, not for every run."""
+    with use_processes():
+        yield
 
 
 @pytest.fixture(scope="module", params=[300, 4_000], ids=["folds", "validation"])

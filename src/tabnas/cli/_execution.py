@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from tabnas.cli._ranks import recovery_advice, resume_command
 from tabnas.cli.display._formatting import make_console
 from tabnas.decoding import to_builtins
 from tabnas.formatting import sanitize
+from tabnas.processes import use_processes
+from tabnas.threads import get_threads
 
 if TYPE_CHECKING:
     from tabnas.jobs import JobConfig
@@ -76,9 +78,11 @@ def execute(
     With several processes, this is the work of the first.
     """
     from tabnas.cli.display._progress import run_progress
+    from tabnas.model import import_boosted_trees
     from tabnas.runs import SINGLE_PROCESS, StatusFile, execute_in_folder
 
     ranks = ranks or SINGLE_PROCESS
+    is_parallel = get_threads() > 1 and ranks.size == 1
     console = make_console(stderr=True)
     config = {"data": source.to_dict(), "settings": settings.to_dict()}
     if tradeoff is not None:
@@ -92,6 +96,8 @@ def execute(
     with (
         report_interruption(console, folder.name, ranks),
         run_progress(console, quiet=output.quiet or output.as_json, cost=cost) as on_progress,
+        # while this process reads the table, another gets ready for the first trees
+        use_processes(import_boosted_trees) if is_parallel else nullcontext(),
     ):
         status = StatusFile(folder.path, on_progress)
         planned = source.load_and_plan(

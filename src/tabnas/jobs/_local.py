@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from functools import partial
 from typing import Any
 
-from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
 from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
 from tabnas.jobs._worker import run_job
-from tabnas.processes import watch_parent
-
-try:
-    from joblib.externals.loky import ProcessPoolExecutor
-except ImportError:  # a joblib that does not include it, as in some Linux distributions
-    try:
-        from loky import ProcessPoolExecutor
-    except ImportError:
-        raise TabNASError(
-            "several processes require the package loky, which neither joblib includes nor is "
-            "installed; install it with pip install loky"
-        ) from None
-
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-IDLE_TIMEOUT = 60.0  # seconds
-"""A worker without a job ends after this time; on Windows it does not notice its parent's end."""
+from tabnas.processes import start_process
 
 
 class LocalExecutor(Executor):
-    """Runs jobs in pools of one process each.
-
-    A single pool of many processes, as `joblib.Parallel` uses, breaks when one of its workers dies,
-    and loses the jobs of all others.
-    """
+    """Runs jobs in executors of one process each."""
 
     def __init__(self, function: RemoteFunction, config: JobConfig) -> None:
         self._processes = config.processes or 1
         self._function = function
-        self._idle: list[ProcessPoolExecutor] = []
-        self._running: dict[Future[bytes], tuple[int, ProcessPoolExecutor]] = {}
+        self._idle: list[Any] = []
+        self._running: dict[Future[bytes], tuple[int, Any]] = {}
 
     @property
     def capacity(self) -> int:
@@ -76,27 +55,17 @@ class LocalExecutor(Executor):
         for worker in [*self._idle, *(worker for _, worker in self._running.values())]:
             worker.shutdown(kill_workers=True)
 
-    def _start_worker(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            max_workers=1,
-            timeout=IDLE_TIMEOUT,
-            initializer=_begin,
-            initargs=(self._function, os.getpid()),
-            env=ONE_THREAD,
-        )
+    def _start_worker(self) -> Any:
+        return start_process(partial(_set_function, self._function))
 
 
 _function: RemoteFunction | None = None
 """In a worker: the function that it runs."""
 
 
-def _begin(function: RemoteFunction, parent: int) -> None:
+def _set_function(function: RemoteFunction) -> None:
     global _function
     _function = function
-    # without a parent, no process waits for the result of a job
-    watch_parent(parent, lambda: os._exit(1))
-    # Ctrl-C reaches all processes of a terminal; the parent ends its workers
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run_job(job: Any) -> bytes:

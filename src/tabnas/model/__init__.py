@@ -7,6 +7,7 @@ from tabnas.model._baselines import (
     BoostedTrees,
     TreeRows,
     fit_boosted_trees,
+    import_boosted_trees,
     trivial_prediction,
 )
 from tabnas.model._calibration import apply_temperature, fit_temperature, smoothed_log_loss
@@ -37,6 +38,7 @@ __all__ = [
     "fit_boosted_trees",
     "fit_temperature",
     "get_metric",
+    "import_boosted_trees",
     "load_model",
     "make_examples",
     "metrics_for",

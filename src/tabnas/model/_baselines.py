@@ -16,6 +16,7 @@ from tabnas.data import ClassTarget, NumberTarget, Target
 from tabnas.errors import TabNASError, check_int
 from tabnas.model._tree_inputs import TreeMatrix
 from tabnas.model._weighted_metrics import check_sample_weight, power_of_two_unit
+from tabnas.processes import call_in_process
 from tabnas.streams import stream
 from tabnas.threads import claim_cores, get_threads, release_cores
 from tabnas.types import FloatArray, IntArray
@@ -24,6 +25,9 @@ MIN_ROWS_FOR_THREADS = 50_000
 MAX_TREE_ROWS = 250_000
 """Of larger tables a random sample is used, because scikit-learn copies its inputs to float64."""
 MAX_VALIDATION_ROWS = 50_000
+MAX_PROCESS_CELLS = 1 << 25
+"""Larger tables are not copied to another process: 256 MB. Their fits work in compiled code for
+most of the time, which does not keep Python's global lock."""
 CHUNK_ROWS = 1 << 16  # rows predicted at a time
 _BINNING_LOCK = Lock()
 
@@ -84,7 +88,8 @@ def fit_boosted_trees(
     By default all settings are scikit-learn's, so it shows what is possible without tuning. It
     stops early on the validation rows if scikit-learn supports that (1.7 or newer), else it grows
     all trees. Of more than 250,000 rows it uses a random sample of that size. From 50,000 rows on,
-    idle cores help; the trees are the same. Several threads may fit trees at the same time.
+    idle cores help; the trees are the same. Several threads may fit trees at the same time, each in
+    a process of its own where that is allowed (see `use_processes`).
 
     Parameters
     ----------
@@ -103,40 +108,70 @@ def fit_boosted_trees(
     max_iterations : int
         The maximal number of iterations of boosting.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from threadpoolctl import threadpool_limits
-
-    kind = (
-        HistGradientBoostingClassifier
-        if isinstance(target, ClassTarget)
-        else HistGradientBoostingRegressor
-    )
     rng = stream(check_int("seed", seed, minimum=0), "trees")
     y, weight, sample = _sample(train, MAX_TREE_ROWS, rng)
     if isinstance(target, ClassTarget) and len(np.unique(y)) == 1:
         constant = tuple(trivial_prediction(target, y, None, len(part)) for part in parts)
         return BoostedTrees(predictions=constant, rows=len(y), seconds=0.0, trees=0, nodes=0)
-    stopping = _early_stopping(kind, target, y, validation, rng)
-    trees = _with_locked_binning(kind)(
-        random_state=seed,
-        max_iter=max_iterations,
-        early_stopping=bool(stopping),
-        categorical_features=list(is_category) if any(is_category) else None,
+    fit = _Fit(
+        target=target,
+        matrix=_matrix(train.inputs, sample),
+        y=target.scale_values(y),
+        weight=weight,
+        stopping=_early_stopping(target, y, validation, rng),
+        settings={
+            "random_state": seed,
+            "max_iter": max_iterations,
+            "categorical_features": list(is_category) if any(is_category) else None,
+        },
     )
-    matrix = _matrix(train.inputs, sample)
-    start = perf_counter()
     # on few rows, threads wait longer than they work
-    helpers = claim_cores(get_threads() - 1) if len(matrix) >= MIN_ROWS_FOR_THREADS else 0
+    helpers = claim_cores(get_threads() - 1) if len(y) >= MIN_ROWS_FOR_THREADS else 0
     try:
-        with threadpool_limits(1 + helpers, user_api="openmp"):
-            trees.fit(matrix, target.scale_values(y), sample_weight=weight, **stopping)
-            seconds = perf_counter() - start
-            predictions = tuple(_predict(trees, target, part) for part in parts)
+        cells = (len(y) + sum(map(len, parts))) * len(is_category)
+        if cells > MAX_PROCESS_CELLS:
+            return _fit_and_predict(fit, parts, 1 + helpers)
+        matrices = [_matrix(part, slice(None)) for part in parts]
+        return call_in_process(_fit_and_predict, fit, matrices, 1 + helpers)
     finally:
         release_cores(helpers)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Fit:
+    """What scikit-learn's trees are fitted with."""
+
+    target: Target
+    matrix: FloatArray
+    y: NDArray[Any]
+    weight: FloatArray
+    stopping: dict[str, Any]  # arguments of `fit`
+    settings: dict[str, Any]  # arguments of the constructor
+
+
+def import_boosted_trees() -> None:
+    """Import what `fit_boosted_trees` needs, which takes a second."""
+    import sklearn.ensemble  # noqa: F401
+    import threadpoolctl  # noqa: F401
+
+
+def _fit_and_predict(fit: _Fit, parts: Sequence[TreeMatrix], threads: int) -> BoostedTrees:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
+
+    is_classifier = isinstance(fit.target, ClassTarget)
+    kind = HistGradientBoostingClassifier if is_classifier else HistGradientBoostingRegressor
+    can_stop = "X_val" in signature(kind.fit).parameters
+    stopping = fit.stopping if can_stop else {}
+    trees = _with_locked_binning(kind)(early_stopping=bool(stopping), **fit.settings)
+    start = perf_counter()
+    with threadpool_limits(threads, user_api="openmp"):
+        trees.fit(fit.matrix, fit.y, sample_weight=fit.weight, **stopping)
+        seconds = perf_counter() - start
+        predictions = tuple(_predict(trees, fit.target, part) for part in parts)
     return BoostedTrees(
         predictions=predictions,
-        rows=len(matrix),
+        rows=len(fit.y),
         seconds=seconds,
         trees=trees.n_iter_ * trees.n_trees_per_iteration_,
         nodes=_count_nodes(trees),
@@ -168,14 +203,13 @@ def _count_nodes(trees: Any) -> int | None:
 
 
 def _early_stopping(
-    kind: Any,
     target: Target,
     train_y: NDArray[Any],
     validation: TreeRows | None,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Return the validation rows as arguments of `fit`, if there are any that it can use."""
-    if validation is None or "X_val" not in signature(kind.fit).parameters:
+    """Return the validation rows as arguments of `fit`, if there are any for early stopping."""
+    if validation is None:
         return {}
     y, weight, sample = _sample(validation, MAX_VALIDATION_ROWS, rng)
     matrix = _matrix(validation.inputs, sample)

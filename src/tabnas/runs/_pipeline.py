@@ -129,8 +129,8 @@ class PlannedRun(RunContext):
             on_progress = pool.serialize(on_progress)
             with pool.measure("preparation"):
                 warm_up_engine(self.plan.engine)
-            # Python's global lock is needed by a search most, and by the import of scikit-learn for
-            # the first trees: beside them, networks of the teacher come first
+            # the fits of a teacher fill the cores, and all that follows needs their answers; the
+            # search keeps Python's global lock for longer than they do
             search = pool.start(
                 "search",
                 partial(search_step, self, on_progress, checkpoint),

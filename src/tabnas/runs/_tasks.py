@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from functools import partial
 from threading import Condition, Thread, get_ident
@@ -13,6 +13,7 @@ from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
 
+from tabnas.processes import use_processes
 from tabnas.runs._progress import Phase, Progress, ProgressCallback
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, RunStopped
 from tabnas.threads import claim_cores, get_threads, release_cores
@@ -88,10 +89,12 @@ class TaskPool:
         self._reports: deque[tuple[ProgressCallback, Progress]] = deque()
         self._seconds: dict[str, float] = {}
         self._began = perf_counter()
+        self._processes = ExitStack()
 
     def __enter__(self) -> TaskPool:
         self._switch_interval = sys.getswitchinterval()
         if self.threads > 1:
+            self._processes.enter_context(use_processes())
             sys.setswitchinterval(min(SWITCH_SECONDS, self._switch_interval))
         return self
 
@@ -102,6 +105,7 @@ class TaskPool:
         traceback: TracebackType | None,
     ) -> None:
         sys.setswitchinterval(self._switch_interval)
+        self._processes.close()
         if kind is not None and self._active:
             self._checkpoint.cancel()
             self._drop_waiting()
