@@ -119,7 +119,7 @@ def report(facts, rows) -> str:
         "",
         "## Time",
         "",
-        "Seconds of the whole run, medians over seeds, one thread.",
+        f"Seconds of the whole run, medians over seeds, {facts['machine']['cores']} cores.",
         "",
         "| table | by labels alone | with a teacher | ratio |",
         "|---|---|---|---|",
