@@ -28,7 +28,7 @@ from tabnas.threads import (
 @pytest.fixture
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads, "_count_cores", lambda: 4)
+    monkeypatch.setattr(threads, "count_cores", lambda: 4)
     monkeypatch.setattr(threads, "_limit", ContextVar("threads", default=None))
 
 
@@ -172,4 +172,4 @@ def test_the_quota_of_a_container_is_read(
 
 
 def test_the_cores_are_those_that_joblib_counts() -> None:
-    assert threads._count_cores() == cpu_count()
+    assert threads.count_cores() == cpu_count()

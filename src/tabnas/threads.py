@@ -39,13 +39,13 @@ def available_threads() -> int:
     The affinity of the process and the limits of its container count, and `OMP_NUM_THREADS`, by
     which schedulers and parents tell their processes to use fewer.
     """
-    cores = _count_cores()
+    cores = count_cores()
     setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return min(cores, int(setting)) if setting.isdecimal() and int(setting) else cores
 
 
 @cache  # it reads files, and a step of a network asks for idle cores
-def _count_cores() -> int:
+def count_cores() -> int:
     """Return the cores of this process: by its affinity, and by the quota of its container."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))

@@ -82,7 +82,7 @@ def test_a_search_from_stdin_is_resumed_from_stdin(
         nonlocal ticks
         ticks += 1
         if ticks == 20:
-            checkpoint._signal = signal.SIGTERM
+            checkpoint.signals.received = signal.SIGTERM
         own(checkpoint)
 
     feed(rows, monkeypatch)

@@ -114,7 +114,7 @@ class StopsAt(RunCheckpoint):
     def save_if_due(self) -> None:
         self.steps += 1
         if self.steps == self.stop_at:
-            self._signal = signal.SIGTERM
+            self.signals.received = signal.SIGTERM
         super().save_if_due()
 
 

@@ -120,7 +120,7 @@ def stop_at_step(step: int) -> Callable[[RunCheckpoint], None]:
         nonlocal steps
         steps += 1
         if steps == step:
-            checkpoint._signal = signal.SIGTERM
+            checkpoint.signals.received = signal.SIGTERM
         on_step(checkpoint)
 
     return stop
@@ -238,7 +238,7 @@ def test_a_run_whose_file_vanishes_can_be_resumed_once_it_is_back(
             checkpoint.steps = 0
         checkpoint.steps += 1
         if checkpoint.steps == 50:
-            checkpoint._signal = signal.SIGTERM
+            checkpoint.signals.received = signal.SIGTERM
         on_step(checkpoint)
 
     monkeypatch.setattr(RunCheckpoint, "save_if_due", move_file_away)

@@ -14,7 +14,7 @@ import pytest
 from tabnas.processes import use_processes
 from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped, _tasks
 from tabnas.runs._tasks import TaskPool
-from tabnas.runs.checkpoints._run_checkpoint import StepCancelledError
+from tabnas.runs.checkpoints._step_checkpoint import StepCancelledError
 from tabnas.threads import claim_cores, limit_threads, release_cores
 from tests.runs.helpers import StopsAt, collect_bits, make_shop_tradeoff, plan_short_run
 
@@ -186,7 +186,7 @@ def test_a_signal_stops_all_tasks_and_saves_their_states(tmp_path: Path) -> None
     def send_signal() -> None:
         for counter in counters:
             counter.has_begun.wait(SECONDS)
-        checkpoint._signal = signal.SIGTERM
+        checkpoint.signals.received = signal.SIGTERM
         stateless.wait(SECONDS)  # it never looks at the checkpoint, and is left behind
 
     def run() -> None:

@@ -8,7 +8,8 @@ from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks, connect_ranks
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
 from tabnas.runs.candidates._training import Candidate, make_candidate_training
-from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, RunStopped
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
+from tabnas.runs.checkpoints._stop_signals import RunStopped
 from tabnas.runs.folders._driver import execute_in_folder, run_in_folder
 from tabnas.runs.folders._result import build_run_result
 from tabnas.runs.folders._run_folder import (

@@ -24,7 +24,7 @@ from tabnas.runs.candidates._training import (
     Weights,
     make_trainer,
 )
-from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
+from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
 from tabnas.runs.plan._plan import Plan, TrainingPlan

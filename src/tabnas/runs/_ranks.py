@@ -17,6 +17,7 @@ from tabnas.formatting import shorten
 from tabnas.nets import MissingTorchError, RankError
 from tabnas.processes import watch_parent
 from tabnas.states import Arrays, pack, unpack
+from tabnas.threads import count_cores
 
 if TYPE_CHECKING:
     from tabnas.nets.torch import Group
@@ -184,11 +185,8 @@ def _threads(size: int) -> int:
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads.isdecimal() and int(threads) > 1:  # torchrun sets 1 by default
         return int(threads)
-    cores = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return max(1, cores // (int(local) if local.isdecimal() and int(local) else size))
+    return max(1, count_cores() // (int(local) if local.isdecimal() and int(local) else size))
 
 
 def _wait_until(condition: Callable[[], bool], timeout: float) -> bool:

@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from tabnas.processes import use_processes
 from tabnas.runs._progress import Phase, Progress, ProgressCallback
-from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, RunStopped
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
+from tabnas.runs.checkpoints._stop_signals import RunStopped
 from tabnas.threads import claim_cores, get_threads, release_cores
 
 POLL_SECONDS = 0.05
@@ -162,7 +163,7 @@ class TaskPool:
             with self._changed:
                 self._changed.wait(POLL_SECONDS)
             self._report()
-            if self._checkpoint.stop_signal:
+            if self._checkpoint.signals.received:
                 self._stop()
         self._owner_waits = False
         self._report()
@@ -228,7 +229,7 @@ class TaskPool:
         self._wait_for_steps()
         self._checkpoint.save()
         self._checkpoint.cancel()
-        raise RunStopped(self._checkpoint.stop_signal)
+        raise RunStopped(self._checkpoint.signals.received)
 
     def _drop_waiting(self) -> None:
         with self._changed:

@@ -17,7 +17,7 @@ from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import PhaseProgress, Progress, ProgressCallback
 from tabnas.runs._tasks import TaskPool
-from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
+from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._teacher_plan import TeacherPlan, teacher_task
 from tabnas.runs.prepare._folds import assign_development_folds, assign_training_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
@@ -31,6 +31,7 @@ from tabnas.teachers import (
     TeacherRows,
     blend,
     choose_shares,
+    do_nothing,
     join_answers,
     make_fits,
     mean_loss,
@@ -205,7 +206,7 @@ def _run_fit(
     """Run one fit and record its answers; it has no state, so it can be stopped at once."""
     on_fraction(0.0)
     is_single = run.ranks.size == 1
-    on_step = checkpoint.save_if_due if is_single else _do_nothing
+    on_step = checkpoint.save_if_due if is_single else do_nothing
     finished: dict[str, Float32Array] = {}
     try:
         with checkpoint.interruptible() if is_single else nullcontext():
@@ -220,9 +221,6 @@ def _run_fit(
     on_fraction(1.0)
     if not is_single:
         checkpoint.save_if_due()
-
-
-def _do_nothing() -> None: ...
 
 
 def _make_teacher(name: str, run: RunContext) -> Teacher:

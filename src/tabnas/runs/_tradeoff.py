@@ -29,8 +29,8 @@ from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import train_candidates
 from tabnas.runs.candidates._training import Candidate
-from tabnas.runs.checkpoints._run_checkpoint import (
-    RunCheckpoint,
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
+from tabnas.runs.checkpoints._step_checkpoint import (
     ScopedCheckpoint,
     StepCheckpoint,
     reject_malformed,

@@ -7,7 +7,7 @@ from tabnas.teachers._estimator import EstimatorTeacher
 from tabnas.teachers._folds import NO_FOLD, Fit, assign_folds, assign_groups, make_fits
 from tabnas.teachers._network import NetworkTeacher, network_architecture, network_settings
 from tabnas.teachers._rows import TeacherRows
-from tabnas.teachers._teacher import Teacher
+from tabnas.teachers._teacher import Teacher, do_nothing
 from tabnas.teachers._trees import BoostedTreesTeacher, max_iterations
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "assign_groups",
     "blend",
     "choose_shares",
+    "do_nothing",
     "join_answers",
     "make_fits",
     "max_iterations",

@@ -94,7 +94,7 @@ def test_finished_candidates_are_not_trained_again(
     def stop(progress: Progress) -> None:
         if progress.phase == "candidates" and progress.done > 0:
             finished.append(progress.note)
-            checkpoint._signal = signal.SIGTERM  # as if SIGTERM had arrived
+            checkpoint.signals.received = signal.SIGTERM  # as if SIGTERM had arrived
 
     with pytest.raises(RunStopped):
         curve.execute(stop, checkpoint, job_config=TWO)
@@ -120,7 +120,7 @@ def test_a_candidate_finished_before_a_better_one_keeps_no_weights(
 
     def stop(progress: Progress) -> None:
         if progress.phase == "candidates" and progress.done > 0:
-            checkpoint._signal = signal.SIGTERM
+            checkpoint.signals.received = signal.SIGTERM
 
     def last_first(work: Callable[[Any], Any], jobs: list[Any], *_: Any, on_poll: Any) -> Any:
         for job in reversed(jobs):

@@ -9,7 +9,7 @@ from tabnas.decoding import decode
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs.candidates._training import Candidate, CrossValidation, FractionCallback
-from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
+from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 
 
 @dataclass(frozen=True)

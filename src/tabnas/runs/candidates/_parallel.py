@@ -21,7 +21,8 @@ from tabnas.runs.candidates._train_candidates import (
     run_training,
 )
 from tabnas.runs.candidates._training import Candidate, Trial, make_candidate_training
-from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint, StepCheckpoint
+from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
+from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint
 from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult

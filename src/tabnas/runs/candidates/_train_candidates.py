@@ -27,7 +27,7 @@ from tabnas.runs.candidates._training import (
     Trial,
     make_candidate_training,
 )
-from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
+from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._plan import Plan
 from tabnas.space import Architecture
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
+from threading import RLock, local
 from time import monotonic
-from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -19,47 +16,18 @@ from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs.checkpoints._file import has_checkpoint, read_checkpoint, write_checkpoint
+from tabnas.runs.checkpoints._step_checkpoint import (
+    Resumable,
+    StepCancelledError,
+    reject_malformed,
+)
+from tabnas.runs.checkpoints._stop_signals import RunStopped, StopSignals, is_main_thread
 from tabnas.states import Arrays, subtree
 
 SAVE_EVERY = 60.0
 """Seconds from one checkpoint to the next."""
 SIGNAL_CHECK_STEPS = 8
 """Steps after which the processes of a run ask each other whether one has to stop."""
-MALFORMED = (
-    KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError,
-)  # fmt: skip
-
-
-class Resumable(Protocol):
-    """Work that can be stopped and resumed, bit for bit."""
-
-    def state_dict(self) -> Mapping[str, NDArray[Any]]: ...
-
-    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None: ...
-
-
-class StepCheckpoint(Protocol):
-    """The interface of a checkpoint that the steps of a run use."""
-
-    def __contains__(self, name: str) -> bool: ...
-
-    def result(self, name: str) -> Any: ...
-
-    def arrays(self, name: str) -> Arrays: ...
-
-    def record(
-        self, name: str, result: Any, arrays: Mapping[str, NDArray[Any]] | None = None
-    ) -> None: ...
-
-    def forget_arrays(self, name: str) -> None: ...
-
-    def start_or_restore(self, name: str, work: Resumable) -> None: ...
-
-    def save_if_due(self) -> None: ...
-
-    def save(self) -> None: ...
-
-    def interruptible(self) -> AbstractContextManager[None]: ...
 
 
 class RunCheckpoint:
@@ -100,14 +68,13 @@ class RunCheckpoint:
         self._results: dict[str, Any] = {}
         self._arrays: Arrays = {}
         self._lock = RLock()
-        self._thread = threading.local()  # its `step` is the one that runs in a thread
+        self._thread = local()  # its `step` is the one that runs in a thread
         self._running: dict[str, Resumable] = {}
         self._states: dict[str, Arrays] = {}  # copies that running steps have left to be saved
         self._is_saving = False  # whether running steps are asked for their states
         self._unfinished: dict[str, Arrays] = {}  # steps that an earlier process left
-        self._signal = 0  # the signal to stop that the process has received
         self._is_cancelled = False
-        self._can_interrupt = False  # whether nothing would be lost by stopping now
+        self.signals = StopSignals()
         self._last = monotonic()
         self.note = ""
         """A note for the user on the checkpoint that was read."""
@@ -167,7 +134,7 @@ class RunCheckpoint:
         if self._is_cancelled:
             self._suspend()
             raise StepCancelledError
-        stop = self._signal
+        stop = self.signals.received
         if self._ranks.size > 1:
             self._steps += 1
             stop = self._ranks.all_reduce_max(stop) if self._steps % SIGNAL_CHECK_STEPS == 0 else 0
@@ -260,11 +227,6 @@ class RunCheckpoint:
     # -- the end of steps --------------------------------------------------------------------------
 
     @property
-    def stop_signal(self) -> int:
-        """The signal to stop that the process has received, or 0."""
-        return self._signal
-
-    @property
     def has_running_steps(self) -> bool:
         """Whether a step with a state is at work."""
         return bool(self._running)
@@ -284,120 +246,26 @@ class RunCheckpoint:
         Signals cannot interrupt other threads than the first. There the block runs to its end, and
         nothing is saved.
         """
-        if threading.current_thread() is not threading.main_thread():
+        if not is_main_thread():
             yield
             return
         self.save()
-        if self._signal:  # not `save_if_due`: the other ranks have finished
-            raise RunStopped(self._signal)
-        self._can_interrupt = True
-        try:
+        with self.signals.interruptible():  # not `save_if_due`: the other ranks have finished
             yield
-        finally:
-            self._can_interrupt = False
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
         """Within the block, defer Ctrl-C and SIGTERM to the next `save_if_due`.
 
         A second Ctrl-C stops at once, unless there are several processes: their launcher ends those
-        that take too long. If SIGINT was ignored when the process started, as it is in the
-        background of a script (`tabnas search ... &`), it stays ignored: that Ctrl-C is for another
-        process. SIGTERM is sent to this process, so it is never ignored.
+        that take too long.
         """
         is_single = self._ranks.size == 1
-        is_main = threading.current_thread() is threading.main_thread()
-        if not is_main or (is_single and self._folder is None):
+        if not is_main_thread() or (is_single and self._folder is None):
             yield
             return
-        before: dict[int, Any] = {}
-
-        def handle(number: int, frame: FrameType | None) -> None:
-            if self._can_interrupt:
-                raise RunStopped(number)
-            if self._signal and is_single:
-                signal.signal(number, before[number])
-                signal.raise_signal(number)
-            self._signal = number
-
-        wanted_signals = [signal.SIGTERM]
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            wanted_signals.append(signal.SIGINT)
-        for wanted in wanted_signals:
-            before[wanted] = signal.signal(wanted, handle)
-        try:
+        with self.signals.handle(repeated_stops=is_single):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-class ScopedCheckpoint:
-    """The steps of a checkpoint under a prefix, for steps that run once for each limit."""
-
-    def __init__(self, checkpoint: RunCheckpoint, prefix: str) -> None:
-        self._checkpoint = checkpoint
-        self._prefix = prefix
-
-    def _full(self, name: str) -> str:
-        return f"{self._prefix}/{name}"
-
-    def __contains__(self, name: str) -> bool:
-        return self._full(name) in self._checkpoint
-
-    def result(self, name: str) -> Any:
-        return self._checkpoint.result(self._full(name))
-
-    def arrays(self, name: str) -> Arrays:
-        return self._checkpoint.arrays(self._full(name))
-
-    def record(
-        self, name: str, result: Any, arrays: Mapping[str, NDArray[Any]] | None = None
-    ) -> None:
-        self._checkpoint.record(self._full(name), result, arrays)
-
-    def forget_arrays(self, name: str) -> None:
-        self._checkpoint.forget_arrays(self._full(name))
-
-    def start_or_restore(self, name: str, work: Resumable) -> None:
-        self._checkpoint.start_or_restore(self._full(name), work)
-
-    def save_if_due(self) -> None:
-        self._checkpoint.save_if_due()
-
-    def save(self) -> None:
-        self._checkpoint.save()
-
-    def interruptible(self) -> AbstractContextManager[None]:
-        return self._checkpoint.interruptible()
-
-
-class StepCancelledError(Exception):
-    """A step was ended because another has failed."""
-
-
-class RunStopped(KeyboardInterrupt):
-    """The run was stopped by a signal, and can be resumed."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.signal = number
-
-
-@contextmanager
-def reject_malformed() -> Iterator[None]:
-    """Turn any error of the block, which uses the content of a checkpoint, into a `TabNASError`.
-
-    An undamaged checkpoint can still have been forged.
-    """
-    try:
-        yield
-    except MALFORMED as error:
-        problem = error if isinstance(error, TabNASError) else f"it is malformed, {error!r}"
-        raise TabNASError(
-            "the checkpoint must be one that this run has written, but it is not "
-            f"({shorten(problem, 300)}); start a new run"
-        ) from None
 
 
 def check_identity(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from tabnas.feasible import FeasibleSet
 from tabnas.results import LimitEffect, Snapshot
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import ProgressCallback
-from tabnas.runs.checkpoints._run_checkpoint import StepCheckpoint, reject_malformed
+from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.search._callback import make_search_callback
 from tabnas.runs.search._latency_filter import filter_by_latency
 from tabnas.runs.search._limit_effects import estimate_limit_effects
