@@ -234,6 +234,10 @@ class Model:
             out[start : start + len(values)] = values
             start += len(values)
 
+    def load_network(self) -> None:
+        """Load the network, which the first prediction would do."""
+        assert self._net is not None
+
     def _forward(self, encoded: EncodedTable) -> Float32Array:
         raw = self._net.logits(self.architecture, make_examples(self.task, encoded))
         if not np.isfinite(raw).all():

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,7 @@ from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import DASH, configure_arrow, input_path
 from tabnas.cli.options._shared import FinishedRun, Threads
 from tabnas.formatting import shorten
-from tabnas.threads import limit_threads
+from tabnas.threads import get_threads, limit_threads
 
 if TYPE_CHECKING:
     from tabnas.cli._predictions import Piece
@@ -86,6 +87,8 @@ def predict(
     with limit_threads(threads), row_progress("predicting", hidden=out is None) as progress:
         configure_arrow()
         model = load_run_model(check_finished(run))
+        if get_threads() > 1:  # while the table is read
+            Thread(target=model.load_network, daemon=True).start()
         with input_path(file) as rows:
             table = read_table(
                 rows, text=model.text_columns, empty=True, on_progress=progress.on_read
