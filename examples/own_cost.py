@@ -1,7 +1,7 @@
 """A custom cost: the energy per row on a chip, where weights that exceed the cache are expensive.
 
-A cost that is a sum over the layers is a `ChainCost`; the set of networks within a limit on it is
-exact. Any other cost is a function of the architecture.
+A cost that is a sum over the layers, or the largest layer, is a `ChainCost`; the set of networks
+within a limit on it is exact. Any other cost is a function of the architecture.
 """
 
 from tabnas import Architecture, Budget, FeasibleSet, Limit, SearchSpace
@@ -28,7 +28,7 @@ class Energy(ChainCost):
 
 
 def widest(architecture: Architecture) -> int:
-    """Return a cost that is not a sum over layers; a space of this size is enumerated."""
+    """Return a cost that is not declared layer by layer; a space of this size is enumerated."""
     return max(architecture.widths)
 
 

@@ -69,14 +69,16 @@ def valid_choices(space: SearchSpace) -> list[tuple[int, ...]]:
     ]
 
 
-def _measured(space: SearchSpace, seed: int) -> TableCost:
+def _measured(
+    space: SearchSpace, seed: int, *, kind: type[TableCost] = TableCost, name: str = "latency_us"
+) -> TableCost:
     """A cost of random fractions, as a measurement would give."""
     rng = np.random.default_rng(seed)
     dimensions = {0} if space.numeric_embeddings is None else {*space.layers[0]}
     inputs = [space.input_width(dimension) for dimension in sorted(dimensions)]
     widths = dict.fromkeys([*inputs, *itertools.chain(*space.widths)])
-    return TableCost(
-        name="latency_us",
+    return kind(
+        name=name,
         layers={(a, b): float(rng.random()) for a in widths for b in widths},
         heads={(a, space.outputs): float(rng.random()) for a in widths},
         overhead=float(rng.random()),
@@ -84,11 +86,19 @@ def _measured(space: SearchSpace, seed: int) -> TableCost:
     )
 
 
+class _MeasuredMaximum(TableCost):
+    """Like a `TableCost`, but the largest term counts."""
+
+    reduction = "max"
+
+
 @st.composite
 def problems(draw: st.DrawFn, *, chain_only: bool = False) -> tuple[SearchSpace, Budget]:
     """A space and a budget of one to three limits that at least one architecture holds."""
     space = draw(spaces(embedded=True))
-    costs = [*COSTS.values(), _measured(space, draw(st.integers(0, 100)))]
+    seed = draw(st.integers(0, 100))
+    peak = _measured(space, seed, kind=_MeasuredMaximum, name="peak")
+    costs = [*COSTS.values(), _measured(space, seed), peak]
     if not chain_only:
         costs.append(CallableCost(lambda a: (sum(a.widths) + 3 * a.dimension) % 7, name="odd"))
     chosen = draw(st.lists(st.sampled_from(costs), min_size=1, max_size=3, unique=True))

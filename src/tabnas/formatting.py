@@ -32,6 +32,7 @@ METRICS = {  # the name that people know, and whether greater is better
 }
 COSTS = {  # whose key does not say enough
     "flops": "operations a row",
+    "ram_bytes": "bytes of RAM",
     "latency_us": "microseconds for a row",
     "batch_latency_us": "microseconds for 256 rows",
 }

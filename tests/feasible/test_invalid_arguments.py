@@ -149,7 +149,7 @@ def test_a_policy_that_rules_out_the_feasible_set() -> None:
 
 def test_methods_that_do_not_apply() -> None:
     own = Budget(Limit(lambda a: max(a.widths), 8))
-    with pytest.raises(TabNASError, match="is not a sum over layers"):
+    with pytest.raises(TabNASError, match="is not a ChainCost"):
         FeasibleSet(SPACE, own, method="chain")
     with pytest.raises(TabNASError, match="'enumeration' cannot be used"):
         FeasibleSet(SearchSpace.uniform(layers=6, inputs=1, outputs=1), own, method="enumeration")

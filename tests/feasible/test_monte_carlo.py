@@ -92,7 +92,7 @@ def test_monte_carlo_on_request() -> None:
 
 def test_a_custom_cost_in_a_huge_space_gives_a_warning() -> None:
     space = SearchSpace.uniform(layers=8, inputs=11, outputs=2)
-    with pytest.warns(InexactWarning, match="is not a sum over layers"):
+    with pytest.warns(InexactWarning, match="is not a ChainCost"):
         feasible = FeasibleSet(space, Budget(Limit(lambda a: max(a.widths), 64)), samples=2_000)
     assert feasible.method == "monte carlo"
     assert all(max(architecture.widths) <= 64 for architecture in feasible.sample(3))

@@ -32,9 +32,10 @@ def test_the_bundled_ground_truth_is_complete() -> None:
 
 
 def test_costs_are_those_of_the_space() -> None:
-    for name, cost in COSTS.items():
-        costs = [cost(LETTER.space, one) for one in LETTER.architectures]
-        assert LETTER.costs[name].tolist() == costs
+    assert {"parameters", "dense_parameters", "flops", "bytes"} <= LETTER.costs.keys()
+    for name, costs in LETTER.costs.items():
+        cost = COSTS[name]
+        assert costs.tolist() == [cost(LETTER.space, one) for one in LETTER.architectures]
 
 
 def test_architectures_are_found_by_their_choices() -> None:

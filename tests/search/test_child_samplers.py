@@ -104,13 +104,15 @@ def test_the_limit_tightens() -> None:
     assert loads[-1] <= 1
 
 
-def test_the_limit_falls_geometrically() -> None:
+@pytest.mark.parametrize("limits", [{"parameters": 250}, {"ram_bytes": 56}])
+def test_the_limit_falls_geometrically(limits: dict[str, int]) -> None:
     """Three levels from 4 on are 4, 2 and 1 times the limit."""
-    rule = TighteningSampler(FEASIBLE, warmup=WARMUP, start=4, until=0.8, levels=3, by="uniform")
+    feasible = FeasibleSet(SPACE, Budget(**limits))
+    rule = TighteningSampler(feasible, warmup=WARMUP, start=4, until=0.8, levels=3, by="uniform")
     every = FeasibleSet(SPACE, Budget()).members
-    loads = FEASIBLE.cost_ratio(every)
+    loads = feasible.cost_ratio(every)
     for progress, kappa in ((0.0, 4), (0.39, 4), (0.4, 2), (0.79, 2), (0.8, 1), (1.0, 1)):
-        largest = FEASIBLE.cost_ratio(drawn(rule, progress)).max()
+        largest = feasible.cost_ratio(drawn(rule, progress)).max()
         assert largest == loads[loads <= kappa].max()
 
 

@@ -36,6 +36,7 @@ def test_costs_of_a_small_network_by_hand() -> None:
     assert COSTS["parameters"](space, architecture) == dense + 2 * (3 + 2) + 7
     assert COSTS["bytes"](space, architecture) == 4 * (dense + 2 * (3 + 2) + 7)
     assert COSTS["flops"](space, architecture) == 2 * (4 * 3 + 3 * 2 + 2 * 5) + 8 * (3 + 2)
+    assert COSTS["ram_bytes"](space, architecture) == 4 * max(4 + 3, 3 + 2, 2 + 5)
 
 
 def test_costs_of_numeric_embeddings_by_hand() -> None:
@@ -50,8 +51,9 @@ def test_costs_of_numeric_embeddings_by_hand() -> None:
     added = {name: cost(space, with_2) - cost(space, with_0) for name, cost in COSTS.items()}
     assert added["dense_parameters"] == 6 * 3
     assert added["parameters"] == 6 * 3 + 12 * 2
-    assert added["bytes"] == 4 * (6 * 3 + 12 * 2)
+    assert added["bytes"] == 4 * (6 * 3 + 12 * 2 + 12)  # the knots themselves, too
     assert added["flops"] == 2 * 6 * 3 + 3 * (2 + 3 * 2)
+    assert added["ram_bytes"] == 4 * (10 + 3) - 4 * 7
     # a linear network reads the inputs, too
     linear = Architecture((), 2)
     assert COSTS["parameters"](space, linear) == (4 + 6) * 5 + 5 + 12 * 2 + 7
@@ -60,6 +62,52 @@ def test_costs_of_numeric_embeddings_by_hand() -> None:
     assert tables[0].tolist() == [[7, 7 + 24]]
     with pytest.raises(TabNASError, match="since this space has none"):
         COSTS["parameters"](plain, with_2)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "activations"),
+    [("linear", 4 + 5), ("9", 9 + 5), ("3-9-2", 3 + 9), ("9-3", 4 + 9), ("d2-3-2", 10 + 3)],
+)
+def test_the_largest_pair_of_neighbouring_activations_counts(
+    architecture: str, activations: int
+) -> None:
+    """The pair may be at the inputs, in the middle or at the outputs, in a network of any depth."""
+    embeddings = NumericEmbeddings(columns=3, knots=12, dimensions=(0, 2))
+    widths = [[0, 3, 9], [0, 3, 9], [0, 2]]
+    space = SearchSpace(widths, inputs=4, outputs=5, numeric_embeddings=embeddings)
+    assert COSTS["ram_bytes"](space, Architecture.parse(architecture)) == 4 * activations
+
+
+class _Buffers(ChainCost):
+    """A maximum with a fixed part, and a term for the numeric embeddings."""
+
+    name = "buffers"
+    reduction = "max"
+
+    def layer(self, fan_in: int, width: int) -> float:
+        return max(fan_in, width) / 2
+
+    def head(self, fan_in: int, outputs: int) -> float:
+        return outputs
+
+    def embed(self, columns: int, knots: int, dimension: int) -> float:
+        return knots * dimension
+
+    def fixed(self, space: SearchSpace) -> float:
+        return 100
+
+
+def test_the_fixed_part_is_added_to_the_maximum_of_all_other_terms() -> None:
+    embeddings = NumericEmbeddings(columns=3, knots=12, dimensions=(0, 2))
+    space = SearchSpace([[3], [2, 17]], inputs=4, outputs=5, numeric_embeddings=embeddings)
+    assert _Buffers()(space, Architecture((3, 2))) == 100 + 5
+    assert _Buffers()(space, Architecture((3, 17))) == 100 + 8.5
+    assert _Buffers()(space, Architecture((3, 17), 2)) == 100 + 24
+
+
+def test_the_reduction_is_a_sum_or_a_maximum() -> None:
+    with pytest.raises(TabNASError, match="`reduction` of Mean must be 'sum' or 'max', got 'mean'"):
+        type("Mean", (_Buffers,), {"reduction": "mean"})
 
 
 def test_a_table_may_have_entries_for_numeric_embeddings() -> None:
@@ -76,16 +124,18 @@ def test_a_table_may_have_entries_for_numeric_embeddings() -> None:
 
 @pytest.mark.parametrize("name", sorted(COSTS))
 @given(space=spaces(embedded=True))
-def test_tables_sum_to_the_cost(name: str, space: SearchSpace) -> None:
+def test_tables_reduce_to_the_cost(name: str, space: SearchSpace) -> None:
     cost = COSTS[name]
     assert isinstance(cost, ChainCost)
     *tables, head = cost.tables(space)
     for choices in valid_choices(space):
-        total, before = 0.0, 0
+        terms, before = [], 0
         for table, choice in zip(tables, choices, strict=True):
-            total += table[before, choice]
+            terms.append(table[before, choice])
             before = choice
-        assert total + head[before, 0] == cost(space, space.architecture(choices))
+        terms.append(head[before, 0])
+        reduced = sum(terms) if cost.reduction == "sum" else max(terms)
+        assert reduced == cost(space, space.architecture(choices))
 
 
 def test_absent_layers_cannot_be_followed() -> None:

@@ -67,9 +67,9 @@ class CostCalculator:
         total = np.zeros(choices.shape[:-1])
         before = np.zeros_like(choices[..., 0])
         for i, table in enumerate(tables):
-            total += table[before, choices[..., i]]
+            total = cost.combine(total, table[before, choices[..., i]])
             before = choices[..., i]
-        return np.asarray(total + head[before, 0])
+        return np.asarray(cost.combine(total, head[before, 0]))
 
     def _callable_costs(self, cost: Cost, choices: IntArray) -> FloatArray:
         """Call the cost once for each distinct architecture among [n, layers] not in the cache."""

@@ -89,7 +89,7 @@ class FeasibleSet:
     # --- methods ----------------------------------------------------------------------------------
 
     def _choose_method(self, wanted: Method | None) -> tuple[Method, DecisionDiagram | None]:
-        reason = "a limited cost is not a sum over layers"
+        reason = "a limited cost is not a ChainCost"
         if wanted in (None, "chain") and self._calculator.has_only_chain_costs:
             try:
                 limits = self._calculator.chain_limits

@@ -174,6 +174,22 @@ def best_values(first: IndexArray, child: IndexArray, gain: FloatArray) -> Float
 
 
 @cached_njit
+def best_maxima(first: IndexArray, child: IndexArray, cost: FloatArray, sign: int) -> FloatArray:
+    """[nodes + 1]: the largest `sign *` maximum of `cost`, [edges], from each node to the terminal.
+
+    Costs are at least 0. The result is -inf for nodes without a path.
+    """
+    nodes = len(first) - 1
+    best = np.full(nodes + 1, -inf)
+    best[nodes] = 0.0
+    for n in range(nodes - 1, -1, -1):
+        for e in range(first[n], first[n + 1]):
+            if best[child[e]] > -inf:
+                best[n] = max(best[n], sign * max(cost[e], sign * best[child[e]]))
+    return best
+
+
+@cached_njit
 def invert_cdf(cdf: FloatArray, uniform: FloatArray) -> IntArray:
     """[batch, n, layers]: independent choices from `cdf` [batch, layers, choices] and uniforms."""
     batch, count, layers = uniform.shape

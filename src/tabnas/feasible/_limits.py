@@ -58,24 +58,46 @@ class _Validity(ChainCost):
 
 
 def make_chain_limits(space: SearchSpace, budget: Budget) -> list[ChainLimit]:
-    """Return the chain limits of the budget that can bind: at least one, without duplicates."""
+    """Return the chain limits of the budget that can bind: at least one, without duplicates.
+
+    A limit on a maximum over layers holds if every term keeps it. So it is not a chain limit: it
+    forbids transitions in those on sums.
+    """
+    allowed = _find_allowed(space, budget)
     normalized: dict[tuple[bytes, ...], _IntegerTables] = {}
     for limit in budget.limits:
-        if not isinstance(limit.cost, ChainCost):
+        if not isinstance(limit.cost, ChainCost) or limit.cost.reduction == "max":
             continue
-        integers = _IntegerTables.from_floats(limit.cost.tables(space), limit.upper).normalize()
+        integers = _IntegerTables.from_floats(limit.cost.tables(space), limit.upper)
+        integers = integers.forbid_unless(allowed).normalize()
         # proportional costs, such as bytes and parameters, have the same normalized form
         key = tuple(table.tobytes() for table in integers.tables)
         if integers.can_bind and (key not in normalized or integers.limit < normalized[key].limit):
             normalized[key] = integers
-    return [integers.to_chain_limit() for integers in normalized.values()] or [
-        make_validity_limit(space)
-    ]
+    limits = [integers.to_chain_limit() for integers in normalized.values()]
+    return limits or [_make_validity_tables(space).forbid_unless(allowed).to_chain_limit()]
 
 
 def make_validity_limit(space: SearchSpace) -> ChainLimit:
     """Return the limit that all architectures keep and invalid choices do not."""
-    return _IntegerTables.from_floats(_Validity().tables(space), 0).to_chain_limit()
+    return _make_validity_tables(space).to_chain_limit()
+
+
+def _make_validity_tables(space: SearchSpace) -> _IntegerTables:
+    return _IntegerTables.from_floats(_Validity().tables(space), 0)
+
+
+def _find_allowed(space: SearchSpace, budget: Budget) -> list[BoolArray]:
+    """Return which transitions of each layer keep the limits on maxima; no table without any."""
+    allowed: list[BoolArray] = []
+    for limit in budget.limits:
+        if not isinstance(limit.cost, ChainCost) or limit.cost.reduction == "sum":
+            continue
+        *tables, head = limit.cost.tables(space)
+        tables[-1] = limit.cost.combine(tables[-1], head[:, 0])
+        within = [np.asarray(table <= limit.upper) for table in tables]
+        allowed = [a & b for a, b in zip(allowed or within, within, strict=True)]
+    return allowed
 
 
 FORBIDDEN = -1
@@ -108,9 +130,19 @@ class _IntegerTables:
         """Whether an architecture may exceed the limit."""
         return sum(int(table.max()) for table in self.tables) > self.limit
 
+    def forbid_unless(self, allowed: Sequence[BoolArray]) -> _IntegerTables:
+        """Return the limit with more transitions forbidden; without any table, none are."""
+        if not allowed:
+            return self
+        tables = zip(self.tables, allowed, strict=True)
+        return _IntegerTables(tuple(np.where(a, t, FORBIDDEN) for t, a in tables), self.limit)
+
     def normalize(self) -> _IntegerTables:
         """Return an equivalent limit: constants subtracted and the common divisor removed."""
-        minimum = [int(table[table != FORBIDDEN].min()) for table in self.tables]
+        minimum = [
+            int(table[table != FORBIDDEN].min()) if (table != FORBIDDEN).any() else 0
+            for table in self.tables
+        ]
         rests = [
             table[table != FORBIDDEN] - smallest
             for table, smallest in zip(self.tables, minimum, strict=True)

@@ -7,6 +7,7 @@ from tabnas.space._bottlenecks import BOTTLENECK_DEFINITION, bottleneck_ratio, f
 from tabnas.space._budget import Budget, Limit
 from tabnas.space._default_space import default_space, relax, spanning_space
 from tabnas.space._numeric_embeddings import DEFAULT_DIMENSIONS, NumericEmbeddings
+from tabnas.space._precision import Precision
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
@@ -18,6 +19,7 @@ from tabnas.space.costs import (
     DenseParameters,
     Flops,
     Parameters,
+    RamBytes,
     TableCost,
     compute_costs,
 )
@@ -40,6 +42,8 @@ __all__ = [
     "Limit",
     "NumericEmbeddings",
     "Parameters",
+    "Precision",
+    "RamBytes",
     "SearchSpace",
     "TableCost",
     "bottleneck_ratio",

@@ -9,6 +9,7 @@ from numbers import Real
 
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.space._architecture import Architecture
+from tabnas.space._precision import Precision
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs import COSTS, CallableCost, Cost
 
@@ -81,6 +82,11 @@ class Budget:
                     f"the budget limits {name} more than once; give custom costs different names: "
                     "CallableCost(function, name=...)"
                 )
+
+    def at_precision(self, precision: Precision) -> Budget:
+        """Return the limits for networks whose weights are stored in another precision."""
+        limits = self.limits
+        return Budget(*(Limit(limit.cost.at_precision(precision), limit.upper) for limit in limits))
 
     def costs(self, space: SearchSpace, architecture: Architecture) -> dict[str, float]:
         """Return the value of every limited cost for the architecture, by name."""

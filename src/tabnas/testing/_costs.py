@@ -58,9 +58,11 @@ def _check_space(cost: Cost, space: SearchSpace) -> None:
 def _check_tables(cost: ChainCost, space: SearchSpace, costs: dict[Architecture, float]) -> None:
     *tables, head = cost.tables(space)
     for architecture, value in costs.items():
-        total, before = 0.0, 0
+        terms, before = [], 0
         for table, choice in zip(tables, space.choices(architecture), strict=True):
-            total += table[before, choice]
+            terms.append(float(table[before, choice]))
             before = choice
-        total += head[before, 0]
-        assert isclose(total, value, rel_tol=1e-12), f"the terms of {architecture} must sum to it"
+        terms.append(float(head[before, 0]))
+        reduced = sum(terms) if cost.reduction == "sum" else max(terms)
+        must = "sum to it" if cost.reduction == "sum" else "have it as their maximum"
+        assert isclose(reduced, value, rel_tol=1e-12), f"the terms of {architecture} must {must}"

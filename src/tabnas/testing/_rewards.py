@@ -21,7 +21,8 @@ TOLERANCE = 1e-12
 def reward_problems() -> Iterator[FeasibleSet]:
     """Yield feasible sets for the checks.
 
-    They are ragged, have optional layers, several limits or numeric embeddings.
+    They are ragged, have optional layers, several limits, a limit on a maximum or numeric
+    embeddings.
     """
     ragged = SearchSpace([[2, 5, 9], [3, 4, 8, 12]], inputs=11, outputs=2)
     optional = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
@@ -34,6 +35,7 @@ def reward_problems() -> Iterator[FeasibleSet]:
         [[2, 5, 9], [0, 3, 4]], inputs=11, outputs=2, numeric_embeddings=embeddings
     )
     yield FeasibleSet(embedded, Budget(parameters=150))
+    yield FeasibleSet(embedded, Budget(ram_bytes=72))
 
 
 def check_reward(make: MakeReward) -> None:

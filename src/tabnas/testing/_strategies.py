@@ -20,8 +20,8 @@ MakeStrategy = Callable[[FeasibleSet, int], Strategy]
 def strategy_problems(*, inexact: bool = True) -> Iterator[FeasibleSet]:
     """Yield feasible sets for the checks, small ones first.
 
-    They have one member, are ragged, have optional layers, several limits or numeric embeddings,
-    are enumerated and, if `inexact`, estimated from samples.
+    They have one member, are ragged, have optional layers, several limits, a limit on a maximum or
+    numeric embeddings, are enumerated and, if `inexact`, estimated from samples.
     """
     ragged = SearchSpace([[2, 5, 9], [3, 4, 8, 12]], inputs=11, outputs=2)
     optional = SearchSpace([[2, 5, 9], [0, 3, 4, 8], [0, 2, 6]], inputs=11, outputs=2)
@@ -36,6 +36,7 @@ def strategy_problems(*, inexact: bool = True) -> Iterator[FeasibleSet]:
     yield FeasibleSet(optional, Budget(parameters=300, flops=350))
     yield FeasibleSet(ragged, Budget(dense_parameters=100), method="enumeration")
     yield FeasibleSet(embedded, Budget(parameters=150))
+    yield FeasibleSet(embedded, Budget(ram_bytes=72, parameters=150))
     if inexact:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InexactWarning)

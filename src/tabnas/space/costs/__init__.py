@@ -7,22 +7,28 @@ from collections.abc import Collection
 from tabnas.errors import TabNASError
 from tabnas.registries import by_name
 from tabnas.space._architecture import Architecture
+from tabnas.space._precision import Precision
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._bytes import Bytes
 from tabnas.space.costs._cost import CallableCost, ChainCost, Cost
 from tabnas.space.costs._dense_parameters import DenseParameters
 from tabnas.space.costs._flops import Flops
 from tabnas.space.costs._parameters import Parameters
+from tabnas.space.costs._ram_bytes import RamBytes
 from tabnas.space.costs._table import TableCost
 
 MEASURED_COSTS = {"latency_us": 1, "batch_latency_us": 256}
 """Costs that are measured on a machine (`tabnas.latency`), and the rows of a call."""
-COSTS: dict[str, Cost] = by_name(Parameters(), Bytes(), DenseParameters(), Flops())
+COSTS: dict[str, Cost] = by_name(Parameters(), Bytes(), DenseParameters(), Flops(), RamBytes())
 """Every cost that needs only the space, by name. Add your own by assignment."""
 
 
 def compute_costs(
-    space: SearchSpace, architecture: Architecture, *, required: Collection[str] = ()
+    space: SearchSpace,
+    architecture: Architecture,
+    *,
+    precision: Precision = Precision.FLOAT32,
+    required: Collection[str] = (),
 ) -> dict[str, float]:
     """Return the value of every cost that can be computed for an architecture, by name.
 
@@ -32,7 +38,7 @@ def compute_costs(
     costs = {}
     for name, cost in COSTS.items():
         try:
-            costs[name] = cost(space, architecture)
+            costs[name] = cost.at_precision(precision)(space, architecture)
         except TabNASError:
             if name in required:
                 raise
@@ -49,6 +55,7 @@ __all__ = [
     "DenseParameters",
     "Flops",
     "Parameters",
+    "RamBytes",
     "TableCost",
     "compute_costs",
 ]

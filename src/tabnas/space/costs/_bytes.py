@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
+from tabnas.space._precision import Precision
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs._cost import ChainCost
-from tabnas.space.costs._parameters import Parameters
 
-BYTES_PER_WEIGHT = 4  # weights are float32
+FLOAT_BYTES = 4
+VECTORS = 3  # of a layer: bias, and LayerNorm's scale and shift
 
 
 @dataclass(frozen=True, repr=False)
 class Bytes(ChainCost):
-    """Bytes of all parameters as float32, without the header of the file."""
+    """Bytes of all parameters in their precision, with the scales of int8 weights.
+
+    The knots of numeric embeddings count, too, as float32: who evaluates the network needs them.
+    Names, categories and the header of a file do not count.
+
+    >>> space = SearchSpace([[8]], inputs=4, outputs=1)
+    >>> [Bytes(precision)(space, space.architecture([0])) for precision in Precision]
+    [260, 130, 176]
+    """
 
     name = "bytes"
-    _parameters: ClassVar = Parameters()
+    precision: Precision = Precision.FLOAT32
 
     def layer(self, fan_in: int, width: int) -> int:
-        return BYTES_PER_WEIGHT * self._parameters.layer(fan_in, width)
+        return self._weights(fan_in * width, scales=width) + self._vector(VECTORS * width)
 
     def head(self, fan_in: int, outputs: int) -> int:
-        return BYTES_PER_WEIGHT * self._parameters.head(fan_in, outputs)
+        return self._weights(fan_in * outputs, scales=outputs) + self._vector(outputs)
 
     def embed(self, columns: int, knots: int, dimension: int) -> int:
-        return BYTES_PER_WEIGHT * self._parameters.embed(columns, knots, dimension)
+        return self._weights(knots * dimension, scales=dimension) + FLOAT_BYTES * knots
 
     def fixed(self, space: SearchSpace) -> int:
-        return BYTES_PER_WEIGHT * self._parameters.fixed(space)
+        parameters = space.embedding_parameters
+        return self._weights(parameters, scales=1) if parameters else 0
+
+    def at_precision(self, precision: Precision) -> Bytes:
+        return replace(self, precision=precision)
+
+    def _weights(self, count: int, *, scales: int) -> int:
+        match self.precision:
+            case Precision.FLOAT32:
+                return FLOAT_BYTES * count
+            case Precision.FLOAT16:
+                return 2 * count
+            case Precision.INT8:
+                return count + FLOAT_BYTES * scales
+
+    def _vector(self, length: int) -> int:
+        return (2 if self.precision is Precision.FLOAT16 else FLOAT_BYTES) * length

@@ -6,17 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
 from math import ceil, frexp, inf
-from typing import ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from tabnas.errors import TabNASError
 from tabnas.space._architecture import Architecture
+from tabnas.space._precision import Precision
 from tabnas.space._search_space import ABSENT, SearchSpace
 from tabnas.types import FloatArray
 
+Reduction = Literal["sum", "max"]
+"""How the terms of a chain cost become one number."""
 MAX_EXACT_SUM = 2.0**52
-"""Upper bound on the sum of a chain cost's terms, in units of its resolution."""
+"""Upper bound on a chain cost, in units of its resolution."""
 
 
 class Cost(ABC):
@@ -28,16 +31,24 @@ class Cost(ABC):
     def __call__(self, space: SearchSpace, architecture: Architecture) -> float:
         """Return the cost of `architecture`, which is finite and not negative."""
 
+    def at_precision(self, precision: Precision) -> Cost:
+        """Return this cost for networks whose weights are stored in another precision."""
+        return self
+
     def __repr__(self) -> str:
         return f"<cost {self.name}>"
 
 
 class ChainCost(Cost):
-    """A cost that is a sum over layers, where each term depends on two neighbouring widths only.
+    """A sum or a maximum over layers, where each term depends on two neighbouring widths only.
 
     With such costs, inference over the feasible set is exact in spaces of any size. A subclass
     defines the cost of a hidden layer and of the output layer; `fixed` is the cost that all
     architectures share.
+
+    By default the terms are added. With `reduction = "max"` the cost is the largest term, which
+    suits a resource that layers use one after another, such as memory for activations. `fixed` is
+    added to the sum or to the maximum.
 
     Terms that are not integers are rounded up to multiples of `resolution`. Sums are then exact in
     any order, and a limit equal to the cost of an architecture admits that architecture. Choose a
@@ -45,6 +56,14 @@ class ChainCost(Cost):
     """
 
     resolution: ClassVar[float] = 2.0**-20
+    reduction: ClassVar[Reduction] = "sum"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.reduction not in get_args(Reduction):
+            raise TabNASError(
+                f"the `reduction` of {cls.__name__} must be 'sum' or 'max', got {cls.reduction!r}"
+            )
 
     @abstractmethod
     def layer(self, fan_in: int, width: int) -> float:
@@ -66,21 +85,27 @@ class ChainCost(Cost):
         return 0
 
     def __call__(self, space: SearchSpace, architecture: Architecture) -> float:
-        terms = [self._round_up(self.fixed(space)), self._input_term(space, architecture.dimension)]
+        terms = [self._input_term(space, architecture.dimension)]
         fan_in = space.input_width(architecture.dimension)
         for width in architecture:
             terms.append(self._round_up(self.layer(fan_in, width)))
             fan_in = width
         terms.append(self._round_up(self.head(fan_in, space.outputs)))
-        return sum(terms)
+        reduced = sum(terms) if self.reduction == "sum" else max(terms)
+        return self._round_up(self.fixed(space)) + reduced
+
+    def combine(self, values: FloatArray, terms: FloatArray) -> FloatArray:
+        """Return the sums or the maxima of values and further terms, by the `reduction`."""
+        return values + terms if self.reduction == "sum" else np.maximum(values, terms)
 
     def tables(self, space: SearchSpace) -> list[FloatArray]:
-        """Return the terms of the sum as tables, one per layer and one for the output layer.
+        """Return the terms as tables, one per layer and one for the output layer.
 
         `tables[i][a, b]` is the term of choice b of layer i after choice a of layer i - 1. What
         stands before the first layer and the outputs count as layers with one choice. An absent
         layer ends the network, so its term is that of the output layer. A present layer after an
-        absent one is not allowed, so its term is infinite.
+        absent one is not allowed, so its term is infinite. The fixed part is in the first table of
+        a sum, and in every entry of a maximum.
         """
         dimensions = (0,) if space.numeric_embeddings is None else space.layers[0]
         layers = [tuple(map(space.input_width, dimensions)), *space.widths, (ABSENT,)]
@@ -91,13 +116,16 @@ class ChainCost(Cost):
         if space.numeric_embeddings is not None:
             terms = [self._input_term(space, dimension) for dimension in dimensions]
             tables.insert(0, np.array([terms], dtype=np.float64))
-        tables[0] += self._round_up(self.fixed(space))
+        fixed = self._round_up(self.fixed(space))
+        for table in tables[:1] if self.reduction == "sum" else tables:
+            table += fixed
         self._check_exactness(tables)
         return tables
 
     def _check_exactness(self, tables: list[FloatArray]) -> None:
         finite = [table[np.isfinite(table)] for table in tables]
-        largest = sum(float(terms.max()) for terms in finite)
+        maxima = [float(terms.max()) for terms in finite]
+        largest = sum(maxima) if self.reduction == "sum" else max(maxima)
         unit = self.resolution if any((terms % 1).any() for terms in finite) else 1.0
         if frexp(unit)[0] != 0.5:
             raise TabNASError(
